@@ -64,7 +64,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/admin-schemas': ['docs/validity', 'http/admin/api'],
   'docs/admin': ['docs/routes', 'docs/validity', 'http/admin/api'],
   'link/admin-reports': ['http/admin/api'],
-  'link/tape-offer': ['link/tape-returns', 'e2e/cluster'],
   'now-playing/state-schema': ['store/store', 'cluster/log-entry'],
   'http/admin/routes': ['http/admin/api'],
   'http/admin/statistics': ['e2e/statistics', 'http/admin/statistics-query'],
