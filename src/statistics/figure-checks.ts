@@ -24,14 +24,14 @@ const SCOPE = new RegExp(`^(?:channel|station):${KEY.source.slice(1)}`);
 /** From the clock of who adds it up: clocks of one machine, which can be set meanwhile; minutes wait for a hub, ten of them. */
 export const MAX_AWAY_MS = PERIOD_MS.day;
 
-/** Whether the minute is one, and not far from now. */
-export function isMinuteFigures(figures: unknown, wallMs: number): figures is MinuteFigures {
+/** Whether the minute is one, and not far from now: by the wall clock, or by time that does not leap with it (../base/steady-time.ts), as minutes go for a while. */
+export function isMinuteFigures(figures: unknown, wallMs: number, steadyMs = wallMs): figures is MinuteFigures {
   if (typeof figures !== 'object' || figures === null) return false;
   const { minuteMs, saltDayMs, rows, titles } = figures as Partial<MinuteFigures>;
   return (
     Number.isSafeInteger(minuteMs) &&
     minuteMs! % PERIOD_MS.minute === 0 &&
-    Math.abs(minuteMs! - wallMs) <= MAX_AWAY_MS &&
+    [wallMs, steadyMs].some((nowMs) => Math.abs(minuteMs! - nowMs) <= MAX_AWAY_MS) &&
     (saltDayMs === null || Number.isSafeInteger(saltDayMs)) &&
     Array.isArray(rows) &&
     Array.isArray(titles)

@@ -171,8 +171,8 @@ export class Recorder {
 
   /** What a process counted. @param process its number */
   add(figures: MinuteFigures, process: number): void {
-    const wallMs = this.#clock.wallMs();
-    this.#work = this.#work.then(() => this.#add(figures, process, wallMs)).catch(this.#onError);
+    const isMinute = isMinuteFigures(figures, this.#clock.wallMs(), this.#time.ms());
+    this.#work = this.#work.then(() => this.#add(figures, process, isMinute)).catch(this.#onError);
     this.#due();
   }
 
@@ -192,10 +192,8 @@ export class Recorder {
   }
 
   /** What cannot be is left out, and said once. */
-  async #add(figures: MinuteFigures, process: number, wallMs: number): Promise<void> {
-    if (!isMinuteFigures(figures, wallMs)) {
-      throw new Error(`process ${process} has counted a minute that cannot be`);
-    }
+  async #add(figures: MinuteFigures, process: number, isMinute: boolean): Promise<void> {
+    if (!isMinute) throw new Error(`process ${process} has counted a minute that cannot be`);
     const { minuteMs, saltDayMs, rows, titles } = figures;
     const rest = new Breaths();
     let wrong = 0;
