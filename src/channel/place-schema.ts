@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { framerState } from '../audio/framer-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { counted, type Is, MAX_MOMENT_MS, moment } from '../metadata/record-schema.js';
+import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
 import type { ChannelPlace } from './channel.js';
 
 /** Of a source's timeline. */
@@ -24,7 +24,7 @@ const fileSchema = z.looseObject({
   id: text,
   atByte: z.int().min(0),
   framer: framerState,
-  aheadMs: z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS),
+  aheadMs: signedMs,
   wallMs: moment,
 });
 

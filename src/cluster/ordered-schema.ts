@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { MAX_HELD_PUSHES } from '../config/push-limits.js';
-import { CheckError, check, MAX_MOMENT_MS, moment, must, trackSchema, version } from '../metadata/record-schema.js';
+import { CheckError, check, moment, must, signedMs, trackSchema, version } from '../metadata/record-schema.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { entrySchema, nowSchema, stateFault, stateSchema } from '../now-playing/state-schema.js';
 import type { Ordered } from './ordered.js';
@@ -42,7 +42,7 @@ const sharedPart = z.looseObject({
 /** How far a node has come in the log. */
 export const placeSchema = z.looseObject({
   ...{ epoch: z.string().max(MAX_NAME), seq: z.int().min(0), id: changeId },
-  skewMs: z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS).exactOptional(),
+  skewMs: signedMs.exactOptional(),
 });
 
 /** @throws CheckError */

@@ -13,6 +13,7 @@ import {
   moment,
   must,
   recordSchema,
+  signedMs,
   stamp,
   version,
 } from '../metadata/record-schema.js';
@@ -192,6 +193,7 @@ export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: 
 const fromHub = z.discriminatedUnion('type', [
   tallies,
   z.looseObject({ type: z.literal('state'), channel, state: stateSchema }),
+  z.looseObject({ type: z.literal('time'), aheadMs: signedMs }),
   z.looseObject({ type: z.literal('ready'), turn: counted, open: z.array(stamp).max(MOST_STAMPS) }),
   z.looseObject({
     type: z.literal('change'),
@@ -244,6 +246,8 @@ function namesOf<T extends string>(table: Readonly<Record<T, unknown>>): T[] {
   return Object.keys(table) as T[];
 }
 
-/** The compiler holds them against the types. */
+/** The compiler compares the schemas with the types: what is read is one of them, and each of them can be read. */
 export type FromWorkerIsChecked = Is<FromWorker, z.output<typeof fromWorker>>;
+export type FromWorkerIsWhole = Is<z.output<typeof fromWorker>['type'], FromWorker['type']>;
 export type FromHubIsChecked = Is<FromHub, z.output<typeof fromHub>>;
+export type FromHubIsWhole = Is<z.output<typeof fromHub>['type'], FromHub['type']>;

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
-import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
+import { signedMs } from '../metadata/record-schema.js';
 
 /** More is nonsense (source/facts.ts). */
 const kbps = z.number().min(0).max(10_000);
@@ -18,8 +18,6 @@ const text = cleaned(MAX_PUSH.textBytes);
 const url = cleaned(MAX_PUSH.urlBytes).refine((value) => value === '' || /^https?:\/\/[^\s<>"']+$/i.test(value));
 const delayMs = z.number().min(0).max(MAX_DELAY_MS);
 const metaint = z.int().min(1).max(65_535);
-/** Of any clock, in milliseconds. */
-const ms = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
 
 const sourceFacts = z.looseObject({
   ...{ name: text, genre: text, url, description: text, audioInfo: text, contentType: text },
@@ -32,7 +30,7 @@ export const audioStats = { contentType: text, sampleRate: hertz, channels, dela
 
 export const factsSchema = z.looseObject({
   ...audioStats,
-  ...{ onAirSinceMs: ms.nullable(), silentSinceMs: ms.nullable(), missingSinceMs: ms.nullable() },
+  ...{ onAirSinceMs: signedMs.nullable(), silentSinceMs: signedMs.nullable(), missingSinceMs: signedMs.nullable() },
   ...{ isSilence: z.boolean(), hopeful: z.boolean(), hasSegments: z.boolean(), isAwaited: z.boolean().exactOptional() },
   onAir: z.int().min(0).max(MAX_PLACE).nullable(),
   onAirType: text.nullable(),

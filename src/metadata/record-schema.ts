@@ -35,6 +35,8 @@ export const counted = z.int().min(0).max(MAX_COUNTED);
 export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
 /** Unix milliseconds. */
 export const moment = z.number().min(0).max(MAX_MOMENT_MS);
+/** The distance between two clocks, or a moment of a clock that is not the wall clock: milliseconds, of either sign. */
+export const signedMs = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
 const text = cleaned(MAX_PUSH.textBytes);
 export const seconds = z
   .number()

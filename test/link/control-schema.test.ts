@@ -37,6 +37,7 @@ t.test('from a hub', async (t) => {
   for (const message of [
     { type: 'state', channel: 'demo', state },
     { type: 'change', turn: 1, channel: 'demo', change, by: [1, 2], open: [1] },
+    { type: 'time', aheadMs: 1_760_000_000_000.25 },
     { type: 'facts', channel: 'demo', facts: NO_FACTS },
     { type: 'ready', turn: 1, open: [] },
     { type: 'refused', id: 1, refusal: { kind: 'not-found', detail: 'x', headers: { 'Retry-After': '2' } } },
