@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { choice, list, section, whole } from './field.js';
 import { type Secret, secretSchema } from './secret.js';
 
-/** read: everything that is shown. titles: push, correct, withdraw. operate: whatever concerns connections, sources, blocks and tokens. */
+/** read: everything that is shown. titles: push, correct, withdraw. operate: connections, sources, blocks, reload, to revoke push tokens. */
 export const RIGHTS = ['read', 'titles', 'operate'] as const;
 export type Right = (typeof RIGHTS)[number];
-/** Of a user that makes a push token. The token pushes titles, so no user makes one without the right to push; and it ends when its maker has them no more. */
+/** What it takes to make a push token: it pushes titles, so its maker needs that right too. It ends when its maker loses either of them. */
 export const TOKEN_RIGHTS: readonly Right[] = ['titles', 'operate'];
 
 export interface AdminUserConfig {

@@ -24,9 +24,9 @@ const nodeName = () => {
   return z.string({ error }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error });
 };
 
-/** A machine's name, as it stands in its URL, or its network. */
+/** The host of another machine's URL, or its network. */
 const peer = () => {
-  const error = 'must be a host name, an IP address, or a network such as 192.0.2.0/24';
+  const error = 'must be a host name in lower case, an IP address, or a network such as 192.0.2.0/24';
   return z.string({ error }).refine((value) => isNetwork(value) || HOST_NAME.test(value), { error });
 };
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/;
@@ -53,7 +53,7 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
       tls: section({ certFile: readableFile(context.folder), keyFile: readableFile(context.folder) }).optional(),
       caFile: readableFile(context.folder).optional(),
     }).optional(),
-    // Of the other machines. Empty: any that stands in what all machines have in common, and has the secret.
+    // Empty: any whose address is in Redis or at the origin. Each has to prove the secret in any case.
     peers: list(peer(), 0, 1000).default([]),
     prefix: text(0, 64).default('airsplice:'),
     sources: flag().default(true),
