@@ -8,7 +8,7 @@ import type { Clock } from './clock.js';
 /** What lies further ahead was made while the clock was ahead. */
 export const FAR_AHEAD_MS = 3_600_000;
 /** 2025: a clock that stands before it has not been set yet, and is believed once it is. */
-export const WRITTEN_MS = 1_735_689_600_000;
+export const FIRST_PLAUSIBLE_MS = 1_735_689_600_000;
 
 export class SteadyTime {
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
@@ -36,7 +36,7 @@ export class SteadyTime {
   #reach(): number {
     const nowMs = this.#clock.now();
     const passedMs = nowMs - this.#atMs;
-    const reachedMs = this.#limitMs < WRITTEN_MS ? this.#clock.wallMs() : this.#limitMs + passedMs;
+    const reachedMs = this.#limitMs < FIRST_PLAUSIBLE_MS ? this.#clock.wallMs() : this.#limitMs + passedMs;
     this.#atMs = nowMs;
     this.#limitMs = Math.max(reachedMs, Math.min(this.#clock.wallMs(), reachedMs + passedMs));
     return this.#limitMs;

@@ -7,15 +7,16 @@ import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
 import type { ChannelPlace } from './channel.js';
 
-/** Of a source's timeline. */
+/** Entries of the timeline of a channel's sources. */
 const MAX_ENTRIES = 1000;
-/** Of a channel's sources. */
-const MAX_PLACE = 1000;
+/** The number of a source in its channel's list: a configuration has at most 16. */
+export const MAX_PLACE = 1000;
 
 const text = cleaned(MAX_PUSH.textBytes);
 const place = z.int().min(-1).max(MAX_PLACE);
 
-const titleSchema = z.union([
+/** A title from a source (source/source.ts, SourceTitle). */
+export const titleSchema = z.union([
   text,
   z.looseObject({ artist: text, song: text, separator: text.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
 ]);
@@ -45,5 +46,5 @@ export const placeSchema = z
   })
   .transform((read) => ({ ...read, contentType: read.contentType, lastTitle: read.lastTitle }));
 
-/** The compiler holds it against the type. */
+/** The compiler compares it with the type. */
 export type PlaceIsChecked = Is<ChannelPlace, z.output<typeof placeSchema>>;

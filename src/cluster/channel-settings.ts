@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod';
-import { must, parseJson } from '../metadata/record-schema.js';
+import { mustJson } from '../metadata/record-schema.js';
 
 /** A machine that only serves has no sources of its own: null. */
 export interface ChannelSettings {
@@ -94,7 +94,7 @@ export class ClusterSettings {
 
   /** What that one has of a channel that is here, too. @throws CheckError where it is nothing of the kind */
   hear({ node }: OtherSettings, channel: string, text: string): void {
-    const settings = must<ChannelSettings>(settingsSchema, parseJson(text));
+    const settings = mustJson<ChannelSettings>(settingsSchema, text);
     if (!this.#own.has(channel)) return;
     let theirs = this.#theirs.get(node);
     if (theirs === undefined) this.#theirs.set(node, (theirs = new Map()));

@@ -1,17 +1,16 @@
 /**
- * The answers of Redis or of an origin, checked before a node uses them. After one that fails the check the way is closed (shared-log.ts): a node that
- * cannot trust one answer trusts none of that connection. Entries and last values are checked where they are read (log-entry.ts).
+ * The answers of Redis or of an origin, checked before a node uses them. After one that fails, the connection is closed (shared-log.ts): a node that
+ * cannot trust one of its answers trusts none. Entries and last values are checked where they are read (log-entry.ts).
  */
 
 import { z } from 'zod';
 import { CheckError, MAX_MOMENT_MS, must } from '../metadata/record-schema.js';
+import { MAX_NAME } from './ordered-schema.js';
 import { type LogArgs, LogLost, type Reply, type SharedLog } from './shared-log.js';
 
-/** Of a node, an epoch, an id. */
-const MAX_NAME = 200;
-/** Of one value: a channel's state with all the pushes that it holds, within a message of the link (../link/wire.ts). */
+/** Of one value, in characters: a channel's state with all the pushes that it holds, within a message of the link (../link/wire.ts). */
 const MAX_TEXT = 64 * 1024 * 1024;
-/** Of channels, and of nodes that ever were. */
+/** Channels, or nodes that are not forgotten yet, in one answer. */
 const MAX_PAIRS = 200_000;
 
 const name = z.string().max(MAX_NAME);

@@ -5,6 +5,7 @@
  */
 
 import { z } from 'zod';
+import { NODE_NAME } from '../config/cluster.js';
 import { must } from '../metadata/record-schema.js';
 import type { Reply } from './shared-log.js';
 
@@ -57,10 +58,11 @@ export const KNOWN_MS = 4000;
 export const NO_RANK = 999;
 export const EXPECTS_RANK = 998;
 const FIELDS = 7;
-/** Of what is said of a channel's audio. */
+/** Of what is said of a channel's audio (remote-facts.ts), in characters. */
 const MAX_FACTS = 1024 * 1024;
 
-const node = z.string().regex(/^[A-Za-z0-9._-]{0,64}$/);
+/** '': there is none. */
+const node = z.union([z.literal(''), z.string().regex(NODE_NAME)]);
 const url = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(1024)]);
 const number = z
   .string()

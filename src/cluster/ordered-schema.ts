@@ -10,11 +10,11 @@ import type { HistoryEntry } from '../now-playing/state.js';
 import { entrySchema, nowSchema, stateFault, stateSchema } from '../now-playing/state-schema.js';
 import type { Ordered } from './ordered.js';
 
-/** Of a node, and of an id of a change. */
-const MAX_NAME = 200;
-/** Of one change: a correction has two, a merge a few more. */
+/** Of a node's name, an epoch, and the id of a change, in characters. */
+export const MAX_NAME = 200;
+/** Entries of the history in one change: a correction has two, a merge a few more; what is sent after Redis has lost its data (shared-channel.ts) as many as this. */
 const MAX_HISTORY = 100;
-/** How many changes a configuration can let wait (cluster.waitingChanges). */
+/** Changes of a channel that wait to be sent: no configuration allows more (cluster.waitingChanges). */
 const MAX_UNSENT = 100_000;
 
 export const nodeName = z.string().min(1).max(MAX_NAME);
@@ -73,7 +73,7 @@ export function readShared(channel: string, value: unknown): z.output<typeof sha
   return read;
 }
 
-/** Null: it is none. */
+/** Null: it is not a version. */
 export function readVersion(value: unknown): number | null {
   return check<number>(version, value).value;
 }

@@ -6,7 +6,7 @@ import { areSame, factsOf, LinkedLive, NO_FACTS } from '../link/channel-facts.js
 import type { ChannelFacts } from '../link/control.js';
 import { factsSchema } from '../link/facts-schema.js';
 import { sharedMs } from '../link/shared-time.js';
-import { must, parseJson } from '../metadata/record-schema.js';
+import { mustJson } from '../metadata/record-schema.js';
 
 export class RemoteFacts {
   /** What is known of a channel that is fed elsewhere. */
@@ -56,7 +56,7 @@ export class RemoteFacts {
 
   /** It was said by another node. @throws CheckError where it is nothing of the kind: what was known stays */
   set(text: string): void {
-    const { silentSinceMs, missingSinceMs, ...facts } = readFacts(text);
+    const { silentSinceMs, missingSinceMs, ...facts } = mustJson<ChannelFacts>(factsSchema, text);
     this.#said = null;
     const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
     this.#facts = { ...facts, ...moments };
@@ -81,8 +81,4 @@ export class RemoteFacts {
     const agoMs = Math.max(0, this.#clock.wallMs() - ms);
     return sharedMs(this.#clock, this.#clock.now()) - agoMs;
   }
-}
-
-function readFacts(text: string): ChannelFacts {
-  return must<ChannelFacts>(factsSchema, parseJson(text));
 }

@@ -10,7 +10,7 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection } from '../link/connection.js';
 import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from '../link/wire.js';
-import { check, must, parseJson } from '../metadata/record-schema.js';
+import { check, mustJson } from '../metadata/record-schema.js';
 import {
   type CommitAnswer,
   type LogArgs,
@@ -188,7 +188,7 @@ export async function serveLog(
 
 function read<T>(message: MessageReader, schema: z.ZodType<T>): T {
   try {
-    return must(schema, parseJson(message.text(MOST_MESSAGE_BYTES)));
+    return mustJson(schema, message.text(MOST_MESSAGE_BYTES));
   } catch (error) {
     throw new WireError(`a message of the log cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -19,9 +19,12 @@ function isRedisUrl(value: string): boolean {
   return /^rediss?:$/.test(url.protocol) && url.hostname !== '';
 }
 
+/** A machine's name. */
+export const NODE_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
 const nodeName = () => {
   const error = 'must be 1 to 64 of the characters A-Z a-z 0-9 . _ -';
-  return z.string({ error }).regex(/^[A-Za-z0-9._-]{1,64}$/, { error });
+  return z.string({ error }).regex(NODE_NAME, { error });
 };
 
 /** The host of another machine's URL, or its network. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
-import { MAX_PUSH } from '../config/push-limits.js';
+import { titleSchema } from '../channel/place-schema.js';
 import { cleaned } from '../metadata/push-schema.js';
 import {
   CheckError,
@@ -25,24 +25,28 @@ import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './c
 import { factsSchema } from './facts-schema.js';
 import { FIRST_NODE } from './session-registry.js';
 
-/** Of what is counted, and of rows of one message: a hub of a million connections has no more. */
+/** Names of tallies, and rows, in one message: a hub of a million connections has no more. */
 const MOST_NAMES = 200_000;
 const MOST_ROWS = 1_000_000;
-const MOST_KEY_BYTES = 256;
+/** Of the key of a tally, of a scope, of an id. */
+const MOST_KEY_CHARACTERS = 256;
 /** Entries of the history that one change makes. */
 const MOST_ENTRIES = 1000;
+/** Metrics of one process. */
 const MOST_METRICS = 10_000;
+/** Changes that are committed and not delivered yet. */
 const MOST_STAMPS = 100_000;
-const MAX_NUMBER = 2 ** 53;
+/** Of a figure of the statistics: milliseconds, or a count. */
+const MAX_FIGURE = 2 ** 53;
 const MOST_LABEL_CHARACTERS = 1024;
 
 const [HEADER, HEADER_VALUE] = [/^[A-Za-z-]{1,64}$/, /^[\x20-\x7e]{0,1024}$/];
 
 const channel = z.string().regex(KEY);
 const id = counted;
-const key = z.string().max(MOST_KEY_BYTES);
-const figure = z.number().min(0).max(MAX_NUMBER);
-/** By hand, as there may be thousands, eight times a second. */
+const key = z.string().max(MOST_KEY_CHARACTERS);
+const figure = z.number().min(0).max(MAX_FIGURE);
+/** Checked by hand: there may be thousands, eight times a second. */
 const rowsOf = (least: number) =>
   z.custom<readonly (readonly [string, number])[]>(
     (value) => Array.isArray(value) && value.length <= MOST_ROWS && value.every((row) => isRow(row, least)),
@@ -52,7 +56,7 @@ const rowsOf = (least: number) =>
 function isRow(row: unknown, least: number): boolean {
   if (!Array.isArray(row) || row.length !== 2) return false;
   const [name, count] = row as readonly unknown[];
-  if (typeof name !== 'string' || name.length > MOST_KEY_BYTES || typeof count !== 'number') return false;
+  if (typeof name !== 'string' || name.length > MOST_KEY_CHARACTERS || typeof count !== 'number') return false;
   return count >= least && count <= MAX_COUNTED;
 }
 
@@ -85,7 +89,7 @@ const METRIC = /^[A-Za-z_:][A-Za-z0-9_:]{0,200}$/;
 const TYPES: readonly unknown[] = ['counter', 'gauge', 'histogram', 'summary'];
 const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average', 'omit'];
 
-/** As prom-client makes them, with a row for each source of a thousand channels: by hand, in a tenth of the time. NaN is null in JSON. */
+/** Metrics as prom-client makes them. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN is null in JSON. */
 const metrics = z.custom<unknown>(
   (value) => Array.isArray(value) && value.length <= MOST_METRICS && value.every(isMetric),
   { error: 'have to be as prom-client makes them' },
@@ -112,12 +116,6 @@ function isMetricRow(row: unknown): boolean {
   return true;
 }
 
-const text = cleaned(MAX_PUSH.textBytes);
-const title = z.union([
-  text,
-  z.looseObject({ artist: text, song: text, separator: text.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
-]);
-
 const change = z.looseObject({
   state: stateSchema,
   record: recordSchema.nullable(),
@@ -127,7 +125,7 @@ const change = z.looseObject({
 
 /** What each question says. */
 const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
-  title: z.looseObject({ channel, title }),
+  title: z.looseObject({ channel, title: titleSchema }),
   metrics: z.null(),
   admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
   everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),
@@ -184,7 +182,7 @@ function mustBeOf({ channel, change: { state, record, history } }: Questions['ch
 /** What was asked of a worker, as it answers. @throws CheckError that names the member */
 export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: unknown): unknown {
   if (question === 'metrics') return inside('metrics', metrics, answer);
-  // It has gone wrong there.
+  // The worker could not answer.
   if (answer === null) return null;
   const asked = ask as AskedProcess;
   return inside(`answer to ${asked.question}`, PROCESS_QUESTIONS[asked.question].answer, answer);

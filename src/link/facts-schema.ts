@@ -1,23 +1,24 @@
 /** What another process or machine says of a channel's audio (control.ts, ChannelFacts), checked before it is believed: much of it goes into heads of answers. */
 
 import { z } from 'zod';
+import { MAX_PLACE } from '../channel/place-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { signedMs } from '../metadata/record-schema.js';
+import { LIMITS } from './tape-messages.js';
 
-/** More is nonsense (source/facts.ts). */
-const kbps = z.number().min(0).max(10_000);
-const hertz = z.number().min(0).max(768_000);
-const channels = z.int().min(0).max(255);
-/** Of a delay line; a configuration can set no longer one (channel.delaySeconds). */
-const MAX_DELAY_MS = 3_600_000;
-/** Of sources of one channel. */
-const MAX_PLACE = 1000;
+/** The same limits as where these are said with a tape. */
+const kbps = z.number().min(0).max(LIMITS.bitrateKbps);
+const hertz = z.number().min(0).max(LIMITS.sampleRate);
+const channels = z.int().min(0).max(LIMITS.channels);
 
 const text = cleaned(MAX_PUSH.textBytes);
 const url = cleaned(MAX_PUSH.urlBytes).refine((value) => value === '' || /^https?:\/\/[^\s<>"']+$/i.test(value));
-const delayMs = z.number().min(0).max(MAX_DELAY_MS);
-const metaint = z.int().min(1).max(65_535);
+const delayMs = z
+  .number()
+  .min(0)
+  .max(2 * LIMITS.delayMs);
+const metaint = z.int().min(1).max(LIMITS.metaint);
 
 const sourceFacts = z.looseObject({
   ...{ name: text, genre: text, url, description: text, audioInfo: text, contentType: text },
@@ -25,11 +26,8 @@ const sourceFacts = z.looseObject({
   public: z.boolean().optional(),
 });
 
-/** What is said with a tape (tape-messages.ts, AudioStats). */
-export const audioStats = { contentType: text, sampleRate: hertz, channels, delayMs };
-
 export const factsSchema = z.looseObject({
-  ...audioStats,
+  ...{ contentType: text, sampleRate: hertz, channels, delayMs },
   ...{ onAirSinceMs: signedMs.nullable(), silentSinceMs: signedMs.nullable(), missingSinceMs: signedMs.nullable() },
   ...{ isSilence: z.boolean(), hopeful: z.boolean(), hasSegments: z.boolean(), isAwaited: z.boolean().exactOptional() },
   onAir: z.int().min(0).max(MAX_PLACE).nullable(),

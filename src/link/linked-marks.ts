@@ -17,8 +17,9 @@ import { MAX_WHOLE, type MessageReader, MOST_MESSAGE_BYTES, WireError } from './
 export const NO_MARK = 0;
 /** After as many new ones it is looked which are still on the tape. */
 const MOST_UNSEEN = 32;
-/** Of one channel: on the longest tape there are fewer. */
+/** Of one channel, and so of one segment: the longest tape has fewer. */
 export const MOST_MARKS = 10_000;
+/** Of the texts of all marks of a channel. */
 const MOST_BYTES = 4 * MOST_MESSAGE_BYTES;
 
 export const MARK_MEMBERS: MemberTable<{
@@ -78,7 +79,7 @@ export class SentMarks {
   }
 }
 
-/** One that came, with the number of its block, and how long its text was. */
+/** A mark that came, the number of its block, and the length of its text. */
 interface CameMark {
   readonly mark: Mark;
   readonly blockNumber: number;

@@ -2,28 +2,26 @@
 
 import { z } from 'zod';
 import { base64 } from '../audio/framer-schema.js';
-import { MAX_PACKET_BYTES } from '../audio/ogg.js';
+import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../audio/ogg.js';
 import { KEY } from '../base/key.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { check, type Is, MAX_COUNTED, moment } from '../metadata/record-schema.js';
+import { MOST_MARKS } from './linked-marks.js';
 import { MAX_BLOCK_BYTES } from './mark-schema.js';
 import { LIMITS } from './tape-messages.js';
 import { MOST_FORKS } from './tape-names.js';
 import type { OfferMessage } from './tape-offer.js';
 import { WireError } from './wire.js';
 
-/** A hub has no more channels. */
+/** In one offer: a hub has no more channels. */
 const MOST_TAPES = 100_000;
-/** Of a segment, and of what waits. */
-const MOST_MARKS = 10_000;
+/** Of an open segment, and of what waits in a delay line. */
 const MOST_FRAMES = 100_000;
-/** Header packets of a link with its comments. */
-const MOST_HEAD_BYTES = 8 * 1024 * 1024;
-/** A packet of Opus plays no longer. */
+/** Of a packet of Opus: 120 ms (RFC 6716, section 2.1.4). */
 const MOST_OPUS_SAMPLES = 5760;
 const MOST_FRAME_MS = 60_000;
-/** Of anything that is counted on from here: marks of the tapes that are taken go on behind it. */
+/** Marks of the hub that takes the tapes go on counting behind the last one of them. */
 export const MAX_LAST_MARK = 2 ** 30;
 
 const channel = z.string().regex(KEY);
@@ -94,7 +92,7 @@ const delayed = z.looseObject({
     titles: z
       .array(z.looseObject({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
       .max(MOST_MARKS),
-    links: z.array(z.array(base64(MOST_HEAD_BYTES)).min(2).max(16)).max(MOST_MARKS),
+    links: z.array(z.array(base64(MAX_HEADER_BYTES)).min(2).max(16)).max(MOST_MARKS),
     frames: z
       .array(
         z.looseObject({
@@ -120,5 +118,5 @@ export function readOffer(value: unknown): OfferMessage {
   return read;
 }
 
-/** The compiler holds it against the type. */
+/** The compiler compares it with the type. */
 export type OfferIsChecked = Is<OfferMessage, z.output<typeof messages>>;

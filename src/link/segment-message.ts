@@ -13,15 +13,15 @@ import { pagesIn } from '../audio/ogg-page.js';
 import type { LinkPages } from '../audio/ogg-segment.js';
 import { OggSegment } from '../audio/ogg-segment.js';
 import type { LateTitle } from '../audio/playable-audio.js';
-import { Segment, type SegmentTitles } from '../audio/segment.js';
+import { NOTHING, Segment, type SegmentTitles } from '../audio/segment.js';
 import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
-import { type LinkedMarks, numberOf } from './linked-marks.js';
+import { type LinkedMarks, MOST_MARKS, numberOf } from './linked-marks.js';
 import { blob, group, list, type MemberTable, number, readAll, readMembers, rest, signed, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { LIMITS } from './tape-messages.js';
 import { MAX_WHOLE, type MessageReader, WireError } from './wire.js';
 
-const MOST_MARKS = 10_000;
+/** How far the first frame of a segment may play outside of it. */
 const ENTRY_SLACK_MS = 2000;
 
 /** What comes with a segment, beside itself. */
@@ -79,14 +79,14 @@ export interface CameSegment<S> extends SegmentCase {
   readonly segment: S;
 }
 
-/** What a frame of AAC needs where a listener begins with it (audio/entry.ts). */
+/** Whether the header of an AAC frame lies whole in a segment where a listener may begin with it (audio/entry.ts). */
 function isWholeEntry(bytes: Buffer, metaint: number, entry: number, segmentBytes: number): boolean {
   if (entry <= 0) return true;
   const byteAt = (at: number) => bytes[at + Math.floor(at / metaint)]!;
   return segmentBytes - entry >= ADTS_HEADER_BYTES || !isAdts(Buffer.of(byteAt(entry), byteAt(entry + 1)), 0);
 }
 
-/** Of a tape, where one title takes effect. */
+/** Where one title takes effect on the tape. */
 interface CamePlace {
   readonly mark: number;
   readonly atMs: number;
@@ -94,13 +94,13 @@ interface CamePlace {
   readonly blockByte: number;
 }
 
-/** Bytes count what is sent of a title ahead of its segment, too. */
+/** Their bytes may lie beyond the segment: a title may be sent ahead of the one in which it takes effect. */
 const PLACES = list<CamePlace>(
   { mark: whole(), atMs: number(), atByte: whole(MAX_WHOLE), blockByte: whole(MAX_WHOLE) },
   MOST_MARKS,
 );
 
-/** Of marks the numbers; NO_MARK: none. */
+/** Marks, by number; NO_MARK: none. */
 interface CameTitles {
   readonly repeats: number;
   readonly late: number;
@@ -159,8 +159,7 @@ export function readFramesSegment(
   return { seq, arrivedMs, rest, segment };
 }
 
-const NOTHING = Buffer.alloc(0);
-/** What a tape closes a segment at, with a packet behind it, and the head of a link with its comments (audio/ogg-tape.ts). */
+/** Of a segment: what a tape closes it at, one packet more, and the head of a link with its comments (audio/ogg-tape.ts). */
 export const MOST_OGG_BYTES = 4 * 1024 * 1024;
 
 export const OGG_SEGMENT_MEMBERS: MemberTable<
@@ -234,7 +233,7 @@ export const LATE_MEMBERS: MemberTable<{ readonly before: number; readonly mark:
   atMs: number(),
 };
 
-/** That title, as sessions must know it. */
+/** The late title, as sessions must know it. */
 export function readLate(message: MessageReader, known: LinkedMarks): LateTitle {
   const { before, mark, atMs } = readAll(message, LATE_MEMBERS);
   return { before: known.at(before), mark: known.known(mark), atMs };
@@ -248,7 +247,7 @@ function placesOf(places: readonly CamePlace[], known: LinkedMarks): readonly Pl
   return places.length === 0 ? NO_MARKS : places.map((place) => ({ ...place, mark: known.known(place.mark) }));
 }
 
-/** When its first frame plays: of Opus a decoder does not play the first ones. */
+/** The moment when its first frame plays; a decoder of Opus does not play the first samples. */
 function mustBeWithin(entryMs: number, { startMs, endMs }: Pick<Segment, 'startMs' | 'endMs'>): void {
   if (entryMs >= startMs - ENTRY_SLACK_MS && entryMs <= endMs + ENTRY_SLACK_MS) return;
   throw new WireError(`an entry at ${entryMs} ms in a segment from ${startMs} to ${endMs} ms`);
@@ -261,7 +260,7 @@ function mustBeHead(bytes: Buffer): number {
 }
 
 /**
- * They are walked through by what they say of their own length, and moved back (audio/ogg-segment.ts).
+ * Checked, since pages are walked through by the length that they name, and moved back (audio/ogg-segment.ts).
  * @param headPages, place where a listener joins: no page is before that
  */
 function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace']): number {

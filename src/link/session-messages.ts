@@ -1,6 +1,6 @@
 /**
  * The messages of sessions, at both ends. All begin with a worker (to the hub: who is to get it, 0 where that is up to the hub; from the hub: whose
- * it is) and a metaid. The hub keeps of them what it needs to pass them on, and nothing of what is rendered. What each says: README.md, "Sessions".
+ * it is) and a metaid. The hub checks them, and keeps only what it needs to pass them on. What each says: README.md, "Sessions".
  *
  * They are many and small, so they are handed to the stream together, once a turn of the event loop.
  */
@@ -48,22 +48,26 @@ export const SETTINGS = 58;
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 
-/** Of a session: those that its listener may still hear. Of one of them, as a reader gets it. */
-const [MOST_TITLES, MOST_JSON_BYTES] = [10_000, 32 * 1024 * 1024];
+/** Of a session: those that its listener may still hear. */
+const MOST_TITLES = 10_000;
+/** Of one title, as a reader gets it. */
+const MOST_JSON_BYTES = 32 * 1024 * 1024;
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
-/** Of moments of another machine's clock, and of what they are moved by: the sum can be passed on. */
-const MAX_MOMENT_MS = 2 ** 50;
-const MOST_NAME_BYTES = 128;
+/** Of moments by another machine's clock, and of the distance by which they are moved: their sum is within MAX_NUMBER, and can be passed on. */
+const MAX_CLOCK_MS = 2 ** 50;
+/** Of a metaid, a session's id, a channel's key, a verdict. */
+const MOST_ID_BYTES = 128;
+/** Of a channel's settings as JSON. */
 export const MOST_SETTINGS_BYTES = 16_384;
 
-/** With what each begins. */
+/** What each message begins with. */
 export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
   worker: whole(),
-  metaid: text(MOST_NAME_BYTES),
+  metaid: text(MOST_ID_BYTES),
 };
 export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
 export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = { sinceMs: moment() };
-/** Kind, and the moments that it has. */
+/** The kind of a place; the moments that this kind has follow. */
 export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
 const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   order: number(-1),
@@ -72,15 +76,15 @@ const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   json: text(MOST_JSON_BYTES),
 };
 const STATE_MEMBERS: MemberTable<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
-  id: text(MOST_NAME_BYTES),
-  channel: text(MOST_NAME_BYTES),
+  id: text(MOST_ID_BYTES),
+  channel: text(MOST_ID_BYTES),
   mount: text(),
   isNew: byte(1),
   heard: number(-1),
   titles: list(TITLE_MEMBERS, MOST_TITLES),
 };
 const HEARD_MEMBERS: MemberTable<{ readonly order: number }> = { order: number(-1) };
-/** What the hub passes on, behind the moment of the session. */
+/** What the hub passes on; it follows the moment of the session. */
 export const RELAYED_MEMBERS = { [STATE]: STATE_MEMBERS, [TITLE]: TITLE_MEMBERS, [HEARD]: HEARD_MEMBERS } as const;
 export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: Buffer }> = {
   id: whole(),
@@ -88,7 +92,7 @@ export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: 
 };
 export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdict: string }> = {
   id: whole(),
-  verdict: text(MOST_NAME_BYTES),
+  verdict: text(MOST_ID_BYTES),
 };
 export const CLOCKS_MEMBERS: MemberTable<{ readonly ownMs: number; readonly clusterMs: number }> = {
   ownMs: moment(),
@@ -98,18 +102,18 @@ export const LISTENERS_MEMBERS: MemberTable<{ readonly count: number }> = { coun
 export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MOST_SETTINGS_BYTES) };
 
 function moment(): Member<number> {
-  return number(-MAX_MOMENT_MS, MAX_MOMENT_MS);
+  return number(-MAX_CLOCK_MS, MAX_CLOCK_MS);
 }
 
-/** With what each begins. @throws WireError */
+/** Reads what each message begins with. @throws WireError */
 export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
-  // Not what it is: it may be a secret.
+  // Without the value: a metaid may be a secret.
   if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is none');
   return to;
 }
 
-/** What happens in a session, on its way to who follows it: read here, since it would end the links of those who cannot. */
+/** What happens in a session, on its way to those that follow it. Checked here: a bad one would end their links. */
 export function readRelayed(
   type: RelayedType,
   message: MessageReader,
@@ -201,9 +205,9 @@ export function readTitle(message: MessageReader): CopiedTitle {
   return readAll(message, TITLE_MEMBERS);
 }
 
-/** Of which session of its metaid it is. */
+/** When the session was opened: it says which session of its metaid this is. */
 export function readSince(message: MessageReader): number {
-  // As the hub has moved it, where it is another machine's.
+  // Within MAX_NUMBER only: the hub has moved what came from another machine.
   return message.number();
 }
 

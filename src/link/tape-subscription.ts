@@ -11,7 +11,7 @@
 
 import type { AudioTape } from '../audio/audio-tape.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from '../audio/playable-audio.js';
-import { Segment } from '../audio/segment.js';
+import { NOTHING, Segment } from '../audio/segment.js';
 import type { Clock } from '../base/clock.js';
 import type { LinkConnection } from './connection.js';
 import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from './message-types.js';
@@ -26,8 +26,6 @@ import {
   writeTape,
 } from './tape-messages.js';
 import { canGoOn, type TapeName, type TapeNames } from './tape-names.js';
-
-const NOTHING = Buffer.alloc(0);
 
 export interface SubscriptionParts {
   readonly connection: LinkConnection;

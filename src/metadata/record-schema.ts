@@ -15,21 +15,21 @@ import { utf8Bytes } from './text.js';
 import { FIRST_SECONDS, isZone, LAST_SECONDS } from './time.js';
 import type { ChannelFace } from './view.js';
 
-/** Of numbers that are counted on from: marks, segments. One each second takes 68 years. */
+/** Of what goes on counting from a number that another process has named: marks, segments. At one each second this leaves 68 years. */
 export const MAX_COUNTED = 2 ** 31 - 1;
-/** Exact as a number, and so is what is counted on from there. */
+/** Of a channel's version. It goes on counting from there, exactly: half of what a number can hold. */
 const MAX_VERSION = 2 ** 52;
 /** 9999-12-31T23:59:59.999Z, unix milliseconds: of moments, and of stamps, which are close to the clock (feed/sequence.ts). */
 export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
-/** Of a channel's key, its name, its station: far more than a configuration can say. */
+/** Of the keys of a channel and a station, in bytes of UTF-8: far more than a configuration can have. */
 const MAX_NAME_BYTES = 4096;
 
-/** `bad`: the reason for a person, with the member; null: it is one. */
+/** `bad`: what is wrong, for a person, with the member; null: nothing. */
 export type Checked<T> = { readonly value: T; readonly bad: null } | { readonly value: null; readonly bad: string };
 
-/** Versions of a channel: what a liar may say leaves room to count on from there. */
+/** Of a channel. */
 export const version = z.int().min(0).max(MAX_VERSION);
-/** Other small numbers. */
+/** A count, or another small number. */
 export const counted = z.int().min(0).max(MAX_COUNTED);
 /** Its place among all records. */
 export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
@@ -126,6 +126,11 @@ export function must<T>(schema: z.ZodType<T>, value: unknown): T {
   const { value: read, bad } = check<T>(schema, value);
   if (bad !== null) throw new CheckError(bad);
   return read;
+}
+
+/** What a text says as JSON, as the schema leaves it. @throws CheckError with the first thing that is wrong */
+export function mustJson<T>(schema: z.ZodType<T>, text: string): T {
+  return must(schema, parseJson(text));
 }
 
 /** What another process, machine, file or version says is not what it should be; the message names the member. */

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import { FAR_AHEAD_MS, WRITTEN_MS } from '../base/steady-time.js';
+import { FAR_AHEAD_MS, FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 
 /** Who sets a clock right by as much has it so for longer. */
 export const BELIEVED_MS = 3_600_000;
@@ -24,7 +24,7 @@ export class MinuteTime {
   ms(): number {
     const [nowMs, wallMs] = [this.#clock.now(), this.#clock.wallMs()];
     const believedMs = nowMs + (this.#aheadMs ?? Number.NEGATIVE_INFINITY);
-    const isNear = Math.abs(wallMs - believedMs) <= FAR_AHEAD_MS || believedMs < WRITTEN_MS;
+    const isNear = Math.abs(wallMs - believedMs) <= FAR_AHEAD_MS || believedMs < FIRST_PLAUSIBLE_MS;
     this.#sinceMs = isNear ? null : (this.#sinceMs ?? nowMs);
     if (this.#sinceMs !== null && nowMs - this.#sinceMs < BELIEVED_MS) return believedMs;
     this.#sinceMs = null;

@@ -5,7 +5,7 @@
 
 import type { Database, RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
-import { SteadyTime, WRITTEN_MS } from '../base/steady-time.js';
+import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, MOST_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
@@ -126,7 +126,8 @@ export class LmdbHistory {
     let channel: string | undefined = this.#lastKey([AFTER_ALL])?.[0];
     while (channel !== undefined) {
       // A clock from before this program was written is behind in any case.
-      let lastMs = this.#lastKey([channel, wallMs])?.[1] ?? (wallMs < WRITTEN_MS ? Number.POSITIVE_INFINITY : wallMs);
+      let lastMs =
+        this.#lastKey([channel, wallMs])?.[1] ?? (wallMs < FIRST_PLAUSIBLE_MS ? Number.POSITIVE_INFINITY : wallMs);
       for (const [, fromMs] of this.database.getKeys({
         start: [channel, wallMs],
         end: [channel, AFTER_ALL],

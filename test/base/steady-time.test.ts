@@ -1,7 +1,7 @@
 /** How old something is while the wall clock leaps. */
 
 import t from 'tap';
-import { FAR_AHEAD_MS, SteadyTime, WRITTEN_MS } from '../../src/base/steady-time.js';
+import { FAR_AHEAD_MS, FIRST_PLAUSIBLE_MS, SteadyTime } from '../../src/base/steady-time.js';
 import { FakeClock } from '../kit/clock.js';
 
 const DAY_MS = 86_400_000;
@@ -48,7 +48,7 @@ t.test('a clock that leaps back, and ahead again', async (t) => {
 t.test('a clock that was not set yet is believed once it is', async (t) => {
   const clock = new FakeClock(0, 1000);
   const time = new SteadyTime(clock);
-  clock.stepWall(WRITTEN_MS);
+  clock.stepWall(FIRST_PLAUSIBLE_MS);
   t.equal(time.ms(), clock.wallMs());
   clock.stepWall(DAY_MS);
   t.equal(time.ms(), clock.wallMs() - DAY_MS);
