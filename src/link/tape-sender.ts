@@ -17,6 +17,8 @@ import { type MessageReader, WireError } from './wire.js';
 
 /** How far a tape's end has come is said no more often, unless there is more to say. */
 const GROWTH_MS = 250;
+/** A reload that replaces a channel leaves the subscription before it to those who still listen there. */
+const MAX_OF_CHANNEL = 8;
 
 export interface TapeSenderParts {
   readonly clock: Clock;
@@ -31,8 +33,8 @@ export class TapeSender implements AlarmHandler, MessageHandler {
   readonly #connection: LinkConnection;
   readonly #parts: TapeSenderParts;
   readonly #subscriptions = new Map<number, { readonly channel: string; readonly tape: TapeSubscription }>();
-  /** Of the subscriptions: one of each. */
-  readonly #channels = new Set<string>();
+  /** How many of the subscriptions are of a channel. */
+  readonly #channels = new Map<string, number>();
   /** Those with something to send, in turn. */
   #due: TapeSubscription[] = [];
   #alarm: Alarm | null = null;
@@ -89,7 +91,8 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const subscribe = readSubscribe(message);
     if (this.#subscriptions.has(id)) throw new WireError(`subscription ${id} is there`);
     const { channel } = subscribe;
-    if (this.#channels.has(channel)) throw new WireError('a second subscription of a channel');
+    const count = this.#channels.get(channel) ?? 0;
+    if (count >= MAX_OF_CHANNEL) throw new WireError(`more than ${MAX_OF_CHANNEL} subscriptions of a channel`);
     const audio = this.#parts.audioOf(channel);
     if (audio === undefined) {
       this.#connection.begin(NO_TAPE).whole(id).end();
@@ -103,7 +106,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const parts = { connection: this.#connection, clock, names, onDue, onSegment, onGrown };
     const tape = new TapeSubscription(id, audio, subscribe, parts);
     this.#subscriptions.set(id, { channel, tape });
-    this.#channels.add(channel);
+    this.#channels.set(channel, count + 1);
     // A listener waits for it.
     this.#send();
   }
@@ -114,7 +117,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     if (subscription === undefined) return;
     subscription.close();
     this.#subscriptions.delete(id);
-    this.#channels.delete(channel!);
+    this.#channels.set(channel!, this.#channels.get(channel!)! - 1);
     this.#due = this.#due.filter((due) => due !== subscription);
     this.#grown = this.#grown.filter((grown) => grown !== subscription);
   }

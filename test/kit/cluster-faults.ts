@@ -1,18 +1,25 @@
 /**
  * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die, stand still
- * or are cut off, packets are lost, and Redis is killed, stopped, emptied, set back or written to by another program. What must hold then is looked at all
+ * or are cut off, packets are lost, a clock is set, a machine lies, and Redis is killed, stopped, emptied, set back or written to by another program. What must hold then is looked at all
  * the time, and at the end.
  */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Test } from 'tap';
+import { agreeOnHistory } from './agreed-history.js';
+import { withFakedClock } from './faked-clock.js';
 import { type Host, Hosts, noLoss } from './hosts.js';
-import { type ClusterNode, FILE_FRAMES, FILE_SOURCE, ClusterNode as Node } from './nodes.js';
+import { LyingMachine } from './liars.js';
+import { type ClusterNode, FILE_FRAMES, FILE_SOURCE, ClusterNode as Node, SECRET } from './nodes.js';
 import { pause, quietFor } from './pause.js';
 import type { Random } from './random.js';
 import { RedisServer } from './redis.js';
+import { liesIn } from './redis-lies.js';
 import { RedisPair } from './redis-pair.js';
 import type { StampedListener } from './reload-clients.js';
 import { StampedEncoder } from './stamped.js';
+import { tempFolder } from './temp-folder.js';
 import { until } from './until.js';
 import { ask, Watching } from './wire.js';
 
@@ -20,8 +27,8 @@ export interface FaultsSize {
   readonly seconds: number;
   readonly listeners: number;
   readonly watchers: number;
-  /** What is added to the environment of machine b. */
-  readonly clock?: NodeJS.ProcessEnv;
+  /** The clock of machine b can be set. */
+  readonly hasClock?: boolean;
   /** Redis has a replica, and a Sentinel. */
   readonly isPair?: boolean;
 }
@@ -37,10 +44,8 @@ interface Pushed {
   readonly sentMs: number;
 }
 
-/** Of a history, as it is read. */
-interface Play {
-  readonly song: string;
-  readonly from: string;
+function setClock(file: string, seconds: number): void {
+  writeFileSync(file, `${seconds < 0 ? '' : '+'}${seconds}\n`);
 }
 
 /** What happens, and how. */
@@ -51,47 +56,18 @@ const ANSWER_MS = 15_000;
 /** How long after a fault of its machine a client may be ended by it. */
 const FAULT_MS = 20_000;
 const PUSH_MS = 1000;
-/** Of one page of a history. */
-const PAGE = 1000;
-/** As words of a command of Redis. */
-const JUNK = [
-  `''`,
-  '0',
-  '-1',
-  '1e300',
-  '99999999999999999999',
-  'text',
-  '[]',
-  `'{}'`,
-  'null',
-  `'{"state":{"version":-1}}'`,
-];
-const PLACES = [
-  ...[
-    ['meta', 'stamp'],
-    ['version', 'live'],
-    ['last', 'live'],
-    ['done', '"a live"'],
-  ],
-  ...[
-    ['owner', 'live'],
-    ['facts', 'live'],
-    ['node', 'c'],
-    ['node', 'nobody'],
-  ],
-] as const;
-/** The next entry of the log, of channel `live`, with this as what all agree on. */
-const ENTRY = [
-  `local seq = redis.call('HINCRBY', 'airsplice:meta', 'seq', 1)`,
-  `return redis.call('XADD', 'airsplice:log', seq .. '-0', 'c', 'live', 'v', '1', 'p', 'junk', 'n', 'z', 's', '0', 'o', ARGV[1], 'h', '[]')`,
-].join(' ');
-
+/** How far the clock of machine b is off, seconds: at its start, and then. */
+const FIRST_SKEW_S = 30;
+const SKEWS_S = [-86_400, -600, -60, -1, 0, 1, 60, 600, 86_400];
+const LIES_MS = 2000;
 export class ClusterFaults {
   readonly #t: Test;
   readonly #random: Random;
   readonly #size: FaultsSize;
   readonly #common: RedisServer | RedisPair;
   readonly #nodes: readonly ClusterNode[];
+  /** The file that says how far the clock of b is off; null: it is right. */
+  readonly #clock: string | null;
   #listeners: Placed<StampedListener>[] = [];
   #watchers: Placed<Watching>[] = [];
   #encoder: Placed<StampedEncoder> | null = null;
@@ -110,7 +86,9 @@ export class ClusterFaults {
     size: FaultsSize,
     common: RedisServer | RedisPair,
     nodes: readonly ClusterNode[],
+    clock: string | null,
   ) {
+    this.#clock = clock;
     this.#t = t;
     this.#random = random;
     this.#size = size;
@@ -120,15 +98,18 @@ export class ClusterFaults {
 
   static async begin(t: Test, random: Random, size: FaultsSize): Promise<ClusterFaults> {
     const hosts = new Hosts(t);
+    const offset = size.hasClock === true ? join(tempFolder(t), 'offset') : null;
+    if (offset !== null) setClock(offset, FIRST_SKEW_S);
+    const env = offset === null ? {} : withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
     const common = size.isPair
       ? await RedisPair.start(t, [hosts.add(), hosts.add(), hosts.add()])
       : await RedisServer.start(t, [], hosts.add());
     const nodes = await Promise.all([
       Node.start(t, 'a', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE] }),
-      Node.start(t, 'b', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE], env: size.clock ?? {} }),
+      Node.start(t, 'b', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE], env }),
       Node.start(t, 'c', common, { host: hosts.add(), mayFeed: false }),
     ]);
-    const faults = new ClusterFaults(t, random, size, common, nodes);
+    const faults = new ClusterFaults(t, random, size, common, nodes, offset);
     for (let i = 0; i < size.listeners; i++) faults.#listen(faults.#oneOf(nodes));
     for (let i = 0; i < size.watchers; i++) faults.#watch(faults.#oneOf(nodes));
     return faults;
@@ -163,7 +144,7 @@ export class ClusterFaults {
 
   async #fault(): Promise<void> {
     const node = this.#oneOf(this.#nodes);
-    const acts = [...this.#actsOnNode(node), ...this.#actsOnRedis()];
+    const acts = [...this.#actsOnNode(node), ...this.#actsOnRedis(), ...this.#actsOnClock(), this.#liesTo(node)];
     const [name, act] = acts[this.#random.int(0, acts.length - 1)]!;
     this.done.push(`${this.#pushed}: ${name}`);
     await act();
@@ -200,6 +181,30 @@ export class ClusterFaults {
     ];
   }
 
+  #actsOnClock(): readonly Act[] {
+    const file = this.#clock;
+    const skewSeconds = this.#oneOf(SKEWS_S);
+    if (file === null) return [];
+    return [[`the clock of b is ${skewSeconds} s off`, async () => setClock(file, skewSeconds)]];
+  }
+
+  /** A machine that has the secret. */
+  #liesTo(node: ClusterNode): Act {
+    return [
+      `a machine lies to ${node.name}`,
+      async () => {
+        const url = `http://${node.host!.address}:${node.tapesPort}`;
+        const liar = new LyingMachine(this.#random, 'live');
+        const endMs = performance.now() + LIES_MS;
+        while (performance.now() < endMs) {
+          // It may be killed, or cut off.
+          await liar.lie(url, 'live', { secret: Buffer.from(SECRET), node: 'liar', url });
+          await pause(20);
+        }
+      },
+    ];
+  }
+
   #othersOf(node: ClusterNode): readonly Host[] {
     return this.#nodes.filter((other) => other !== node).map(({ host }) => host!);
   }
@@ -232,7 +237,7 @@ export class ClusterFaults {
         ['Redis fails over', failOver],
         ['Redis fails over', failOver],
         ['Redis emptied', () => common.master.flush()],
-        ...this.#liesOf(common.master),
+        ...liesIn(common.master, random),
       ];
     }
     return [
@@ -253,7 +258,7 @@ export class ClusterFaults {
         },
       ],
       ['Redis emptied', () => common.flush()],
-      ...this.#liesOf(common),
+      ...liesIn(common, random),
       [
         'Redis set back',
         async () => {
@@ -262,19 +267,6 @@ export class ClusterFaults {
           await common.restore(snapshot);
         },
       ],
-    ];
-  }
-
-  /** What another program may write there. */
-  #liesOf(redis: RedisServer): readonly Act[] {
-    const junk = this.#oneOf(JUNK);
-    const [key, field] = this.#oneOf(PLACES);
-    return [
-      [
-        `Redis has ${junk} as ${key} ${field}`,
-        async () => void (await redis.ask(`HSET airsplice:${key} ${field} ${junk}`)),
-      ],
-      [`Redis has an entry ${junk}`, async () => void (await redis.ask(`EVAL "${ENTRY}" 0 ${junk}`))],
     ];
   }
 
@@ -399,7 +391,7 @@ export class ClusterFaults {
       60_000,
       () => `the last title is ${last}, they show ${songs}`,
     );
-    await this.#agreeOnHistory();
+    await agreeOnHistory(t, this.#nodes, this.#answered);
     const heard = () => this.#listeners.filter(({ it }) => it.reader.runs.at(-1)?.source === this.#sources);
     await until(
       () => heard().length === this.#listeners.length,
@@ -409,44 +401,6 @@ export class ClusterFaults {
     await quietFor(500);
     for (const placed of this.#watchers) this.#inOrder(placed);
     for (const { it, node } of this.#listeners) if (it.reader.fault !== '') t.fail(`${node.name}: ${it.reader.fault}`);
-  }
-
-  /** No answered push is missing, none is there twice, and all machines have the same. */
-  async #agreeOnHistory(): Promise<void> {
-    const answered = this.#answered.map(({ song }) => song);
-    let faults: string[] = [];
-    await until(
-      async () => {
-        const histories = await Promise.all(this.#nodes.map((node) => this.#historyOf(node)));
-        faults = histories.flatMap((plays, i) => {
-          const songs = new Set(plays.map(({ song }) => song));
-          const missing = answered.filter((song) => !songs.has(song));
-          const twice = plays.filter(({ song }, at) => plays.findIndex((play) => play.song === song) !== at);
-          const other = plays.filter(({ text }) => !histories[0]!.some((play) => play.text === text));
-          const { name } = this.#nodes[i]!;
-          return [
-            ...missing.map((song) => `${name} lacks ${song}`),
-            ...twice.map(({ song }) => `${name} has ${song} twice`),
-            ...other.map(({ text }) => `${name} has ${text}, not so ${this.#nodes[0]!.name}`),
-          ];
-        });
-        return faults.length === 0;
-      },
-      20_000,
-      () => `histories: ${faults.slice(0, 20).join('; ')}`,
-    );
-    this.#t.pass('every push that was answered is in the history of every machine, once');
-  }
-
-  async #historyOf({ port }: ClusterNode): Promise<readonly { readonly song: string; readonly text: string }[]> {
-    const plays: { readonly song: string; readonly text: string }[] = [];
-    for (let before = ''; ; ) {
-      const path = `/metadata/channel/live/history.json?limit=${PAGE}${before}`;
-      const page = (await ask(this.#t, port, `GET ${path} HTTP/1.1`)).json() as Play[];
-      plays.push(...page.map((play) => ({ song: play.song, text: `${play.song} ${play.from}` })));
-      if (page.length < PAGE) return plays;
-      before = `&before=${page.at(-1)!.from}`;
-    }
   }
 
   #oneOf<T>(all: readonly T[]): T {

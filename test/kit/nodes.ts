@@ -13,7 +13,7 @@ import { writeStamped } from './stamped.js';
 import { tempFolder } from './temp-folder.js';
 import { until } from './until.js';
 
-const SECRET = 'a secret that all nodes of this test know';
+export const SECRET = 'a secret that all nodes of this test know';
 export const FILE_FRAMES = 2400;
 /** Of the stamped file that a node plays where it has one. */
 export const FILE_SOURCE = 900;

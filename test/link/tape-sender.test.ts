@@ -81,6 +81,35 @@ t.test('a channel that is not there has no tape, and the link goes on', async (t
   t.same(harness.broken, []);
 });
 
+t.test(
+  'a channel that is replaced goes on where it was, beside the new one; a ninth subscription ends the link',
+  async (t) => {
+    const harness = new LinkHarness().connect().enter();
+    harness.play(2000).settle();
+    const { receiver, linked } = harness;
+    const all = [linked];
+    const replace = () => {
+      receiver.forget(linked.key);
+      const audio = receiver.audio(linked.key);
+      all.push(audio);
+      audio.want(true);
+      harness.settle();
+    };
+    for (let i = 0; i < 7; i++) replace();
+    harness.play(2000).settle();
+    t.same(
+      all.map(({ tape }) => tape?.head),
+      all.map(() => harness.audio.tape!.head),
+    );
+    t.same(harness.broken, []);
+    all.pop()!.want(false);
+    replace();
+    t.same(harness.broken, []);
+    replace();
+    t.match(harness.broken, [/more than 8 subscriptions of a channel/]);
+  },
+);
+
 t.test('bytes go over once, with little beside them', async (t) => {
   const harness = new LinkHarness().connect().enter();
   harness.play(5000).settle();
