@@ -103,6 +103,9 @@ t.test(
     );
     t.same(harness.broken, []);
     all.pop()!.want(false);
+    // It lingers.
+    harness.clock.advance(1500);
+    harness.flow();
     replace();
     t.same(harness.broken, []);
     replace();
