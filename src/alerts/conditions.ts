@@ -52,7 +52,7 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
     found.push({ event: 'source-lost', ...about, severity: 'warning', summary, fields: { ...fields, lost } });
   }
   if (lostOwner !== '') {
-    const summary = `Channel ${key}: nothing comes of the tape of machine ${lostOwner}, which feeds it`;
+    const summary = `Channel ${key}: no audio comes from machine ${lostOwner}, which feeds it`;
     found.push({ event: 'tape-lost', ...about, severity: 'critical', summary, fields: { ...fields, node: lostOwner } });
   }
   if (isSilence && onAir !== null) {

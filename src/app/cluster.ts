@@ -35,7 +35,7 @@ export interface ClusterParts extends EngineParts {
   onForeignChange: Deliver;
 }
 
-const BAD_RECORD = 'what is there is none of ours, or damaged: it is skipped';
+const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
 
 const NAMES: Readonly<Record<ClusterPlace, string>> = {
   Redis: 'Redis',
@@ -68,7 +68,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
     for (const origin of origins) {
       const peer = machineAt(origin);
       try {
-        if (alone.has(peer)) throw new Error(`the ${peer} has lied, and is left alone`);
+        if (alone.has(peer)) throw new Error(`the ${peer} sent what it must not, and is not asked again for now`);
         return new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken });
       } catch (error) {
         reason = error;
@@ -109,7 +109,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
   });
 }
 
-/** Whether another machine may be asked at this URL: as TLS and `cluster.peers` have it. It stands in what all have in common, where others may write, too. */
+/** Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there. */
 function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
   const names = new Set(peers);
   const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
@@ -121,7 +121,7 @@ function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
   };
 }
 
-/** What cannot be believed is skipped, and said with its place. */
+/** Logs a record that is skipped, with its place. */
 function badRecords(repeats: Core['repeats']): (place: string, reason: string) => void {
   return (place, reason) => repeats.warn('bad record', { place, reason }, BAD_RECORD);
 }
@@ -148,7 +148,8 @@ export function makeSharedTapes(
     },
     onBad: badRecords(repeats),
     settings: () => settingsOf(config),
-    onDiffers: (difference) => log.warn({ ...difference }, 'a channel is not configured alike at two machines'),
+    onDiffers: (difference) =>
+      log.warn({ ...difference }, 'two machines have different settings for a channel: make them the same'),
     onNameTwice: () =>
       repeats.warn(
         'cluster name',
@@ -158,14 +159,14 @@ export function makeSharedTapes(
     onError: (error) => {
       if (error instanceof LinkSilent) {
         const { peer, message: reason } = error;
-        repeats.warn('cluster silent', { peer, reason }, 'another machine fell silent: its connection was ended');
+        repeats.warn('cluster silent', { peer, reason }, 'another machine does not respond: its connection was closed');
       } else if (!(error instanceof OtherVersion)) onError(error);
       else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
     },
   });
 }
 
-/** What all machines are to have alike of each channel. */
+/** The settings of each channel that should be the same at all machines. */
 function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
   for (const { channels } of Object.values(stations)) {
     for (const [key, { delaySeconds, metaint, sources }] of Object.entries(channels)) {
@@ -175,7 +176,7 @@ function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [st
   }
 }
 
-/** What an operator has to put right, a line each. */
+/** What an operator has to correct, a line each. */
 function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: readonly Difference[]): string[] {
   const { skewMs } = clock;
   const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of ${place}`;

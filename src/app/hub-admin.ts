@@ -56,7 +56,7 @@ export class HubAdmin {
   #tail: Promise<unknown> = Promise.resolve();
   #used: Used;
   #nextLookMs = 0;
-  /** By which blocks and tokens have ended for good; null: nobody has asked yet, and where the time is the cluster's it may not be known. */
+  /** The time by which blocks and tokens end. Made when it is first needed: by then the time of a cluster is known. */
   #time: SteadyTime | null = null;
 
   constructor(core: Core, channels: ReadonlyMap<string, Channel>, store: DocumentStore, output: HubAdminOutput) {
@@ -102,7 +102,7 @@ export class HubAdmin {
       .catch(this.#core.onError);
   }
 
-  /** For good: a user who comes back later is another one. Until it is durable no process takes them either (titles/made-tokens.ts). */
+  /** Tokens whose maker is gone are removed for good: a user with the same name later is another one. Until that is durable, no process accepts them (titles/made-tokens.ts). */
   #removeOrphans(): void {
     const isOrphan = ({ by }: MadeToken) => !mayMakeTokens(this.#core.config.admin.users, by);
     const orphans = this.#state.tokens.filter(isOrphan);
@@ -113,7 +113,7 @@ export class HubAdmin {
         for (const { channel, name, by } of orphans) {
           this.#core.log.warn(
             { channel, name, by },
-            'a push token has ended: the user who made it may make none any more',
+            'a push token was removed: the user who made it has no longer the rights titles and operate',
           );
         }
       })
@@ -123,7 +123,7 @@ export class HubAdmin {
       });
   }
 
-  /** What all processes say. Ids that are known no more are forgotten. */
+  /** What all processes say. Ids that are no longer known are forgotten. */
   async #lookUsed(): Promise<Used> {
     const used = { ...this.#used };
     for (const each of await this.#output.used()) {

@@ -70,7 +70,12 @@ export function makeRecorder({ config, clock, repeats }: Core, store: Store): Re
     clock,
     store,
     () => config.statistics,
-    (err) => repeats.warn('statistics', { err }, 'statistics cannot be kept: what is not stored is tried again'),
+    (err) =>
+      repeats.warn(
+        'statistics',
+        { err },
+        'some statistics were left out, or could not be stored: storing is tried again',
+      ),
     (scope) => {
       const [kind, key = ''] = scope.split(':');
       if (kind === 'station') return Object.hasOwn(config.stations, key);

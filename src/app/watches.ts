@@ -20,7 +20,7 @@ export function storeWatch(store: Store, log: Log): () => void {
   };
 }
 
-/** Logs that the wall clock of this machine is not that of the cluster: once for each time that it was set; and that it is right again. */
+/** Logs that the wall clock of this machine differs from the cluster's, again when the difference has changed, and once that it is right. */
 export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
   let saidMs = 0;
   return () => {
@@ -28,11 +28,11 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
     const isWrong = Math.abs(skewMs) >= WRONG_CLOCK_MS;
     if (isWrong ? Math.abs(skewMs - saidMs) < WRONG_CLOCK_MS : saidMs === 0) return;
     saidMs = isWrong ? skewMs : 0;
-    if (!isWrong) log.info('the clock of this machine is that of the cluster again');
+    if (!isWrong) log.info('the clock of this machine agrees with that of the cluster again');
     else
       log.warn(
         { aheadSeconds: skewMs / 1000 },
-        'the clock of this machine is not that of the cluster: is NTP running?',
+        'the clock of this machine differs from that of the cluster: check NTP',
       );
   };
 }

@@ -6,7 +6,7 @@ import type { RunCommand } from './command.js';
 import { answerOf, DEFAULT_URL, readJson, serverError, urlOf } from './server.js';
 import { inColumns } from './terminal.js';
 
-/** As `/readyz?cluster` has it, as far as it is shown; it may be anyone's server. */
+/** What is shown of `/readyz?cluster`; any program may be answering. */
 const knownCluster = z.looseObject({
   ready: z.boolean(),
   node: z.string(),
@@ -18,7 +18,7 @@ const knownCluster = z.looseObject({
     waitingChanges: z.number(),
     position: z.number(),
   }),
-  /** Absent: it is of an earlier version. */
+  /** Absent: the server is of an earlier version. */
   warnings: z.array(z.string()).exactOptional(),
   nodes: z.array(z.looseObject({ node: z.string(), seenSeconds: z.number() })),
   channels: z.array(z.looseObject({ channelkey: z.string(), owner: z.string(), epoch: z.number(), phase: z.string() })),
@@ -26,7 +26,7 @@ const knownCluster = z.looseObject({
 
 type KnownCluster = z.output<typeof knownCluster>;
 
-/** Of a server that is alone. */
+/** The answer of a server that is not in a cluster. */
 const alone = z.object({ type: z.literal('urn:airsplice:problem:not-found') });
 
 /** As the report has them. */
@@ -40,7 +40,7 @@ export const cluster: RunCommand = async (line, stop) => {
   if (status === 404 && alone.safeParse(readJson(text)).success) throw new Error('this server is not in a cluster');
   const { data: report } = knownCluster.safeParse(readJson(text));
   if ((status !== 200 && status !== 503) || report === undefined)
-    throw serverError(url, `says nothing of a cluster (${status})`);
+    throw serverError(url, `does not report on a cluster (${status})`);
   process.stdout.write(line.values['json'] ? `${printableJson(report)}\n` : `${clusterLines(report).join('\n')}\n`);
   return report.ready ? 0 : 1;
 };

@@ -18,6 +18,7 @@ import { open, openEvents, serverError, serverUrl, untilCut } from './server.js'
 /** Of its time: as RFC 3339 has it. */
 const TIME_CHARACTERS = 16;
 const MOST_FILES = 10_000;
+/** Content types of streams. */
 const AUDIO = /^(audio\/|application\/ogg)/i;
 
 interface Options {
@@ -63,8 +64,7 @@ async function measure(options: Options, stop: AbortSignal): Promise<void> {
     const feed = await openEvents('the listener feed', `${url}/metadata/sse/listener/${metaid}?sync=wire`, signal);
     const stream = await open(`the channel ${channel}`, `${url}/${channel}?metaid=${metaid}`, signal);
     const type = String(stream.headers['content-type']);
-    if (!AUDIO.test(type))
-      throw serverError(url, `answers with something else than audio for the channel ${channel} (${type})`);
+    if (!AUDIO.test(type)) throw serverError(url, `does not answer with audio for the channel ${channel} (${type})`);
     if (type.includes('ogg')) throw new Error('the channel plays Ogg, which cannot be cut here: MP3 and AAC can');
     process.stdout.write(`${channel}: waiting for pushes; Ctrl-C ends it\n`);
     await Promise.race([play(untilCut(url, stream.body), recorder), follow(feed, recorder)]);

@@ -122,7 +122,7 @@ class RecordSession {
     if (isElsewhere && redirects < MOST_REDIRECTS) {
       const next = new URL(to, url);
       if (next.protocol !== 'http:' && next.protocol !== 'https:')
-        throw new Error(`${withoutLogin(url)} is elsewhere, at no http:// or https:// URL`);
+        throw new Error(`${withoutLogin(url)} redirects to something other than an http:// or https:// URL`);
       return this.#open(next.href, redirects + 1);
     }
     throw new Error(`${withoutLogin(url)} is answered ${statusCode}`);

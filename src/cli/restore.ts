@@ -29,10 +29,10 @@ import { CONFIG } from './backup.js';
 import { type CommandLine, messageOf, type RunCommand, textOf } from './command.js';
 import { likeReplaced, ownedLike } from './replaced-file.js';
 
-/** In the data folder, of ours alone: names that another user of the folder could have made lead nowhere. */
+/** A folder inside the data folder that only this user may enter: no other user of the data folder can put a link there. */
 const MAKING = 'restoring';
 
-/** Where a configuration has its server write. Null: it cannot be read, or has none. */
+/** Where a server with this configuration writes. Null: not known, or nowhere. */
 interface WrittenPlaces {
   readonly folder: string | null;
   readonly accessLog: string | null;
@@ -55,8 +55,11 @@ export const restore: RunCommand = async (line) => {
     const { airsplice, madeAt, configPath } = archive.manifest;
     await put(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
       const { accessLog } = named;
-      if (accessLog !== null) note(`its server writes an access log to ${accessLog}`);
-      if (named.folder !== folder) note(`its server looks for the store in ${named.folder ?? 'another folder'}`);
+      if (accessLog !== null) note(`the configuration has an access log at ${accessLog}`);
+      if (named.folder !== folder)
+        note(
+          `the configuration has its data folder at ${named.folder ?? 'another place'}, and the store was put elsewhere`,
+        );
     });
     const text = `${config} and the store in ${folder} are those of ${madeAt} (airsplice ${airsplice}), from ${configPath}`;
     process.stdout.write(`airsplice: ${printable(text)}\n`);
@@ -78,15 +81,15 @@ function open(source: number, file: string): OpenArchive {
   }
 }
 
-/** The folder of the command line, else the one that the configuration in place has, or would have without the option; the backup must have the same. */
+/** `--data`, or else the data folder of the configuration that is replaced, or `data` beside it: the configuration of the backup must name one of these. */
 function folderAsked(line: CommandLine, config: string, named: string | null, file: string): string {
   const asked = textOf(line, 'data');
   if (asked !== undefined) return resolve(asked);
   const inPlace = existsSync(config) ? placesIn(config, readText(config)).folder : null;
   if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
-  const why = named === null ? 'does not say where its data are' : `has its data in ${named}`;
+  const why = named === null ? 'does not name its data folder' : `has its data in ${named}`;
   const advice =
-    named === null ? '--data FOLDER says it' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
+    named === null ? 'give it with --data FOLDER' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
   throw new Error(`${file} was not restored: its configuration ${why}: ${advice}`);
 }
 
@@ -98,7 +101,7 @@ function readText(path: string): string {
   }
 }
 
-/** Of the text alone: nothing that it names is opened. */
+/** Read from the text alone: no file that it names is opened. */
 function placesIn(path: string, text: string): WrittenPlaces {
   const { value } = new ConfigDocument(text, process.env);
   const { data, accessLog } = (value ?? {}) as { readonly data?: unknown; readonly accessLog?: unknown };
@@ -108,7 +111,7 @@ function placesIn(path: string, text: string): WrittenPlaces {
   return { folder: value === undefined ? null : absolute(folder), accessLog: log === '-' ? null : absolute(log) };
 }
 
-/** @param onReady nothing was changed yet, and all is well */
+/** @param onReady called when all is checked, before anything is changed */
 async function put(archive: OpenArchive, target: RestoreTarget, file: string, onReady: () => void): Promise<void> {
   const { config, folder, isForced } = target;
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -149,7 +152,7 @@ async function put(archive: OpenArchive, target: RestoreTarget, file: string, on
   }
 }
 
-/** Over what is there, only by force. */
+/** Throws where a file is in place already, unless it may be replaced. */
 function mustBeFree(archive: OpenArchive, store: string, config: string, isForced: boolean): void {
   const isSame = existsSync(config) && readFileSync(config).equals(archive.config);
   const there = [store, ...(isSame ? [] : [config])].filter((path) => existsSync(path));
@@ -158,7 +161,7 @@ function mustBeFree(archive: OpenArchive, store: string, config: string, isForce
   throw new Error(`${there.join(' and ')} ${verb} there already: --force replaces what is there`);
 }
 
-/** From a folder up to the first one that was made with it. */
+/** Removes a folder and its parents up to the first one that was made with it, where they are empty. */
 function removeEmpty(folder: string, first: string): void {
   try {
     for (let path = folder; path.length >= first.length; path = dirname(path)) rmdirSync(path);

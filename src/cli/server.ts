@@ -35,7 +35,7 @@ export function ask(url: string, options: AskOptions) {
   });
 }
 
-/** @param what it does, as the end of the sentence */
+/** @param what it did, as the end of a sentence that names it */
 export function serverError(url: string, what: string, cause?: unknown): Error {
   const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
   return new Error(`the server at ${new URL(url).origin} ${what}${reason}`, { cause });
@@ -65,13 +65,13 @@ export async function answerOf(
       chunks.push(chunk);
     }
   } catch (error) {
-    throw serverError(url, 'has not answered to the end', error);
+    throw serverError(url, 'closed the connection before the end of its answer', error);
   }
   if (bytes > ANSWER_BYTES) throw serverError(url, 'answers without end');
   return { status: statusCode, headers, text: Buffer.concat(chunks).toString() };
 }
 
-/** The stations that a server lists, as it sent them. Throws where it is not a list: the server is none of ours, or a proxy answers. */
+/** The stations that a server lists, as it sent them. Throws where there is no list: another program or a proxy answers. */
 export function stationsOf(url: string, { status, text }: WholeAnswer): readonly unknown[] {
   const listed = status === 200 ? readJson(text) : null;
   if (!Array.isArray(listed)) throw serverError(url, `lists no stations (${status})`);
@@ -107,7 +107,7 @@ export async function open(what: string, url: string, signal: AbortSignal) {
   throw serverError(url, `answers ${answer.statusCode} for ${what}`);
 }
 
-/** Null: it is none, as of a proxy before the server. */
+/** Null: it is not JSON, such as the answer of a proxy. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -116,13 +116,13 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Server-sent events, opened: the data of each, parsed; null: it is no JSON. Rejects where the answer is none of that kind, or is cut off. */
+/** The data of server-sent events, parsed; null for what is not JSON. Rejects where the answer is of another type; iterating throws where it is cut off. */
 export async function openEvents(what: string, url: string, signal: AbortSignal): Promise<AsyncGenerator<unknown>> {
   const { headers, body } = await open(what, url, signal);
   const type = String(headers['content-type']);
   if (type.startsWith('text/event-stream')) return eventsOf(url, body);
   body.destroy();
-  throw serverError(url, `answers with something else than events for ${what} (${type})`);
+  throw serverError(url, `does not answer with events for ${what} (${type})`);
 }
 
 async function* eventsOf(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
@@ -138,11 +138,11 @@ async function* eventsOf(url: string, body: AsyncIterable<Buffer>): AsyncGenerat
   }
 }
 
-/** A body; where it is cut off, that says whose it was. */
+/** A body; where it is cut off, the error names the server. */
 export async function* untilCut(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body;
   } catch (error) {
-    throw serverError(url, 'has ended it', error);
+    throw serverError(url, 'closed the connection', error);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Whether the tape of the node that feeds a channel comes, where it is wanted: it is said once that it does not, to the log, the alerts and all who ask how the
- * channel is, and once that it does again. Owned by one SharedAudio.
+ * Whether the tape of the node that feeds a channel comes, where it is wanted. When it stops, and when it comes again, the log has a line, and the alerts and
+ * the channel's facts change. Owned by one SharedAudio.
  */
 
 import type { Log } from '../base/log.js';
@@ -43,16 +43,16 @@ export class OwnerWatch {
   #onLost(node: string): void {
     const { channel, log, link, remote, onFacts } = this.#parts;
     this.#lost = node;
-    // It is tried while nobody listens, too: those who come are sent elsewhere until it is back.
+    // Also while nobody listens: new listeners are sent elsewhere until it is back.
     link.audio.want(true);
     remote.lose(link.lostSinceMs);
     onFacts(channel);
-    log.warn({ channel, node }, 'nothing comes of the tape of the machine that feeds the channel');
+    log.warn({ channel, node }, 'no audio comes from the machine that feeds the channel');
   }
 
   #onBack(node: string): void {
     const { channel, log, link, remote, onFacts } = this.#parts;
-    if (node === this.#lost) log.info({ channel, node }, 'the tape of the machine that feeds the channel comes again');
+    if (node === this.#lost) log.info({ channel, node }, 'audio comes again from the machine that feeds the channel');
     this.#lost = '';
     if (link.audio.listeners === 0) link.audio.want(false);
     remote.lose(Number.POSITIVE_INFINITY);

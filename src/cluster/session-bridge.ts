@@ -108,7 +108,7 @@ export class SessionBridge implements MessageHandler {
     const { registry, number, counts } = this.#parts;
     const { metaid } = readTo(message);
     if (type === CLOCKS) {
-      if (this.#laterMs !== null) throw new WireError('the clocks are known');
+      if (this.#laterMs !== null) throw new WireError('a second CLOCKS');
       const { ownMs, clusterMs } = readAll(message, CLOCKS_MEMBERS);
       this.#laterMs = systemMs() - this.#parts.clock.wallMs() - (ownMs - clusterMs);
       registry.add(number, this.#port);

@@ -16,7 +16,7 @@ export interface SessionBridgesParts {
   has(channel: string): boolean;
   readonly clock: Clock;
   ask(url: string): Promise<Duplex>;
-  /** Whether it has lied, and comes again too soon. */
+  /** Whether it is left alone for now, after a bad message. */
   isLeftAlone?(node: string): boolean;
   onError(error: unknown): void;
 }

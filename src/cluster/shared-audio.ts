@@ -52,10 +52,10 @@ const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', before
 const YIELD_MS = 3000;
 /** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
 const PROVISIONAL_MS = 2000;
-/** An owner that has closed its connection, and still renews its lease, may begin anew: longer than its lease waits for that (leases.ts, LASTS_MS and STALE_MS). */
+/** How long an owner that refuses connections is waited for: it may be restarting. Longer than its lease lasts (leases.ts, LASTS_MS and STALE_MS). */
 const AWAY_MS = 6000;
 
-const ALONE = 'this machine feeds the channel for its own listeners, until the tape of the other one comes again';
+const ALONE = 'this machine feeds the channel for its own listeners, until audio comes from the other one again';
 
 /** Not known yet; fed here; about to be fed here; taken from another node. */
 type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
@@ -71,7 +71,7 @@ export class SharedAudio implements Leased {
   #owner = NOBODY;
   /** Its own tape is played until the other node's has come as far. */
   #playsOwn = true;
-  /** It is fed here though another node has the lease, of whose tape nothing comes. */
+  /** It is fed here though another node has the lease, as nothing comes of that one's tape. */
   #isAlone = false;
   /** The node whose facts `remote` has. */
   #factsOf = '';
@@ -128,7 +128,7 @@ export class SharedAudio implements Leased {
     return this.#owner;
   }
 
-  /** The node that feeds it, as far as is known, and whose tape does not come; '': there is none. */
+  /** The node that feeds it but whose tape does not come; '': there is none. */
   get lost(): string {
     return this.#watch.lost;
   }
@@ -174,7 +174,7 @@ export class SharedAudio implements Leased {
     if (this.#isClosed) return;
     // An answer that was on its way when the tape was handed over.
     if (owner.epoch < before.epoch && this.#phases.clock.now() < this.#provisionalUntilMs) return;
-    // The data was emptied: all stays as it is until the one that feeds it has asked again.
+    // Redis was emptied: all stays as it is until the owner has asked again.
     if (owner.node === '' && owner.beforeNode === '' && before.node !== '') return;
     this.#owner = owner;
     const isMine = owner.node === this.#phases.node;
@@ -211,7 +211,7 @@ export class SharedAudio implements Leased {
     this.#feed();
   }
 
-  /** What is fed here is what all hear: nothing is waited for. */
+  /** This node has the lease now: the tape of the other one is not waited for. */
   #endAlone(): void {
     this.#isAlone = false;
     this.#link.found();
@@ -237,7 +237,7 @@ export class SharedAudio implements Leased {
       this.#feed();
       if (this.#claim.lookAwaited()) this.#phases.onDue();
     }
-    // It was not asked for the tape: what has come onto it since is no one else's, and is played until the other node's comes.
+    // The other node did not ask for the tape, so nobody else has what came onto it since: it is played until that one's comes.
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) this.#beAlone();
     this.#watch.look(nowMs, this.#phase === 'following' || this.#isAlone ? this.#ownerElsewhere : '');
     if (this.#isAlone) {
@@ -402,7 +402,7 @@ export class SharedAudio implements Leased {
     this.#leaveOwn();
   }
 
-  /** Whether all is here that the owner had of its tape when it was asked: who goes on with that begins at its edge. What lingers of another owner's says nothing. */
+  /** Whether all has come that the owner's tape had when it was asked for: listeners go on at its edge. What is left of a former owner's tape does not count. */
   get #isThere(): boolean {
     const { tape, isAnswered } = this.#link.audio;
     return isAnswered && tape !== undefined && tape.head > tape.tail && tape.head >= tape.comesTo;

@@ -56,7 +56,7 @@ export interface SharedTapesParts {
   onOwned(channel: string): void;
   /** What the configuration has of the channels. */
   settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
-  /** Another machine has a channel otherwise: once for each change. */
+  /** Another machine has other settings for a channel. Called once for each change. */
   onDiffers(difference: Difference): void;
   /** How much of a tape is kept at most. */
   mostLagMs?(): number;
@@ -100,7 +100,7 @@ export class SharedTapes {
       ...{ host, port, tls, secret, isLeftAlone, onError },
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
-      // Which of two sessions is the newer cannot be said before it is known what time it is.
+      // Before the cluster's time is known, it cannot be decided which of two sessions is the newer.
       onSessions: (node, stream) =>
         void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
       onLog: (stream, node) => void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node)),
@@ -195,7 +195,7 @@ export class SharedTapes {
     return this.#nodes;
   }
 
-  /** What other machines have otherwise, for an operator. */
+  /** What is configured otherwise at other machines, for an operator. */
   get differences(): readonly Difference[] {
     return this.#settings.differences;
   }
@@ -247,7 +247,7 @@ export class SharedTapes {
     return new Map(others.map(([node, { url }]) => [node, url]));
   }
 
-  /** What a machine has said counts, whatever kind of link it was. */
+  /** A machine is left alone after a bad message on any kind of link. */
   #onError(error: unknown): void {
     this.#alone.note(error);
     this.#parts.onError(error);
@@ -255,7 +255,9 @@ export class SharedTapes {
 
   #unlessAlone(url: string, ask: () => Promise<Duplex>): Promise<Duplex> {
     const { host } = new URL(url);
-    return this.#alone.has(machineAt(url)) ? Promise.reject(new Error(`${host} has lied, and is left alone`)) : ask();
+    return this.#alone.has(machineAt(url))
+      ? Promise.reject(new Error(`${host} sent what it must not, and is not asked again for now`))
+      : ask();
   }
 
   #make(channel: Channel): SharedAudio {

@@ -11,13 +11,13 @@ export interface TapeClientOptions {
   readonly url: string;
   /** PEM of the authorities that a node's certificate may be from; undefined: those that Node knows. */
   readonly ca?: Buffer | undefined;
-  /** Whether that is one of ours, as far as the configuration says. Absent: it is. @param url from what all nodes have in common */
+  /** Whether the configuration allows to ask there; absent: it does. @param url as Redis or the origin has it */
   mayAsk?(url: string): boolean;
 }
 
 const CONNECT_MS = 1000;
 const ANSWER_MS = 1500;
-/** Of an answer. */
+/** Of the head of an answer. */
 const HEAD_BYTES = 4096;
 
 /** Resolves with the connection, behind its answer; rejects with why there is none. @param url of the other node */
@@ -48,14 +48,15 @@ export async function prepareToAsk(): Promise<void> {
   await import('./http-client.js');
 }
 
-/** Over one connection: what it says first shows whether it has the secret, and nothing is proved to one that has not. */
+/** Over one connection. The other end proves the secret first; one that cannot gets no proof. */
 async function upgraded(
   url: string,
   path: string,
   { secret, ca, mayAsk }: Pick<TapeClientOptions, 'secret' | 'ca' | 'mayAsk'>,
 ): Promise<Duplex> {
   const { host } = new URL(url);
-  if (mayAsk?.(url) === false) throw new Error(`${host} is none of the machines that may be asked`);
+  if (mayAsk?.(url) === false)
+    throw new Error(`${host} may not be asked: its URL is not https, or cluster.peers does not have it`);
   // Loaded when it is needed: a server that is alone starts without it.
   const { Client } = await import('./http-client.js');
   const client = new Client(url, {
@@ -71,10 +72,10 @@ async function upgraded(
     });
     await asked.body.dump();
     const answered = read(String(asked.headers['www-authenticate'] ?? ''));
-    if (answered === null) throw new Error(`${host} is none of ours (${asked.statusCode})`);
+    if (answered === null) throw new Error(`${host} does not answer as a machine of a cluster (${asked.statusCode})`);
     const proof = { client: nonce, server: answered.nonce, path, host };
     if (!isProof(secret, { by: 'server', ...proof }, answered.proof ?? '')) {
-      throw new Error(`${host} does not have the cluster's secret`);
+      throw new Error(`${host} does not have this cluster's secret (cluster.tapes.secret)`);
     }
     const { socket } = await client.upgrade({
       ...{ path, method: 'GET', protocol: PROTOCOL, signal },

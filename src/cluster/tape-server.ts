@@ -45,7 +45,7 @@ export interface TapeServerParts {
   onSessions(node: string, stream: Duplex): void;
   /** Another node comes for what all have in common. */
   onLog(stream: Duplex, node: string): void;
-  /** Whether it has lied, and comes again too soon. */
+  /** Whether it is left alone for now, after a bad message. */
   isLeftAlone?(node: string): boolean;
   onError(error: unknown): void;
 }

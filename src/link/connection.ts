@@ -15,9 +15,9 @@ import { type MessageReader, WireError, WireReader } from './wire.js';
 
 /** What may wait in the stream: more stays where it comes from. */
 const MOST_QUEUED_BYTES = 1024 * 1024;
-/** What is sent in any case waits up to here: another machine that takes no more is gone. */
+/** What has to be sent may wait up to here: an end that reads no more is gone. */
 const MOST_WAITING_BYTES = 64 * 1024 * 1024;
-/** Between machines: how often a link sends at least a ping, and how long it may be silent: it counts as dead within 3 s then, whatever TCP says. */
+/** Between machines: how often each end sends something, and how long the other may be silent. It is looked each PING_MS, so a dead link is closed within 3 s. */
 const PING_MS = 500;
 const SILENT_MS = 2500;
 /** A write of its own costs as much as copying some KiB. */
@@ -33,15 +33,15 @@ export interface MessageHandler {
 }
 
 export interface LinkOptions {
-  /** Who the other end is, for errors: `node b`, `worker 3`. */
+  /** The other end's name in errors: `machine b`, `worker 3`. */
   readonly peer?: string;
-  /** That wait in the stream, and a message. */
+  /** What may wait in the stream, beside one message. */
   readonly mostQueuedBytes?: number;
-  /** Present at both ends of a link between machines: it is alive, or ended. */
+  /** Given at both ends of a link between machines, which is closed where one is silent. Absent: within a machine. */
   readonly clock?: Clock;
 }
 
-/** The other end says nothing any more. */
+/** The other end sends nothing, or reads nothing. */
 export class LinkSilent extends Error {
   override readonly name = 'LinkSilent';
   /** Its address. */
@@ -53,7 +53,7 @@ export class LinkSilent extends Error {
   }
 }
 
-/** The other end has said what it should not. */
+/** The other end sent a message that it must not send. */
 export class LinkLie extends WireError {
   readonly peer: string;
 
@@ -68,13 +68,13 @@ export class LinkConnection implements AlarmHandler {
   readonly #writer = new MessageWriter();
   readonly #handlers: { readonly first: number; readonly last: number; readonly handler: MessageHandler }[] = [];
   readonly #onBroken: (error: unknown) => void;
-  /** Who the other end is, as far as it is known. */
+  /** The other end's name in errors, as far as it is known. */
   peer: string;
   readonly #mostQueuedBytes: number;
   #isClosed = false;
   readonly #clock: Clock | null;
   #alarm: Alarm | null = null;
-  /** When something came last, and when it is looked at next, monotonic milliseconds. */
+  /** When something came last, and when this is looked at next, monotonic milliseconds. */
   #heardMs = 0;
   #dueMs = 0;
 
@@ -124,7 +124,7 @@ export class LinkConnection implements AlarmHandler {
     return this.#isClosed;
   }
 
-  /** When something came last, monotonic milliseconds, where it is looked whether the other end is there. */
+  /** When something came last, monotonic milliseconds; 0 within a machine, where it is not watched. */
   get heardMs(): number {
     return this.#heardMs;
   }
@@ -155,13 +155,14 @@ export class LinkConnection implements AlarmHandler {
     const bytes = this.#writer.take();
     if (bytes === null || this.#isClosed) return;
     this.#stream.write(bytes);
-    if (this.#stream.writableLength > MOST_WAITING_BYTES) this.#break('it takes nothing any more');
+    if (this.#stream.writableLength > MOST_WAITING_BYTES)
+      this.#break(`it does not read: more than ${MOST_WAITING_BYTES} bytes wait for it`);
   }
 
-  /** Says that this end is there, and looks whether the other one is. */
+  /** Sends a ping, and closes the link where the other end is silent. */
   onAlarm(nowMs: number): void {
     if (this.#isClosed) return;
-    // Who stood still itself has not listened.
+    // This process stood still: what came meanwhile is not read yet.
     if (nowMs - this.#dueMs > PING_MS) this.#heardMs = nowMs;
     if (nowMs - this.#heardMs >= SILENT_MS) {
       this.#break(`nothing has come for ${SILENT_MS} ms`);
@@ -229,7 +230,7 @@ export class LinkConnection implements AlarmHandler {
     throw new LinkLie(this.peer, `a message of type ${type}`);
   }
 
-  /** Whatever was thrown while it was read, the other end has said what it should not. */
+  /** Whatever is thrown while a message is read, the other end is to blame. */
   #named(type: number, error: unknown): LinkLie {
     return new LinkLie(this.peer, `message ${nameOf(type)}: ${(error as Error).message}`, error);
   }

@@ -89,7 +89,7 @@ export function readDelayedAudio(
   if (first === undefined) return null;
   const links = first.links.map((packets) => linkOf(packets));
   const frames = pieces.flatMap((piece) => piece.frames);
-  // What has come came before now, whatever the clocks of two machines say.
+  // Nothing arrived later than now, whatever the clocks of two machines say.
   const wallMs = Math.max(clock.wallMs(), frames.at(-1)?.arrivedMs ?? 0) - clock.now();
   return {
     line: {
@@ -107,13 +107,13 @@ export function readDelayedAudio(
     },
     titles: first.titles.map(({ record, channel: face, momentMs, place }) => {
       const read = must<Pick<RecordView, 'record' | 'channel'>>(viewSchema, { record, channel: face });
-      if (read.record.channel !== channel) throw new WireError('a title of another channel waits');
+      if (read.record.channel !== channel) throw new WireError('a delayed title of another channel');
       return { view: new RecordView(read.record, read.channel), momentMs: momentMs - wallMs, place };
     }),
   };
 }
 
 function linkOf(packets: readonly Buffer[]): OggLink {
-  if (readIdentification(packets[0]!) === null) throw new WireError('a link of no codec');
+  if (readIdentification(packets[0]!) === null) throw new WireError('a link of an unknown codec');
   return new OggLink(packets);
 }

@@ -49,7 +49,7 @@ export interface HubLinkParts extends TapeSenderParts {
     id: number,
   ): Promise<Questions[Q]['answer']>;
   onPush(channel: string): void;
-  /** Whether it has lied, and comes again too soon. */
+  /** Whether it is left alone for now, after a bad message. */
   isLeftAlone(worker: number): boolean;
   /** It has said who it is. */
   onGreeted(link: HubLink): void;
@@ -107,7 +107,7 @@ export class HubLink implements ControlHandler<FromWorker> {
 
   onControl(message: FromWorker): void {
     if (message.type === 'hello') {
-      if (this.worker !== 0) throw new WireError('it has said who it is');
+      if (this.worker !== 0) throw new WireError('a second hello');
       this.#greet(message.worker);
     } else if (this.worker === 0) throw new WireError('a worker must say first who it is');
     else if (message.type === 'tallies') this.#parts.onTallies(this, message);

@@ -108,7 +108,7 @@ export class LinkedMarks {
     // It was sent over another link.
     if (this.#marks.has(order)) return;
     if (this.#marks.size >= MOST_MARKS || this.#bytes + text.length > MOST_BYTES) {
-      throw new WireError('more marks than lie on a tape');
+      throw new WireError('more marks than a tape has');
     }
     const { record, channel, tags } = parse(this.#channel, text, block);
     const same = this.#blocks.get(blockNumber) ?? { block, count: 0 };

@@ -255,7 +255,7 @@ function mustBeWithin(entryMs: number, { startMs, endMs }: Pick<Segment, 'startM
 
 function mustBeHead(bytes: Buffer): number {
   const count = mustBePages(bytes);
-  if (!isLinkHead(bytes)) throw new WireError('a head of no codec');
+  if (!isLinkHead(bytes)) throw new WireError('a head of an unknown codec');
   return count;
 }
 
@@ -268,6 +268,6 @@ function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace
     bytes,
     place === undefined ? undefined : { granule: place.granule, page: place.page - headPages },
   );
-  if (count === null) throw new WireError('something else than pages of Ogg');
+  if (count === null) throw new WireError('not whole pages of Ogg that go on');
   return count;
 }

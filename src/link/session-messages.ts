@@ -109,7 +109,7 @@ function moment(): Member<number> {
 export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
   // Without the value: a metaid may be a secret.
-  if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is none');
+  if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is not one');
   return to;
 }
 
@@ -128,7 +128,7 @@ export function readRelayed(
 export function readVerdict(message: MessageReader): { readonly id: number; readonly verdict: ReportVerdict } {
   const { id, verdict } = readAll(message, VERDICT_MEMBERS);
   const known = REPORT_VERDICTS.find((each) => each === verdict);
-  if (known === undefined) throw new WireError('verdict: it is none');
+  if (known === undefined) throw new WireError('verdict: it is not known');
   return { id, verdict: known };
 }
 

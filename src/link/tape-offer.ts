@@ -109,5 +109,5 @@ function withBase64(this: Readonly<Record<string, unknown>>, key: string, value:
 }
 
 function refuseAll(): never {
-  throw new WireError('it asks for tapes, and says nothing else');
+  throw new WireError('a control message, where tapes alone are asked for');
 }

@@ -27,7 +27,7 @@ import { WireError } from './wire.js';
 /** How long offers are waited for, and then tapes, milliseconds: sources play within two seconds of the hub's start. */
 const OFFERS_MS = 300;
 const TAPES_MS = 1000;
-/** Of one channel: the longest delay, at more than anything is heard with. */
+/** Of the delayed audio of one channel: the longest delay, at a higher bitrate than any stream has. */
 const MOST_DELAYED_BYTES = 64 * 1024 * 1024;
 
 export interface TapeReturnsParts {
@@ -105,13 +105,13 @@ export class TapeReturns {
   }
 
   #onOffer(offerer: Offerer, message: OfferMessage): void {
-    if (offerer.offers !== null) throw new WireError('it has made its offers');
+    if (offerer.offers !== null) throw new WireError('a message after its offers');
     if (message.type === 'offers') {
       offerer.offers = message;
       this.#onNews();
       return;
     }
-    // What is of no channel here is not kept.
+    // Of a channel that is not here nothing is kept.
     const { channel } = message;
     if (!this.#parts.has(channel)) return;
     if (message.type === 'open') {
@@ -126,7 +126,7 @@ export class TapeReturns {
       (sum, { frames }) => sum + frames.reduce((all, frame) => all + frame.bytes.length, 0),
       0,
     );
-    if (bytes > MOST_DELAYED_BYTES) throw new WireError(`${bytes} bytes wait`);
+    if (bytes > MOST_DELAYED_BYTES) throw new WireError(`${bytes} bytes of delayed audio`);
   }
 
   /** The tapes by channel, whole. Once. @param expected how many processes offer theirs */
@@ -215,7 +215,7 @@ function isWhole({ offer, audio }: AskedTape): boolean {
   return tape !== undefined && tape.head >= offer.head && tape.endMs >= offer.endMs && tape.head > tape.tail;
 }
 
-/** @throws Error where it cannot be gone on with */
+/** @throws Error where it cannot be continued */
 function returnedTape({ offer, audio, from }: AskedTape, clock: Clock): ReturnedTape {
   const { channel, name } = offer;
   const open = from.open.get(channel);

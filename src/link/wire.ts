@@ -75,16 +75,16 @@ export class WireReader {
   }
 }
 
-/** What is counted stays below this, so that it can be counted on from there: segments, marks, subscriptions, bytes. */
+/** Of segments, marks, subscriptions, bytes: counting can go on from there in 32 bits. */
 export const MAX_WHOLE = 2 ** 31 - 1;
-/** Of channels, hubs, metaids, mounts, verdicts. */
+/** Of a text that names something, such as a mount; tables of members mostly say less. */
 export const MOST_NAME_BYTES = 4096;
 /** Of moments and durations in milliseconds, and of other numbers that are not counts. */
 export const MAX_NUMBER = 2 ** 52;
 
 /**
- * Reads a message's fields in turn. Each throws WireError where the message is too short, and where a value is out of the bounds that the caller
- * names: the other end may be broken, or lie.
+ * Reads a message's fields in turn. Each throws WireError where the message is too short, and where a value is outside the bounds that the caller
+ * names: the other end may be faulty or hostile.
  */
 export class MessageReader {
   readonly #bytes: Buffer;
@@ -120,8 +120,8 @@ export class MessageReader {
     const length = this.whole(mostBytes);
     const from = this.#take(length);
     const bytes = this.#bytes.subarray(from, from + length);
-    // What stands for broken bytes is longer than they are: it would be too long for who gets it from here.
-    if (!isUtf8(bytes)) throw new WireError('it is no UTF-8');
+    // Broken bytes would be replaced by longer characters, and the text could be too long for the next reader.
+    if (!isUtf8(bytes)) throw new WireError('it is not UTF-8');
     return bytes.toString('utf8');
   }
 
@@ -159,7 +159,7 @@ export class MessageReader {
 }
 
 function within(value: number, least: number, most: number): number {
-  // NaN is not.
+  // Never true of NaN.
   if (value >= least && value <= most) return value;
-  throw new WireError(`${value} in place of ${least} to ${most}`);
+  throw new WireError(`${value} is not within ${least} to ${most}`);
 }

@@ -16,7 +16,7 @@ import type { SentEncoder } from './messages.js';
 
 /** Larger than any head that is taken (limits.headBytes), in JSON and base64. */
 const MOST_HEAD_BYTES = 4 * 1024 * 1024;
-/** For the greeting and the head, which a worker sends in one go. */
+/** How long the greeting and the head may take to come; a worker sends them in one go. */
 export const HEAD_MS = 5000;
 
 /** Passes an encoder's connection on; its socket is paused. @param path where the hub takes it */
@@ -41,7 +41,7 @@ export class EncoderPipeServer {
   readonly #server: net.Server;
   readonly #reading = new Set<Socket>();
 
-  /** @param onError gets what a worker's message is at fault with */
+  /** @param onError called with what is wrong with a worker's message */
   constructor(path: string, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
     this.#path = path;
     this.#server = net.createServer({ allowHalfOpen: true }, (socket) => this.#read(socket, onEncoder, onError));
@@ -82,12 +82,12 @@ export class EncoderPipeServer {
       if (seen.length < 4 + length) return;
       try {
         const encoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
-        if (encoder === null) throw new Error('what a worker passes on is not an encoder');
+        if (encoder === null) throw new Error('a worker passed on something that is not an encoder');
         stop();
         socket.pause();
         onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
       } catch (error) {
-        // What a worker says must not end the hub.
+        // A bad message of a worker must not end the hub.
         onError(error);
         drop();
       }

@@ -22,7 +22,7 @@ const MARKS_UNSEEN = 1000;
 const MARKS_SINCE = 1_735_689_600;
 
 export interface HubReturnsParts extends TapeReturnsParts {
-  /** Channels whose tape is not taken: hubs have ended of it. */
+  /** Channels whose tape is not taken, as hubs ended because of it. */
   readonly without: readonly string[];
   /** The tape of this channel is about to be put in place; null: all are. */
   onTakes(channel: string | null): void;
@@ -65,7 +65,7 @@ export class HubReturns {
         this.#put(channel, tape, names);
       } catch (error) {
         channel.audio.leave();
-        onError(new Error(`the tape of channel ${key} cannot be gone on with`, { cause: error }));
+        onError(new Error(`the tape of channel ${key} cannot be continued: it begins a new one`, { cause: error }));
       }
     }
     onTakes(null);

@@ -42,7 +42,7 @@ import { leave } from './leaving.js';
 import { listen } from './listen.js';
 import { STEPS_VERSION, type ToChild } from './messages.js';
 
-/** What a process counts by: of each connection by address, of each channel, and the rest. */
+/** Keys by which a process may count, at most: for each connection (by address), for each channel, and others. */
 const [KEYS_OF_CONNECTION, KEYS_OF_CHANNEL, OTHER_KEYS] = [8, 1000, 10_000];
 /** What is left for the store, once titles and encoders have been waited for. */
 const STORE_MS = 500;
@@ -67,7 +67,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     onTakes: (channel) => send({ type: 'takes', channel }),
   });
   for (const channel of without) {
-    log.error({ channel }, 'the hub has ended twice within a minute while it took this tape back: it begins anew');
+    log.error(
+      { channel },
+      'the hub ended twice within a minute while it took this tape back: the channel begins a new one',
+    );
   }
   const waiting = new HubMessages(inbox);
   await returns.listen();

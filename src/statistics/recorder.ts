@@ -55,7 +55,7 @@ const SLICE_MS = 4;
 const PRUNE_STEP = 16;
 /** A period that is over this long ago is not kept in memory. */
 const LATE_MS = 300_000;
-/** The last title says what time it is at least; of a station that has had none for longer it does not. */
+/** The last title shows what time it is at least, unless it is older than this: the station may have paused. */
 const MOST_PAUSE_MS = 60 * 86_400_000;
 /** Entries of the history that a start looks at, of each channel: those since the last save. */
 const MISSED = 200;
@@ -71,11 +71,11 @@ export class Recorder {
   readonly #plays = new Map<string, Map<number, PlayedTitle>>();
   readonly #titleCounts = new Map<string, number>();
   readonly #begun = new LastBegun();
-  /** Plays that have another name now: those of the first are to be removed, and processes may count for it for a minute. */
+  /** Plays that have been renamed: the old name is to be removed, and processes may still count for it for a minute. */
   readonly #movedPlays = new Map<string, readonly [channel: string, was: number, is: number, movedMs: number]>();
-  /** By which salts and sketches are over: a clock that leaps while this process runs ends no day. */
+  /** The time by which salts and sketches end: a clock that jumps while this process runs ends no day. */
   #time: SteadyTime;
-  /** The same for what is kept for longer: also one that was wrong when it began. */
+  /** The same for what is kept longer; it also survives a clock that was wrong when this process began. */
   #ageTime: SteadyTime;
   #salts: readonly DaySalt[] = [];
   #saveAtMs = Number.POSITIVE_INFINITY;
@@ -137,7 +137,7 @@ export class Recorder {
     if (begun !== undefined) this.#putInPlace(channel, playKey(begun));
   }
 
-  /** A title begins: those that stand in the future, since they came while the clock was ahead, are put before it. */
+  /** A title begins: plays in the future, which came while the clock was ahead, are moved before it. */
   #putInPlace(channel: string, atMs: number): void {
     const nowMs = this.#clock.now();
     const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MOST_FROM_AHEAD + 1);
@@ -159,7 +159,7 @@ export class Recorder {
     }
   }
 
-  /** Stored ones, and those that are to be, in order. */
+  /** Stored plays, and those about to be stored, in order. */
   #playsIn(channel: string, fromMs: number, beforeMs: number, limit: number): NamedPlay[] {
     const stored = this.#store.figures(TITLE_KIND, channel, { fromMs, beforeMs, limit });
     const plays = new Map(stored.map(({ atMs, text }) => [atMs, JSON.parse(text) as PlayedTitle]));
@@ -191,9 +191,9 @@ export class Recorder {
     return this.#work;
   }
 
-  /** What cannot be is left out, and said once. */
+  /** Rows that cannot be right are left out; one error says how many. */
   async #add(figures: MinuteFigures, process: number, isMinute: boolean): Promise<void> {
-    if (!isMinute) throw new Error(`process ${process} has counted a minute that cannot be`);
+    if (!isMinute) throw new Error(`process ${process} reported figures for an impossible minute: they are left out`);
     const { minuteMs, saltDayMs, rows, titles } = figures;
     const rest = new Breaths();
     let wrong = 0;
@@ -206,7 +206,7 @@ export class Recorder {
       if (isTitleRow(title)) this.#addTitle(title);
       else wrong++;
     }
-    if (wrong > 0) throw new Error(`process ${process} has counted what cannot be: ${wrong} rows are left out`);
+    if (wrong > 0) throw new Error(`process ${process} reported impossible figures: ${wrong} rows are left out`);
   }
 
   #due(): void {
@@ -228,7 +228,7 @@ export class Recorder {
     return true;
   }
 
-  /** Also one that a reload has just taken away: something of this day is there. */
+  /** Also one that a reload has just removed: there are figures of it for this day. */
   #has(scope: string, minuteMs: number): boolean {
     return this.#slots.day.has(`${startOf('day', minuteMs)} ${scope}`) || this.#isKnown(scope);
   }

@@ -191,7 +191,7 @@ class LmdbStore implements Store {
     if (bad.length > 0) {
       const reasons = bad.join('; ');
       this.#onError(
-        new Error(`Not all of the stored state of channel ${channel} can be read, the rest goes on (${reasons})`),
+        new Error(`Part of the stored state of channel ${channel} cannot be read, and is left out (${reasons})`),
       );
     }
     this.#committed.set(channel, state);

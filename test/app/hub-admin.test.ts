@@ -41,7 +41,7 @@ t.test('a token is wrong from the reload on that takes its maker away, and stays
     await server.reload(yaml);
     t.equal(await pushed(server, token), 403, `${what}: at once`);
     t.equal(await pushed(server, 'demo-token'), 200, 'that of the configuration stays');
-    await until(() => lines.some(({ message }) => message.startsWith('a push token has ended')), 8000);
+    await until(() => lines.some(({ message }) => message.startsWith('a push token was removed')), 8000);
     await server.reload(YAML);
     t.equal(await pushed(server, token), 403, `${what}: another user of that name does not get it back`);
     t.strictSame(

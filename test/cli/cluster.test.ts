@@ -28,7 +28,9 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
     10_000,
     () => 'it is not said what differs',
   );
-  const named = a.said.split('\n').filter((line) => line.includes('a channel is not configured alike'));
+  const named = a.said
+    .split('\n')
+    .filter((line) => line.includes('two machines have different settings for a channel'));
   t.equal(named.length, 1, 'and once in the log');
   t.match(JSON.parse(named[0]!), { channel: 'live', option: 'delaySeconds', node: 'b', here: '0', there: '2' });
   const { code, out, err } = await run();

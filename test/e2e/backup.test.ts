@@ -262,7 +262,7 @@ t.test('a backup says nothing of where it is put: neither its manifest nor its c
     const asked = await run(file, '--config', other, '--data', 'data', '--force');
     t.match(asked, {
       code: 0,
-      err: /^note: its server writes an access log to .*home\/log\nnote: .* looks for the store in .*\.ssh\n$/,
+      err: /^note: .* has an access log at .*home\/log\nnote: .* has its data folder at .*\.ssh, and .*\n$/,
     });
     rmSync(other);
   }
@@ -276,7 +276,7 @@ t.test('a backup says nothing of where it is put: neither its manifest nor its c
   const unread = madeBackup(folder, store, {}, 'data: [');
   t.match(await run(unread, '--config', 'new.yaml'), {
     code: 1,
-    err: /does not say where its data are: --data FOLDER says it/,
+    err: /does not name its data folder: give it with --data FOLDER/,
   });
 });
 

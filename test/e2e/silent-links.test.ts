@@ -20,10 +20,10 @@ t.setTimeout(patient(120_000));
 /** What is promised, and what a busy machine needs to say it. */
 const ENDED_MS = 3000;
 const LATE_MS = 1500;
-const FELL_SILENT = 'another machine fell silent: its connection was ended';
-const DOES_NOT_COME = 'nothing comes of the tape of the machine that feeds the channel';
+const FELL_SILENT = 'another machine does not respond: its connection was closed';
+const DOES_NOT_COME = 'no audio comes from the machine that feeds the channel';
 const ALONE = 'this machine feeds the channel for its own listeners';
-const COMES_AGAIN = 'the tape of the machine that feeds the channel comes again';
+const COMES_AGAIN = 'audio comes again from the machine that feeds the channel';
 /** Who moves to another tape begins a second before its edge; a listener is written to once a second. */
 const LANDS_WITHIN_MS = 5000;
 

@@ -22,11 +22,11 @@ t.test('a member that is not what it should be is named', async (t) => {
   const read = (...parts: Buffer[]) => readMembers(new MessageReader(Buffer.concat(parts), true), members);
   const channel = Buffer.concat([uint32(3), Buffer.from('abc')]);
   t.same(read(channel, uint32(10)), { channel: 'abc', count: 10 });
-  t.throws(() => read(channel, uint32(11)), new WireError('count: 11 in place of 1 to 10'));
-  t.throws(() => read(channel, uint32(0)), new WireError('count: 0 in place of 1 to 10'));
+  t.throws(() => read(channel, uint32(11)), new WireError('count: 11 is not within 1 to 10'));
+  t.throws(() => read(channel, uint32(0)), new WireError('count: 0 is not within 1 to 10'));
   t.throws(() => read(channel), new WireError('count: a message is too short'));
-  t.throws(() => read(uint32(4), Buffer.from('abcd'), uint32(1)), new WireError('channel: 4 in place of 0 to 3'));
-  t.throws(() => read(uint32(2), Buffer.of(0xc0, 0x80), uint32(1)), new WireError('channel: it is no UTF-8'));
+  t.throws(() => read(uint32(4), Buffer.from('abcd'), uint32(1)), new WireError('channel: 4 is not within 0 to 3'));
+  t.throws(() => read(uint32(2), Buffer.of(0xc0, 0x80), uint32(1)), new WireError('channel: it is not UTF-8'));
 });
 
 /** All that listeners, and hubs that take it over, ask of a tape. */

@@ -130,7 +130,7 @@ t.test('what cannot be is left out, and the rest is counted', async (t) => {
   );
   t.same([...store.figureScopes('day')], ['channel:jazz']);
   t.same(faults, [
-    'process 3 has counted what cannot be: 1004 rows are left out',
-    ...Array(2).fill('process 3 has counted a minute that cannot be'),
+    'process 3 reported impossible figures: 1004 rows are left out',
+    ...Array(2).fill('process 3 reported figures for an impossible minute: they are left out'),
   ]);
 });
