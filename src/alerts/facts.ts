@@ -15,7 +15,7 @@ export interface ChannelCondition {
   readonly isSilence: boolean;
   /** What the first of its sources is, where that should be on air and is not; null: it is. */
   readonly lost: string | null;
-  /** The machine that feeds it, where nothing comes of its tape; '': all is well, or it is fed here. */
+  /** The machine that feeds it, if no audio comes from there; '': it comes, or the channel is fed here. */
   readonly lostOwner: string;
   readonly onAir: OnAirFacts | null;
   /** For how long the last title is over; a title without a known end is over as soon as it takes effect. */
@@ -44,7 +44,7 @@ export interface AlertFacts {
   /** Unix milliseconds. */
   readonly wallMs: number;
   readonly channels: readonly ChannelCondition[];
-  /** How far this machine's clock is ahead of the cluster's; 0: it is in none. */
+  /** How far this machine's clock is ahead of the cluster's, milliseconds; 0 without a cluster. */
   readonly skewMs: number;
   /** Why the store cannot be used. */
   readonly storeFault: string | null;

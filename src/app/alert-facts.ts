@@ -19,7 +19,7 @@ export interface AlertSources {
   counts(): LimitCounts;
   /** Of a channel, in all processes. */
   listenersOf(channel: string): number;
-  /** The machine that feeds it, and of whose tape nothing comes; '': there is none. Absent: audio is not shared. */
+  /** The machine that feeds it, if no audio comes from there; else ''. Absent: audio is not shared. */
   lostOwner?(channel: string): string;
 }
 

@@ -21,7 +21,7 @@ export interface Guards {
 export function makeGuards({ config, clock, refusals, tallies, process }: Core): Guards {
   const { limits } = config;
   const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
-  // From the first block on: where the time is the cluster's, it is known by then.
+  // Made with the first block: by then the time of a cluster is known.
   let time: SteadyTime | null = null;
   const blocks = new Blocks(() => (time ??= new SteadyTime(clock)).ms());
   return {

@@ -291,7 +291,7 @@ function pageChannels(config: LoadedConfig) {
   );
 }
 
-/** Under which names and ports clients may reach this server, beside the Host that they ask for. */
+/** Names and ports under which clients may reach this server, beside the Host of each request. */
 function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
   const publicUrl = streams.publicUrl === '' ? null : new URL(streams.publicUrl);
   const names = addresses.map(({ host }) => host).concat(publicUrl?.hostname ?? []);

@@ -1,4 +1,4 @@
-/** Where a framer stands, as another process says it (framer.ts, ogg-state.ts): checked before one goes on there. Bytes are in base64. */
+/** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. Bytes are in base64. */
 
 import { z } from 'zod';
 import { type Is, MAX_COUNTED } from '../metadata/record-schema.js';
@@ -7,7 +7,7 @@ import { SCRATCH_BYTES } from './framer.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
 import { MAX_PAGE_BYTES, MOST_LACINGS } from './ogg-page.js';
 
-/** Bytes as text. @param most of them */
+/** Bytes, as text in base64. @param most how many at most */
 export function base64(most: number) {
   return z
     .string()
@@ -16,14 +16,14 @@ export function base64(most: number) {
     .transform((text) => Buffer.from(text, 'base64'));
 }
 
-/** Counted in 32 bits. */
+/** Counted in 32 bits; -1: none yet. */
 const number32 = z
   .int()
   .min(-1)
   .max(2 ** 32 - 1);
 const bytes = z.int().min(0).max(MAX_COUNTED);
 const ms = z.number().min(0).max(MAX_COUNTED);
-/** A position in a stream, and how many samples of it are left; +∞ is none in JSON. */
+/** A position in a stream, in samples; -1: none. */
 const position = z
   .int()
   .min(-1)
@@ -76,5 +76,5 @@ const oggState = z.looseObject({
 
 export const framerState = z.discriminatedUnion('format', [framesState, oggState]);
 
-/** The compiler holds it against the type. */
+/** The compiler compares it with the type. */
 export type FramerIsChecked = Is<FormatState, z.output<typeof framerState>>;

@@ -43,7 +43,7 @@ function readPages(bytes: Buffer) {
   return { count, serial, next, granule };
 }
 
-/** Whether these pages are the head of a link that another one can be made of. */
+/** Whether these pages are the whole head of a link. */
 export function isLinkHead(head: Buffer): boolean {
   return readLink(head) !== undefined;
 }

@@ -16,6 +16,7 @@ import { FIRST, PageWriter } from './ogg-page.js';
 
 /** Of Opus' identification (RFC 7845, section 5.1). */
 const PRE_SKIP_AT = 10;
+/** A number of 16 bits. */
 const MAX_PRE_SKIP = 0xffff;
 
 /** Of an encoder's stream. Two links are the same only when they are the same object. */

@@ -20,7 +20,7 @@ export const FIRST = 2;
 export const LAST = 4;
 
 const CAPTURE = 0x4f676753; // "OggS"
-/** Of what comes from another process: a stream goes on from there. */
+/** Of a page from another process, position and number: the stream goes on counting from there. */
 const [MAX_GRANULE, MAX_PAGE] = [2 ** 52, 2 ** 31];
 const CRC_AT = 22;
 const UINT32 = 0x1_0000_0000;
@@ -99,9 +99,8 @@ export function moveBack(header: Buffer, granules: number, pages: number): numbe
 }
 
 /**
- * How many pages there are, whole and nothing behind them; null: it is something else, or cannot be counted on from there. What their CRCs say is not
- * looked at.
- * @param place that they may be moved back by
+ * The number of pages, if these bytes are whole pages and a stream can go on counting from them; else null. Their CRCs are not checked.
+ * @param place the least position and number: pages may be moved back by as much
  */
 export function pagesIn(bytes: Buffer, place = { granule: 0, page: 0 }): number | null {
   if (!Number.isSafeInteger(place.granule) || place.page < 0) return null;

@@ -13,7 +13,7 @@ import { Watchdog } from './watchdog.js';
 /** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
 export const TICK_MS = 40;
 const BUCKETS = 512;
-/** A wall clock that is so far off is wrong: NTP keeps it within a tenth of that. */
+/** A wall clock that differs by this much is wrong: NTP keeps it within a tenth of that. */
 export const WRONG_CLOCK_MS = 500;
 
 /** Something to be woken. `onAlarm` runs at most TICK_MS late; it is free to set a new alarm. */
@@ -39,11 +39,11 @@ export interface Clock {
   readonly watchdog: Watchdog;
   /** Monotonic milliseconds, for durations. */
   now(): number;
-  /** Unix milliseconds, for what people read: by this machine's wall clock, or by what it follows. */
+  /** Unix milliseconds, for what people read: by this machine's wall clock, or by the time that it follows. */
   wallMs(): number;
-  /** From here on `wallMs` is so much ahead of `now`, whatever this machine's wall clock is set to: machines of a cluster have one time (src/cluster). */
+  /** From now on `wallMs()` is `now() + aheadMs`, whatever this machine's wall clock is set to: the machines of a cluster have one time (src/cluster). */
   follow(aheadMs: number): void;
-  /** How far this machine's wall clock is ahead of what it follows, milliseconds; 0: it follows nothing. */
+  /** How far this machine's wall clock is ahead of the time that is followed, milliseconds; 0: none is followed. */
   readonly skewMs: number;
   /** Calls `onAlarm` on every tick, for ever. */
   everyTick(handler: AlarmHandler): void;
@@ -120,7 +120,7 @@ export class SystemClock implements Clock {
   readonly #wheel = new Wheel(performance.now(), this.watchdog);
   readonly #timer = setInterval(() => this.#tick(), TICK_MS);
   #lastMs = performance.now();
-  /** Of what it follows; null: it goes by its own wall clock. */
+  /** As `follow` has it; null: the machine's wall clock counts. */
   #aheadMs: number | null = null;
 
   now(): number {

@@ -46,7 +46,7 @@ export class KeptLog {
     const atMs = Math.max(wallMs, this.#lastMs + 0.001);
     this.#lastMs = atMs;
     const named = typeof fields === 'string' ? { msg: fields } : { ...fields, msg: message };
-    // Also where the clock was set back.
+    // The wall clock's, even where it was set back; only `atMs` always rises.
     const time = new Date(wallMs).toISOString();
     if (this.#lines.push({ atMs, line: JSON.stringify({ level, time, ...named }, plain) }) > this.#most)
       this.#lines.shift();

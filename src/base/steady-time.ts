@@ -1,22 +1,22 @@
 /**
- * What time it is for what throws away: the wall clock, but where that leaps ahead, no more than twice as fast as the monotonic one. A clock that is wrong for an
- * hour makes nothing older than an hour, and one that was right all along loses nothing: what is too old goes a little later.
+ * The time by which old things are removed: the wall clock, but where that jumps ahead, at most twice as fast as the monotonic clock. A wall clock that is wrong for
+ * an hour makes nothing older by more than an hour; where it was right all along, what is too old is removed a little later.
  */
 
 import type { Clock } from './clock.js';
 
-/** What lies further ahead was made while the clock was ahead. */
+/** What is dated further ahead than this was made while the clock was ahead. */
 export const FAR_AHEAD_MS = 3_600_000;
-/** 2025: a clock that stands before it has not been set yet, and is believed once it is. */
+/** The beginning of 2025: a clock that is before it has not been set yet. When it is set, the new time is believed at once. */
 export const FIRST_PLAUSIBLE_MS = 1_735_689_600_000;
 
 export class SteadyTime {
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
   #atMs: number;
-  /** The wall clock counts up to here, unix milliseconds. */
+  /** The wall clock is believed up to this time, unix milliseconds. */
   #limitMs: number;
 
-  /** @param fromMs a moment that is known to have been, before this process; default: the wall clock is right now */
+  /** @param fromMs the last moment that is known to have passed before this process began; default: the wall clock is right now */
   constructor(clock: Pick<Clock, 'now' | 'wallMs'>, fromMs = clock.wallMs()) {
     this.#clock = clock;
     this.#atMs = clock.now();
@@ -28,7 +28,7 @@ export class SteadyTime {
     return Math.min(this.#clock.wallMs(), this.#reach());
   }
 
-  /** The wall clock stands where it stood long ago: it is wrong now, and what lies ahead of it may be right. */
+  /** The wall clock was set back by more than FAR_AHEAD_MS: it is wrong now, and what is dated ahead of it may be right. */
   get isBehind(): boolean {
     return this.#reach() - this.#clock.wallMs() > FAR_AHEAD_MS;
   }

@@ -1,4 +1,4 @@
-/** Where a channel's sources stand, as the process says it that fed the channel before (ChannelPlace): checked before one goes on there. */
+/** The state of a channel's sources, as the process that fed the channel before sends it (ChannelPlace): checked before the channel goes on from there. */
 
 import { z } from 'zod';
 import { framerState } from '../audio/framer-schema.js';

@@ -18,7 +18,7 @@ const PIECE_BYTES = 1_048_576;
 /** What ustar can say of a size, and more than any manifest or configuration has. */
 const MOST_STORE_BYTES = 8_589_934_591;
 const MOST_TEXT_BYTES = 4_194_304;
-/** In characters, of what a manifest says in words. */
+/** Characters of a text in a manifest. */
 const MOST_WORDS = 4096;
 
 const fileSchema = z.strictObject({
@@ -29,7 +29,7 @@ const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
   airsplice: z.string().max(MOST_WORDS),
   madeAt: z.string().max(MOST_WORDS),
-  /** Of the configuration, where it was: to be shown, and never written to. */
+  /** Where the configuration was: to be shown, never to be written to. */
   configPath: z.string().max(MOST_WORDS),
   files: z.strictObject({ [CONFIG_NAME]: fileSchema, [STORE_NAME]: fileSchema }),
 });

@@ -48,7 +48,7 @@ function parse(options: Syntax['options'], args: readonly string[]) {
 }
 
 /**
- * Runs it and says what went wrong. Never rejects. Where the reader of its output has gone it is stopped, which is not a fault.
+ * Runs it and says what went wrong. Never rejects. It is stopped when the reader of its output has gone, which is not a fault.
  * @returns the exit code: 2 where the command line is wrong
  */
 export async function runCommand(command: Command, args: readonly string[], stop: AbortSignal): Promise<number> {
@@ -71,7 +71,7 @@ async function codeOf(
     const run = await command.load!();
     return await run(line, AbortSignal.any([stop, unread]));
   } catch (error) {
-    // What it was stopped in.
+    // It failed because it was stopped.
     if (unread.aborted) return 0;
     const isUsage = error instanceof UsageError;
     process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);

@@ -37,7 +37,7 @@ export async function control(dataFolder: string, command: string, stop: AbortSi
   throw new Error(`${controlPath(dataFolder)} is answered by another program`);
 }
 
-/** Whatever listens there. */
+/** Members of the answer, if it is JSON: any program may be listening there. */
 function membersOf(answer: string): { readonly done?: unknown; readonly refused?: unknown } {
   try {
     return JSON.parse(answer) ?? {};

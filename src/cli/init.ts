@@ -34,7 +34,7 @@ import { likeReplaced } from './replaced-file.js';
 const FILE = 'airsplice.yaml';
 /** Nobody else reads it: digests can be guessed at. */
 const MODE = 0o600;
-/** Of another server's file, in bytes: a thousand stations of AzuraCast have two megabytes. */
+/** Of another server's file: a thousand stations of AzuraCast have two megabytes. */
 const MOST_IMPORT_BYTES = 4_194_304;
 /** Is there while systemd runs. */
 const SERVICE_MANAGER = '/run/systemd/system';
@@ -71,7 +71,7 @@ function importFrom(from: string, line: CommandLine, path: string): Draft {
   }
 }
 
-/** A pipe too (`--from <(…)`); throws past MOST_IMPORT_BYTES. */
+/** Reads a file or a pipe (`--from <(…)`); throws past MOST_IMPORT_BYTES. */
 function readBounded(path: string): string {
   const file = openSync(path, 'r');
   try {

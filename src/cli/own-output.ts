@@ -1,6 +1,6 @@
 /**
- * Standard output and error of a command, when they break: the reader of standard output has gone (`airsplice record … | head`), or the disk of its file is full.
- * The command is stopped then, as by a signal, so that what it has open is closed. Owned by runCommand.
+ * Notices that standard output fails: its reader has gone (`airsplice record … | head`), or the disk of its file is full. Then the command is stopped as by a
+ * signal, so that it closes what it has open. Owned by runCommand.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -10,18 +10,18 @@ export class OwnOutput {
 
   constructor() {
     process.stdout.on('error', (error) => this.#broken.abort(error));
-    // There is nowhere to say it.
+    // There is nowhere to report that.
     process.stderr.on('error', () => undefined);
   }
 
-  /** Aborted as soon as standard output takes nothing any more. */
+  /** Aborted as soon as standard output fails. */
   get signal(): AbortSignal {
     return this.#broken.signal;
   }
 
-  /** Why not all could be written, once all has been tried; null: it could. A reader that has gone wants no more: that is not a fault. */
+  /** Why not all could be written; null: it could, or the reader has gone, which is not a fault. Called when the command has ended. */
   async fault(): Promise<string | null> {
-    // The error of a write comes behind it.
+    // The error of the last write comes in a later turn.
     await nextTurn();
     if (!this.signal.aborted) return null;
     const { code, message } = this.signal.reason as NodeJS.ErrnoException;

@@ -7,7 +7,7 @@ import { existsSync, fchmodSync, fchownSync, statSync } from 'node:fs';
 
 /**
  * Gives a file the owner, group and mode of the one that it will replace; without one it stays its maker's.
- * @param fresh open, and not yet in its place: its name may lead elsewhere by now
+ * @param fresh descriptor of the file, not yet in its place: its name may lead elsewhere by now
  */
 export function likeReplaced(fresh: number, replaced: string): void {
   if (!existsSync(replaced)) return;

@@ -18,7 +18,7 @@ export class SystemPlayer {
 
   readonly #hasCovers: boolean;
 
-  /** @param hasCovers whether the browser is to load them: by the page's own policy */
+  /** @param hasCovers whether covers are given to the browser, which loads them by the page's Content-Security-Policy */
   constructor(actions: SystemActions, hasCovers: boolean) {
     this.#actions = actions;
     this.#hasCovers = hasCovers;

@@ -1,22 +1,21 @@
 /**
- * What a channel must have alike at all machines, and what it has at each: a tape that goes on elsewhere with another delay, or another list of sources, is
- * no error, but nobody means it. Each machine says what it has over its bridges (session-bridge.ts), when they begin and where that has changed; what differs is
- * named once, and in the report for as long as it does (app/cluster.ts).
+ * Settings of a channel that should be the same at all machines. A difference (another delay, another list of sources) stops nothing, but is most likely a
+ * mistake. Each machine sends its own settings over its bridges (session-bridge.ts), at first and when they change. A difference is logged once, and is in the
+ * report for as long as it lasts (app/cluster.ts).
  */
 
 import { z } from 'zod';
 import { mustJson } from '../metadata/record-schema.js';
 
-/** A machine that only serves has no sources of its own: null. */
 export interface ChannelSettings {
   readonly delaySeconds: number;
-  /** Null: as the bitrate has it. */
+  /** Null: it follows the bitrate. */
   readonly metaint: number | null;
-  /** Their types, in order. */
+  /** Their types, in order; null: this machine serves only (cluster.sources: false). */
   readonly sources: readonly string[] | null;
 }
 
-/** One of them, at two machines. */
+/** One setting that differs between this machine and another. */
 export interface Difference {
   readonly channel: string;
   readonly option: string;
@@ -25,6 +24,7 @@ export interface Difference {
   readonly there: string;
 }
 
+/** Of one channel: a configuration has at most 16. */
 const MAX_SOURCES = 100;
 
 const settingsSchema = z.looseObject({
@@ -36,17 +36,18 @@ const settingsSchema = z.looseObject({
     .nullable(),
 });
 
-/** One machine. */
+/** Another machine, over one bridge. */
 export interface OtherSettings {
   readonly node: string;
-  /** What was said to it of us, by channel, and as of which change here. */
+  /** What it was sent of this machine's settings, by channel. */
   readonly said: Map<string, string>;
+  /** The change here (#turn) up to which it was sent all. */
   turn: number;
 }
 
 export interface SettingsParts {
   channels(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
-  /** It is new, or another one than before. */
+  /** A difference that was not there before. */
   onDiffers(difference: Difference): void;
 }
 
@@ -54,9 +55,9 @@ export class ClusterSettings {
   readonly #parts: SettingsParts;
   #own: ReadonlyMap<string, ChannelSettings> = new Map();
   #turn = 0;
-  /** By machine, by channel; a machine that is away keeps what it has said. */
+  /** By machine, by channel. Those of a machine that is away stay. */
   readonly #theirs = new Map<string, Map<string, ChannelSettings>>();
-  /** What was named, so that it is not named again. */
+  /** Differences that were logged, so that none is logged again. */
   #named: ReadonlySet<string> = new Set();
 
   constructor(parts: SettingsParts) {
@@ -73,12 +74,12 @@ export class ClusterSettings {
     this.#name();
   }
 
-  /** Another machine is there. */
+  /** A bridge to another machine begins. */
   enter(node: string): OtherSettings {
     return { node, said: new Map(), turn: 0 };
   }
 
-  /** What has changed here since it was said to that one. */
+  /** What has changed here since the other machine was sent it. */
   news(other: OtherSettings): (readonly [channel: string, text: string])[] {
     if (other.turn === this.#turn) return [];
     other.turn = this.#turn;
@@ -92,7 +93,7 @@ export class ClusterSettings {
     return news;
   }
 
-  /** What that one has of a channel that is here, too. @throws CheckError where it is nothing of the kind */
+  /** The other machine's settings of a channel; ignored where the channel is not here. @throws CheckError where they are malformed */
   hear({ node }: OtherSettings, channel: string, text: string): void {
     const settings = mustJson<ChannelSettings>(settingsSchema, text);
     if (!this.#own.has(channel)) return;
@@ -102,7 +103,7 @@ export class ClusterSettings {
     this.#name();
   }
 
-  /** All that differ now, by machine and channel. */
+  /** All present differences, by machine and channel. */
   get differences(): readonly Difference[] {
     const found: Difference[] = [];
     for (const [node, theirs] of this.#theirs) {

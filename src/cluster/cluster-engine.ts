@@ -40,7 +40,7 @@ export interface ClusterEngineParts {
   open(): Promise<SharedLog>;
   readonly store: Store;
   readonly sequence: Sequence;
-  /** By which all is decided. @param skewMs as it was known last */
+  /** The time by which changes are decided. @param skewMs how far this machine's clock was ahead when that was known last */
   makeTime(skewMs: number): ClusterTime;
   /** Whether this node has such a channel. */
   has(channel: string): boolean;
@@ -50,18 +50,18 @@ export interface ClusterEngineParts {
   onReached(reason: Error | null): void;
   /** A change that waited was dropped: there were too many. */
   onDropped(channel: string): void;
-  /** What cannot be believed was skipped. @param place where it stands @param reason for a person */
+  /** A bad record was skipped. @param place where it is @param reason for a person */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
-/** Kept with the place: a node that starts while Redis is away goes on by what it knew. */
+/** Saved with the place, for a node that starts while Redis is away. */
 interface KeptSkew {
   readonly skewMs?: number;
 }
 
 const RETRY_SECONDS = 2;
-/** A smaller change of it is not saved. */
+/** A smaller change of the skew is not saved. */
 const KEPT_SKEW_STEP_MS = 1000;
 /** Of the store's documents. */
 const PLACE = 'cluster';
@@ -78,12 +78,12 @@ export class ClusterEngine implements Engine {
   #made = 0;
   /** Channels that have come since the last values were read. */
   readonly #unread = new Set<string>();
-  /** While the log is read after a joining: the plays whose entries it has, by channel. */
+  /** While the log is read after a joining: the plays that it has, by channel. */
   readonly #seen = new Map<string, Set<string>>();
   #log: SharedLog | null = null;
   #place: LogPlace;
   #savedPlace = '';
-  /** What all nodes have in common. */
+  /** The time that all nodes have in common. */
   readonly time: ClusterTime;
   #savedSkewMs: number;
   #isDelivering = false;
@@ -298,7 +298,7 @@ export class ClusterEngine implements Engine {
     this.#parts.onReached(null);
   }
 
-  /** All that the log has was read. Of another life of the data: what it lacks of the history here is sent, so that all nodes have the same. */
+  /** The log was read to its end. In another life of the data it is then sent what it lacks of the history here, so that all nodes have the same. */
   #onCaughtUp(isOther: boolean): void {
     const { options, onError } = this.#parts;
     const log = this.#log;

@@ -1,23 +1,23 @@
 /**
- * The time that all nodes have in common: that of Redis, or of the origin. It is asked for now and then, and carried on by the monotonic clock: no wall clock of a
- * node counts, nor does it matter when one is set. Each answer says between which two moments that time is; what is known moves no further than it must.
+ * The time that all nodes have in common: that of Redis, or of the origin. It is asked for now and then, and carried on by the monotonic clock: a node's own wall
+ * clock does not matter, nor does setting it. Each answer bounds the difference from both sides; the known difference is moved no further than into these bounds.
  *
- *   asked ──► its time ──► came          its time is ahead of ours by at least time − came, at most time − asked
+ *   asked ──► its time ──► came          its time is ahead of `now()` by at least time − came, at most time − asked
  *
- * Until the first answer it is this machine's own time, less how far that was off when this node was here last.
+ * Until the first answer it is this machine's wall clock, corrected by the difference that was known last.
  */
 
 import type { Clock } from '../base/clock.js';
 
-/** What two machines' crystals and a busy machine make of it between two answers. */
+/** Between two answers the difference may drift by this much, by the machines' crystals and on a busy machine. */
 const TOLERATED_MS = 2;
 
 export class ClusterTime {
   readonly #clock: Pick<Clock, 'now' | 'wallMs' | 'follow' | 'skewMs'>;
-  /** Whether it went by what was known before, to begin with. */
+  /** Whether it began with a difference that was known before. */
   readonly isAssumed: boolean;
   #aheadMs = Number.NaN;
-  /** It is another one than before: so much ahead of `clock.now()`. */
+  /** The difference to `clock.now()` has changed. */
   onMoved: (aheadMs: number) => void = () => undefined;
 
   /** @param skewMs how far this machine's clock was ahead when that was known last */
@@ -47,7 +47,7 @@ export class ClusterTime {
     return this.#clock.skewMs;
   }
 
-  /** An answer. @param timeMs of that clock, in whole milliseconds or finer @param askedMs when it was asked, monotonic @param cameMs when it came */
+  /** Takes an answer. @param timeMs of that clock, in whole milliseconds or finer @param askedMs when it was asked, monotonic @param cameMs when it came */
   learn(timeMs: number, askedMs: number, cameMs: number): void {
     const [low, high] = [timeMs - cameMs, timeMs + 1 - askedMs];
     if (this.#aheadMs >= low - TOLERATED_MS && this.#aheadMs <= high + TOLERATED_MS) return;

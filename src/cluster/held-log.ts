@@ -43,7 +43,7 @@ export class HeldLog {
   readonly #nodes = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
   readonly #wallMs: () => number;
-  /** Leases go by the monotonic clock: where the wall clock is set, none ends. */
+  /** Leases go by the monotonic clock, so that setting the wall clock ends none. */
   readonly #beganMs: number;
 
   constructor(wallMs: () => number = Date.now) {
@@ -186,7 +186,7 @@ interface AskedLease {
   readonly wish: number;
   readonly rank: number;
   readonly tillMs: number;
-  /** It knows of another one's lease. */
+  /** The node knows of another node's lease. */
   readonly knowsOwner: boolean;
 }
 
@@ -199,7 +199,7 @@ function changeOwner(
 ): boolean {
   const isMine = owner.node === node;
   if (owner.node === '' && owner.before === '' && owner.renewedMs === 0 && knowsOwner) {
-    // The data was emptied. The node that feeds it asks in a moment: until then it is as if that had just renewed its lease.
+    // The data was lost. The owner will ask in a moment; until then its lease counts as just renewed.
     Object.assign(owner, { tillMs, renewedMs: nowMs, rank: 0 });
   }
   if (wish === 0) {

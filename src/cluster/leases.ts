@@ -73,7 +73,7 @@ const leaseSchema = z.tuple([node, url, number, node, url, number, z.string().ma
 
 export class Leases {
   readonly #parts: LeasesParts;
-  /** Versions of facts that are known, by channel that another node feeds. */
+  /** By channel that another node feeds: the version of its facts that is known. */
   readonly #known = new Map<string, string>();
   #timer: NodeJS.Timeout | null = null;
   #asking: Promise<void> | null = null;
@@ -153,13 +153,13 @@ export class Leases {
     }
   }
 
-  /** One channel's. What cannot be believed changes nothing. */
+  /** The answer for one channel. A bad one changes nothing. */
   #onAnswer(channel: string, leased: Leased, fields: readonly string[], askedMs: number): void {
     try {
       const [node, url, epoch, beforeNode, beforeUrl, version, facts] = must(leaseSchema, fields);
       if (node === this.#parts.node && version === 0) leased.onUnsaid();
       leased.onOwner({ node, url, epoch, beforeNode, beforeUrl, facts, askedMs });
-      // Who feeds it knows of no other owner (scripts.ts).
+      // The owner itself sends no version: to the script that would mean another owner (scripts.ts).
       if (node === this.#parts.node) this.#known.delete(channel);
       else if (facts !== '') this.#known.set(channel, String(version));
     } catch (error) {

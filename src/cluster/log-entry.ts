@@ -1,6 +1,6 @@
 /**
- * An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). Both may be of another node, another
- * version, or nobody of ours: what cannot be believed is a value that says why, since the log goes on behind it.
+ * An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). Another node, another version or another program
+ * may have written them. A bad one is returned as a value that says why, since the log goes on behind it.
  */
 
 import type { TrackRecord } from '../metadata/record.js';
@@ -28,29 +28,29 @@ export interface LogBell {
   readonly id: string;
 }
 
-/** One that cannot be believed. */
+/** An entry that is skipped. */
 export interface BadEntry {
   readonly seq: number;
   /** '': not known. */
   readonly channel: string;
   readonly id: string;
-  /** Of the channel behind it, by which the next change is decided; null: not known. */
+  /** The channel's version after this entry, on which the next change is decided; null: not known. */
   readonly version: number | null;
   /** Why, for a person. */
   readonly bad: string;
 }
 
-/** A last value that cannot be believed, and its version, where that can be. */
+/** A last value that is skipped, and its version, if that can be read. */
 export interface BadLast {
   readonly version: number | null;
   readonly bad: string;
 }
 
-/** Throws an Error where it has no place in the log. */
+/** Throws an Error where the entry has no number. */
 export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
   const [id, list] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
   const seq = typeof id === 'string' && /^\d{1,15}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
-  if (Number.isNaN(seq)) throw new Error('what came of the log has no number');
+  if (Number.isNaN(seq)) throw new Error('an entry of the log has no number');
   const fields = fieldsOf(list);
   const channel = fields.get('c') ?? '';
   try {
@@ -100,7 +100,7 @@ function reasonOf(error: unknown): string {
   throw error;
 }
 
-/** Names → texts; of a list that is none, nothing. */
+/** Names → texts; empty where it is not a list. */
 function fieldsOf(list: unknown): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   if (!Array.isArray(list)) return fields;

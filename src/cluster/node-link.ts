@@ -42,9 +42,9 @@ export interface NodeLinkParts {
   /** With consecutive numbers. */
   onEntry(entry: LogEntry | LogBell | BadEntry): void;
   onLost(reason: Error): void;
-  /** All that the log had at the joining was read. @param isOther as Joined has it */
+  /** The log was read up to where it was at the joining. @param isOther as Joined has it */
   onCaughtUp(isOther: boolean): void;
-  /** Learns of the log what time it is: at each joining, and as often as it is read. */
+  /** Gets the log's time at each joining, and once a second. */
   readonly time: ClusterTime;
 }
 
@@ -53,9 +53,9 @@ const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
 /** A node that has not been here for longer is forgotten: names may come and go. */
 const FORGOTTEN_MS = 86_400_000;
-/** How often its clock is asked at a joining: the answer that comes soonest says it best. */
+/** How often its clock is asked at a joining: the quickest answer is the most exact. */
 const CLOCK_ASKS = 3;
-/** When a node was here last, and where it gives its tapes. */
+/** When a node was seen last, and the URL of its tapes. */
 const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
 /** Between two attempts. */
 const RETRY_MS = 200;
@@ -65,9 +65,9 @@ export class NodeLink {
   #log: SharedLog | null = null;
   #epoch = '';
   #seq = 0;
-  /** It reads what the log has, from its first entry on, for the history: the last values are known, and gaps cost nothing else. */
+  /** The log is read from its first entry on, for the history alone: the last values are known, so gaps do not matter. */
   #isFromStart = false;
-  /** The last entry that the log had at the joining; null: all of that was read. */
+  /** The log's last entry at the joining; null: it was read. */
   #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
   /** What is between the place and the log is not known. */
   #misses = false;
@@ -76,7 +76,7 @@ export class NodeLink {
   #running: Promise<void> | null = null;
   #retry: (() => void) | null = null;
   readonly #standstill = new Standstill();
-  /** The connection was lost where this process stood still: what came meanwhile is being read. */
+  /** The connection was lost because this process stood still; `over` resolves when what came meanwhile was read. */
   #waking: { readonly over: Promise<void>; readonly end: () => void } | null = null;
 
   constructor(parts: NodeLinkParts) {
@@ -88,7 +88,7 @@ export class NodeLink {
     return this.#readMs;
   }
 
-  /** Resolves, where this process stood still and has lost its connection by that, when it knows what came meanwhile, or that there is no way to it; else at once. */
+  /** Resolves at once; but after a standstill that has cost the connection, when what came meanwhile was read, or cannot be. */
   async awake(): Promise<void> {
     await this.#waking?.over;
   }
@@ -110,7 +110,7 @@ export class NodeLink {
     await this.#running;
   }
 
-  /** What the log had at the joining is still being read. */
+  /** Whether the log is still being read up to where it was at the joining. */
   get isCatchingUp(): boolean {
     return this.#joined !== null;
   }
@@ -143,7 +143,7 @@ export class NodeLink {
     const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
     for (const [node, text] of await log.nodes()) {
       const [, seenMs, url] = NODE.exec(text) ?? [];
-      // None of ours: nobody is there.
+      // What other programs wrote there is ignored.
       if (seenMs !== undefined && nodeName.safeParse(node).success)
         nodes.set(node, { seenMs: Number(seenMs), url: url! });
     }
@@ -241,7 +241,7 @@ export class NodeLink {
         if (replies.length < READ_ENTRIES) this.#readMs = performance.now();
         for (const reply of replies) {
           const entry = readEntry(reply);
-          // None of ours: Redis has more than one behind a number.
+          // Another program's: of this cluster only one entry has each number.
           if (entry.seq <= this.#seq) continue;
           if (this.#joined !== null && entry.seq > this.#joined.seq) this.#caughtUp(this.#joined);
           // What is missing was trimmed before it was read.

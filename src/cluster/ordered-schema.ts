@@ -1,6 +1,5 @@
 /**
- * What other nodes, Redis and this node's own store say of a channel, checked before it is believed (../now-playing/state-schema.ts). The limits
- * of what is in ordered.ts.
+ * What other nodes, Redis and this node's own store say of a channel (ordered.ts), checked before it is used (../now-playing/state-schema.ts).
  */
 
 import { z } from 'zod';
@@ -60,7 +59,7 @@ export function readHistory(channel: string, value: unknown): readonly HistoryEn
   return entries;
 }
 
-/** What this node has kept beside a state. @throws CheckError */
+/** What this node stored beside a state. @throws CheckError */
 export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
   const read = must(sharedPart, value);
   const records = read.unsent.flatMap(({ onNow, now, next, history }) => [

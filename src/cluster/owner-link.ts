@@ -36,7 +36,7 @@ export class OwnerLink {
   #isConnecting = false;
   /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
   lostSinceMs = Number.POSITIVE_INFINITY;
-  /** Whether the owner says nothing at all, where a process that is gone would refuse: since the connection was lost, or before. */
+  /** Whether the owner is silent, where one whose process has ended would refuse the connection. */
   isSilent = false;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -97,7 +97,7 @@ export class OwnerLink {
     }
   }
 
-  /** It is reached, or not asked for anything. */
+  /** The owner is reached, or not needed. */
   found(): void {
     this.lostSinceMs = Number.POSITIVE_INFINITY;
     this.isSilent = false;
@@ -124,7 +124,7 @@ export class OwnerLink {
   }
 }
 
-/** Of undici, or of the signal that ends all of it. */
+/** A time-out of undici, or of the signal of the whole attempt. */
 function isTimeout(error: unknown): boolean {
   return (
     error instanceof Error && /TIMEOUT|TimeoutError/.test(`${error.name} ${(error as NodeJS.ErrnoException).code}`)

@@ -4,7 +4,7 @@ import { Redis, type RedisOptions } from './redis.js';
 import { COMMIT, HELLO, KEYS, LEASE, LEASE_KEYS } from './scripts.js';
 import type { CommitAnswer, LogArgs, Pairs, Reply, SharedLog } from './shared-log.js';
 
-/** Ours are `seq-0`: what others have put behind one is not read again and again. */
+/** After every id with the same first part. Entries of the cluster are `seq-0`; what another program adds as `seq-1` is not read again and again. */
 const BEHIND_ALL = '18446744073709551615';
 
 export class RedisLog implements SharedLog {

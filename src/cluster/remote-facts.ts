@@ -12,18 +12,18 @@ export class RemoteFacts {
   /** What is known of a channel that is fed elsewhere. */
   readonly live: LinkedLive;
   #facts = NO_FACTS;
-  /** Since when nothing comes of it here, monotonic milliseconds; +∞: it comes. */
+  /** Since when its tape does not come, monotonic milliseconds; +∞: it comes. */
   #lostSinceMs = Number.POSITIVE_INFINITY;
   readonly #clock: Clock;
   #said: ChannelFacts | null = null;
 
-  /** @param clock its wall clock is the cluster's: moments go by that */
+  /** @param clock whose wall clock is the cluster's: moments are exchanged by it */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.live = new LinkedLive(clock);
   }
 
-  /** Whatever is said of it: a channel of which nothing comes here has no audio here. */
+  /** While its tape does not come, the channel has no audio here, whatever its owner says. */
   get facts(): ChannelFacts {
     const facts = this.#facts;
     if (this.#lostSinceMs === Number.POSITIVE_INFINITY) return facts;
@@ -54,7 +54,7 @@ export class RemoteFacts {
     this.#said = null;
   }
 
-  /** It was said by another node. @throws CheckError where it is nothing of the kind: what was known stays */
+  /** Another node said this. @throws CheckError where it is malformed: what was known stays */
   set(text: string): void {
     const { silentSinceMs, missingSinceMs, ...facts } = mustJson<ChannelFacts>(factsSchema, text);
     this.#said = null;
@@ -63,7 +63,7 @@ export class RemoteFacts {
     this.live.set(this.facts, this.#clock);
   }
 
-  /** @param sinceMs since when nothing comes of it here, monotonic milliseconds; +∞: it comes again */
+  /** @param sinceMs since when its tape does not come, monotonic milliseconds; +∞: it comes again */
   lose(sinceMs: number): void {
     this.#lostSinceMs = sinceMs;
     this.live.set(this.facts, this.#clock);

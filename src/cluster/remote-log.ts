@@ -26,11 +26,11 @@ const LOG = 64;
 /** What an origin does for another node. */
 const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
 type LogAsk = (typeof ASKS)[number];
-/** Questions of a node that wait at once: no version of ours has more. */
+/** Questions of a node that wait at once: no version of airsplice has more. */
 const MOST_WAITING = 10_000;
-/** Of one question: leases of all channels, with some fields each. */
+/** Of one question: it may ask for the leases of all channels, with some fields each. */
 const MAX_ARGS = 1_000_000;
-/** Of one read of the log, as a node makes it (node-link.ts), with room for a later version. */
+/** Of one read of the log: more entries, and a longer wait, than a node asks for (node-link.ts). */
 const MAX_ENTRIES = 1000;
 const MAX_WAIT_MS = 60_000;
 /** How many times longer a long answer may take. */

@@ -12,7 +12,7 @@
 
 import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
 
-/** Any client of Redis may have put anything there: what does not match counts as absent. */
+/** A whole number up to `most`, else nil. Any client of Redis may have written anything: what does not match counts as absent. */
 const WHOLE = `
 local function whole(text, most)
   local n = tonumber(text)
@@ -20,7 +20,7 @@ local function whole(text, most)
   return nil
 end
 `;
-/** Of stamps, which are close to the clock in milliseconds, and of what is counted (../metadata/record-schema.ts). */
+/** Of stamps, which are close to the clock in milliseconds; of versions and of numbers of entries (../metadata/record-schema.ts). */
 const [MAX_STAMP, MAX_COUNT] = [MAX_MOMENT_MS, 2 ** 52].map((number) => number.toFixed(0));
 
 /** How long a lease may last at most, whatever a node asks for. */
@@ -40,7 +40,7 @@ local top = redis.call('XREVRANGE', KEYS[6], '+', '-', 'COUNT', 1)
 local topSeq = top[1] and tonumber(string.match(top[1][1], '^(%d+)-')) or 0
 local goesOn = 0
 if not seq or topSeq > seq then
-  -- None of ours: what follows goes behind it, where that can be.
+  -- Another program wrote it: new entries go behind it, or into an empty log where its number is too high.
   if topSeq > ${MAX_COUNT} then redis.call('DEL', KEYS[6]) end
   seq = topSeq > ${MAX_COUNT} and 0 or topSeq
   redis.call('HSET', KEYS[2], 'seq', string.format('%.0f', seq))
@@ -124,7 +124,7 @@ local function ownerOf(text, now)
     -- A rank may lie between two places.
     if type(value) == 'number' and not whole(math.floor(owner[name]), ${MAX_COUNT}) then return nobody end
   end
-  -- No lease is longer than those that are given, but where the clock was set back.
+  -- Longer than any lease that was given: the clock of Redis was set back, or another program wrote it.
   if owner.till > now + 2 * ${MAX_LEASE_MS} or owner.renewed > now + 2 * ${MAX_LEASE_MS} then return nobody end
   return owner
 end
@@ -146,7 +146,7 @@ for i = 5, #ARGV, 5 do
   local isMine = owner.node == node
   local changed = false
   if owner.node == '' and owner.before == '' and owner.renewed == 0 and known ~= '' then
-    -- The data was emptied. The node that feeds it asks in a moment: until then it is as if that had just renewed its lease.
+    -- The data was lost. The owner will ask in a moment; until then its lease counts as just renewed.
     owner.till, owner.renewed, owner.rank = now + lasts, now, 0
     changed = true
   end
@@ -174,7 +174,7 @@ for i = 5, #ARGV, 5 do
     isNews = true
   end
   if isMine and facts ~= '' then
-    -- As epochs do, it rises over lives of the data.
+    -- Like epochs, it also rises from one life of the data to the next.
     owner.facts = math.max(owner.facts, owner.epoch) + 1
     redis.call('HSET', KEYS[2], channel, facts)
     changed = true

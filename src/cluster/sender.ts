@@ -133,7 +133,7 @@ export class Sender {
       const [verdict, number] = await link.commit(log, args);
       if (verdict === 'ok') return 'sent';
       if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) {
-        // All last values have been read since: nobody can say what that version is.
+        // All last values were read since, and this version was not among them: it cannot be known.
         if (shared.unknownVersion === number) await shared.skip(number);
         else link.rejoin();
         shared.unknownVersion = number;

@@ -55,7 +55,7 @@ export interface SessionBridgeParts {
   readonly settings: ClusterSettings;
   /** Whether there is such a channel here. */
   has(channel: string): boolean;
-  /** Its wall clock is the cluster's. */
+  /** Whose wall clock is the cluster's. */
   readonly clock: Clock;
   onClosed(): void;
   onError(error: unknown): void;
@@ -89,7 +89,7 @@ export class SessionBridge implements MessageHandler {
     this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clock.wallMs()).end();
   }
 
-  /** Says how many listen here, and what channels have, where that has changed. Called a few times a second. */
+  /** Sends the numbers of listeners here, and the settings of channels, that have changed. Called a few times a second. */
   say(): void {
     if (this.#connection.isFull) return;
     for (const [channel, count] of this.#parts.counts.news(this.#there)) {
@@ -172,7 +172,7 @@ export class SessionBridge implements MessageHandler {
     try {
       this.#parts.settings.hear(this.#otherSettings, channel, text);
     } catch (error) {
-      throw new WireError(`what a channel has at ${this.#parts.node}: ${(error as Error).message}`);
+      throw new WireError(`the settings of a channel: ${(error as Error).message}`);
     }
   }
 

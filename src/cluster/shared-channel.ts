@@ -21,7 +21,7 @@ interface SharedPart {
   readonly unsent: readonly Unsent[];
 }
 
-/** How far back, and how many entries, what the cluster lacks of the history here is looked for. */
+/** After a loss of data in Redis, ended entries of the history up to this age, and this many, are sent to the cluster where it lacks them. */
 const SENT_HISTORY_MS = 600_000;
 const MAX_SENT_ROWS = 100;
 
@@ -68,7 +68,7 @@ export class SharedChannel {
   unsent: readonly Unsent[];
   /** What is in force here. */
   state: ChannelState;
-  /** A change was refused since this is the version of what all agree on, and it did not come; 0: none. */
+  /** The version for which a change was refused, though no such last value has come; 0: none. */
   unknownVersion = 0;
   /** Changes that are decided here wait for each other. */
   decisions: Promise<unknown> = Promise.resolve();
@@ -86,7 +86,7 @@ export class SharedChannel {
     this.unsent = kept?.unsent ?? [];
   }
 
-  /** What was saved with the state, where it can be believed. */
+  /** What was saved with the state, if it passes the check. */
   #keptPart(value: unknown, version: number): SharedPart | undefined {
     if (value === undefined) return undefined;
     const { channel, onBad } = this.#parts;
@@ -130,8 +130,8 @@ export class SharedChannel {
   }
 
   /**
-   * What all agree on cannot be believed: what is known here stays, and the next change is decided behind that.
-   * @param version of it; null: it is learnt from the refusal of the next change (sender.ts)
+   * The cluster's last value is bad: what is known here stays, and the next change is decided on the version of that value.
+   * @param version of it; null: the refusal of the next change will say it (sender.ts)
    */
   skip(version: number | null): Promise<unknown> {
     return this.#next(async () => {
@@ -157,8 +157,8 @@ export class SharedChannel {
   }
 
   /**
-   * What the history here has and the cluster's lacks is to be sent.
-   * @param seen the plays that are there (playOf)
+   * Queues the entries of the history that the cluster lacks.
+   * @param seen the plays that the cluster has (playOf)
    */
   sendHistory(seen: ReadonlySet<string>, newId: () => string, decided: Decided): Promise<unknown> {
     return this.#next(async () => {
@@ -174,7 +174,7 @@ export class SharedChannel {
     });
   }
 
-  /** Entries of changes whose state is older than the one here. */
+  /** Stores entries of a change whose state is older than the one here. */
   async #keepHistory(history: Change['history']): Promise<void> {
     const { channel, store, onUnsaved } = this.#parts;
     const rows = history.filter((row) => !store.hasEntry(channel, row));
@@ -260,7 +260,7 @@ export class SharedChannel {
   }
 }
 
-/** What the history gets where another state takes the place of the one in force. */
+/** Entries for the history when another state takes the place of the one in force. */
 function rowsBetween(before: ChannelState, after: ChannelState): HistoryEntry[] {
   const [was, is] = [openRow(before), openRow(after)];
   if (was !== null && is !== null && playOf(was) === playOf(is)) return [];

@@ -1,7 +1,7 @@
-/** Whether this process stood still a moment ago, as where its machine was paused: what it takes for news of others may be its own delay. */
+/** Whether this process stood still a moment ago, for instance because its machine was suspended: a time-out may then be its own delay. */
 
-/** How often it is looked, how long nothing was done then, and for how long that counts. */
 const LOOK_MS = 100;
+/** A longer time between two looks is a standstill, which counts for AGO_MS. */
 const STILL_MS = 500;
 const AGO_MS = 2000;
 

@@ -40,7 +40,7 @@ export interface FormerOwner {
 const OFFERS_MS = 700;
 /** The same of an owner that seems to be lost. */
 const LOST_MS = 200;
-/** Between two questions to one that has the tape, how many follow the first, and how long all of that may take. */
+/** An owner that has the tape is asked again after RETRY_MS, RETRIES times, for THERE_MS in all. */
 const RETRY_MS = 150;
 const RETRIES = 8;
 const THERE_MS = 3000;
@@ -49,7 +49,7 @@ const MARKS_UNSEEN = 1000;
 
 /**
  * Puts the tape onto the channel's audio here; nothing, where nobody has one. Never rejects.
- * @param audio which nobody feeds @param here what has come of the tape to this node @param former null: no other node is asked
+ * @param audio which nobody feeds @param here what has come of the tape to this node @param former null: only what is here is used
  */
 export async function takeOver(
   audio: ChannelAudio,
@@ -89,7 +89,7 @@ export async function takeOver(
   }
 }
 
-/** What another node has of it: all, where it hands that over; else the most that one has. */
+/** The tape as another node has it: whole, if the former owner hands it over; else from the node that has most of it. */
 async function thereOf(
   channel: string,
   { url, epoch, isLost, isThere }: FormerOwner,

@@ -1,7 +1,7 @@
 /**
- * How two machines of a cluster prove to each other that they have its secret, which never crosses the wire: not even to one that stands in Redis with an
- * address of its own. Who is asked proves it first; the question itself, and where it was meant to go, is part of both proofs, so that nobody in
- * between can pass them on to another machine.
+ * How two machines of a cluster prove to each other that they have its secret. The secret never crosses the wire, so an address that someone else wrote to Redis
+ * learns nothing. The machine that is asked proves it first. Host and path of the request are part of both proofs, so that they cannot be relayed to another
+ * machine.
  *
  *   client ── GET /-/tape/live?…, Authorization: Airsplice nonce=C ──────────────────► 401, WWW-Authenticate: Airsplice nonce=S, proof=HMAC(server, C, S, …)
  *          ── the same with Upgrade, Authorization: Airsplice nonce=C, proof=HMAC(client, C, S, …) ──► 101
@@ -11,10 +11,10 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** Of 128 bits. */
 const NONCE = /^[A-Za-z0-9_-]{22}$/;
-/** What a proof is for: in no other use of the secret, and in no other version of this. */
+/** Keeps proofs apart from other uses of the secret, and from other versions of this protocol. */
 const LABEL = 'airsplice tape 1';
 
-/** Who proves it; both nonces; what is asked, and of whom, as it stands in the request. */
+/** Who proves it; both nonces; path and host as they are in the request. */
 export interface Proof {
   readonly by: 'client' | 'server';
   readonly client: string;
@@ -43,7 +43,7 @@ export function written(nonce: string, proof?: string): string {
   return `Airsplice nonce="${nonce}"${proof === undefined ? '' : `, proof="${proof}"`}`;
 }
 
-/** Null: it is none. */
+/** Null: it is another scheme, or malformed. */
 export function read(header: string | undefined): { readonly nonce: string; readonly proof: string | null } | null {
   const [, nonce, proof] = /^Airsplice nonce="([\w-]+)"(?:, proof="([\w-]{43})")?$/.exec(header ?? '') ?? [];
   return nonce === undefined || !NONCE.test(nonce) ? null : { nonce, proof: proof ?? null };

@@ -33,7 +33,7 @@ export class TapeGiving {
     return this.#isHandingOver;
   }
 
-  /** All that comes, while the other node wants it. @param peer which that is, for errors; so below */
+  /** All that comes, while the other node wants it. @param peer the other node's name in errors */
   listen(stream: Duplex, peer: string): true {
     const { clock, names, audio, onError } = this.#parts;
     const sender = new TapeSender(new LinkConnection(stream, onError, { peer, clock }), {

@@ -1,6 +1,6 @@
 /**
  * Where other nodes come for tapes: `GET /-/tape/{channel}` with `Upgrade: airsplice-tape`, by machines that have the cluster's secret (tape-auth.ts). Behind
- * the answer 101 the connection speaks the tape link (../link/README.md). It is a port of its own, for machines of ours only.
+ * the answer 101 the connection speaks the tape link (../link/README.md). It is a port of its own, for the machines of the cluster only.
  *
  *   ?for=listen            takes the tape as a worker does
  *   ?for=offer             is offered what there is of it, to go on with it where its owner is lost
@@ -37,7 +37,7 @@ export interface TapeServerParts {
   /** PEM; undefined: without TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly secret: Buffer;
-  /** Whether that is how other nodes name this one: what was meant for another machine is not answered here. */
+  /** Whether this is the host under which other nodes know this one: a request that was meant for another machine is refused. */
   isOwnHost(host: string): boolean;
   /** False: there is no such channel, or it cannot be had from here now. */
   onTape(request: TapeRequest, stream: Duplex): boolean;
@@ -55,9 +55,9 @@ const HEAD_BYTES = 4096;
 const HEAD_MS = 5000;
 const CHECK_MS = 1000;
 const MOST_CONNECTIONS = 20_000;
-/** Of one address, that have not proved yet that they are ours: a node asks for all its channels at once. */
+/** Connections of one address that have not proved the secret yet: a node asks for all its channels at once. */
 const MOST_STRANGERS = 1024;
-/** One that is refused has so long to read that. */
+/** How long a refused connection may stay, to read the answer. */
 const REFUSED_MS = 1000;
 /** The port may be that of the process before this one. */
 const RETRY_MS = 100;
@@ -67,9 +67,9 @@ export class TapeServer {
   readonly #parts: TapeServerParts;
   readonly #server: Server;
   readonly #streams = new Set<Duplex>();
-  /** What was said to a connection that has begun to prove itself. */
+  /** The nonces of a connection that has begun to prove the secret. */
   readonly #nonces = new WeakMap<Duplex, { readonly client: string; readonly server: string }>();
-  /** Ports of connections that have not, by address: over TLS the socket is another one by then. */
+  /** By address, the ports of connections that have not proved it: ports, since over TLS the socket is another object later. */
   readonly #strangers = new Map<string, Set<number>>();
 
   constructor(parts: TapeServerParts) {
@@ -78,7 +78,7 @@ export class TapeServer {
     const options = {
       ...{ maxHeaderSize: HEAD_BYTES, headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, keepAlive: true },
       connectionsCheckingInterval: CHECK_MS,
-      // Of TLS.
+      // For TLS only.
       handshakeTimeout: HEAD_MS,
     };
     if (tls === undefined) this.#server = createServer(options);
@@ -166,14 +166,14 @@ export class TapeServer {
     stream.once('close', () => this.#forget(address, port));
   }
 
-  /** It is ours, or gone. Idempotent. */
+  /** The connection has proved the secret, or is closed. Idempotent. */
   #forget(address = '', port = 0): void {
     const strangers = this.#strangers.get(address);
     strangers?.delete(port);
     if (strangers?.size === 0) this.#strangers.delete(address);
   }
 
-  /** Proves to one that asks that this machine has the secret, and asks it for the same. */
+  /** Proves the secret to the other end, and asks for its proof. */
   #challenge(request: IncomingMessage, response: ServerResponse): void {
     const given = read(request.headers.authorization);
     if (given === null || given.proof !== null) {
@@ -186,13 +186,13 @@ export class TapeServer {
     response.writeHead(401, { 'WWW-Authenticate': written(nonces.server, proof), 'Content-Length': 0 }).end();
   }
 
-  /** Whether it has the secret too, and has meant this machine. Its nonces are used once. */
+  /** Whether the other end proves the secret, and meant this machine. Nonces are used once. */
   #isOurs(request: IncomingMessage): boolean {
     const given = read(request.headers.authorization);
     const nonces = this.#nonces.get(request.socket);
     this.#nonces.delete(request.socket);
     if (given === null || given.proof === null || nonces?.client !== given.nonce) return false;
-    // An origin has any name that its nodes are configured with; where the others are they learn from what all have in common.
+    // An origin may be configured under any name; other addresses come from Redis or the origin.
     const isForAnother =
       !(request.url ?? '').startsWith('/-/log?') && !this.#parts.isOwnHost(request.headers.host ?? '');
     if (isForAnother) return false;

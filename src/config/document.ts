@@ -19,10 +19,10 @@ export interface Problem {
 }
 
 // ${NAME} or ${NAME:-default}; the last branch catches what was meant to be one and is none.
-// A default has no variable in it: what is not closed is read once.
+// A default contains no variable, so that text after an unclosed one is not scanned again and again.
 const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}|)/g;
 
-// The parser makes regular expressions as long as a line is indented: at some thousand columns they end the process.
+// The parser makes regular expressions as long as a line's indent; at some thousand columns they crash the process.
 const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
 // For these the parser's own sentence quotes the file, or speaks to programmers.

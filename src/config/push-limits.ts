@@ -1,6 +1,6 @@
 /**
- * How much of a push a configuration can allow at most. What another node, an older configuration or a backup has taken is within it, whatever is
- * configured here (metadata/record-schema.ts).
+ * The highest limits that a configuration can set for a push. Records of other nodes, of an older configuration or of a backup are checked against
+ * these, whatever is configured here (metadata/record-schema.ts).
  */
 export const MAX_PUSH = {
   textBytes: 65_536,
@@ -10,5 +10,5 @@ export const MAX_PUSH = {
   extdataDepth: 1000,
 } as const;
 
-/** Of a channel that waits for the time of its pushes. */
+/** Pushes of one channel that wait for their time. */
 export const MAX_HELD_PUSHES = 10_000;

@@ -105,7 +105,7 @@ export function polls(): Json {
       parameters: [sync, type, ifNoneMatch],
       responses: {
         ...cached(JSON_TYPE, ref('ChannelRecord'), 'private, no-cache', 'It has not heard a title yet.'),
-        ...refused('unavailable', 'The process or machine that has its stream is not reached for now.', CORS),
+        ...refused('unavailable', 'The process or machine that serves its stream cannot be reached for now.', CORS),
       },
     }),
   };

@@ -82,7 +82,7 @@ export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
     type: 'array',
     items: { type: 'string' },
     description:
-      'What to put right: a clock that is wrong, a channel that another machine has otherwise. It serves all the same.',
+      'What to correct: a clock that is wrong, a channel with other settings at another machine. The server serves all the same.',
   },
   nodes: {
     type: 'array',

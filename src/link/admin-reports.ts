@@ -290,7 +290,7 @@ export interface ClusterReport {
     /** The number of the last change that it knows. */
     readonly position: number;
   };
-  /** What an operator has to put right: a clock that is wrong, a channel that another machine has otherwise. */
+  /** What an operator has to correct: a clock that is wrong, a channel with other settings at another machine. */
   readonly warnings: readonly string[];
   /** When each was here last, as is known there: the machines that share audio. */
   readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
