@@ -1,7 +1,7 @@
 /**
- * The licences of what the build puts into the program: of every package with a line in an output, its name and version, and the texts that it comes with. MIT, ISC, BSD and
- * Apache all want them beside each copy.
- * Invariant: a package without a text ends the build; those few that ship none are in OWN.
+ * The licences of the packages that the build bundles: name and version of each, and the licence texts that it ships. MIT, ISC, BSD and Apache all require them with
+ * each copy.
+ * Invariant: the build fails where a package has no text; for the few that ship none the text is in OWN.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ export function bundledLicences(metafiles) {
   return [head, ...[...parts.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)].join('\n');
 }
 
-/** Of the packages of which something is in an output. */
+/** Folders of the packages of which something is in an output. */
 function bundledFolders(metafiles) {
   const folders = new Set();
   for (const { outputs } of metafiles)
@@ -87,7 +87,7 @@ function bundledFolders(metafiles) {
   return folders;
 }
 
-/** Null: there is none. */
+/** The package's licence texts; null: it has none. */
 function textOf(folder, name, license) {
   const files = readdirSync(folder).filter((file) => TEXT_FILE.test(file));
   const texts = files.sort().map((file) => readFileSync(join(folder, file), 'utf8').trim());

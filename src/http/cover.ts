@@ -1,7 +1,7 @@
 /**
- * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). Its URL is a stranger's, so the frame may load
- * images of that URL's origin alone (Content-Security-Policy, which redirects obey too), and none where that is an origin of ours: no image is a request of a
- * browser that knows an operator's password to a path of ours. The frame is sandboxed: it has an origin of nobody, and no scripts.
+ * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). A stranger may have set the URL. So the frame may load
+ * images of that URL's origin only (by Content-Security-Policy, which covers redirects too), and none where this server has that origin: else the image could be
+ * a request that acts here, sent with an operator's password. The frame is sandboxed: its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
@@ -11,17 +11,17 @@ import { queryOf } from '../base/request-target.js';
 import { isImageUrl } from '../metadata/image-url.js';
 import { refuseWrites } from './methods.js';
 
-/** Where this server is reached as far as the configuration says it, beside the Host of each request. */
+/** Where this server is reached by the configuration, beside the Host of each request. */
 export interface OwnAddresses {
   readonly names: readonly string[];
   readonly ports: readonly number[];
 }
 
 const PATH = '/web/cover';
-/** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, and nothing that ends a directive or stands for many. */
+/** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, nothing that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
-/** One server may have both. */
+/** A server may listen on both, so they count as one. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];
 /** Transparent where the page is dark, too. */
 const HEAD =
@@ -50,7 +50,7 @@ export function registerCover(app: FastifyInstance, own: () => OwnAddresses): vo
   refuseWrites(app, PATH);
 }
 
-/** A background: one that cannot be loaded leaves nothing. As a URL is written on the wire no quote is in it; a backslash may be. */
+/** The image is a background, so that a broken one shows nothing. A serialized URL has no quotes, but may have a backslash. */
 function styleOf(url: string): string {
   return `html{height:100%;background:url("${new URL(url).href.replaceAll('\\', '%5C')}") center/cover}`;
 }
@@ -67,7 +67,7 @@ function policy(images: string, style: string): string {
   ].join('; ');
 }
 
-/** Of an image that may be shown; null: none may. */
+/** The origin of an image that may be shown; null: it may not. */
 function originOf(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, host } = new URL(url);
@@ -81,7 +81,7 @@ function hasName(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest
   return [asked, ...own.names].some((each) => plainName(each) === name);
 }
 
-/** With http and with https alike: a policy that allows the one allows the other. */
+/** Whether http or https: a policy that allows http allows https too. */
 function hasPort(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, port: number): boolean {
   const ports = [portOf(headers.host ?? ''), socket.localPort, ...own.ports];
   return ports.includes(port) || (DEFAULT_PORTS.includes(port) && DEFAULT_PORTS.some((each) => ports.includes(each)));
@@ -91,7 +91,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** Of `name:port`; without one it is a default port. */
+/** The port in `name:port`, or a default one. */
 function portOf(host: string): number {
   return Number(/:(\d+)$/.exec(host)?.[1] ?? DEFAULT_PORTS[0]);
 }

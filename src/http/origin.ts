@@ -1,7 +1,7 @@
 /**
  * Whether a page made a browser send a request that it should not, with the credentials that a browser keeps (admin/README.md, "Pages of others"). Browsers
- * name the origin of what a page sends with `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and what for with `Sec-Fetch-Dest`
- * (W3C Fetch Metadata), the latter two only over TLS or on this machine. Pure functions of a request.
+ * name the origin of what a page sends in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and its purpose in `Sec-Fetch-Dest`
+ * (W3C Fetch Metadata); the latter two only over TLS or on this machine. Pure functions of a request.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -13,7 +13,7 @@ const SAFE = ['GET', 'HEAD'];
 const JSON_BODY = /^application\/(?:[\w.+-]*\+)?json\s*(?:;|$)/i;
 /** What every browser calls itself. */
 const BROWSER = /^mozilla\//i;
-/** A script's fetch, and a link that a person follows. All else is what a page shows: an image's URL may be a stranger's. */
+/** A script's fetch, and a link that a person follows. Anything else is embedded by a page, such as an image, whose URL a stranger may have set. */
 const MEANT: readonly unknown[] = ['empty', 'document'];
 
 /**
@@ -32,8 +32,8 @@ export function refuseSimple(request: Asked): void {
 }
 
 /**
- * Throws a Refusal for any act from elsewhere. A browser's has to say that a script or a link of this origin sent it: a link or an image of any page makes it
- * send a GET, and so does an image that our own page shows.
+ * Throws a Refusal for any act from elsewhere. A browser has to say that a script or a link of this origin sent it: any page can make it send a GET by a link or
+ * an image, and so does an image on a page of this server.
  */
 export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
   if (isForeign(headers)) throw foreign();
@@ -42,7 +42,7 @@ export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
   if (isBrowser && !isBearer && !isFromHere(headers)) throw foreign();
 }
 
-/** The same where encoders act by GET, which may call themselves Mozilla, and people who type an address: refused is only what a browser says that a page sent. */
+/** The same where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as sent by a page. */
 export function refuseFromPage({ headers }: Pick<Asked, 'headers'>): void {
   if (isForeign(headers)) throw foreign();
   if (saysWhatFor(headers) && headers['sec-fetch-site'] !== 'none' && !isFromHere(headers)) throw foreign();
@@ -59,7 +59,7 @@ function saysWhatFor(headers: Asked['headers']): boolean {
   return headers['sec-fetch-site'] !== undefined || headers['sec-fetch-dest'] !== undefined;
 }
 
-/** In the clear browsers say only from which page: ours have no `Referer` sent with images. */
+/** Over plain http browsers send `Referer` only; pages of this server let none be sent with images. */
 function isFromHere(headers: Asked['headers']): boolean {
   const { origin, referer, host } = headers;
   if (isHost(origin, host)) return true;
@@ -67,7 +67,7 @@ function isFromHere(headers: Asked['headers']): boolean {
   return headers['sec-fetch-site'] === 'same-origin' && MEANT.includes(headers['sec-fetch-dest']);
 }
 
-/** Whether a URL's host and port are those that were asked. `null`, as sandboxed pages have it, is none. */
+/** Whether a URL has the host and port of the request. The origin `null` of sandboxed pages has not. */
 function isHost(url: string | undefined, host: string | undefined): boolean {
   return url !== undefined && host !== undefined && URL.canParse(url) && new URL(url).host === host.toLowerCase();
 }
@@ -75,6 +75,6 @@ function isHost(url: string | undefined, host: string | undefined): boolean {
 function foreign(): Refusal {
   return new Refusal(
     'not-allowed',
-    'A page of another origin made a browser send this, or any page as an image or the like.',
+    'A browser sent this for a page of another origin, or as an image, a frame or the like.',
   );
 }

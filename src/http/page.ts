@@ -1,8 +1,8 @@
 /**
  * The page a person opens at `/`: its files, the list of channels it shows, and an icon; and `/client.js`, the module for pages of any
  * origin (client/README.md), which this page uses too. Everything is read and rendered once, when the routes are registered; a request
- * costs a lookup. The page takes scripts, styles, audio and titles from this host only, and of images its icon (Content-Security-Policy); covers, which
- * may come from elsewhere, are in frames with a policy of their own (cover.ts).
+ * costs a lookup. The page takes scripts, styles, audio and titles from this host only, and no images but its icon (Content-Security-Policy);
+ * covers, which may come from elsewhere, are in frames with a policy of their own (cover.ts).
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

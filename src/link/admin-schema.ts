@@ -7,8 +7,9 @@ import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 
-/** Of one list in an answer; pages of it have less. */
+/** Of one list in an answer; a page of it has fewer. */
 const MOST_ROWS = 1_000_000;
+/** Of a text that a client sent, such as its user agent. */
 const MOST_TEXT_BYTES = 65_536;
 
 const channel = z.string().regex(KEY);
@@ -24,7 +25,7 @@ const filter = {
   agent: cleaned(MOST_TEXT_BYTES).optional(),
 };
 
-/** A crowd that is ended or moved is named by something. */
+/** Listeners that are ended or moved: at least one member must select them. */
 const named = z
   .looseObject(filter)
   .refine((crowd) => Object.keys(filter).some((name) => crowd[name] !== undefined), { error: 'names no listeners' });
@@ -39,7 +40,7 @@ const token = z.looseObject({
   ...{ sha256: z.string().regex(/^[0-9a-f]{64}$/), untilMs: moment.nullable() },
 });
 
-/** What each question of the hub says. */
+/** What may be asked of the hub, by question. */
 export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   cluster: nothing,
   channels: nothing,
@@ -58,7 +59,7 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   revokeToken: z.looseObject({ id: text(1, 64) }),
 };
 
-/** What each question of all processes says, and what one of them answers. */
+/** What may be asked of all processes, by question, and what each may answer. */
 export const PROCESS_QUESTIONS: Readonly<
   Record<ProcessQuestion, { readonly ask: z.ZodType; readonly answer: z.ZodType }>
 > = {

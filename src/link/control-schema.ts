@@ -1,4 +1,4 @@
-/** What a worker says to its hub, and the hub to its workers, beside tapes and sessions (control.ts): checked before it is believed. */
+/** What a worker says to its hub, and the hub to its workers, beside tapes and sessions (control.ts): checked before it is used. */
 
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
@@ -123,7 +123,7 @@ const change = z.looseObject({
   connection: key.optional(),
 });
 
-/** What each question says. */
+/** What may be asked, by question. */
 const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
   title: z.looseObject({ channel, title: titleSchema }),
   metrics: z.null(),
@@ -169,7 +169,7 @@ function readAsk(question: keyof Questions, value: unknown): unknown {
   return ask;
 }
 
-/** @throws CheckError where it is of another channel in any part */
+/** @throws CheckError where any part is of another channel */
 function mustBeOf({ channel, change: { state, record, history } }: Questions['change']['ask']): void {
   const fault = stateFault(channel, state);
   if (fault !== null) throw new CheckError(fault);

@@ -1,6 +1,6 @@
 /**
- * The messages of a link that are not of tapes: plain data as JSON, in order. What cannot be read, or is none of them,
- * closes the link, and nothing more is made of it. What each says: README.md.
+ * The messages of a link that are not of tapes: plain data as JSON, in order. A message that cannot be read
+ * closes the link, and has no other effect. What each says: README.md.
  */
 
 import { parseJson } from '../metadata/record-schema.js';
@@ -104,7 +104,7 @@ export type FromHub =
   | TallyMessage
   /** A channel's state when the link begins; behind the last one: `ready`. */
   | { readonly type: 'state'; readonly channel: string; readonly state: ChannelState }
-  /** What time it is in the cluster, as milliseconds ahead of the system's monotonic clock. Where it is in none, nothing is said. */
+  /** The time of the cluster, as milliseconds ahead of the system's monotonic clock. Not sent without a cluster. */
   | { readonly type: 'time'; readonly aheadMs: number }
   | { readonly type: 'ready'; readonly turn: number; readonly open: readonly number[] }
   | {
@@ -135,7 +135,7 @@ export interface ControlHandler<In> {
   onClosed(): void;
 }
 
-/** As JSON.stringify has it. */
+/** The replacer of JSON.stringify. */
 export type PlainMember = (this: Readonly<Record<string, unknown>>, key: string, value: unknown) => unknown;
 
 /** The control messages of one end. */
@@ -144,7 +144,7 @@ export class Control<In, Out> implements MessageHandler {
   readonly #handler: ControlHandler<In>;
   readonly #read: (value: unknown) => In;
 
-  /** @param read what a message is, as it came; it throws WireError, or CheckError, where it is none */
+  /** @param read checks a parsed message; throws WireError or CheckError */
   constructor(connection: LinkConnection, handler: ControlHandler<In>, read: (value: unknown) => In) {
     this.#connection = connection;
     this.#handler = handler;

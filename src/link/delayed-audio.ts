@@ -79,7 +79,7 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
   return pieces.map((frames, i) => (i === 0 ? { ...all, frames } : { playedMs: null, titles: [], links: [], frames }));
 }
 
-/** @param pieces all of them @throws WireError, CheckError where it cannot be believed */
+/** @param pieces all of them @throws WireError, CheckError where it is malformed */
 export function readDelayedAudio(
   channel: string,
   pieces: readonly PlainDelayedAudio[],

@@ -1,4 +1,4 @@
-/** What another process or machine says of a channel's audio (control.ts, ChannelFacts), checked before it is believed: much of it goes into heads of answers. */
+/** What another process or machine says of a channel's audio (control.ts, ChannelFacts), checked before it is used: much of it goes into headers of answers. */
 
 import { z } from 'zod';
 import { MAX_PLACE } from '../channel/place-schema.js';

@@ -21,6 +21,7 @@ import {
 } from './control.js';
 import { readAnswer, readFromWorker } from './control-schema.js';
 import { HubSessions } from './hub-sessions.js';
+import { workerOf } from './left-alone.js';
 import { OpenQuestions, refusedAnswer } from './questions.js';
 import type { SessionRegistry } from './session-registry.js';
 import type { TallyMessage } from './tally-messages.js';
@@ -36,7 +37,7 @@ export interface HubLinkParts extends TapeSenderParts {
   openStamps(): readonly number[];
   readonly storeFault: string | null;
   readonly salts: readonly DaySalt[];
-  /** As control.ts has it; null: each process goes by the wall clock. */
+  /** The time of the cluster (control.ts); null: each process goes by the wall clock. */
   readonly aheadMs: number | null;
   onFigures(link: HubLink, figures: MinuteFigures): void;
   readonly adminState: AdminState;
@@ -133,7 +134,7 @@ export class HubLink implements ControlHandler<FromWorker> {
       return;
     }
     this.worker = worker;
-    this.#connection.peer = `worker ${worker}`;
+    this.#connection.peer = workerOf(worker);
     this.applied = turn;
     this.#connection.cork();
     if (aheadMs !== null) this.send({ type: 'time', aheadMs });

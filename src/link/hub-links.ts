@@ -21,7 +21,7 @@ import type { AskedHub, AskedProcess, ChannelFacts, FromHub, Question, Questions
 import type { EngineHost } from './engine-host.js';
 import { HubLink, type HubLinkParts } from './hub-link.js';
 import { HubTallies } from './hub-tallies.js';
-import { LeftAlone } from './left-alone.js';
+import { LeftAlone, workerOf } from './left-alone.js';
 import type { Proposed } from './link-engine.js';
 import { SessionRegistry } from './session-registry.js';
 import { systemMs } from './shared-time.js';
@@ -52,7 +52,7 @@ export interface HubLinksParts {
   readonly tallies: Tallies;
   /** Addresses of which something is remembered for a worker that does not keep up. */
   readonly remembered: number;
-  /** Of metaids that one process has sessions of, or follows; of keys that it counts by. Absent: as many as it says. */
+  /** Metaids that one process may have sessions of, or follow; keys that it may count by. Absent: any number. */
   mostMetaids?(): number;
   mostKeys?(): number;
   storeFault(): string | null;
@@ -152,7 +152,7 @@ export class HubLinks implements AlarmHandler {
         this.#tallies.leave(link);
         this.#release();
       },
-      isLeftAlone: (worker) => this.#alone.has(`worker ${worker}`),
+      isLeftAlone: (worker) => this.#alone.has(workerOf(worker)),
       onBroken: (error) => {
         this.#alone.note(error);
         parts.onError(error);
@@ -211,7 +211,7 @@ export class HubLinks implements AlarmHandler {
     }
   }
 
-  /** This process's clock follows another time than before: the workers' do so, too. */
+  /** The time that this process follows has changed: the workers are sent it. */
   shareTime(): void {
     this.#aheadMs = this.#parts.clock.wallMs() - systemMs();
     this.#send({ type: 'time', aheadMs: this.#aheadMs });

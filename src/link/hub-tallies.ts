@@ -20,7 +20,7 @@ const SETTLE_MS = 4 * TALLY_MS;
 interface Participant {
   /** What it has: by name, by key. */
   readonly own: Map<string, Map<string, number>>;
-  /** Of all of them. */
+  /** Number of keys of all names. */
   keys: number;
   /** What the others have, as it is to be said. */
   readonly others: Tallies;
@@ -39,7 +39,7 @@ export class HubTallies {
 
   /**
    * @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most
-   * @param mostKeys that one process counts by
+   * @param mostKeys by which one process may count
    */
   constructor(
     tallies: Tallies,
@@ -120,7 +120,7 @@ export class HubTallies {
       }
       for (const [key, count] of rows) {
         const isNew = !keys.has(key);
-        // More than it can have is not counted.
+        // Keys past the limit are not counted.
         if (isNew && count !== 0 && from.keys >= this.#mostKeys()) continue;
         this.#add(from, name, key, count - (keys.get(key) ?? 0));
         if (count === 0) from.keys -= Number(keys.delete(key));

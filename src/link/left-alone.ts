@@ -1,19 +1,20 @@
 /**
- * Who has said what it should not: such a peer is left alone for a time that doubles with each link that it ends so, and is forgotten after minutes without
- * one. Owned by what makes or takes the links.
+ * Peers that sent a bad message: no link to such a peer is opened, and none from it is taken, for a time that doubles with each further one. After five good minutes
+ * the peer is forgotten. Owned by what opens or takes the links.
  */
 
 import type { Clock } from '../base/clock.js';
 import { LinkLie } from './connection.js';
 
+/** The first pause, and the longest. */
 const FIRST_MS = 1000;
 const MAX_MS = 300_000;
-/** Behind its pause, without another one. */
+/** A peer is forgotten after so long without a bad message, behind its pause. */
 const GOOD_MS = 300_000;
-/** Those that lied longest ago are forgotten. */
+/** Past it, those whose bad message was longest ago are forgotten. */
 const MAX_PEERS = 1000;
 
-interface Liar {
+interface BadPeer {
   pauseMs: number;
   /** Monotonic milliseconds. */
   untilMs: number;
@@ -21,28 +22,28 @@ interface Liar {
 
 export class LeftAlone {
   readonly #clock: Pick<Clock, 'now'>;
-  readonly #liars = new Map<string, Liar>();
+  readonly #peers = new Map<string, BadPeer>();
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
   }
 
-  /** Why a link was closed: only what its peer has said counts. */
+  /** @param error why a link was closed; only a bad message of the peer counts */
   note(error: unknown): void {
     if (!(error instanceof LinkLie)) return;
     const { peer } = error;
     const nowMs = this.#clock.now();
-    const before = this.#liars.get(peer);
+    const before = this.#peers.get(peer);
     const isAgain = before !== undefined && nowMs - before.untilMs < GOOD_MS;
     const pauseMs = isAgain ? Math.min(MAX_MS, 2 * before.pauseMs) : FIRST_MS;
-    this.#liars.delete(peer);
-    this.#liars.set(peer, { pauseMs, untilMs: nowMs + pauseMs });
-    if (this.#liars.size > MAX_PEERS) this.#liars.delete(this.#liars.keys().next().value!);
+    this.#peers.delete(peer);
+    this.#peers.set(peer, { pauseMs, untilMs: nowMs + pauseMs });
+    if (this.#peers.size > MAX_PEERS) this.#peers.delete(this.#peers.keys().next().value!);
   }
 
   /** How long it is left alone from now on, milliseconds; 0: it is not. */
   leftMs(peer: string): number {
-    return Math.max(0, (this.#liars.get(peer)?.untilMs ?? 0) - this.#clock.now());
+    return Math.max(0, (this.#peers.get(peer)?.untilMs ?? 0) - this.#clock.now());
   }
 
   has(peer: string): boolean {
@@ -50,11 +51,19 @@ export class LeftAlone {
   }
 }
 
-/** Another machine, by its name or by where it is: as links call it. */
+/** How links name their other end in errors: another machine, by its name or address; a worker; the tape of a channel. */
 export function machineOf(node: string): string {
   return `machine ${node}`;
 }
 
 export function machineAt(url: string): string {
   return `machine at ${new URL(url).host}`;
+}
+
+export function workerOf(number: number): string {
+  return `worker ${number}`;
+}
+
+export function tapeOf(channel: string): string {
+  return `the tape of ${channel}`;
 }

@@ -205,7 +205,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.#replace(undefined);
   }
 
-  /** What has come of it cannot be believed. */
+  /** Its tape had a bad message, and is dropped. */
   drop(): void {
     this.#marks.clear();
     this.#head = null;

@@ -90,18 +90,18 @@ interface CameMark {
 export class LinkedMarks {
   readonly #channel: string;
   readonly #marks = new Map<number, CameMark>();
-  /** By number, and how many marks have it. */
+  /** By number: the block, and how many marks have it. */
   readonly #blocks = new Map<number, { readonly block: Buffer; count: number }>();
   #keptFrom = NO_MARK;
-  /** Of all texts. */
+  /** Of the texts of all marks. */
   #bytes = 0;
 
-  /** @param channel that all of them are of */
+  /** @param channel to which all of them have to belong */
   constructor(channel: string) {
     this.#channel = channel;
   }
 
-  /** What SentMarks wrote. @throws WireError where it cannot be believed */
+  /** Reads what SentMarks wrote. @throws WireError where it is malformed, or too much */
   read(message: MessageReader): void {
     const { order, keptFrom, blockNumber, text, block } = readAll(message, MARK_MEMBERS);
     if (keptFrom > this.#keptFrom) this.#keepFrom(keptFrom);

@@ -1,4 +1,4 @@
-/** A title with its place on a tape as another process or machine has it (linked-marks.ts, open-segments.ts): as checked as a push is. */
+/** A title on a tape, as another process or machine sends it (linked-marks.ts, open-segments.ts): checked like a push. */
 
 import { z } from 'zod';
 import { MAX_PUSH } from '../config/push-limits.js';
@@ -15,7 +15,7 @@ const markSchema = z.looseObject({
 
 export type MarkText = Pick<RecordView, 'record' | 'channel'> & { readonly tags: Tags };
 
-/** An ICY block says how long it is, in steps of 16 bytes. */
+/** An ICY block: its first byte is its length in steps of 16 bytes. */
 export const MAX_BLOCK_BYTES = 1 + 255 * 16;
 
 /** @throws CheckError */

@@ -1,22 +1,22 @@
 /**
- * What a message may say: a table of its members, in the order in which they lie there, each with its limits. A message type has one (tape-messages.ts,
- * segment-message.ts, session-messages.ts); the other end may be broken, or lie.
+ * Tables of the members of messages, in the order in which they are read, each member with its limits: the other end may be faulty or hostile. Each type of message
+ * has one (tape-messages.ts, segment-message.ts, session-messages.ts).
  */
 
 import { MAX_NUMBER, MAX_WHOLE, type MessageReader, MOST_NAME_BYTES, WireError } from './wire.js';
 
-/** @throws WireError where it is out of its limits */
+/** One member of a message. `read` throws WireError where the value is outside its limits. */
 export interface Member<T> {
   readonly kind: 'byte' | 'whole' | 'signed' | 'number' | 'text' | 'blob' | 'rest' | 'group' | 'list';
-  /** Of a number; of bytes and lists how many there are. */
+  /** Limits of a number, or of the length of bytes and lists. */
   readonly least: number;
   readonly most: number;
-  /** Of a group, and of each in a list. */
+  /** Of a group, or of each element of a list. */
   readonly members?: Readonly<Record<string, Member<unknown>>>;
   read(message: MessageReader): T;
 }
 
-/** By name. */
+/** Members by name. */
 export type MemberTable<T> = { readonly [K in keyof T]-?: Member<T[K]> };
 
 /** @throws WireError that names the member */
@@ -31,7 +31,7 @@ export function readMembers<T extends object>(message: MessageReader, members: M
   return read as T;
 }
 
-/** The whole of a message. */
+/** Reads all of a message. @throws WireError also where something is left */
 export function readAll<T extends object>(message: MessageReader, members: MemberTable<T>): T {
   const read = readMembers(message, members);
   message.end();
@@ -71,7 +71,7 @@ export function group<T extends object>(members: MemberTable<T>): Member<T> {
   return { kind: 'group', least: 0, most: 0, members: members as Readonly<Record<string, Member<unknown>>>, read };
 }
 
-/** Their number, and each. */
+/** A count, then as many groups. */
 export function list<T extends object>(members: MemberTable<T>, most: number): Member<readonly T[]> {
   const read = (message: MessageReader) => {
     const all: T[] = [];

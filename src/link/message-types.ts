@@ -1,6 +1,6 @@
 /** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes; 32 and above are free for others. */
 
-/** Nothing: the other end is there. */
+/** Has no members: the other end is alive. */
 export const PING = 0;
 
 export const FIRST_TAPE_TYPE = 1;

@@ -1,4 +1,4 @@
-/** What a process says of tapes that it offers (tape-offer.ts), as another one takes it: checked before it is believed. */
+/** What a process says of the tapes that it offers (tape-offer.ts): checked before it is used. */
 
 import { z } from 'zod';
 import { base64 } from '../audio/framer-schema.js';
@@ -51,7 +51,7 @@ const offers = z.looseObject({
   lastMark: order,
 });
 
-/** Its record is checked where its block is known (mark-schema.ts). */
+/** Its record is checked together with its block (mark-schema.ts). */
 const mark = z.looseObject({
   ...{ order: order.min(1), record: z.unknown(), channel: z.unknown(), tags: z.unknown(), blockNumber: counted },
   block: base64(MAX_BLOCK_BYTES),

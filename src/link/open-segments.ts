@@ -10,7 +10,7 @@ import { readMark } from './mark-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 import { WireError } from './wire.js';
 
-/** No segment is longer: of 64 KiB between two blocks at 8 kb/s. */
+/** Of an open segment: 64 KiB between two blocks play for 66 s at 8 kb/s. */
 const MOST_OPEN_MS = 120_000;
 
 interface PlainMark {
@@ -71,7 +71,7 @@ export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment 
   };
 }
 
-/** @param tape whose closed segments came before @throws WireError, CheckError where it is none that could follow them */
+/** @param tape whose closed segments came before @throws WireError, CheckError where it cannot follow them */
 export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: AudioTape): OpenSegment | OpenOgg {
   const isOgg = tape.rendering(false) !== null;
   if ('recent' in plain !== isOgg) throw new WireError('an open segment of another kind of tape');

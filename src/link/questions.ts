@@ -9,7 +9,7 @@ export class LinkLost extends Error {
 }
 
 interface WaitingQuestion {
-  /** @throws where the answer is none */
+  /** @throws where the answer is malformed */
   read(answer: unknown): unknown;
   resolve(answer: never): void;
   reject(error: unknown): void;
@@ -19,7 +19,7 @@ export class OpenQuestions {
   readonly #waiting = new Map<number, WaitingQuestion>();
   #last = 0;
 
-  /** @param send called with the number of the question @param read what an answer is @returns its answer; rejects with a Refusal, or LinkLost */
+  /** @param send called with the number of the question @param read checks the answer; throws where it is malformed @returns its answer; rejects with a Refusal, or LinkLost */
   ask<T>(send: (id: number) => void, read: (answer: unknown) => unknown = (answer) => answer): Promise<T> {
     const id = ++this.#last;
     return new Promise<T>((resolve, reject) => {
@@ -28,7 +28,7 @@ export class OpenQuestions {
     });
   }
 
-  /** @throws where it is none, of a question that waits on */
+  /** @throws where the answer is malformed; the question goes on waiting */
   answer(id: number, answer: unknown): void {
     const read = this.#waiting.get(id)?.read(answer);
     this.#take(id)?.resolve(read as never);

@@ -16,10 +16,11 @@ import type { TapeFacts } from './tape-messages.js';
 import type { TapeName } from './tape-names.js';
 import { WireError } from './wire.js';
 
-/** No audio has more (source/facts.ts). */
+/** 10 Mb/s: no audio has more (source/facts.ts). */
 const MAX_BYTES_PER_MS = 1250;
+/** On top of that, for short bursts and the heads of Ogg links. */
 const SLACK_BYTES = 8 * 1024 * 1024;
-/** Beside its audio a segment takes about as much. */
+/** About what a segment takes beside its audio. */
 const SEGMENT_BYTES = 1024;
 
 export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSegment> {
@@ -31,9 +32,9 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
   comesTo: number;
   readonly #closed: ClosedSegments<Segment | OggSegment>;
   #endMs: number;
-  /** Of all that is on it. */
+  /** Of all segments on it. */
   #bytes = 0;
-  /** Of the open segment, without blocks, and with them. The former lies in a buffer with room for more. */
+  /** The rest of the open segment that is known, without blocks and with them; the former is in a buffer with room for more. */
   #restRoom: Buffer = NOTHING;
   #rest: Buffer = NOTHING;
   #restWithBlocks: Buffer | undefined;
@@ -115,7 +116,7 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
   /** A segment was closed. @param rest what its end cuts of a frame @throws WireError where it is not the next one */
   append(seq: number, segment: Segment | OggSegment, rest: Buffer): void {
     if (seq !== this.head) throw new WireError(`segment ${seq} in place of ${this.head}`);
-    if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is none of this tape`);
+    if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is of another kind of tape`);
     const { edgeMs } = this.#closed;
     if (segment.endMs < edgeMs || segment.startMs > segment.endMs)
       throw new WireError(`segment ${seq} ends before it begins`);
@@ -131,7 +132,7 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     this.#bytes -= SEGMENT_BYTES + bytes.length;
   }
 
-  /** Whether times rise as fast as bytes come: what is forgotten goes by them. */
+  /** Throws where more bytes come than fit into their time: segments are forgotten by time. */
   #mustFit(seq: number): void {
     const { tail, edgeMs, lagMs } = this.#closed;
     const keptMs = Math.min(lagMs, edgeMs - this.at(tail)!.startMs);
@@ -139,7 +140,7 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
   }
 
-  /** Pages of one link rise: a listener that joined in it has them moved back (audio/ogg-rendering.ts). */
+  /** Throws where pages of one Ogg link do not rise: they are moved back for a listener that joined in it (audio/ogg-rendering.ts). */
   #mustGoOn(seq: number, { joinPlace: { granule, page }, head }: OggSegment): void {
     const last = this.at(seq - 1);
     if (!(last instanceof OggSegment) || last.linkBytes > 0) return;
@@ -183,7 +184,7 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     this.#restWithBlocks = undefined;
   }
 
-  /** In place, so that many small ones cost no more than a large one. */
+  /** In place, so that many small pieces cost no more than a large one. */
   #addRest(from: number, rest: Buffer): void {
     const length = from + rest.length;
     if (length > this.#restRoom.length) {

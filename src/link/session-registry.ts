@@ -48,12 +48,12 @@ interface RegisteredMetaid {
 export class SessionRegistry {
   readonly #metaids = new Map<string, RegisteredMetaid>();
   readonly #ports = new Map<number, RegistryPort>();
-  /** How many places each worker has, and how many metaids it follows. */
+  /** By worker: how many places it has, and how many metaids it follows. */
   readonly #places = new Map<number, number>();
   readonly #follows = new Map<number, number>();
   readonly #most: () => number;
 
-  /** @param most of both, for one worker or machine: what is more is not kept */
+  /** @param most of either, for one worker or machine; more are not kept */
   constructor(most: () => number = () => Number.POSITIVE_INFINITY) {
     this.#most = most;
   }
@@ -152,7 +152,7 @@ export class SessionRegistry {
     this.#ports.get(worker)?.verdict(id, verdict);
   }
 
-  /** False: it would be more than one may have. */
+  /** False: it would exceed the limit. */
   #count(counts: Map<number, number>, worker: number, change: number): boolean {
     const count = (counts.get(worker) ?? 0) + change;
     if (change > 0 && count > this.#most()) return false;

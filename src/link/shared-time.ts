@@ -12,7 +12,7 @@ export function ownMs(clock: Pick<Clock, 'now'>, sharedMs: number): number {
   return sharedMs - systemMs() + clock.now();
 }
 
-/** @param aheadMs of a wall clock, before the system's monotonic clock */
+/** @param aheadMs how far the time to follow is ahead of the system's monotonic clock */
 export function followTime(clock: Pick<Clock, 'now' | 'follow'>, aheadMs: number): void {
   clock.follow(systemMs() - clock.now() + aheadMs);
 }

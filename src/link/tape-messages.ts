@@ -1,7 +1,7 @@
 /**
  * The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription.
  *
- * What each member may be stands in its table (members.ts); each reader then checks the members against each other.
+ * The limits of each member are in its table (members.ts); each reader then checks the members against each other.
  */
 
 import { cleanText } from '../metadata/text.js';
@@ -11,11 +11,11 @@ import { MOST_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
 /**
- * The highest that a configuration can set, or that makes sense (source/facts.ts). How much is kept goes by our own configuration
- * (replica-tape.ts).
+ * The highest values that a configuration can set, or that make sense (source/facts.ts). How much of a tape is kept goes by the configuration of this side
+ * (linked-audio.ts).
  */
 export const LIMITS = {
-  /** Of where a tape begins here: it goes on from there for as many again. */
+  /** The number with which a tape may begin: it goes on for as many again. */
   firstSegment: 2 ** 30,
   metaint: 65_535,
   segmentBytes: 4 * 1024 * 1024,
@@ -27,7 +27,7 @@ export const LIMITS = {
   bitrateKbps: 10_000,
   channelBytes: 128,
   contentTypeBytes: 1024,
-  /** Of a hub, and of a fork. */
+  /** Of the name of a hub, and of a fork. */
   nameBytes: 64,
 } as const;
 
@@ -188,5 +188,5 @@ function writeName(message: MessageWriter, { hub, number, forks }: TapeName): vo
 
 /** The first segment with which a listener may begin. */
 export const FENCE_MEMBERS: MemberTable<{ readonly joinFrom: number }> = { joinFrom: whole() };
-/** The worker wants it no more; there is no tape; the worker has fallen off it. */
+/** Of UNSUBSCRIBE, NO_TAPE and FALLEN. */
 export const NO_MEMBERS: MemberTable<object> = {};

@@ -54,7 +54,10 @@ export interface OfferedTape {
   };
 }
 
-/** Offers them, and sends what is asked for. Nothing may be written to them meanwhile. @param onEnded called once, when the other end has what it wants @param peer who asked, for errors @param isFar to another machine */
+/**
+ * Offers them, and sends what is asked for. Nothing may be written to them meanwhile.
+ * @param onEnded called once, when the other end has what it wants @param peer the other end's name in errors @param isFar whether it is another machine
+ */
 export function offerTapes(
   stream: Duplex,
   offered: ReadonlyMap<string, OfferedTape>,
@@ -102,7 +105,7 @@ export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): 
   return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
 }
 
-/** Bytes in plain data, as offer-schema.ts reads them. */
+/** Replaces bytes in plain data by base64, as offer-schema.ts reads it. */
 function withBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
   const own = this[key];
   return own instanceof Buffer ? own.toString('base64') : value;

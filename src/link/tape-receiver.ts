@@ -2,13 +2,13 @@
  * The tapes that a worker takes, at the worker: one audio for each channel, which outlives the link. When another link is there, each goes
  * on where it is.
  *
- * Invariant: what comes for a subscription that has ended is ignored; what cannot be read closes the link, or lets go of that one tape, and nothing else.
+ * Invariant: what comes for a subscription that has ended is ignored; a bad message closes the link, or drops that one tape, and has no other effect.
  * Owned by the worker.
  */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/clock.js';
 import { type LinkConnection, LinkLie, type MessageHandler } from './connection.js';
-import { LeftAlone } from './left-alone.js';
+import { LeftAlone, tapeOf } from './left-alone.js';
 import { LinkedAudio } from './linked-audio.js';
 import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, nameOf, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
 import { LIMITS, writeSubscribe } from './tape-messages.js';
@@ -21,7 +21,7 @@ export class TapeReceiver implements AlarmHandler {
   readonly #onAnyWanted: () => void;
   readonly #mostLagMs: () => number;
   readonly #onBad: ((error: LinkLie) => void) | null;
-  /** Channels whose tape could not be believed. */
+  /** Channels whose tape had a bad message. */
   readonly #alone: LeftAlone;
   readonly #audios = new Map<string, LinkedAudio>();
   readonly #bySubscription = new Map<number, LinkedAudio>();
@@ -34,7 +34,7 @@ export class TapeReceiver implements AlarmHandler {
   /**
    * @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more
    * @param mostLagMs how much of a tape is kept here at most, whatever the other end says
-   * @param onBad what cannot be believed of one tape costs that one: it comes from another machine than those of other channels. Null: it ends the link
+   * @param onBad called with a bad message of a tape: only that tape is dropped, since others may come from other machines. Null: it closes the link
    */
   constructor(
     clock: Clock,
@@ -115,9 +115,9 @@ export class TapeReceiver implements AlarmHandler {
     }
   }
 
-  /** Its tape is let go, and asked for anew after a time that grows. */
+  /** Drops a tape, and asks for it again after a time that grows. */
   #drop(audio: LinkedAudio, what: string, cause: unknown): void {
-    const lie = new LinkLie(`the tape of ${audio.key}`, what, cause);
+    const lie = new LinkLie(tapeOf(audio.key), what, cause);
     this.#alone.note(lie);
     this.#unsubscribe(audio);
     audio.drop();
@@ -148,7 +148,7 @@ export class TapeReceiver implements AlarmHandler {
 
   #subscribe(audio: LinkedAudio): void {
     const connection = this.#connection;
-    if (connection === null || this.#alone.has(`the tape of ${audio.key}`)) return;
+    if (connection === null || this.#alone.has(tapeOf(audio.key))) return;
     audio.subscription = ++this.#last;
     this.#bySubscription.set(audio.subscription, audio);
     const message = connection.begin(SUBSCRIBE).whole(audio.subscription);

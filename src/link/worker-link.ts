@@ -159,7 +159,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     }
   }
 
-  /** How long the hub is left alone, as it has lied, milliseconds. */
+  /** How long no link to the hub may be opened, after a bad message of it, milliseconds. */
   get leftAloneMs(): number {
     return this.#alone.leftMs(HUB);
   }

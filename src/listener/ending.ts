@@ -10,7 +10,7 @@ export const ENDINGS = {
   lagged: { abrupt: true },
   /** The socket failed. */
   broken: { abrupt: true },
-  /** It sends on and on (MAX_RECEIVED_BYTES in listener.ts): a player has nothing to say once it listens. */
+  /** It sent more than MAX_RECEIVED_BYTES (listener.ts): a player has nothing to send once it listens. */
   flood: { abrupt: true },
   /** The channel has another format now (Ogg, or no longer Ogg) than its head promised: the player has to reconnect. */
   format: { abrupt: false },

@@ -28,8 +28,8 @@ import type { Slotted } from './slots.js';
 const MOST_BYTES_PER_SECOND = 256 * 1024;
 
 /**
- * Of one listener, behind its request: requests that a client has sent ahead, and bytes of TLS. What comes costs little by the byte, but 10 µs in a
- * record of TLS of its own.
+ * What a listener may send after its request, bytes: room for requests ahead of their turn, and for TLS. A byte costs little, but 10 µs if it comes in a TLS record
+ * of its own.
  */
 export const MAX_RECEIVED_BYTES = 64 * 1024;
 
@@ -79,7 +79,7 @@ export class Listener implements Slotted {
   late: LateBlocks | null = null;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
   cut: Buffer = NOTHING;
-  /** On which its bytes come; under TLS not `socket`. */
+  /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
   readonly #mostRead: number;
   /** Of its tape; null: it shares none. */
@@ -121,7 +121,7 @@ export class Listener implements Slotted {
     return this.#rendering === null;
   }
 
-  /** Whether it has sent more than a player has to say. */
+  /** Whether it has sent more than MAX_RECEIVED_BYTES after its request. */
   get isFlooding(): boolean {
     return this.#bare.bytesRead > this.#mostRead;
   }

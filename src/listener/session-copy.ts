@@ -44,7 +44,7 @@ interface KnownTitle extends CopiedTitle {
 
 export class SessionCopy implements ReadableSession {
   readonly metaid: string;
-  /** Over another link between two machines its times are a little different. */
+  /** Changes a little when it comes over another link between the same machines. */
   place: SessionPlace;
   readonly id: string;
   readonly channel: string;

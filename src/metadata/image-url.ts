@@ -1,6 +1,6 @@
 /**
- * Which URLs of images are passed on: absolute ones of http or https, with a host. Pages put them into `<img>`, where any other would be a script, a
- * path of the page's own server, or data. Pure.
+ * Which URLs of images are passed on: absolute http or https URLs with a host. Pages put them into `<img>`, where another URL could be a path of the page's own
+ * server, data, or, in careless pages, a script. Pure.
  */
 
 import { rawMembers } from './rawjson.js';
@@ -11,15 +11,15 @@ export function isImageUrl(url: string): boolean {
   return WEB.test(url) && URL.canParse(url);
 }
 
-/** `""` for any other. */
+/** The URL, or "" if it is not one of these. */
 export function imageUrl(url: string): string {
   return isImageUrl(url) ? url : '';
 }
 
 /**
- * The images of a record without those that have another URL; all else stays as it was written.
+ * The images of a record without those that have another kind of URL; the rest stays as it was written.
  * @param json an object, in one line
- * @param onDropped with the name of each image that was left out
+ * @param onDropped called with the name of each image that is left out
  */
 export function webImages(json: string, onDropped: (name: string) => void = () => undefined): string {
   const images = Object.entries(JSON.parse(json) as Readonly<Record<string, unknown>>);

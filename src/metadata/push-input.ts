@@ -49,7 +49,7 @@ export interface PushInput {
 /** A push, and what was not taken of it. */
 export interface ReadPush {
   readonly input: PushInput;
-  /** Names in lower case: parameters that are unknown, a `time` or `duration` that cannot be read; of JSON a cover or image that is not a web URL. */
+  /** Names in lower case: unknown parameters, a `time` or `duration` that cannot be read, and in JSON a cover or image that is not a web URL. */
   readonly ignored: readonly string[];
 }
 
@@ -154,7 +154,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   const fields = parsed.data;
   const ignored: string[] = [];
   const images = fields.images ? raw.get('images')?.text : undefined;
-  // A title is worth more than its picture.
+  // A bad picture does not cost the title.
   const cover = fields.cover?.trim();
   const isOtherCover = cover !== undefined && cover !== imageUrl(cover);
   if (isOtherCover) ignored.push('cover');

@@ -122,14 +122,14 @@ function common(limits: PushLimits) {
 
 const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
 
-/** A text of at most this many bytes of UTF-8, which leaves as cleanText makes it. */
+/** A text of at most this many bytes of UTF-8, cleaned by cleanText. */
 export function cleaned(limitBytes: number) {
   return z
     .string({ error: missingOr('has to be a text') })
     .transform((value, context) => cleanWithin(value, limitBytes) ?? tooLarge(context, tooLong(limitBytes)));
 }
 
-/** The same, by Unicode characters. */
+/** A text of at most this many Unicode characters, cleaned likewise. */
 export function cleanedCharacters(limit: number) {
   return z.string({ error: 'has to be a text' }).transform((value, context) => {
     const clean = cleanWithin(value, limit * 4);

@@ -1,8 +1,8 @@
 /**
- * Records that this process did not make: they come from another process, machine, file or version, perhaps from one that lies. What leaves these schemas
- * is as if it had been pushed here: clean texts, numbers whole and in range, JSON that is JSON. Limits are the highest that a configuration can set, so that no
- * node refuses what another one has rightly taken. Members that a newer version has added are kept. Of an older version the cover may be any text: one that
- * is not a web URL is left out, and the record stays.
+ * Records that this process did not make: they come from another process, machine, file or version, which may be faulty or hostile. What leaves these schemas
+ * is as if it had been pushed here: clean texts, whole numbers in range, valid JSON. The limits are the highest that a configuration can set, so that no node
+ * refuses what another one has rightly taken. Members that a newer version has added are kept. In records of an older version the cover may be any text; one
+ * that is not a web URL is left out, and the record stays.
  */
 
 import { z } from 'zod';
@@ -95,7 +95,7 @@ export const recordSchema = z.looseObject({
   stamp: stamp.exactOptional(),
 });
 
-/** A record, and the channel as it presents it, as they go with a mark. */
+/** A record and the face of its channel, as they go with a mark. */
 export const viewSchema = z.looseObject({
   record: recordSchema,
   channel: z.looseObject({
@@ -138,13 +138,13 @@ export class CheckError extends Error {
   override readonly name = 'CheckError';
 }
 
-/** What was wrong is not repeated: it may be long, or a secret. */
+/** Without the bad value: it may be long, or a secret. */
 function firstIssue({ issues }: z.ZodError): string {
   const { path, message } = issues[0]!;
   return `${path.join('.') || 'it'}: ${message}`;
 }
 
-/** The compiler holds the schemas against the types. */
+/** The compiler compares the schemas with the types. */
 export type Is<_Wanted, _Found extends _Wanted> = true;
 export type RecordIsChecked = Is<TrackRecord, z.output<typeof recordSchema>>;
 export type FaceIsChecked = Is<ChannelFace, z.output<typeof viewSchema>['channel']>;

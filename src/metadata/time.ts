@@ -57,7 +57,7 @@ export function inZone(text: string, timezone: string): string {
 /** Not the offsets that some versions of Node take for names of zones. */
 const ZONE = /^[a-z]/i;
 
-/** Whether a text names a zone that this process knows. What has been asked for is kept: a few zones come again and again. */
+/** Whether a text names a time zone that this process knows. Quick for zones that have been used. */
 export function isZone(timezone: string): boolean {
   if (formatters.has(timezone)) return true;
   try {

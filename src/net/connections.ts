@@ -35,7 +35,7 @@ import {
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
 
-/** Why a connection is closed for what it has sent, each with the status of HTTP that says the same. */
+/** Why a connection is closed for what it sent, as logs say it, with the HTTP status of the same meaning. */
 export const CONNECTION_FAULTS = {
   'too many key updates': 429,
   'a PROXY header, which this address does not read (proxyProtocol)': 400,
@@ -62,7 +62,7 @@ export interface ConnectionLimits {
   readonly process?: number;
   /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
   onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
-  /** Absent: nobody wants to know. */
+  /** Absent: faults are not reported. */
   onFault?(fault: ConnectionFault, address: string, connection?: string): void;
 }
 
@@ -213,7 +213,7 @@ export class Connections {
     if (entry !== undefined && !entry.isGone) this.#place(entry, null);
   }
 
-  /** It is about to be closed for this. */
+  /** Reports why a connection is about to be closed. */
   fault(socket: Socket, fault: ConnectionFault): void {
     const entry = (socket as Entered)[ENTRY];
     this.#limits.onFault?.(fault, plainAddress(entry?.address || socket.remoteAddress), entry?.id);

@@ -5,7 +5,7 @@
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
  *   GET or POST of an encoder's title           ─► title: headers that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
- *   a PROXY header (proxy-protocol.ts)          ─► proxied: it is not read here, or there is one too many
+ *   a PROXY header (proxy-protocol.ts)          ─► proxied: not read at this address, or a second one
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
  */

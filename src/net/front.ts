@@ -8,7 +8,7 @@
  *   GET, POST of an encoder's title ─► onTitleUpdate, which makes HTTP of it
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   any other text ─► onShoutcast: its first line may be a password
- *   a PROXY header that is not read here ─► 400, which says so
+ *   a PROXY header that is not read here ─► 400 with that reason
  *   anything else ─► closed
  *
  * Owns each socket until it is handed on. Sockets are half-open here: their next owner answers 'end'.
@@ -175,7 +175,7 @@ export class Front {
     socket.on('close', done);
   }
 
-  /** Who set up the proxy sees it there, and in the log. It is not a password, and says nothing of who comes. */
+  /** For the operator who set up the proxy; the log has it too. It does not count as a wrong password. */
   #refuseProxied(socket: net.Socket): void {
     this.#options.connections.fault(socket, PROXIED);
     const body = `${PROXIED}\n`;

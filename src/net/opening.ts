@@ -41,7 +41,6 @@ export interface OpeningOptions {
   readonly tls?: TlsOptions | undefined;
 }
 
-/** What is behind it is not known to be the client's. */
 export const PROXIED = 'a PROXY header, which this address does not read (proxyProtocol)';
 
 /** What the bytes so far ask for: the next step, more bytes, or to give up. */
@@ -158,7 +157,7 @@ export class Opening {
     const peer = peerOf(socket);
     const onTurn = () => {
       if (socket.destroyed) return;
-      // What TLS makes of it has the same: who ends within the handshake has gone, and keeps no place of those that wait.
+      // The TLS socket inherits this. A client that ends its side within the handshake has gone, and must not keep a place.
       socket.allowHalfOpen = false;
       server.emit('connection', socket);
     };

@@ -12,7 +12,7 @@ import { isIPv4, isIPv6 } from 'node:net';
 import { plainAddress } from '../base/ip.js';
 
 const V1 = Buffer.from('PROXY ');
-/** With the family: other text may be a password (config/secret.ts: misread). */
+/** With the protocol family: other text that begins with PROXY may be a password (config/secret.ts, misread). */
 const V1_STARTS = ['PROXY TCP4 ', 'PROXY TCP6 ', 'PROXY UNKNOWN'].map((text) => Buffer.from(text));
 const V1_MOST = 107;
 const V2 = Buffer.from('0d0a0d0a000d0a515549540a', 'hex');
@@ -41,7 +41,7 @@ export function readProxyHeader(bytes: Buffer, mostBytes: number): ProxyHeader |
   return 'wrong';
 }
 
-/** Whether a connection begins with a header, where none is read; `more`: it may. More bytes never change any other answer. */
+/** Whether these bytes begin with a PROXY header; `more`: they may. More bytes change no other answer. */
 export function beginsProxied(bytes: Buffer): boolean | 'more' {
   const start = [...V1_STARTS, V2].find((each) => begins(bytes, each));
   if (start === undefined) return false;

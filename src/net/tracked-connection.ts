@@ -21,7 +21,7 @@ export function sideOf(state: ConnectionState): 'pending' | 'loose' {
 
 export class TrackedConnection {
   socket: Socket;
-  /** As it was accepted: what TLS was made of it is in it. */
+  /** The socket as it was accepted; with TLS it is below `socket`. */
   readonly bare: Socket;
   readonly #process: number;
   readonly #number: number;
@@ -63,7 +63,7 @@ export function connectionId(socket: Socket | null): string | undefined {
   return entered?.[ENTRY]?.id ?? entered?.[NAME];
 }
 
-/** The socket whose `bytesRead` counts all that has come of this connection, records of TLS too. */
+/** The socket whose `bytesRead` counts all bytes received on this connection, those of TLS included. */
 export function bareOf(socket: Socket): Socket {
   return (socket as Entered)[ENTRY]?.bare ?? socket;
 }

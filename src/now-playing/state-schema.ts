@@ -1,6 +1,6 @@
 /**
- * A channel's state and its history as another process, machine, file or version has them (metadata/record-schema.ts): checked before they are
- * believed. What a newer version has added is kept.
+ * A channel's state and history from another process, machine, file or version (metadata/record-schema.ts): checked before they are used. Members that a newer
+ * version has added are kept.
  */
 
 import { z } from 'zod';
@@ -43,12 +43,11 @@ export const entrySchema = z.looseObject({
   toMs: moment.nullable(),
 });
 
-/** Of the parts of a state. */
 export { next as nextSchema, now as nowSchema };
 
 const RECORDS = ['now', 'next', 'covered'] as const;
 
-/** What no member shows by itself: the records of a state are of its channel, and not newer than it. Null: so it is. */
+/** Checks what no schema of one member can: the records of a state are of its channel, and not newer than the state. Null: they are. */
 export function stateFault(
   channel: string,
   state: Pick<ChannelState, 'version' | (typeof RECORDS)[number]>,
@@ -66,9 +65,7 @@ export interface SalvagedState {
   readonly bad: readonly string[];
 }
 
-/**
- * What can be read of a state; each member that cannot is as in an empty one.
- */
+/** What can be read of a state; each other member is as in an empty state. */
 export function salvageState(channel: string, value: unknown): SalvagedState {
   if (typeof value !== 'object' || value === null) return { state: EMPTY_STATE, bad: ['it is not an object'] };
   const given = value as Readonly<Record<string, unknown>>;
@@ -92,7 +89,7 @@ export function salvageState(channel: string, value: unknown): SalvagedState {
   return { state: state as unknown as ChannelState, bad };
 }
 
-/** Null: it is not an entry of this channel. */
+/** Null: it is malformed, or of another channel. */
 export function readEntry(channel: string, value: unknown): HistoryEntry | null {
   const { value: entry } = check<HistoryEntry>(entrySchema, value);
   return entry?.record.channel === channel ? entry : null;

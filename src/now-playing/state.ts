@@ -41,7 +41,7 @@ export const EMPTY_STATE: ChannelState = {
   onAirSinceMs: 0,
 };
 
-/** A title that was on air. Its play, by id and beginning, is there once, whichever version its record has at a machine. */
+/** A title that was on air. A play, known by the record's id and `fromMs`, has one entry, whichever version its record has at a machine. */
 export interface HistoryEntry {
   readonly record: TrackRecord;
   /** Unix milliseconds; `toMs` null while it is on air. */

@@ -29,7 +29,7 @@ export class Children {
   hubPaths: HubPaths;
   /** None is started any more. */
   isStopping = false;
-  /** Tapes that hubs ended of. */
+  /** Tapes because of which hubs ended. */
   readonly suspects = new SuspectTapes();
   readonly #handlers: Handlers;
   readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));

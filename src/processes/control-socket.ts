@@ -13,9 +13,9 @@ export type ControlCommands = Readonly<Record<string, () => Promise<string>>>;
 
 /** Only its own user, as the folder. */
 const MODE = 0o600;
-/** At once; each is one command, and a command can take as long as a rolling restart. */
+/** Connections at once. Each is for one command, which can take as long as a rolling restart. */
 export const MAX_COMMANDS = 64;
-/** For the whole command, and to take the answer and close. */
+/** How long a client may take to send its command, and again to read the answer and close. */
 export const ASK_MS = 5000;
 
 /** A client has the rights of the data folder. Resolves with what closes it; rejects where the path cannot be had. */

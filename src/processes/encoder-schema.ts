@@ -1,11 +1,11 @@
-/** An encoder whose secret was right, as the worker says it that has accepted it (http/ingest/proven.ts): checked before its channel takes it. */
+/** An encoder whose secret was right, as the worker that accepted it passes it on (http/ingest/proven.ts): checked before its channel takes it. */
 
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
 import { check } from '../metadata/record-schema.js';
 import type { SentEncoder } from './messages.js';
 
-/** Of a head in all, and of what was read behind it (limits.headBytes). */
+/** Of each text of a head, and of what was read after the head: more than limits.headBytes can be. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_HEADERS = 10_000;
 
@@ -30,8 +30,7 @@ const encoderSchema = z.discriminatedUnion('kind', [
   z.looseObject({ ...connection, kind: z.literal('shoutcast'), rest }),
 ]);
 
-/** Null: it is none. */
+/** Null: it is malformed. */
 export function readEncoder(value: unknown): SentEncoder | null {
-  // Between processes bytes are plain ones.
   return check<SentEncoder>(encoderSchema, value).value;
 }

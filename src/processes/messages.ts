@@ -108,7 +108,7 @@ export type FromChild =
   | { readonly type: 'alive' }
   /** A hub: it takes back tapes. */
   | { readonly type: 'taking' }
-  /** A hub: it puts the tape of this channel in place; null: all are. A supervisor that does not know it does nothing. */
+  /** A hub: it is putting the tape of this channel in place; null: all are in place. An older supervisor ignores it. */
   | { readonly type: 'takes'; readonly channel: string | null }
   /** A hub that waits for the one before it; a worker that cannot speak with the hub, and waits for one of its own version. */
   | { readonly type: 'standby' }

@@ -1,6 +1,6 @@
 /**
- * Which tapes the next hub does not take back, as those before it ended of them. A hub says which one it puts in place, and when all are; where it ends
- * meanwhile that one is suspect, and where it ends by an error of its own soon after, all that it took are: no one knows which.
+ * Which tapes the next hub does not take back, because hubs ended of them. A hub says which tape it is putting in place, and when all are. If it ends meanwhile,
+ * that tape is suspect. If it ends by its own error soon after, all of its tapes are, since it is not known which is bad.
  *
  *   takes a │ takes b ✕ ended                    b is suspect; ended twice within SUSPECT_MS: the next one starts without b
  *
@@ -10,7 +10,7 @@
 import type { EndOfProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 
-/** Two ends within this time are not taken for chance. */
+/** How long a suspicion lasts, and how many make a tape bad: two within this time are not taken for chance. */
 const SUSPECT_MS = 60_000;
 const TWICE = 2;
 
@@ -21,9 +21,9 @@ interface Suspicion {
 
 export class SuspectTapes {
   readonly #nowMs: () => number;
-  /** By hubs that ended, the latest last. */
+  /** One for each hub that ended, the latest last. */
   #suspicions: Suspicion[] = [];
-  /** What the hub of this moment has said: the tape that it puts in place, those that it has, and since when. */
+  /** Of the present hub: the tape that it is putting in place, those that are in place, and when it last said so. */
   #taking: string | null = null;
   #taken: string[] = [];
   #takenMs = 0;

@@ -37,9 +37,9 @@ export interface ImportedChannels {
   readonly comments: readonly Comment[];
 }
 
-/** More than any server has. */
+/** Of one file: more than any server has. */
 const MOST_MOUNTS = 1000;
-/** Of a channel. */
+/** Of a channel: a configuration takes no more. */
 const MOST_SOURCES = 16;
 
 /** Passwords of examples: who guesses begins with them. */
@@ -152,7 +152,6 @@ function fallbacks(
   const sources: Option[] = [];
   const seen = new Set([from.mount]);
   for (let at = from; at.fallback !== null; ) {
-    // The configuration takes no more either.
     if (seen.size >= MOST_SOURCES) {
       lose(`${from.mount}: its fallbacks go on for more than ${MOST_SOURCES} mounts`);
       return sources;

@@ -22,9 +22,9 @@ export interface LiquidsoapOutput {
 
 const CALL = /\boutput\.(?:icecast|shoutcast)\s*\(/g;
 const MOST_CALLS = 100;
-/** Of its arguments, in characters; of people and AzuraCast they have some hundred. */
-const MOST_CALL = 16_384;
-/** A text; one that is not closed reaches to the end (in '' of its line), so that nothing is read twice. */
+/** Of the arguments of a call: in scripts of people and AzuraCast they have some hundred. */
+const MOST_CALL_CHARACTERS = 16_384;
+/** A string. One that is not closed reaches to the end of the file (in single quotes, of the line), so that nothing is scanned twice. */
 const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\\n]|\\.)*'?`;
 const TEXT_OR_COMMENT = new RegExp(`${TEXT}|#.*$`, 'gm');
 const TEXT_OR_LETTER = new RegExp(`${TEXT}|[\\s\\S]`, 'g');
@@ -85,7 +85,7 @@ function namedArguments(code: string, start: number): Map<string, string> {
     if (name !== undefined && !named.has(name)) named.set(name, value!.trim());
     argument = '';
   };
-  for (const [piece] of code.slice(start, start + MOST_CALL).matchAll(TEXT_OR_LETTER)) {
+  for (const [piece] of code.slice(start, start + MOST_CALL_CHARACTERS).matchAll(TEXT_OR_LETTER)) {
     if ('([{'.includes(piece)) depth++;
     if (')]}'.includes(piece) && --depth === 0) break;
     if (piece === ',' && depth === 1) keep();

@@ -35,7 +35,7 @@ export class Crowd {
     this.#sinceMs = nowMs;
   }
 
-  /** Since the last look; of one with connections, up to the last that came or went. */
+  /** Since the last `take`, up to when a connection came or went last. */
   get listenedMs(): number {
     return this.#listenedMs;
   }

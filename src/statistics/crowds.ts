@@ -1,18 +1,18 @@
 /**
- * The crowds of one dimension of a channel, by value. What strangers send makes values (a Referer), so they are bounded, and those with the most listening
- * are kept, not those that came first: of a minute `rows` have a row of their own, and the others are one.
+ * The crowds of one dimension of a channel, by value. Strangers make up values (a Referer), so their number is bounded, and those with the most listening are kept,
+ * not those that came first: in each minute `rows` values have a row of their own, and the others share one.
  * Invariant: beyond CANDIDATES × `rows` there are only values with a connection now.
  */
 
 import { Crowd, type CrowdFigures } from './crowd.js';
 import { OTHER } from './figures.js';
 
-/** As many values are told apart while a period goes on, for each that is stored. */
+/** How many values are counted apart while a period goes on, for each that is stored. */
 export const CANDIDATES = 4;
 
 export class Crowds {
   readonly #byValue = new Map<string, Crowd>();
-  /** Of this minute: what has made room. */
+  /** Figures of this minute whose values made room for others. */
   #others: CrowdFigures | null = null;
 
   get size(): number {
@@ -27,7 +27,7 @@ export class Crowds {
     return crowd;
   }
 
-  /** All since the last time; those without a connection are forgotten. @param mostPeak of all together */
+  /** The figures since the last call. Values without a connection are forgotten. @param mostPeak the peak of all values together */
   take(rows: number, mostPeak: number, nowMs: number): (readonly [value: string, figures: CrowdFigures])[] {
     const taken: [string, CrowdFigures][] = [];
     let others = this.#others;
@@ -36,7 +36,7 @@ export class Crowds {
       taken.push([value, crowd.take(nowMs)]);
       if (crowd.count === 0) this.#byValue.delete(value);
     }
-    // Of equal ones the oldest first: a stable sort.
+    // Stable: of equal ones the oldest comes first.
     taken.sort(([, a], [, b]) => b.listenedMs - a.listenedMs);
     for (const [, figures] of taken.slice(rows)) others = together(others, figures);
     const named = taken.slice(0, rows);
@@ -47,7 +47,7 @@ export class Crowds {
     return [...rest, [OTHER, { ...all, peak: Math.min(all.peak, mostPeak) }]];
   }
 
-  /** Of those without a connection, the one with the least listening. */
+  /** Takes out the value with the least listening, of those without a connection. */
   #makeRoom(nowMs: number): void {
     let least: readonly [string, Crowd] | null = null;
     for (const each of this.#byValue) {
@@ -59,7 +59,7 @@ export class Crowds {
   }
 }
 
-/** Of peaks the sum, which is the most that it can have been. @param one is used up */
+/** Adds up two figures; the sum of their peaks is an upper limit. @param one is changed */
 function together(one: CrowdFigures | null, other: CrowdFigures): CrowdFigures {
   if (one === null) return other;
   one.sketch.merge(other.sketch);

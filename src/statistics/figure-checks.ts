@@ -1,7 +1,6 @@
 /**
- * What another process says that it counted (figures.ts), checked where it is added up: a row that cannot be has no place among the others. Pure.
- *
- * Limits are those that one minute of one process can have, not those of the sender.
+ * Checks the figures that another process counted (figures.ts), where they are added up: rows that cannot be right are left out. The limits are what one minute of
+ * one process can have. Pure.
  */
 
 import { KEY } from '../base/key.js';
@@ -16,15 +15,15 @@ import {
 
 /** Connections of one process: more than any has. */
 const MAX_COUNT = 2 ** 31;
-/** Milliseconds of them all together. */
+/** Of all connections together. */
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
 /** Of a sketch with all registers, in base64. */
 const MAX_SKETCH_CHARACTERS = 4096;
 const SCOPE = new RegExp(`^(?:channel|station):${KEY.source.slice(1)}`);
-/** From the clock of who adds it up: clocks of one machine, which can be set meanwhile; minutes wait for a hub, ten of them. */
+/** How far a minute may be from the clock here. The processes share a clock, but it may be set meanwhile, and up to ten minutes wait for a hub. */
 export const MAX_AWAY_MS = PERIOD_MS.day;
 
-/** Whether the minute is one, and not far from now: by the wall clock, or by time that does not leap with it (../base/steady-time.ts), as minutes go for a while. */
+/** Whether it is a minute close to now, by the wall clock or by the time that does not jump with it (../base/steady-time.ts), which minutes follow for a while. */
 export function isMinuteFigures(figures: unknown, wallMs: number, steadyMs = wallMs): figures is MinuteFigures {
   if (typeof figures !== 'object' || figures === null) return false;
   const { minuteMs, saltDayMs, rows, titles } = figures as Partial<MinuteFigures>;

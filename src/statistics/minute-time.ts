@@ -1,19 +1,19 @@
 /**
- * To which minute it belongs what is counted now: the wall clock's, but one that leaps by an hour or more is believed only once it has stood so for a while. Until then the
- * monotonic clock goes on from what it was: a clock that is wrong for one push leaves no figures in days to come.
+ * The time by which figures are assigned to minutes: the wall clock, but after a jump of more than an hour it is believed only when it has kept the new time for a
+ * while. Until then the monotonic clock carries the old time on, so that a clock that is wrong for a moment leaves no figures in the future.
  */
 
 import type { Clock } from '../base/clock.js';
 import { FAR_AHEAD_MS, FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 
-/** Who sets a clock right by as much has it so for longer. */
+/** How long the new time must last to be believed: a clock that was corrected keeps its time longer. */
 export const BELIEVED_MS = 3_600_000;
 
 export class MinuteTime {
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
-  /** Of the wall clock before the monotonic one, as it is believed; null: nothing was asked yet. */
+  /** How far the believed wall clock is ahead of the monotonic clock; null: not asked yet. */
   #aheadMs: number | null = null;
-  /** Since when it has been another one, monotonic milliseconds. */
+  /** Since when the wall clock has differed, monotonic milliseconds; null: it does not. */
   #sinceMs: number | null = null;
 
   constructor(clock: Pick<Clock, 'now' | 'wallMs'>) {

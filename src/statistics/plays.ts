@@ -43,8 +43,8 @@ export function playKey(entry: HistoryEntry): number {
 export type NamedPlay = readonly [atMs: number, play: PlayedTitle];
 
 /**
- * Plays that are named by moments to come, since they came while the clock was ahead, as they are to stand before one that begins now (store/from-ahead.ts).
- * @returns each under its name before, and that of `below`, where its end lies ahead as well
+ * Moves plays in the future, which came while the clock was ahead, to before one that begins now (store/from-ahead.ts).
+ * @returns each with its former name; also `below`, where its end was in the future too
  */
 export function playsBefore(
   above: readonly NamedPlay[],

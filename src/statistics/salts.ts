@@ -17,8 +17,8 @@ export function dayOf(wallMs: number): number {
 }
 
 /**
- * Of today and tomorrow, those that are there, and new ones.
- * @param steadyMs while the clock is ahead the salts of the day that it most likely is are kept (base/steady-time.ts)
+ * The salts of today and tomorrow: known ones, or new ones.
+ * @param steadyMs the most likely time while the wall clock is ahead (base/steady-time.ts): the salts of that day are kept too
  */
 export function saltsFor(wallMs: number, known: readonly DaySalt[], steadyMs = wallMs): DaySalt[] {
   return [...new Set([wallMs, wallMs + DAY_MS, steadyMs, steadyMs + DAY_MS].map(dayOf))].map(

@@ -5,9 +5,9 @@
  *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
  *
  * The peak of a minute is the sum of what processes report; that of longer periods the largest of their minutes.
- * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one. While the period goes on
- * CANDIDATES × `rows` are told apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): who comes when all places are taken has that of the value that
- * ranks least, and its rank, so a value with more than one part in as many of the listening is always among them, however many others come.
+ * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one. While the period goes on,
+ * CANDIDATES × `rows` values are counted apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a new value takes the place and the rank of the value that
+ * ranks least. So a value with more than one part in CANDIDATES × `rows` of the listening is always among them, however many others come.
  */
 
 import { CANDIDATES } from './crowds.js';
@@ -19,7 +19,7 @@ class SlotValue {
   ended = 0;
   endedMs = 0;
   listenedMs = 0;
-  /** What it has of the values whose place it took: it ranks by that, too. */
+  /** The rank of the value whose place it took, which counts for its own rank. */
   inheritedMs = 0;
   /** Of a minute that was read again. */
   #peak = 0;
@@ -151,7 +151,7 @@ export class Slot {
     return value;
   }
 
-  /** The value that ranks least is one of the others. @returns its rank */
+  /** Adds the value that ranks least to the others. @returns its rank */
   #makeRoom(values: Map<string, SlotValue>): number {
     let least: readonly [string, SlotValue] | null = null;
     for (const each of values) {

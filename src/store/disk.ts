@@ -28,9 +28,9 @@ export class Disk {
   /** Found in this tick; undefined: not checked yet. */
   #faultOfTick: string | null | undefined;
   #underWayBytes = 0;
-  /** The largest save that had no room; forgotten once it would have. */
+  /** Size of the largest save that was refused for lack of room; 0 once it would fit. */
   #refusedBytes = 0;
-  /** Why the last save that was tried failed; null: it did not. */
+  /** Why the last transaction failed; null: it did not. */
   #failure: string | null = null;
 
   /** @param file which is there */
@@ -44,7 +44,7 @@ export class Disk {
     return this.#placeFault() ?? this.#roomFault() ?? this.#failure;
   }
 
-  /** How a transaction has ended: one that failed is a fault until one succeeds. @param failure null: well */
+  /** A transaction has ended; one that failed is a fault until one succeeds. @param failure null: it succeeded */
   ended(failure: string | null): void {
     this.#failure = failure === null ? null : `the disk of ${this.#folder} does not take what is saved (${failure})`;
   }
@@ -53,7 +53,7 @@ export class Disk {
     return this.#lastingFault ?? this.#identity.fault();
   }
 
-  /** What `begin` refuses now, and what it has refused, where there is still no room for it. */
+  /** Whether `begin` would refuse a small save, or the largest that it has refused, for lack of room. */
   #roomFault(): string | null {
     if (this.#readFreeBytes() - Math.max(PAGES_BYTES, this.#refusedBytes) < LEAST_FREE_BYTES) return this.#full();
     this.#refusedBytes = 0;
@@ -91,7 +91,7 @@ export class Disk {
     this.#underWayBytes -= bytes;
   }
 
-  /** Whether those that have just been committed, in this tick all of one transaction, are in the file at the store's path. */
+  /** Whether the saves just committed are in the file at the store's path. Those of one tick are of one transaction. */
   faultOfCommit(): string | null {
     if (this.#faultOfTick === undefined) {
       this.#faultOfTick = this.#placeFault();

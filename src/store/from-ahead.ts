@@ -1,9 +1,9 @@
 /**
- * Titles that came while the wall clock was ahead, and stand in the history of days to come: when another title comes after the clock was set right, they are put where
- * they were, before it. How long ago the last of them came is known by the monotonic clock; how long they lasted stays as it was.
+ * Titles that came while the wall clock was ahead have entries in the future. When another title comes after the clock was set right, they are moved to where they
+ * belong, before it. The monotonic clock knows how long ago the last of them came; how long each lasted stays as it was.
  *
  *   │ 1 │ 2 │                    │ 3 │ 4 │    5 comes ─►   │ 1 │ 2 │ 3 │ 4 │ 5
- *           ▲ 5 is to stand here
+ *           ▲ 5 begins here
  */
 
 import { FAR_AHEAD_MS, type SteadyTime } from '../base/steady-time.js';
@@ -14,10 +14,10 @@ interface Stretch {
   readonly toMs: number | null;
 }
 
-/** More than these were not written by mistake. */
+/** More entries than this in the future were not written by mistake, and stay. */
 export const MOST_FROM_AHEAD = 1000;
 
-/** The titles that begin last, and when that was said, monotonic milliseconds. */
+/** Of each channel, the title that began last, and when that was noted, monotonic milliseconds. */
 export class LastBegun {
   readonly #begun = new Map<string, { readonly fromMs: number; readonly atMs: number }>();
 
@@ -25,7 +25,7 @@ export class LastBegun {
     if (this.#begun.get(channel)?.fromMs !== fromMs) this.#begun.set(channel, { fromMs, atMs: nowMs });
   }
 
-  /** How long ago the title began that began then by the wall clock; 0: it is not known. */
+  /** How long ago the title began that has this `fromMs`; 0: not known. */
   agoMs(channel: string, fromMs: number, nowMs: number): number {
     const begun = this.#begun.get(channel);
     return begun?.fromMs === fromMs ? nowMs - begun.atMs : 0;
@@ -33,7 +33,7 @@ export class LastBegun {
 }
 
 /**
- * Whether these stand in the future because the clock was ahead.
+ * Whether these entries are in the future because the clock was ahead.
  * @param above entries that begin after the new one, oldest first
  * @param fromMs when that begins
  */
@@ -47,7 +47,7 @@ export function areFromAhead(above: readonly Stretch[], fromMs: number, time: St
  * @param above as in areFromAhead
  * @param below the last that begins before the new one
  * @param agoMs how long ago the last of `above` began
- * @returns what takes their places, in the same order, and that of `below`, where its end lies ahead as well
+ * @returns the entries as they are to be, in the same order, and `below`, which ends earlier where its end was in the future
  */
 export function putBefore<E extends Stretch>(
   above: readonly E[],

@@ -18,7 +18,7 @@ interface HistoryRange {
   readonly reverse?: boolean;
 }
 
-/** Of two titles, the one that follows: else what lies ahead was written by a clock that was. */
+/** The longest time between a title and the next one. What is dated further ahead was written while the clock was ahead. */
 const NEXT_WITHIN_MS = 86_400_000;
 /** Sorts after every number. */
 const AFTER_ALL = '\uffff';
@@ -27,7 +27,7 @@ export class LmdbHistory {
   readonly database: Database<string, HistoryKey>;
   /** Number of a channel's entries, as they were counted or committed last. */
   readonly counts = new Map<string, number>();
-  /** By which an entry is too old. */
+  /** The time by which an entry is too old. */
   readonly time: SteadyTime;
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly #begun = new LastBegun();
@@ -67,7 +67,7 @@ export class LmdbHistory {
     return page;
   }
 
-  /** The entry of the same play, and its key; undefined: there is none. */
+  /** The entry of the same play, with its key and text; undefined: there is none. */
   ofPlay(channel: string, entry: HistoryEntry): readonly [HistoryKey, string, HistoryEntry] | undefined {
     const range = { start: [channel, entry.fromMs], end: [channel, entry.fromMs, AFTER_ALL] };
     for (const { key, value } of this.database.getRange(range as unknown as { start: HistoryKey; end: HistoryKey })) {
@@ -95,7 +95,7 @@ export class LmdbHistory {
   }
 
   /**
-   * Entries that stand in the future, since they came while the clock was ahead, and the one before them: as they stand, and as they are to stand.
+   * Entries that are in the future, since they came while the clock was ahead, and the one before them: as they are, and as they should be.
    * @param fromMs when a title begins that is about to be stored
    */
   fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
@@ -118,8 +118,8 @@ export class LmdbHistory {
   }
 
   /**
-   * The last moment that is known to have been: when the last title of any channel began, but not what lies ahead of the clock by itself. What follows what
-   * came before it in days says that the clock is behind.
+   * The last moment that is known to have passed: when the last title of any channel began. Titles ahead of the clock count only if each follows the one before
+   * it within NEXT_WITHIN_MS: then the clock is behind.
    */
   #knownMs(wallMs: number): number {
     let knownMs = Number.NEGATIVE_INFINITY;
@@ -141,7 +141,7 @@ export class LmdbHistory {
     return knownMs === Number.NEGATIVE_INFINITY ? wallMs : knownMs;
   }
 
-  /** The last key before this one, of a channel before it where it names none. */
+  /** The last key before this one, in the same channel; without a moment, in a channel before it. */
   #lastKey(before: readonly unknown[]): HistoryKey | undefined {
     const end = before.length > 1 ? { end: [before[0]] } : {};
     const range = { start: before, ...end, reverse: true, limit: 2 } as unknown as HistoryRange;

@@ -1,10 +1,10 @@
 /**
- * The exclusive right of one process to a folder, for those who may write to it and nobody else. It is a listening socket in the folder: what listens is alive, whatever
- * its file says, so a restart after kill -9 works at once and no stale process id has to be judged. Owned by the caller of lockFolder.
+ * The exclusive right of one process to a folder; only users who may write to the folder can take it. It is a listening socket in the folder: a process that listens is
+ * alive, so a restart after kill -9 works at once, and no stale process id has to be judged. Owned by the caller of lockFolder.
  *
  * Every starter first listens under a fresh name, then asks all others. One that has the folder says so, and this starter gives way; one that does not listen is dead,
- * and its file is removed. Of two that are both starting the one whose name comes first waits for the other, which gives way, or has the folder already: never do
- * both hold it, and one of them does.
+ * and its file is removed. Of two starters, the one whose name comes first waits until the other has given way or has the folder: never do both hold it, and one of
+ * them does.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -23,8 +23,9 @@ export interface FolderLock {
 const LOCK_FILE = 'lock-';
 /** Of a socket's path: macOS allows no more, Linux four more. */
 const PATH_BYTES = 103;
-/** One that does not say in this time what it is has the folder: it may be stopped, or its event loop blocked. */
+/** A process that does not answer in this time counts as having the folder: it may be suspended, or its event loop blocked. */
 const ANSWER_MS = 2000;
+/** Between two questions to another starter. */
 const AGAIN_MS = 20;
 /** Of an answer. */
 const MOST_CHARACTERS = 200;
@@ -51,7 +52,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   return { release: () => starter.close().then(() => place.close()) };
 }
 
-/** Paths of sockets in a folder. On Linux one with a long path is reached by a descriptor of it. */
+/** Paths of sockets in a folder. On Linux a folder with a long path is reached by its descriptor. */
 class SocketFolder {
   readonly #base: string;
   readonly #handle: FileHandle | null;
@@ -118,7 +119,7 @@ async function outlast(path: string, isFirst: boolean, folder: string): Promise<
   }
 }
 
-/** What listens there: null where it is not known. */
+/** What another starter says of itself; null: not known. */
 interface OtherStarter {
   readonly pid: number | null;
   readonly hasFolder: boolean | null;
@@ -139,7 +140,7 @@ function ask(path: string, mostMs: number): Promise<OtherStarter | null> {
     socket.on('close', () => resolve(readAnswer(text)));
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(null);
-      // It is being released, or too many ask it.
+      // It is being released, or too many starters ask it.
       else if (error.code === 'ECONNRESET' || error.code === 'EPIPE' || error.code === 'EAGAIN') resolve(UNKNOWN);
       else reject(error);
     });
@@ -158,7 +159,7 @@ function readAnswer(text: string): OtherStarter {
   }
 }
 
-/** A pipe is exclusive in itself, whatever name the folder has. */
+/** Windows: a named pipe is exclusive in itself. */
 async function lockByPipe(pipe: string, folder: string): Promise<FolderLock> {
   const starter = new Starter();
   await starter.listen(pipe).catch((error: NodeJS.ErrnoException) => {

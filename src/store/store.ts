@@ -64,16 +64,15 @@ export interface Store extends HistoryStore, DocumentStore {
    * time (the caller's duty).
    */
   saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void>;
-  /** Whether the history has this entry: the same play, with this end. */
+  /** Whether the history has an entry of the same play with the same end. */
   hasEntry(channel: string, entry: HistoryEntry): boolean;
   /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
-   * can no longer lose it. An entry takes the place of one of the same play (`fromMs` and
-   * the record's id); but one that is on air does not take that of one that has ended. What is past the bounds goes
-   * in small steps: a few of the oldest entries with each new one. Entries that stand in the future, since they came while the clock was ahead, are put
-   * before one that begins now (from-ahead.ts).
+   * can no longer lose it. An entry replaces one of the same play (`fromMs` and the record's id), except that one on air does not replace one that has ended.
+   * What is past the bounds goes in small steps: a few of the oldest entries with each new one. Entries in the future, which came while the clock was ahead,
+   * are moved to before one that begins now (from-ahead.ts).
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
@@ -95,7 +94,7 @@ export const PRUNE_STEP = 8;
 
 const DAY_MS = 86_400_000;
 
-/** By which a store throws away, where it is given no other. */
+/** The clock of a store that is given no other. */
 export const OWN_CLOCK: Pick<Clock, 'now' | 'wallMs'> = { now: () => performance.now(), wallMs: () => Date.now() };
 
 /** Whether an entry ended too long ago. @param wallMs unix milliseconds (base/steady-time.ts) */

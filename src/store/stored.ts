@@ -19,7 +19,7 @@ export type HistoryKey =
   | [channel: string, fromMs: number, version: number, tag: string]
   | [channel: string, fromMs: number, version: number];
 
-/** What can be read of a text, and what cannot: a channel goes on with what there is. */
+/** What can be read of a stored state, and what cannot: the channel goes on with the rest. */
 export function parseState(channel: string, text: string): SalvagedState {
   let stored: { format?: unknown; state?: unknown } | null;
   try {
@@ -48,12 +48,12 @@ export function historyKey(channel: string, { fromMs, record }: HistoryEntry): H
   return [channel, fromMs, record.version, contentTag(record.id)];
 }
 
-/** Whether both are of one play. */
+/** Whether both entries are of one play. */
 export function isSamePlay(one: HistoryEntry, other: HistoryEntry): boolean {
   return one.fromMs === other.fromMs && one.record.id === other.record.id;
 }
 
-/** Null: it is not an entry of this channel. */
+/** Null: it is malformed, or of another channel. */
 export function parseEntry(channel: string, text: string): HistoryEntry | null {
   try {
     return readEntry(channel, (JSON.parse(text) as { entry?: unknown } | null)?.entry);

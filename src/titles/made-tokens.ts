@@ -1,7 +1,7 @@
 /**
  * Push tokens: those of the configuration and those that an operator has made, by channel, and when each was used last. A channel has
- * at most MOST_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right only while its maker is
- * a user who could make it now, whether or not the hub has come to remove it.
+ * at most MOST_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right
+ * only while its maker has the rights to make it, even before the hub has removed it.
  */
 
 import { timingSafeEqual } from 'node:crypto';

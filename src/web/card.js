@@ -74,7 +74,7 @@ export class Card {
     audio.setAttribute('aria-label', this.#name);
     this.#attachment = attach(audio, mount, {
       onNow: (title) => this.#onHeard(title),
-      // The system would load covers by this page's policy, which lets none in.
+      // The browser would load covers by this page's policy, which allows none.
       mediaSession: 'titles',
       onState: (state) => this.#onPlay(/** @type {keyof typeof WORDS} */ (state)),
     });
@@ -125,8 +125,8 @@ export class Card {
   }
 
   /**
-   * In a frame, whose policy lets in what this page's does not: images of the URL's own origin (src/http/cover.ts). A new one for each: a frame that goes on to
-   * another URL is an entry of the browser's history.
+   * In a frame with a policy of its own, which allows images of the URL's origin (src/http/cover.ts). Each cover gets a new frame: a frame that goes to another URL
+   * would add an entry to the browser's history.
    * @param {string} url
    */
   #showCover(url) {

@@ -166,7 +166,7 @@ export class TitleUpdates implements HttpService {
       return opened.length > 0 || sender !== null;
     });
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
-    // A password in the address is one that a page knows.
+    // There the password is in the address: a page that can send it knows it already.
     if (path !== '/admin.cgi') refusePageSent(request);
     if (isUnread) {
       fields = this.#fields(`${query}&${await this.#readForm(request)}`);
@@ -279,7 +279,7 @@ export class TitleUpdates implements HttpService {
   }
 }
 
-/** Throws TitleUpdateAnswer for what a page made a browser send with a password that it keeps. */
+/** Throws TitleUpdateAnswer for a request that a page made a browser send, with a password that the browser keeps. */
 function refusePageSent(request: IncomingMessage): void {
   try {
     refuseFromPage(request);

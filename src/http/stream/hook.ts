@@ -269,8 +269,8 @@ export class ListenerHook {
 
 /**
  * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is not a credential: only the
- * operator knows whether the address matters. A client that sends no credentials at all has only its address. A digest: what is remembered takes the
- * same memory whatever a client sends, and holds no password.
+ * operator knows whether the address matters. A client that sends no credentials at all has only its address. As a digest it takes
+ * the same memory whatever a client sends, and contains no password.
  */
 function keyOf({ mount, user, password, address }: HookListener, cacheBy: HookOptions['cacheBy']): string {
   const isAnonymous = user === '' && password === '' && !mount.includes('?');

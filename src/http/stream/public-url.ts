@@ -39,7 +39,7 @@ export class PublicUrl {
     return `${this.#scheme(request)}://${authority}`;
   }
 
-  /** The request's headers on which it depends, for `Vary`: a cache must not give one client the host that another one named. "": none. */
+  /** The request headers on which the URL depends, for `Vary`: a cache must not give one client the host that another one named. "": none. */
   get vary(): string {
     return this.#configured() === '' ? 'Host, X-Forwarded-Proto' : '';
   }

@@ -1,7 +1,7 @@
 /**
  * `/metadata/stations.json`: every station and its channels, for apps, pages and directories: where each is played, in which format, and its
  * titles. Rendered once a second for all who ask (shared-text.ts); as long as nothing changes it is one body, with its tags and compressed forms.
- * Without a publicUrl it names the host that the client asked for, which `Vary` says.
+ * Without streams.publicUrl its URLs have the requested host, and `Vary` says so.
  * Invariant: who asks as ever other hosts gets other URLs, and costs no compression: only a few bodies are kept, and few new ones are a second.
  */
 

@@ -11,7 +11,7 @@
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
 
-/** In which a reader may send so much and no more; what its messages may be is limited where they are taken. */
+/** The time for which Transport.mostReceived is a limit, in milliseconds. Messages themselves are limited where they are taken. */
 const RECEIVED_MS = 10_000;
 /** How long a connection has to answer a close before it is cut. */
 const CLOSE_MS = 2000;
@@ -42,7 +42,7 @@ export interface Transport {
   /** Bytes that wait to be taken, and those that have been. */
   readonly waiting: number;
   readonly taken: number;
-  /** Bytes that have come of it, all of TLS and of frames, and how many may in ten seconds. */
+  /** Bytes received, those of TLS and frames included, and how many may come in ten seconds. */
   readonly received: number;
   readonly mostReceived: number;
   /** @param firsts where it is one of the first messages: where it came from */
@@ -69,7 +69,7 @@ export class WatchConnection implements Watcher {
   #pingedMs: number;
   #taken = 0;
   #takenMs: number;
-  /** What had come when the present ten seconds began. */
+  /** What had been received when the present ten seconds began. */
   #received: number;
   #receivedMs: number;
   #closeMs = Number.POSITIVE_INFINITY;

@@ -45,7 +45,7 @@ export function headOfEvents(response: ServerResponse): void {
   response.writeHead(200, HEADERS).end();
 }
 
-/** In ten seconds, of a client that has nothing to say: requests that it has sent ahead, and bytes of TLS. */
+/** In ten seconds, from a client that has nothing to send but requests ahead of their turn, and bytes of TLS. */
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
 export class EventStream implements Transport {

@@ -18,7 +18,7 @@ import { endWithProblem } from '../problem.js';
 
 /** Of a bucket of frames, how long it takes to fill. */
 const FILL_MS = 10_000;
-/** Beside what a message may have: its head, and that of the TLS record in which it comes. */
+/** What a message takes beside its payload: the header of its frame, and of a TLS record. */
 const FRAME_BYTES = 64;
 /** Options of ws; its types do not know all of them. */
 const BOUNDS = {
@@ -76,7 +76,7 @@ export class Upgrader {
     });
   }
 
-  /** That one connection may send in ten seconds, however it is packed: a bucket that is full, and what fills it again. */
+  /** Bytes that one connection may send in ten seconds, however they are packed: a full bucket of frames, and what refills it. */
   get mostReceived(): number {
     return 2 * this.#frames() * (this.#mostBytes + FRAME_BYTES);
   }

@@ -27,7 +27,7 @@ export class Access {
   element;
   #live;
   #may;
-  /** A token pushes titles: who makes one has the right to. */
+  /** A token pushes titles, so its maker needs that right too. */
   #mayMake;
   #trouble = make('p', { class: 'trouble', role: 'alert' });
   #blocks = table('Blocked addresses', ['Address or network', 'Until', 'By', 'Why', '']);
