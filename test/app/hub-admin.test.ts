@@ -1,4 +1,4 @@
-/** What operators have made ends with their rights: push tokens, by a reload and by a restart. */
+/** What operators made ends with their rights: push tokens, by a reload and by a restart. */
 
 import { join } from 'node:path';
 import { open } from 'lmdb';
@@ -13,7 +13,7 @@ const YAML = demoYaml(ADMIN_USERS);
 const USER = "all: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }";
 const without = (user: string) => YAML.replace(USER, user);
 const GONE = without("boss: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }");
-/** In each of these a token of `all` has ended. */
+/** Each of these takes the user `all`, or one of its rights, away. */
 const CHANGES: Readonly<Record<string, string>> = {
   'the user is gone': GONE,
   'the right titles is gone': without(USER.replace('titles, ', '')),

@@ -1,4 +1,4 @@
-/** What the log says of channels without audio: once, then each minute, and when they have it again. And of a clock that is wrong. */
+/** What the log says of channels without audio (once, then each minute, and when audio is back), and of a wrong clock. */
 
 import t from 'tap';
 import { clockWatch, silenceWatch } from '../../src/app/watches.js';

@@ -68,7 +68,7 @@ export const retryVolley = volley(flightsOf, 200, TLS);
 
 /**
  * TLS clients that change their key thousands of times, with the smallest records there are: 27 bytes each, and behind every 16 KB of them the
- * server looks for more. Of those that listen, watch, poll, and say nothing. Unprotected, each connection held the loop for 0.7 s and more.
+ * server looks for more. Some of them listen, watch or poll, others say nothing. Without a limit, each connection held the loop for 0.7 s and more.
  */
 export const keyVolley: Attack = async (port, random, signal) => {
   const paths = ['/crowd', '/metadata/sse/channel/prey', '/metadata/channel/prey.json', ''];

@@ -1,4 +1,4 @@
-/** How old something is while the wall clock leaps. */
+/** The time by which things are removed, while the wall clock jumps. */
 
 import t from 'tap';
 import { FAR_AHEAD_MS, FIRST_PLAUSIBLE_MS, SteadyTime } from '../../src/base/steady-time.js';

@@ -1,6 +1,6 @@
 /**
- * Servers that we ask, and that do what no server should: say nothing, or a byte now and then, or without end, or stay when all is said. Of each kind of
- * request the connection ends within its time, and takes no more than a bounded number of bytes.
+ * Servers to which airsplice connects, and which misbehave: they say nothing, send a byte now and then, send without end, or stay after their answer. For each kind of
+ * request the connection ends within its time, and takes a bounded number of bytes.
  */
 
 import { createSecretKey } from 'node:crypto';
@@ -17,7 +17,7 @@ t.jobs = 4;
 
 const LIMIT_MS = 1000;
 const LATE_MS = 2000;
-/** What a peer without end is rid of: ours, and what lies in the kernel. */
+/** What a peer that sends without end may get rid of: what is read here, and what fits into the system's buffers. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 class Peer {
@@ -81,7 +81,7 @@ const BEHAVIOURS: Readonly<Record<string, (peer: Peer, socket: Socket) => void>>
   'says all, and stays': (_, socket) => drip(socket, 'x', `${OK}Content-Length: 2\r\n\r\nok`),
 };
 
-/** Each kind of request that we make. */
+/** Each kind of request that airsplice makes. */
 const ASKERS: Readonly<Record<string, (t: Test, url: string, clock: SystemClock) => void>> = {
   'a pulled stream': (t, url, clock) => {
     const times = { connectTimeoutMs: LIMIT_MS, stallMs: LIMIT_MS, retryMinMs: 60_000, retryMaxMs: 60_000 };

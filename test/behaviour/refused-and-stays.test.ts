@@ -1,6 +1,6 @@
 /**
- * Who is refused, or has had its answer, and neither closes nor reads nor stops sending: each kind of connection ends, within its time. What never
- * says what it wants is in slow-requests.test.ts.
+ * Clients that were refused or answered, and then neither close nor read nor stop sending: each kind of connection ends within its time. Clients that never
+ * finish a request are in slow-requests.test.ts.
  */
 
 import t from 'tap';
@@ -34,7 +34,7 @@ const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
 const basic = (words: string) => `Authorization: Basic ${btoa(words)}\r\n`;
 
-/** What each is answered with, as it begins; and how long it may stay. */
+/** How the answer to each begins, and how long it may stay. */
 const REFUSED: Readonly<Record<string, { readonly say: string; readonly is: RegExp; readonly ms?: number }>> = {
   'a listener too many': { say: `GET /demo.mp3 HTTP/1.1\r\n${HOST}\r\n`, is: /^HTTP\/1.1 503/ },
   'a listener by POST': {

@@ -1,4 +1,4 @@
-/** Listeners and watchers that go on sending behind their request, in the clear and in records of TLS: at the limit, and one past it. */
+/** Listeners and watchers that go on sending after their request, with and without TLS: at the limit, and one past it. */
 
 import t from 'tap';
 import { REPORT_BYTES } from '../../src/listener/heard-reports.js';
@@ -11,7 +11,7 @@ import { Wire } from '../kit/wire.js';
 
 t.jobs = 4;
 
-/** That a WebSocket may send at once, or in ten seconds. */
+/** What a WebSocket may send at once, or in ten seconds. */
 const FRAMES = 10;
 const YAML = `
 addresses:
@@ -30,7 +30,7 @@ const EVENTS = 'GET /metadata/sse/channel/demo HTTP/1.1\r\nHost: x\r\n\r\n';
 const WEBSOCKET =
   'GET /metadata/channel/demo HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
   'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
-/** It is looked at each second, or each two. */
+/** Connections are looked at each second, or each two. */
 const ENDED_MS = 4000;
 /** Of a record of TLS with one byte. */
 const RECORD_BYTES = 23;

@@ -1,4 +1,4 @@
-/** Metrics of whatever server is asked: lines that are none are ignored, and a hostile one takes no longer than another of its length. */
+/** Metrics of any server: lines that are not metrics are ignored, and a hostile one takes no longer than another of its length. */
 
 import t from 'tap';
 import { readSamples } from '../../src/cli/exposition.js';

@@ -1,4 +1,4 @@
-/** Every command before a reader of its output that has gone, and a disk that is full; one that records ends as with Ctrl-C. */
+/** Every command when the reader of its output has gone, or the disk is full; one that records ends as with Ctrl-C. */
 
 import { spawn } from 'node:child_process';
 import { openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ function run(cwd: string, args: readonly string[], output: number | null): Promi
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, err })));
 }
 
-/** Each command with words that have it write, and the exit code that it then has anyway. @param base of a server @param config of one that does not run */
+/** Each command with arguments that make it write, and the exit code that it has then. @param base of a server @param config of one that does not run */
 function lines(base: string, config: string): Readonly<Record<string, readonly [readonly string[], number] | null>> {
   return {
     // Its log: test/e2e/log.test.ts.

@@ -1,4 +1,4 @@
-/** Every command that asks a server, before one that is none of ours: one line that names it, exit code 1, and no word of a programmer's. */
+/** Every command that asks a server, when another program answers: one line that names the address, exit code 1, and no words of a programmer. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
@@ -18,7 +18,7 @@ const answer =
     response.end(text);
   };
 
-/** With a head that promises more than comes. */
+/** An answer whose head promises more than comes. */
 const cutOff =
   (type: string): RequestListener =>
   (_, response) => {
@@ -51,7 +51,7 @@ const TCP: Readonly<Record<string, (socket: Socket) => void>> = {
 };
 
 const SILENT = ['start', 'check', 'init', 'token', 'backup', 'restore', 'schema', 'completion', 'help', 'version'];
-/** A list in which no channel can be read is one all the same. */
+/** Commands for which a list without a readable channel is a list all the same. */
 const LISTED = ['status', 'doctor'];
 /** By the socket of the data folder. */
 const LOCAL = ['reload', 'restart'];
@@ -67,7 +67,7 @@ const lines = (url: string, folder: string): Readonly<Record<string, readonly st
   'measure-offset': ['measure-offset', 'x', '--out', folder, '--url', url],
 });
 
-/** What only a reader of the sources understands. */
+/** Words that only a programmer understands. */
 const INSIDE =
   /^\s+at |Cannot (read|destructure)|JSON at|JSON input|Unexpected token|of undefined|\[object|is not a function/m;
 

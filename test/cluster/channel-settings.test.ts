@@ -1,4 +1,4 @@
-/** What two machines have of a channel: named once for each change, in the report while it differs; what is none of it is refused. */
+/** Settings of a channel that differ at two machines: reported once for each change, and listed while they differ. Malformed ones are refused. */
 
 import t from 'tap';
 import { type ChannelSettings, ClusterSettings, type Difference } from '../../src/cluster/channel-settings.js';
@@ -15,7 +15,7 @@ function machine(channels: Record<string, ChannelSettings>) {
   return { settings, named, channels };
 }
 
-/** What the one has to say goes to the other. */
+/** Passes on what one machine has to say to the other. */
 function tell(from: ReturnType<typeof machine>, to: ReturnType<typeof machine>, name = 'b') {
   const there = from.settings.enter('a');
   const here = to.settings.enter(name);
@@ -62,7 +62,7 @@ t.test('a machine that only serves has no sources to compare', async (t) => {
   t.strictSame(a.settings.differences, []);
 });
 
-t.test('what is none of it', async (t) => {
+t.test('malformed settings are refused', async (t) => {
   const a = machine({ live: SAME });
   const other = a.settings.enter('b');
   const hear = (settings: unknown) => () => a.settings.hear(other, 'live', JSON.stringify(settings));

@@ -1,10 +1,10 @@
-/** What time it is in a cluster: what each answer allows, whatever the wall clock here is set to. */
+/** The time of a cluster: it stays within the bounds of each answer, whatever the wall clock here is set to. */
 
 import t from 'tap';
 import { ClusterTime } from '../../src/cluster/cluster-time.js';
 import { FakeClock } from '../kit/clock.js';
 
-/** A node whose clock is so far ahead, and a Redis that is right. */
+/** A node whose clock is this far ahead, and a Redis that is right. */
 function setUp(skewMs: number, keptSkewMs = 0) {
   const clock = new FakeClock(1_000_000, 1e12 + skewMs);
   const time = new ClusterTime(clock, keptSkewMs);

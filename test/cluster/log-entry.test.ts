@@ -1,6 +1,6 @@
 /**
- * Whatever stands in Redis, or another node has committed: what cannot be believed is skipped with its place, and pushes go on at all nodes, at once and
- * behind a restart. A real Redis, into which somebody writes.
+ * Bad records in Redis, written by another program or committed by another node, are skipped and reported with their place; pushes go on at all nodes, at once and
+ * after a restart. The Redis is real.
  */
 
 import t, { type Test } from 'tap';
@@ -38,7 +38,7 @@ function entryOf(fields: Readonly<Record<string, string>>, id = '41-0') {
 const withNow = (now: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, now: { ...NOW, ...now } } });
 const withState = (state: object) => JSON.stringify({ ...ORDERED, state: { ...STATE, ...state } });
 
-/** What all agree on, as somebody may have written it; and what is said of it. */
+/** Last values as another program may have written them, and what is reported of each. */
 const BAD_ORDERED: readonly (readonly [text: string, said: RegExp])[] = [
   ['', /not JSON/],
   ['now', /not JSON/],
@@ -93,7 +93,7 @@ const BAD_FIELDS: readonly (readonly [fields: Readonly<Record<string, string>>, 
   [{ h: JSON.stringify([{ ...HISTORY[0], record: { ...NOW, channel: 'y' } }]) }, /an entry is of another channel/],
 ];
 
-t.test('an entry is believed whole, or says what is wrong with it, and which version it stands for', async (t) => {
+t.test('an entry is read as a whole, or says what is wrong with it, and its version', async (t) => {
   t.match(readEntry(entryOf({})), { seq: 41, channel: 'x', id: 'p1', node: 'a', stamp: AT_MS });
   const bad: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
     ...BAD_ORDERED.map(([o, said]) => [{ o }, said] as const),
@@ -126,7 +126,7 @@ t.test('texts leave as a push’s do, and what a newer version has added is kept
   t.match(now, { song: 'abc', added: { of: 'a newer version' }, extdata: '{"a":1.0}' });
 });
 
-/** Writes into the cluster's Redis what it likes. */
+/** Another program that writes to the cluster's Redis. */
 class Writer {
   readonly #redis: Redis;
   readonly #log: RedisLog;
@@ -152,7 +152,7 @@ class Writer {
     return this.#redis.ask([command, `${PREFIX}${key}`, ...args]);
   }
 
-  /** Commits as a node of ours does. */
+  /** Commits as a node does. */
   async commit(ordered: string, history = '[]', channel = 'x'): Promise<void> {
     const epoch = await this.#log.epoch();
     const version = Number(await this.ask('HGET', 'version', channel));
@@ -162,7 +162,7 @@ class Writer {
   }
 }
 
-/** Pushes at both go on, and both come to the same; neither has lost Redis. */
+/** Pushes at both nodes go on and lead to the same state, and neither has lost Redis. */
 async function goesOn(t: Test, nodes: readonly TestNode[], what: string): Promise<void> {
   for (const node of nodes) {
     const song = `${what}, ${node.name}`;
@@ -195,7 +195,7 @@ t.test(
     await goesOn(t, [a, b], 'behind them');
     await writer.commit(withNow({ song: 5 }));
     await allUntil([a, b], ({ bad }) => bad.length === 1, 'the last one');
-    // One that begins again with its store, and one that has nothing.
+    // A node that restarts with its store, and one without a store.
     await a.engine.close();
     const [again, fresh] = [
       await startNode(t, server.url, 'a', { store: a.store }),
@@ -232,7 +232,7 @@ const LIES: Readonly<Record<string, (writer: Writer) => Promise<unknown>>> = {
 };
 
 for (const [name, lie] of Object.entries(LIES))
-  t.test(`somebody writes to Redis: ${name}`, { skip: noRedis }, async (t) => {
+  t.test(`another program writes to Redis: ${name}`, { skip: noRedis }, async (t) => {
     const server = await RedisServer.start(t);
     const writer = await Writer.connect(t, server);
     const [a, b] = [await startNode(t, server.url, 'a'), await startNode(t, server.url, 'b')];

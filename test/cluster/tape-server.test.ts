@@ -1,6 +1,6 @@
 /**
  * The port for other nodes: who may come in, what is refused, and that a tape goes over it. Both ends prove that they have the cluster's secret, and
- * nobody learns it: not who listens at an address that stands in Redis, not who stands in between.
+ * no other learns it: neither a listener at an address that is in Redis, nor one in between.
  */
 
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ async function openServer(t: Test) {
   return { server, port, asked, host, url: `http://${host}` };
 }
 
-/** A connection that says what it likes. */
+/** A connection on which a test sends anything. */
 class Stranger {
   readonly socket: Socket;
   got = '';
@@ -164,10 +164,10 @@ t.test('a proof is used once', async (t) => {
   t.match((await new Stranger(t, port).ask(text)).status, /403/, 'again, on another connection');
 });
 
-t.test('who listens at an address of its own learns nothing that opens a door', async (t) => {
+t.test('a server at another address learns nothing that lets it in', async (t) => {
   const { port, host, asked } = await openServer(t);
   const heard: string[] = [];
-  // In between: it has another address, and passes all on to a node of ours.
+  // In between: it has another address, and passes all on to a node.
   const between = createServer((socket) => {
     const there = connect(port, '127.0.0.1');
     socket.on('data', (chunk) => {
@@ -188,7 +188,7 @@ t.test('who listens at an address of its own learns nothing that opens a door', 
   t.same(asked, []);
   t.notMatch(heard.join(), SECRET.toString());
   t.notMatch(heard.join(), SECRET.toString('base64'));
-  // One that answers as it likes gets no proof at all.
+  // A server that answers otherwise gets no proof at all.
   for (const answer of [
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: airsplice-tape\r\nConnection: Upgrade\r\n\r\n',
     `HTTP/1.1 401 No\r\nContent-Length: 0\r\nWWW-Authenticate: ${written(newNonce(), 'x'.repeat(43))}\r\n\r\n`,

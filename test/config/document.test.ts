@@ -1,4 +1,4 @@
-/** The YAML of a configuration, as another may have written it: what it takes, and what is refused before the parser sees it. */
+/** The YAML of a configuration that a stranger may have written: how long it takes, and what is refused before the parser sees it. */
 
 import t from 'tap';
 import { ConfigDocument } from '../../src/config/document.js';

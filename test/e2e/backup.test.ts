@@ -226,7 +226,7 @@ async function emptyStore(folder: string): Promise<Buffer> {
   return readFileSync(join(folder, 'airsplice.mdb'));
 }
 
-t.test('a backup says nothing of where it is put: neither its manifest nor its configuration', async (t) => {
+t.test('a backup does not decide where it is put, by its manifest or its configuration', async (t) => {
   const folder = tempFolder(t);
   const [home, here] = [join(folder, 'home'), join(folder, 'here')];
   for (const each of [home, here]) mkdirSync(each);
@@ -258,7 +258,7 @@ t.test('a backup says nothing of where it is put: neither its manifest nor its c
       /^airsplice: .* was not restored: its configuration has its data in .*\/\.ssh: --data .* puts the store there/,
     );
     t.strictSame([readdirSync(home), existsSync(other)], [['authorized_keys'], false], 'nothing was made');
-    // Named by the command it is good, and what else the server will write to is shown.
+    // With --data it is allowed, and the other places where the server will write are shown.
     const asked = await run(file, '--config', other, '--data', 'data', '--force');
     t.match(asked, {
       code: 0,

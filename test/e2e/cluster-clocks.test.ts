@@ -1,6 +1,6 @@
 /**
- * The clock of one of two machines is wrong, ahead and behind, and is set under way (libfaketime; the monotonic clock stays as it is): readers of all kinds get
- * the same titles in the same order at both, at once; it is said in the log and at /readyz?cluster.
+ * The clock of one of two machines is wrong, ahead and behind, and is set while it runs (libfaketime; the monotonic clock is right). Readers of all kinds get the
+ * same titles in the same order at both machines, without delay; the log and /readyz?cluster name the clock.
  */
 
 import { writeFileSync } from 'node:fs';

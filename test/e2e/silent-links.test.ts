@@ -1,6 +1,6 @@
 /**
- * Links between machines that are dead though nobody has closed them (a proxy that passes nothing, in one way or both), while Redis is reached by all: they
- * are ended within 3 s, which is said once; listeners hear what their machine has itself; and all is as before when the network passes again.
+ * Links between machines that are dead but not closed (a proxy that passes nothing, in one direction or both), while all machines reach Redis. They are closed
+ * within 3 s, which is logged once; listeners hear their own machine's source; when the network works again, all is as before.
  */
 
 import t, { type Test } from 'tap';
@@ -24,7 +24,7 @@ const FELL_SILENT = 'another machine does not respond: its connection was closed
 const DOES_NOT_COME = 'no audio comes from the machine that feeds the channel';
 const ALONE = 'this machine feeds the channel for its own listeners';
 const COMES_AGAIN = 'audio comes again from the machine that feeds the channel';
-/** Who moves to another tape begins a second before its edge; a listener is written to once a second. */
+/** A listener that moves to another tape begins a second before its edge, and is written to once a second. */
 const LANDS_WITHIN_MS = 5000;
 
 /** Behind a proxy of its own. */
@@ -248,7 +248,7 @@ t.test('Redis is emptied, again and again: no listener at any machine misses a f
     ClusterNode.start(t, 'a', redis),
     ClusterNode.start(t, 'b', redis, { workers: 1 }),
     ClusterNode.start(t, 'c', redis, { workers: 1 }),
-    // Nobody listens there: it is not linked to the one that feeds.
+    // Without a listener that machine has no link to the one that feeds.
     ClusterNode.start(t, 'd', redis, { workers: 1 }),
   ]);
   await encodeAt(t, nodes[0], nodes);

@@ -1,4 +1,4 @@
-/** A machine stands still while others go on, and is pushed to meanwhile: at its waking it reads what has come before it decides and shows that push. */
+/** A machine is suspended while others go on, and gets a push meanwhile: when it runs again it first reads what the others did, then decides that push. */
 
 import t from 'tap';
 import { ClusterNode } from '../kit/nodes.js';

@@ -1,6 +1,6 @@
 /**
- * Covers, whose URLs are strangers': the frame's policy by request, and Chromium with an operator's password before a whole server, whose encoder must go on
- * whatever is pushed as a cover.
+ * Covers, whose URLs strangers set: the policy of the frame, by request; and a whole server, seen by Chromium with an operator's password, whose encoder stays
+ * connected whatever is pushed as a cover.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,7 +27,7 @@ t.test('the frame lets in images of the origin of its cover, and none where that
     [`https://${own}/admin/killsource?mount=/x`, NONE],
     [`http://OWN.example.:${port}/c.jpg`, NONE],
     ['http://own.example:1/c.jpg', 'http://own.example:1'],
-    // That of publicUrl is a port of ours under each of our names.
+    // The port of publicUrl counts with each name of this server.
     ['https://own.example/c.jpg', NONE],
     ['https://own.example/c.jpg', NONE, 'own.example'],
     ['http://own.example/c.jpg', NONE, 'own.example'],

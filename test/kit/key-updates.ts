@@ -1,5 +1,5 @@
 /**
- * One side of a TLS 1.3 connection that changes its key as often as it likes. Its handshake is Node's, over a connection of our own; the
+ * One side of a TLS 1.3 connection that changes its key as often as a test asks. The handshake is Node's, over a connection made here; the
  * KeyUpdates (RFC 8446, 4.6.3) are made here from the secret of its key log, before they are sent: sending them costs it nothing.
  */
 

@@ -1,4 +1,4 @@
-/** Machines and workers that have the secret, speak the link as it is to be spoken, and lie in what they say: to one server, as fast as it lets them. */
+/** Hostile machines and workers: they have the secret and speak the link's protocol, but send false values to one server, as fast as it lets them. */
 
 import { readdirSync } from 'node:fs';
 import net from 'node:net';
@@ -19,7 +19,7 @@ import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
 
 const [CONTROL, LOG] = [32, 64];
 
-/** What a liar says on one connection: as it should be up to the lie. */
+/** What a hostile peer sends on one connection: correct up to one false value. */
 interface Story {
   readonly what: string;
   readonly bytes: Buffer;
@@ -60,7 +60,7 @@ class Deck<T> {
   }
 }
 
-/** There is audio. */
+/** Facts of a channel with audio. */
 const FACTS = JSON.stringify({ ...NO_FACTS, hopeful: true, hasSegments: true, onAir: 0, metaint: 256 });
 
 /** A machine that feeds a channel, as Redis says. */
@@ -86,7 +86,7 @@ export class LyingOwner {
     );
   }
 
-  /** How many lies were said. */
+  /** How many false messages were sent. */
   get count(): number {
     return this.#deck.taken;
   }
@@ -136,7 +136,7 @@ export class LyingOwner {
       for (const each of [...message.before, lie, ...message.after]) {
         stream.write(each === lie ? lie : ofSubscription(each, id));
       }
-      // What was believed is used for a moment.
+      // What was accepted is used for a moment.
       setTimeout(() => stream.destroy(), 300).unref();
     });
     return true;
@@ -230,7 +230,7 @@ export class LyingWorker {
     return this.#deck.taken;
   }
 
-  /** Resolves when it is said, or there is no hub. */
+  /** Resolves when all is sent, or there is no hub. */
   async lie(): Promise<void> {
     const folder = readdirSync(this.#folder).find((name) => name.startsWith('airsplice-'));
     const path = folder && readdirSync(join(this.#folder, folder)).findLast((name) => name.endsWith('.link'));

@@ -1,5 +1,5 @@
 /**
- * Messages of a link that are well-formed and lie: each member of each message at every boundary, by the table of its members (src/link/members.ts), and
+ * Messages of a link that are well-formed but false: each member of each message at every boundary, by the table of its members (src/link/members.ts), and
  * plain data with each of its members replaced.
  */
 

@@ -1,4 +1,4 @@
-/** A TCP proxy in front of a port here that falls silent: its connections stay open, new ones are taken, and nothing goes over, not even that an end was closed. */
+/** A TCP proxy in front of a local port that can fall silent: connections stay open and new ones are accepted, but nothing passes, not even the end of one. */
 
 import net from 'node:net';
 import type { Test } from 'tap';
@@ -33,13 +33,13 @@ export class SilentProxy {
     return proxy;
   }
 
-  /** Nothing goes over any more, both ways or the one. */
+  /** From now on nothing passes, in both directions or in one. */
   silence(...ways: readonly Way[]): void {
     for (const way of ways.length === 0 ? (['there', 'back'] as const) : ways) this.#silent.add(way);
     this.#look();
   }
 
-  /** All that waits goes over, as a network sends again what was lost. */
+  /** What waited passes, as TCP sends lost data again. */
   pass(): void {
     this.#silent.clear();
     this.#look();

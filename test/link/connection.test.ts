@@ -1,4 +1,4 @@
-/** Between machines a link is alive or ended, whatever its connection seems to be: at the limit, in each direction, and not where this end stood still itself. */
+/** A silent link between machines is closed, even if its connection seems open: at the limit, in each direction, but not because this end stood still itself. */
 
 import t from 'tap';
 import { LinkConnection, type LinkOptions, LinkSilent } from '../../src/link/connection.js';
@@ -48,7 +48,7 @@ t.test('at rest it stays', async (t) => {
   }
 });
 
-t.test('nothing comes any more: it is ended, and that is said once', async (t) => {
+t.test('a silent link is closed, and reported once', async (t) => {
   for (const offsetMs of [0, 100, 200, 300, 400]) {
     const clock = new FakeClock();
     const { ends, run } = linked(clock);
@@ -82,7 +82,7 @@ for (const deaf of [0, 1]) {
   });
 }
 
-t.test('messages count as a sign of life; who stood still itself has not listened', async (t) => {
+t.test('messages count as a sign of life; an end that stood still closes nothing', async (t) => {
   const clock = new FakeClock();
   const { ends, run, pipe } = linked(clock);
   run(1000);
@@ -102,7 +102,7 @@ t.test('messages count as a sign of life; who stood still itself has not listene
   t.notOk(ends.some(({ connection }) => connection.isClosed));
 });
 
-t.test('within a machine nobody looks', async (t) => {
+t.test('within a machine silence does not matter', async (t) => {
   const { ends, run } = linked(new FakeClock(), {});
   run(60_000, []);
   t.notOk(ends.some(({ connection }) => connection.isClosed));

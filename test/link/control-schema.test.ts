@@ -1,4 +1,4 @@
-/** What a worker says to its hub, with each member replaced by what it should not be: it is refused by name, or is what it should be. */
+/** What workers and hubs say to each other, with each member replaced by what it should not be: refused with the member's name, or harmless. */
 
 import t from 'tap';
 import { NO_FACTS } from '../../src/link/channel-facts.js';
@@ -11,7 +11,7 @@ import { makeRecord } from '../kit/record.js';
 
 const asked = (question: string, ask: unknown) => ({ type: 'ask', id: 1, question: 'admin', ask: { question, ask } });
 
-/** Only an error of ours. */
+/** Whether it is accepted; a refusal has to be a CheckError. */
 function isTaken(read: () => unknown, what: string): boolean {
   try {
     read();

@@ -1,4 +1,4 @@
-/** A peer that lies is left alone for a time that grows, and for no longer. */
+/** A peer that sent a bad message is left alone for a time that grows, and no longer. */
 
 import t from 'tap';
 import { LinkConnection, LinkLie, LinkSilent } from '../../src/link/connection.js';
@@ -30,7 +30,7 @@ t.test('the time doubles up to five minutes, and begins anew after five good one
   t.equal(alone.leftMs('machine b'), 1000);
 });
 
-t.test('who is silent, or gone, is no liar; of a thousand and one the first is forgotten', async (t) => {
+t.test('a peer that is silent or gone is not left alone; of a thousand and one the first is forgotten', async (t) => {
   const alone = new LeftAlone(new FakeClock());
   alone.note(new LinkSilent('machine b: it says nothing', {}));
   alone.note(new Error('machine b'));
@@ -41,7 +41,7 @@ t.test('who is silent, or gone, is no liar; of a thousand and one the first is f
   t.ok(alone.has('machine 1000'));
 });
 
-t.test('a link says who has lied, and about what', async (t) => {
+t.test('the error of a link names the peer and the message', async (t) => {
   const pipe = linkPipe();
   const errors: unknown[] = [];
   const connection = new LinkConnection(asStream(pipe.hub), (error) => errors.push(error), { peer: 'machine b' });

@@ -1,4 +1,4 @@
-/** Each message of a tape with each of its members at every boundary: it ends its link with an error that names both, or what is there can be used to the end. */
+/** Each message of a tape, with each of its members at every boundary: it ends its link with an error that names both, or the tape can be used. */
 
 import t from 'tap';
 import type { AudioTape } from '../../src/audio/audio-tape.js';
@@ -167,7 +167,7 @@ t.test('marks that are never let go of, and a tape whose time stands still', asy
   );
 });
 
-t.test('of many tapes on one link one that cannot be believed costs that one, for a growing time', async (t) => {
+t.test('a bad message of one of many tapes on a link drops that tape only, for a growing time', async (t) => {
   const [clock, pipe] = [new FakeClock(), linkPipe()];
   const [errors, bad] = [[] as Error[], [] as string[]];
   const receiver = new TapeReceiver(clock, 1000, undefined, undefined, ({ message }) => bad.push(message));

@@ -1,4 +1,4 @@
-/** What a process offers of a tape, with each member of it replaced by what it should not be: its link ends, or the tape is not taken; nothing else does. */
+/** What a process offers of a tape, with each member replaced by what it should not be: its link ends or the tape is not taken, and nothing else happens. */
 
 import t from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
@@ -163,7 +163,7 @@ for (const kind of ['mp3', 'opus'] satisfies StoryKind[]) {
   });
 }
 
-t.test('a lie is named', async (t) => {
+t.test('the error names the member', async (t) => {
   const lying = (name: string, value: unknown) => (message: unknown) => {
     const { type } = message as { readonly type: string };
     return type === 'offers' ? { ...(message as object), [name]: value } : message;

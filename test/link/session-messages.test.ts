@@ -1,4 +1,4 @@
-/** What one worker lies about sessions ends its own link at most: those who follow them read on, and the hub keeps no more of it than one may have. */
+/** Bad messages of sessions end at most the link of the worker that sent them: others read on, and the hub keeps no more than one worker may have. */
 
 import t from 'tap';
 import { LinkConnection } from '../../src/link/connection.js';
@@ -66,7 +66,7 @@ t.test('each message with each of its members at every boundary', async (t) => {
   }
 });
 
-t.test('of places and followers no more are kept than one may have; what it has goes with it', async (t) => {
+t.test('places and followers of one worker are bounded, and go with it', async (t) => {
   for (const type of [PLACE, SESSION_MESSAGES[1]!]) {
     const { liar, flow, registry, errors } = start();
     await flow();
@@ -83,7 +83,7 @@ t.test('of places and followers no more are kept than one may have; what it has 
   }
 });
 
-t.test('a metaid that is none, of any length', async (t) => {
+t.test('an invalid metaid, of any length', async (t) => {
   for (const metaid of ['x'.repeat(129), 'ä', 'a b', 'a\n', 'x'.repeat(100_000)]) {
     const { liar, flow, errors, registry } = start();
     await flow();

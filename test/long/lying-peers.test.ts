@@ -1,7 +1,7 @@
 /**
- * Machines of a cluster and a worker that lie, beside a channel of the victim's own: they have the secret, speak the link as it is to be spoken, and say each
- * member of each message at every boundary, by seed. The listener of that channel gets every byte, no process ends, memory and the time of an answer stay
- * those of the same minutes before. LONG=1 for minutes (MINUTES=…), else for some seconds.
+ * Hostile machines of a cluster, and a hostile worker, beside a channel that the victim feeds itself. They have the secret and speak the link's protocol, and send each
+ * member of each message at every boundary, by seed. The listener of that channel gets every byte, no process ends, and memory and answer times stay what they were
+ * before. With LONG=1 for minutes (MINUTES=…), else for some seconds.
  */
 
 import { readFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ const CHANNELS = ['c0', 'c1', 'c2', 'c3'];
 const SECRET = Buffer.from('a secret that all nodes of this test know');
 const RENEW_MS = 200;
 const ROUND_MS = 20;
-/** More than before: what is on tapes of liars, and garbage. */
+/** Allowed growth: tapes of the hostile machines, and garbage. */
 const MOST_GROWTH_MB = 400;
 
 t.setTimeout(1000 * (2 * SECONDS + 300));

@@ -1,4 +1,4 @@
-/** Records that were made elsewhere, as they enter: what of them may not be shown is left out, and the record stays. */
+/** Records that were made elsewhere, as they come in: a bad cover or image is left out, and the record stays. */
 
 import t from 'tap';
 import { check, recordSchema, viewSchema } from '../../src/metadata/record-schema.js';

@@ -1,4 +1,4 @@
-/** Keys that are changed within a TLS 1.3 connection: at the limit and one past it, at all that is served, and of a server that we ask. */
+/** Key updates within a TLS 1.3 connection: at the limit and one past it, for everything that is served, and by a server to which airsplice connects. */
 
 import { lookup } from 'node:dns';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const UPGRADE =
 const get = (path: string, rest = 'Host: x') => `GET ${path} HTTP/1.1\r\n${rest}\r\n\r\n`;
 const encoder = `SOURCE /studio HTTP/1.0\r\nAuthorization: Basic ${btoa('source:demo-source')}\r\nContent-Type: audio/mpeg\r\n\r\n`;
 
-/** What each says first, and how it sees that it is served still. */
+/** What each client sends first, and how it sees that it is still served. */
 const KINDS: Readonly<Record<string, { first: string; isServed?: (client: KeyUpdater) => boolean }>> = {
   listener: { first: get('/demo.mp3'), isServed: ({ got }) => got().length > 60_000 },
   'event stream': { first: get('/metadata/sse/channel/demo'), isServed: ({ got }) => got().endsWith(':\n') },
@@ -44,7 +44,7 @@ const KINDS: Readonly<Record<string, { first: string; isServed?: (client: KeyUpd
   stranger: { first: '' },
 };
 
-t.test('who changes its key too often is closed, whatever it came for', async (t) => {
+t.test('a client that changes its key too often is closed, whatever it asked for', async (t) => {
   const { log, lines } = keepLines();
   const { port } = await startServer(t, SERVER, undefined, log);
   for (const [kind, { first, isServed }] of Object.entries(KINDS)) {
@@ -70,7 +70,7 @@ t.test('who changes its key too often is closed, whatever it came for', async (t
   t.match(line, { address: '127.0.0.1', status: 429, message: 'connection closed' });
 });
 
-t.test('a server that we ask is left when it changes its key too often', async (t) => {
+t.test('a connection to a server that changes its key too often is closed', async (t) => {
   const sockets: Socket[] = [];
   const server = net.createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
   await once(server.listen(0, '127.0.0.1'), 'listening');

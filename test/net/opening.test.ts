@@ -228,7 +228,7 @@ t.test('what is dear for a server and cheap for a client is not agreed to', { bu
   t.ok(again, 'a renegotiation');
 });
 
-t.test('who goes within the handshake keeps no place of it', { buffered: true }, async (t) => {
+t.test('a client that ends its side within the handshake keeps no place', { buffered: true }, async (t) => {
   const { port } = await startServer(t, shared('limits: { headSeconds: 60, handshakes: 4 }'));
   for (let i = 0; i < 3; i++) {
     const wire = new Wire(t, port, { halfOpen: true });

@@ -293,7 +293,7 @@ t.test('an address that believes heads says whom', { buffered: true }, async (t)
     t.equal(problem(yaml('', '', right)), '');
 });
 
-t.test('where it is not spoken it is named, and is no wrong password', { buffered: true }, async (t) => {
+t.test('where it is not read: answered, and not a wrong password', { buffered: true }, async (t) => {
   const certificate = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem`;
   const stations = yaml('', 'limits: { wrongSecretsPerMinute: 1, secretQueue: 0 }').split('\n').slice(2).join('\n');
   const host = 'host: 127.0.0.1, port: 0';
@@ -329,7 +329,7 @@ t.test('where it is not spoken it is named, and is no wrong password', { buffere
   t.equal(await push(t, port, ''), 429);
 });
 
-t.test('where it is missing, and where others come, the log says so', { buffered: true }, async (t) => {
+t.test('a missing header, and a peer that is not trusted, are logged', { buffered: true }, async (t) => {
   const missing = keepLines();
   const { port } = await startServer(t, yaml(), undefined, missing.log);
   for (const first of [GET, Buffer.from('hackme\r\n'), Buffer.from([22, 3, 1])]) {

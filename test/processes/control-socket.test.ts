@@ -1,4 +1,4 @@
-/** The local socket of the command line: what is answered, and that no client of it stays for ever. */
+/** The local socket for commands: what it answers, and that no client stays for ever. */
 
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';

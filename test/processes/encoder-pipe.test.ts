@@ -106,7 +106,7 @@ t.test('a head that cannot be read, one that never ends, and one that does not c
   t.equal(taken.length, 0);
 });
 
-t.test('what is no encoder ends its connection, and nothing else', async (t) => {
+t.test('a malformed encoder ends its own connection only', async (t) => {
   const { path, taken } = await hub(t);
   const said = (text: string) => {
     const length = Buffer.alloc(4);

@@ -103,7 +103,7 @@ t.test('another hub, none, and the end', async (t) => {
   t.same([hubs[0].sockets.size, hubs[1].sockets.size, open.size], [0, 0, 0]);
 });
 
-t.test('a hub that has lied is left alone, and another one is not', async (t) => {
+t.test('a hub that sent a bad message is left alone, and another one is not', async (t) => {
   let leftMs = 0;
   const { open, connection } = worker(t, () => leftMs);
   const folder = tempFolder(t);

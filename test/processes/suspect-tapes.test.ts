@@ -42,7 +42,7 @@ t.test('at the limit of a minute, and past it', async (t) => {
   t.same(slow.hub(['a'], false, 60_001), []);
 });
 
-t.test('soon after, by an error of its own: no one knows which', async (t) => {
+t.test('soon after, by its own error: all are suspect', async (t) => {
   const story = new Story();
   t.same(story.hub(['a', 'b'], true, 20_000), []);
   t.same(story.hub(['a', 'b', 'c'], true, 20_000), ['a', 'b']);

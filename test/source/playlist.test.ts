@@ -1,4 +1,4 @@
-/** Playlists of other servers: what they list, and that a hostile one takes no longer than another of its length. */
+/** Playlists of other servers: their entries, and that a hostile one takes no longer than another of its length. */
 
 import t from 'tap';
 import { readPlaylist } from '../../src/source/playlist.js';

@@ -1,4 +1,4 @@
-/** Figures of another process that cannot be: each member at its limit and one past it, and that the rest is counted. */
+/** Impossible figures of another process: each member at its limit and one past it; the rest is counted. */
 
 import t from 'tap';
 import { isFigureRow, isMinuteFigures, isTitleRow, MAX_AWAY_MS } from '../../src/statistics/figure-checks.js';
@@ -70,7 +70,7 @@ t.test('rows', async (t) => {
   }
 });
 
-t.test('a minute is one, and near', async (t) => {
+t.test('a minute has to be well-formed and near', async (t) => {
   const minute = { minuteMs: NOON, saltDayMs: null, rows: [], titles: [] };
   t.ok(isMinuteFigures(minute, NOON));
   for (const minuteMs of [NOON - MAX_AWAY_MS, NOON + MAX_AWAY_MS]) t.ok(isMinuteFigures({ ...minute, minuteMs }, NOON));
@@ -90,7 +90,7 @@ t.test('a minute is one, and near', async (t) => {
   for (const none of [null, 5, [], 'x']) t.notOk(isMinuteFigures(none, NOON));
 });
 
-t.test('what cannot be is left out, and the rest is counted', async (t) => {
+t.test('impossible figures are left out, and the rest is counted', async (t) => {
   const clock = new FakeClock(0, NOON);
   const store = new MemoryStore();
   const kept = {

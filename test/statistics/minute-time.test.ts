@@ -1,4 +1,4 @@
-/** To which minute figures belong while the wall clock leaps. */
+/** The minutes to which figures are assigned while the wall clock jumps. */
 
 import t from 'tap';
 import { FAR_AHEAD_MS } from '../../src/base/steady-time.js';

@@ -156,7 +156,7 @@ async function figuresContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await t.rejects(store.saveFigures([[['hour', 'x', 5], '']]), 'a closed store takes nothing');
 }
 
-/** A clock that is set wrong: nothing is lost of what there is, and what came meanwhile stands where it was. */
+/** A clock that is set wrong: nothing stored is lost, and what came meanwhile is moved to where it belongs. */
 async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
   const clock = new FakeClock();
   const store = await openStore({ days: 2, entries: 100 }, clock);
@@ -206,7 +206,7 @@ async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
     [7, 6 * minute, null],
   ]);
 
-  // Ahead of what is on air by less than is far, and by as much as is not: they stand where the clock says.
+  // Not far enough ahead of the title on air, up to the limit: they stay where the clock says.
   last = null;
   await play(1, 'near');
   clock.stepWall(FAR_AHEAD_MS);

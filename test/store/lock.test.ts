@@ -1,4 +1,4 @@
-/** The right of one process to a folder: one of many starters, by real processes too; crashes; what other users of the machine can do. */
+/** The right of one process to a folder: many starters at once, real processes too; crashes; what other users of the machine can do. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ t.test('one of many starters at once gets the folder, by any of its names', asyn
   await t.rejects(lockFolder(join(folder, 'missing')), { code: 'ENOENT' });
 });
 
-t.test('what is in the folder', { skip: process.platform === 'win32' }, async (t) => {
+t.test('lock files in the folder', { skip: process.platform === 'win32' }, async (t) => {
   const folder = tempFolder(t);
   const lock = await lockFolder(folder);
   const refusals = await Promise.allSettled(Array.from({ length: 10 }, () => lockFolder(folder)));
@@ -56,7 +56,7 @@ t.test('what is in the folder', { skip: process.platform === 'win32' }, async (t
   const after = await lockFolder(folder);
   t.equal(readdirSync(folder).length, 1, 'the stale file is gone, ours is there');
   t.not(readdirSync(folder)[0], 'lock-stale');
-  // Who asks and keeps its end does not hold up the release.
+  // A client that asks and does not close its end must not hold up the release.
   const held = connect({ path: join(folder, readdirSync(folder)[0]!), allowHalfOpen: true });
   await once(held, 'connect');
   await after.release();
@@ -78,7 +78,7 @@ t.test('what is in the folder', { skip: process.platform === 'win32' }, async (t
 
   symlinkSync('lock-loop', join(folder, 'lock-loop'));
   await t.rejects(lockFolder(folder), { code: 'ELOOP' }, 'one that cannot be asked may be alive');
-  t.same(readdirSync(folder), ['lock-loop'], 'and nothing of ours stays behind');
+  t.same(readdirSync(folder), ['lock-loop'], 'and no file of this process stays behind');
 });
 
 t.test('a folder with a long path', { skip: process.platform !== 'linux' }, async (t) => {
@@ -131,7 +131,7 @@ t.test(
     const folder = tempFolder(t);
     chmodSync(folder, 0o700);
     const { dev, ino } = statSync(folder, { bigint: true });
-    // All that is not in the folder can be had by everybody: the abstract name of former versions, for one.
+    // Names outside the folder are open to every user, such as the abstract socket of earlier versions.
     const script = `require('node:net').createServer().listen('\\0airsplice-${dev}:${ino}', () => console.log('listening'));
     require('node:net').createServer().on('error', ({ code }) => console.log(code)).listen('${join(folder, 'lock-a')}')`;
     const [setpriv, ...more] = asNobody;
