@@ -54,7 +54,7 @@ export class LinkSilent extends Error {
 }
 
 /** The other end sent a message that it must not send. */
-export class LinkLie extends WireError {
+export class BadMessage extends WireError {
   readonly peer: string;
 
   constructor(peer: string, what: string, cause?: unknown) {
@@ -97,7 +97,7 @@ export class LinkConnection implements AlarmHandler {
       } catch (error) {
         const isOther = error instanceof OtherVersion;
         this.#onBroken(
-          isOther || error instanceof LinkLie ? error : new LinkLie(this.peer, (error as Error).message, error),
+          isOther || error instanceof BadMessage ? error : new BadMessage(this.peer, (error as Error).message, error),
         );
         if (isOther) this.#part();
         else this.close();
@@ -227,11 +227,11 @@ export class LinkConnection implements AlarmHandler {
         return;
       }
     }
-    throw new LinkLie(this.peer, `a message of type ${type}`);
+    throw new BadMessage(this.peer, `a message of type ${type}`);
   }
 
   /** Whatever is thrown while a message is read, the other end is to blame. */
-  #named(type: number, error: unknown): LinkLie {
-    return new LinkLie(this.peer, `message ${nameOf(type)}: ${(error as Error).message}`, error);
+  #named(type: number, error: unknown): BadMessage {
+    return new BadMessage(this.peer, `message ${nameOf(type)}: ${(error as Error).message}`, error);
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import { LinkLie } from './connection.js';
+import { BadMessage } from './connection.js';
 
 /** The first pause, and the longest. */
 const FIRST_MS = 1000;
@@ -30,7 +30,7 @@ export class LeftAlone {
 
   /** @param error why a link was closed; only a bad message of the peer counts */
   note(error: unknown): void {
-    if (!(error instanceof LinkLie)) return;
+    if (!(error instanceof BadMessage)) return;
     const { peer } = error;
     const nowMs = this.#clock.now();
     const before = this.#peers.get(peer);

@@ -7,7 +7,7 @@
  */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../base/clock.js';
-import { type LinkConnection, LinkLie, type MessageHandler } from './connection.js';
+import { BadMessage, type LinkConnection, type MessageHandler } from './connection.js';
 import { LeftAlone, tapeOf } from './left-alone.js';
 import { LinkedAudio } from './linked-audio.js';
 import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, nameOf, SUBSCRIBE, UNSUBSCRIBE } from './message-types.js';
@@ -20,7 +20,7 @@ export class TapeReceiver implements AlarmHandler {
   readonly #lingerMs: number;
   readonly #onAnyWanted: () => void;
   readonly #mostLagMs: () => number;
-  readonly #onBad: ((error: LinkLie) => void) | null;
+  readonly #onBad: ((error: BadMessage) => void) | null;
   /** Channels whose tape had a bad message. */
   readonly #alone: LeftAlone;
   readonly #audios = new Map<string, LinkedAudio>();
@@ -41,7 +41,7 @@ export class TapeReceiver implements AlarmHandler {
     lingerMs: number,
     onWanted: () => void = () => undefined,
     mostLagMs: () => number = () => LIMITS.lagMs,
-    onBad: ((error: LinkLie) => void) | null = null,
+    onBad: ((error: BadMessage) => void) | null = null,
   ) {
     this.#clock = clock;
     this.#lingerMs = lingerMs;
@@ -117,15 +117,15 @@ export class TapeReceiver implements AlarmHandler {
 
   /** Drops a tape, and asks for it again after a time that grows. */
   #drop(audio: LinkedAudio, what: string, cause: unknown): void {
-    const lie = new LinkLie(tapeOf(audio.key), what, cause);
-    this.#alone.note(lie);
+    const bad = new BadMessage(tapeOf(audio.key), what, cause);
+    this.#alone.note(bad);
     this.#unsubscribe(audio);
     audio.drop();
-    this.#onBad!(lie);
+    this.#onBad!(bad);
     const onAlarm = () => {
       if (audio.isWanted && audio.subscription === 0 && this.#audios.get(audio.key) === audio) this.#subscribe(audio);
     };
-    this.#clock.alarm(this.#clock.now() + this.#alone.leftMs(lie.peer), { onAlarm });
+    this.#clock.alarm(this.#clock.now() + this.#alone.leftMs(bad.peer), { onAlarm });
   }
 
   #onClosed(connection: LinkConnection): void {

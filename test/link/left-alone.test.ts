@@ -1,7 +1,7 @@
 /** A peer that sent a bad message is left alone for a time that grows, and no longer. */
 
 import t from 'tap';
-import { LinkConnection, LinkLie, LinkSilent } from '../../src/link/connection.js';
+import { BadMessage, LinkConnection, LinkSilent } from '../../src/link/connection.js';
 import { LeftAlone } from '../../src/link/left-alone.js';
 import { greeting } from '../../src/link/version.js';
 import { FakeClock } from '../kit/clock.js';
@@ -11,7 +11,7 @@ import { asStream, linkPipe } from '../kit/link-pipe.js';
 t.test('the time doubles up to five minutes, and begins anew after five good ones', async (t) => {
   const clock = new FakeClock();
   const alone = new LeftAlone(clock);
-  const lie = () => alone.note(new LinkLie('machine b', 'x'));
+  const lie = () => alone.note(new BadMessage('machine b', 'x'));
   t.equal(alone.leftMs('machine b'), 0);
   for (const seconds of [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]) {
     lie();
@@ -35,7 +35,7 @@ t.test('a peer that is silent or gone is not left alone; of a thousand and one t
   alone.note(new LinkSilent('machine b: it says nothing', {}));
   alone.note(new Error('machine b'));
   t.notOk(alone.has('machine b'));
-  for (let i = 0; i <= 1000; i++) alone.note(new LinkLie(`machine ${i}`, 'x'));
+  for (let i = 0; i <= 1000; i++) alone.note(new BadMessage(`machine ${i}`, 'x'));
   t.notOk(alone.has('machine 0'));
   t.ok(alone.has('machine 1'));
   t.ok(alone.has('machine 1000'));
@@ -54,8 +54,8 @@ t.test('the error of a link names the peer and the message', async (t) => {
   pipe.worker.write(greeting());
   pipe.worker.write(framed(8, Buffer.alloc(0)));
   pipe.worker.deliver(Number.POSITIVE_INFINITY);
-  const [error] = errors as [LinkLie];
-  t.type(error, LinkLie);
+  const [error] = errors as [BadMessage];
+  t.type(error, BadMessage);
   t.equal(error.peer, 'machine b');
   t.equal(error.message, 'machine b: message TAPE: whatever goes wrong while it is read');
   t.ok(connection.isClosed);
