@@ -247,7 +247,7 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_clock_seconds',
-    'How far the clock of Redis, or of the origin, is before the one of this machine',
+    'How far the clock of Redis, or of the origin, is ahead of that of this machine',
     [],
     (set) => set({}, -engine.time.skewMs / 1000),
   );

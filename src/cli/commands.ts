@@ -123,7 +123,7 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'restore',
     operands: 'FILE',
-    summary: 'Puts configuration and store of a backup back, where the options say. The server must be stopped.',
+    summary: 'Puts the configuration and the store of a backup where the options say. The server must be stopped.',
     options: {
       config: {
         type: 'string',
@@ -134,7 +134,7 @@ export const COMMANDS: readonly Command[] = [
         type: 'string',
         value: 'FOLDER',
         about:
-          'Where the store goes. Unless it is given, the data folder of CONFIG, or data beside it; the backup must have the same.',
+          'Where the store goes. Unless it is given, to the data folder of the backup, if that of CONFIG is the same, or it is data beside CONFIG.',
       },
       force: { type: 'boolean', about: 'Replaces what is there.' },
     },

@@ -283,7 +283,7 @@ export interface ClusterReport {
     readonly reached: boolean;
     /** Since what it knows of the log was known to be all of it, seconds. */
     readonly behindSeconds: number;
-    /** How far the clock there is before its own. */
+    /** How far the clock there is ahead of its own, seconds. */
     readonly clockSeconds: number;
     /** Changes that wait to be sent there. */
     readonly waitingChanges: number;
