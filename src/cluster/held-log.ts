@@ -124,7 +124,7 @@ export class HeldLog {
       const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + lastsMs, knowsOwner };
       if (changeOwner(owner, asked, nowMs, Number(stale))) isNews = true;
       if (owner.node === node && facts !== '') {
-        owner.facts = Math.max(owner.facts, owner.epoch) + 1;
+        owner.facts = Math.max(owner.facts, nowMs) + 1;
         this.#facts.set(channel!, facts!);
         isNews = true;
       }

@@ -174,8 +174,8 @@ for i = 5, #ARGV, 5 do
     isNews = true
   end
   if isMine and facts ~= '' then
-    -- Like epochs, it also rises from one life of the data to the next.
-    owner.facts = math.max(owner.facts, owner.epoch) + 1
+    -- It rises from one life of the data to the next, also where that lasted less than a second: two with the same number would be taken for one.
+    owner.facts = math.max(owner.facts, now) + 1
     redis.call('HSET', KEYS[2], channel, facts)
     changed = true
     isNews = true
