@@ -20,7 +20,7 @@ import type { ClusterTime } from './cluster-time.js';
 import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
-import { placeSchema } from './ordered-schema.js';
+import { aheadFault, placeSchema } from './ordered-schema.js';
 import { Sender } from './sender.js';
 import { playOf, SharedChannel } from './shared-channel.js';
 import type { Reply, SharedLog } from './shared-log.js';
@@ -148,13 +148,14 @@ export class ClusterEngine implements Engine {
 
   #restart(shared: SharedChannel, last: Ordered | BadLast | undefined, isOther: boolean): void {
     const { options, onBad, onError } = this.#parts;
-    if (last !== undefined && 'bad' in last) {
-      onBad(`the last value of channel ${shared.channel}`, last.bad);
-      shared.skip(last.version).catch(onError);
+    const bad = last === undefined ? null : this.#faultOf(shared, last, []);
+    if (bad !== null) {
+      onBad(`the last value of channel ${shared.channel}`, bad);
+      shared.skip('bad' in last! ? last.version : last!.state.version).catch(onError);
       return;
     }
     const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node: options.node };
-    shared.restart(last ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
+    shared.restart((last as Ordered | undefined) ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
   }
 
   /** Asks for leases. Null: Redis is away. Rejects as Redis does. @param args as LEASE has them (scripts.ts) */
@@ -325,24 +326,26 @@ export class ClusterEngine implements Engine {
     const { sequence, has, onBad, onError } = this.#parts;
     const { seq, id } = entry;
     this.#place = { epoch: this.#place.epoch, seq, id };
-    if ('bad' in entry) {
-      onBad(`entry ${seq} of the log`, entry.bad);
-      if (has(entry.channel)) this.#channel(entry.channel).skip(entry.version).catch(onError);
-      this.#sender.onMade(id, null);
+    if (!('bad' in entry || 'ordered' in entry)) {
+      this.onBell();
       return;
     }
-    if (!('ordered' in entry)) {
-      this.onBell();
+    const shared = has(entry.channel) ? this.#channel(entry.channel) : null;
+    const bad = this.#faultOf(shared, entry, 'bad' in entry ? [] : entry.history);
+    if (bad !== null || 'bad' in entry) {
+      onBad(`entry ${seq} of the log`, bad!);
+      shared?.skip('bad' in entry ? entry.version : entry.ordered.state.version).catch(onError);
+      this.#sender.onBad(id, retryLater('unavailable', 'The change was not taken by the cluster.', RETRY_SECONDS));
       return;
     }
     const { channel, stamp, ordered, history } = entry;
     if (this.#link.isCatchingUp) this.#noteSeen(channel, history);
-    if (!has(channel)) {
+    if (shared === null) {
       sequence.follow(stamp);
       return;
     }
     if (stamp > 0) sequence.expect(stamp);
-    this.#channel(channel)
+    shared
       .arrive({ ordered, history, id, own: this.#sender.own(id) })
       .then(
         (made) => this.#sender.onMade(id, made),
@@ -352,6 +355,17 @@ export class ClusterEngine implements Engine {
         },
       )
       .finally(() => sequence.settle(stamp));
+  }
+
+  /** Why what others say of a channel is not believed; null: it is. */
+  #faultOf(
+    shared: SharedChannel | null,
+    said: LogEntry | BadEntry | Ordered | BadLast,
+    history: LogEntry['history'],
+  ): string | null {
+    if ('bad' in said) return said.bad;
+    const ordered = 'ordered' in said ? said.ordered : said;
+    return aheadFault(ordered, history, this.time.ms(), shared?.base.state.version ?? 0);
   }
 
   #noteSeen(channel: string, history: LogEntry['history']): void {

@@ -5,6 +5,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { mostMomentMs, mostVersion } from '../metadata/record-schema.js';
 import { NO_RANK } from './leases.js';
 import { MAX_LEASE_MS } from './scripts.js';
 import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
@@ -85,7 +86,7 @@ export class HeldLog {
       if (place > this.#seq || isOther) this.#epoch = String(fresh);
       else if (there !== undefined || place === this.#seq) goesOn = 1;
     }
-    this.#stamp = Math.max(this.#stamp, Number(stamp));
+    this.#stamp = Math.max(this.#stamp, this.#believed(Number(stamp)));
     return [this.#epoch, this.#seq, goesOn];
   }
 
@@ -95,10 +96,10 @@ export class HeldLog {
     const field = `${node} ${channel}`;
     if (this.#done.get(field) === id) return ['done', this.#seq];
     const known = this.#versions.get(channel!) ?? '0';
-    if (known !== before) return ['stale', Number(known)];
+    if (known !== before && Number(known) <= mostVersion(Number(before))) return ['stale', Number(known)];
     let stamp = '0';
     if (hasRecord === '1') {
-      this.#stamp = Math.max(this.#wallMs(), this.#stamp + 1, Number(lastStamp) + 1);
+      this.#stamp = Math.max(this.#wallMs(), this.#stamp + 1, this.#believed(Number(lastStamp)) + 1);
       stamp = `${this.#stamp}`;
     }
     this.#versions.set(channel!, version!);
@@ -135,6 +136,10 @@ export class HeldLog {
     if (isNews) this.#append(['c', '', 'p', `${node} ${this.#seq + 1}`], BELLS_KEPT);
     answer.push(isTwice ? '1' : '0');
     return answer;
+  }
+
+  #believed(stamp: number): number {
+    return stamp <= mostMomentMs(this.#wallMs()) ? stamp : 0;
   }
 
   /** What there is behind this number, at once. */

@@ -49,7 +49,7 @@ export interface BadLast {
 /** Throws an Error where the entry has no number. */
 export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
   const [id, list] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
-  const seq = typeof id === 'string' && /^\d{1,15}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
+  const seq = typeof id === 'string' && /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
   if (Number.isNaN(seq)) throw new Error('an entry of the log has no number');
   const fields = fieldsOf(list);
   const channel = fields.get('c') ?? '';

@@ -4,7 +4,18 @@
 
 import { z } from 'zod';
 import { MAX_HELD_PUSHES } from '../config/push-limits.js';
-import { CheckError, check, moment, must, signedMs, trackSchema, version } from '../metadata/record-schema.js';
+import {
+  CheckError,
+  check,
+  MAX_MOMENT_MS,
+  moment,
+  mostMomentMs,
+  mostVersion,
+  must,
+  signedMs,
+  trackSchema,
+  version,
+} from '../metadata/record-schema.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { entrySchema, nowSchema, stateFault, stateSchema } from '../now-playing/state-schema.js';
 import type { Ordered } from './ordered.js';
@@ -57,6 +68,24 @@ export function readHistory(channel: string, value: unknown): readonly HistoryEn
   const entries = must<HistoryEntry[]>(history, value);
   if (entries.some(({ record }) => record.channel !== channel)) throw new CheckError('an entry is of another channel');
   return entries;
+}
+
+/**
+ * What others say lies so far ahead that what is counted on from there would be believed by nobody. Null: it does not.
+ * @param known the version of the channel here
+ */
+export function aheadFault(
+  { state, now, next }: Ordered,
+  history: readonly HistoryEntry[],
+  nowMs: number,
+  known: number,
+): string | null {
+  const mostMs = mostMomentMs(nowMs);
+  if (state.version > mostVersion(known)) return 'state.version: is far ahead of all that is known';
+  if (now.atMs > mostMs || next.atMs > mostMs) return 'it was decided in a far future';
+  const records = [state, state.now, state.next, state.covered, ...history.map(({ record }) => record)];
+  if (records.some((each) => (each?.stamp ?? 0) > mostMs)) return 'stamp: is far ahead of the clock';
+  return null;
 }
 
 /** What this node stored beside a state. @throws CheckError */

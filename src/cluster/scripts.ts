@@ -10,7 +10,8 @@
  *   log     a stream with the id `seq-0`: c channel ('' : a bell, see LEASE), v version, p id, n node, s stamp (0: no record), o what all agree on, h history
  */
 
-import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
+import { WRITTEN_MS } from '../base/steady-time.js';
+import { mostMomentMs, mostVersion } from '../metadata/record-schema.js';
 
 /** A whole number up to `most`, else nil. Any client of Redis may have written anything: what does not match counts as absent. */
 const WHOLE = `
@@ -19,9 +20,25 @@ local function whole(text, most)
   if n and n >= 0 and n <= most and n == math.floor(n) then return n end
   return nil
 end
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+-- A key of another type is none of ours, and would stop all that follows.
+local function clear(key, kind)
+  local there = redis.call('TYPE', key).ok
+  if there ~= kind and there ~= 'none' then redis.call('DEL', key) end
+end
 `;
-/** Of stamps, which are close to the clock in milliseconds; of versions and of numbers of entries (../metadata/record-schema.ts). */
-const [MAX_STAMP, MAX_COUNT] = [MAX_MOMENT_MS, 2 ** 52].map((number) => number.toFixed(0));
+/** Of what is counted (../metadata/record-schema.ts). */
+const MAX_COUNT = (2 ** 52).toFixed(0);
+/** Stamps are close to the clock, versions to what a node knows: the same as mostMomentMs and mostVersion, which nodes go by. */
+const STAMPS = `
+local function stampOf(text, now)
+  return whole(text, math.max(now, ${WRITTEN_MS}) + ${mostMomentMs(0) - WRITTEN_MS}) or 0
+end
+`;
+const MOST_VERSION = `math.max(${mostVersion(0)}, tonumber(ARGV[3]) + ${mostVersion(2 ** 50) - 2 ** 50})`;
 
 /** How long a lease may last at most, whatever a node asks for. */
 export const MAX_LEASE_MS = 60_000;
@@ -33,11 +50,20 @@ export const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const
  * its last stamp.
  * @returns epoch, seq, 1: the node's place is in the log still
  */
-export const HELLO = `${WHOLE}
+export const HELLO = `${WHOLE}${STAMPS}
+clear(KEYS[1], 'string')
+for i = 2, 5 do clear(KEYS[i], 'hash') end
+clear(KEYS[6], 'stream')
 local epoch = redis.call('GET', KEYS[1])
 local seq = whole(redis.call('HGET', KEYS[2], 'seq') or '0', ${MAX_COUNT})
-local top = redis.call('XREVRANGE', KEYS[6], '+', '-', 'COUNT', 1)
-local topSeq = top[1] and tonumber(string.match(top[1][1], '^(%d+)-')) or 0
+-- The last that ever was in it: what follows has to be higher.
+local topSeq = 0
+if redis.call('EXISTS', KEYS[6]) == 1 then
+  local info = redis.call('XINFO', 'STREAM', KEYS[6])
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' then topSeq = tonumber(string.match(info[i + 1], '^(%d+)-')) end
+  end
+end
 local goesOn = 0
 if not seq or topSeq > seq then
   -- Another program wrote it: new entries go behind it, or into an empty log where its number is too high.
@@ -64,9 +90,10 @@ elseif epoch == ARGV[2] then
     goesOn = 1
   end
 end
-local stamp = whole(redis.call('HGET', KEYS[2], 'stamp') or '0', ${MAX_STAMP}) or 0
+local now = nowMs()
+local stamp = stampOf(redis.call('HGET', KEYS[2], 'stamp') or '0', now)
 -- Always: a server that takes no changes must not be joined.
-redis.call('HSET', KEYS[2], 'stamp', string.format('%.0f', math.max(stamp, tonumber(ARGV[5]))))
+redis.call('HSET', KEYS[2], 'stamp', string.format('%.0f', math.max(stamp, stampOf(ARGV[5], now))))
 return {epoch, seq, goesOn}
 `;
 
@@ -75,20 +102,26 @@ return {epoch, seq, goesOn}
  * record, the node's last stamp, what all agree on, history, id, node, how many entries the log keeps.
  * @returns 'ok' and seq; 'stale' and the version there; 'done' and the log's last seq: it is in the log already; 'epoch': it is another
  */
-export const COMMIT = `${WHOLE}
+export const COMMIT = `${WHOLE}${STAMPS}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'epoch', 0} end
 local field = ARGV[10] .. ' ' .. ARGV[2]
 if redis.call('HGET', KEYS[5], field) == ARGV[9] then
   return {'done', tonumber(redis.call('HGET', KEYS[2], 'seq') or '0')}
 end
-local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', ${MAX_COUNT})
+local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', ${MOST_VERSION})
+if version and version < tonumber(ARGV[3]) then
+  -- Where the last value is not of that version either, it was taken away or set.
+  local text = redis.call('HGET', KEYS[4], ARGV[2])
+  local ok, last = pcall(cjson.decode, string.match(text or '0 {}', ' (.*)$') or '')
+  local state = ok and type(last) == 'table' and type(last.state) == 'table' and last.state or {}
+  if (state.version or 0) ~= version then version = nil end
+end
 if version and version ~= tonumber(ARGV[3]) then return {'stale', version} end
 local stamp = '0'
 if ARGV[5] == '1' then
-  local time = redis.call('TIME')
-  local nowMs = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-  local last = whole(redis.call('HGET', KEYS[2], 'stamp') or '0', ${MAX_STAMP}) or 0
-  stamp = string.format('%.0f', math.max(nowMs, last + 1, tonumber(ARGV[6]) + 1))
+  local now = nowMs()
+  local last = stampOf(redis.call('HGET', KEYS[2], 'stamp') or '0', now)
+  stamp = string.format('%.0f', math.max(now, last + 1, stampOf(ARGV[6], now) + 1))
   redis.call('HSET', KEYS[2], 'stamp', stamp)
 end
 local seq = redis.call('HINCRBY', KEYS[2], 'seq', 1)
@@ -114,6 +147,7 @@ export const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
  * one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes ask at once.
  */
 export const LEASE = `${WHOLE}
+for i = 1, 3 do clear(KEYS[i], 'hash') end
 local function ownerOf(text, now)
   local nobody = {node = '', url = '', epoch = math.floor(now / 1000), till = 0, renewed = 0, rank = 999, before = '', beforeUrl = '', facts = 0}
   if not text then return nobody end
@@ -129,8 +163,7 @@ local function ownerOf(text, now)
   return owner
 end
 local node, url, lasts, stale = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), ${MAX_LEASE_MS}), tonumber(ARGV[4])
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = nowMs()
 local answer = {}
 local isNews = false
 local was = redis.call('HGET', KEYS[3], node)

@@ -24,13 +24,19 @@ export interface SenderParts {
 /** in the log; not decided on the last state; there already; not known, as the connection is lost. */
 type Outcome = 'sent' | 'stale' | 'done' | 'lost';
 
+interface UnderWay {
+  readonly change: Change;
+  readonly onMade: (made: Change | null) => void;
+  readonly onBad: (reason: Error) => void;
+}
+
 /** How long a change that Redis knows, and this node does not, may be on its way. */
 const NEWS_MS = 1000;
 
 export class Sender {
   readonly #parts: SenderParts;
   /** What is under way, by id. */
-  readonly #own = new Map<string, { readonly change: Change; onMade: (made: Change | null) => void }>();
+  readonly #own = new Map<string, UnderWay>();
   readonly #flushing = new Set<SharedChannel>();
 
   constructor(parts: SenderParts) {
@@ -47,13 +53,19 @@ export class Sender {
     this.#own.get(id)?.onMade(made);
   }
 
+  /** It came back as nothing that can be believed: to decide it again would not end. */
+  onBad(id: string, reason: Error): void {
+    this.#own.get(id)?.onBad(reason);
+  }
+
   /** The connection is lost: nobody waits for news of it. */
   onLost(): void {
     for (const { onMade } of this.#own.values()) onMade(null);
   }
 
   /**
-   * Resolves with the change, once it is in force here; with null where it is not, or that is not known: then it may be in the log. Never rejects.
+   * Resolves with the change, once it is in force here; with null where it is not, or that is not known: then it may be in the log. Rejects with what
+   * `onBad` was given.
    * @param ordered with the state that it makes
    */
   async commit(
@@ -63,7 +75,11 @@ export class Sender {
     change: Change,
     id: string,
   ): Promise<Change | null> {
-    const made = new Promise<Change | null>((resolve) => this.#own.set(id, { change, onMade: resolve }));
+    const made = new Promise<Change | null>((resolve, reject) => {
+      this.#own.set(id, { change, onMade: resolve, onBad: reject });
+    });
+    // It may come before Redis has answered.
+    made.catch(() => undefined);
     try {
       const outcome = await this.#send(log, shared, ordered, change.record !== null, change.history, id);
       return outcome === 'sent' && !log.isLost ? await made : null;
@@ -132,7 +148,9 @@ export class Sender {
     try {
       const [verdict, number] = await link.commit(log, args);
       if (verdict === 'ok') return 'sent';
-      if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) {
+      // What is known here is there no more: all last values are read, and this one is sent.
+      if (verdict === 'stale' && number < before) link.rejoin();
+      else if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) {
         // All last values were read since, and this version was not among them: it cannot be known.
         if (shared.unknownVersion === number) await shared.skip(number);
         else link.rejoin();

@@ -3,6 +3,7 @@
  * force here. Whatever changes it is done one after the other, and each time the same way: committed here, in force, delivered.
  */
 
+import { mostVersion } from '../metadata/record-schema.js';
 import { isTitle } from '../now-playing/effect.js';
 import type { Change, ChannelState, HistoryEntry } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
@@ -136,7 +137,7 @@ export class SharedChannel {
   skip(version: number | null): Promise<unknown> {
     return this.#next(async () => {
       const { state } = this.base;
-      if (version === null || version <= state.version) return;
+      if (version === null || version <= state.version || version > mostVersion(state.version)) return;
       await this.#putInForce({ ...this.base, state: { ...state, version } }, this.unsent, [], null);
     });
   }

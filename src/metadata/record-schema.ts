@@ -6,6 +6,7 @@
  */
 
 import { z } from 'zod';
+import { WRITTEN_MS } from '../base/steady-time.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { imageUrl, webImages } from './image-url.js';
 import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
@@ -21,6 +22,13 @@ export const MAX_COUNTED = 2 ** 31 - 1;
 const MAX_VERSION = 2 ** 52;
 /** 9999-12-31T23:59:59.999Z, unix milliseconds: of moments, and of stamps, which are close to the clock (feed/sequence.ts). */
 export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
+/**
+ * What another machine says, and is counted on from there, leaves room for that: one at the limit would make all that follow invalid. Of moments and
+ * stamps, by the clock; it rises faster than they are counted on.
+ */
+const CENTURY_MS = 100 * 365 * 86_400_000;
+/** Of versions: one each millisecond takes 34 years; or so much more than what is known. */
+const [MOST_SAID_VERSION, MOST_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
 /** Of the keys of a channel and a station, in bytes of UTF-8: far more than a configuration can have. */
 const MAX_NAME_BYTES = 4096;
 
@@ -37,6 +45,17 @@ export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
 export const moment = z.number().min(0).max(MAX_MOMENT_MS);
 /** The distance between two clocks, or a moment of a clock that is not the wall clock: milliseconds, of either sign. */
 export const signedMs = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
+
+/** Past it no moment and no stamp of another machine is believed. @param nowMs by the clock that it goes by */
+export function mostMomentMs(nowMs: number): number {
+  return Math.max(nowMs, WRITTEN_MS) + CENTURY_MS;
+}
+
+/** The same of versions. @param known of the channel */
+export function mostVersion(known: number): number {
+  return Math.max(MOST_SAID_VERSION, known + MOST_VERSIONS_MISSED);
+}
+
 const text = cleaned(MAX_PUSH.textBytes);
 export const seconds = z
   .number()

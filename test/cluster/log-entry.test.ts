@@ -8,6 +8,7 @@ import { readEntry, readLast } from '../../src/cluster/log-entry.js';
 import { NEVER, type Ordered } from '../../src/cluster/ordered.js';
 import { Redis } from '../../src/cluster/redis.js';
 import { RedisLog } from '../../src/cluster/redis-log.js';
+import { MAX_COUNTED, MAX_MOMENT_MS } from '../../src/metadata/record-schema.js';
 import { EMPTY_STATE } from '../../src/now-playing/state.js';
 import { allUntil, play, startNode, type TestNode } from '../kit/cluster.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
@@ -162,6 +163,13 @@ class Writer {
   }
 }
 
+/** The channel's next state, with this in it. */
+async function commitNext(writer: Writer, said: { now?: object; state?: object; decided?: object }): Promise<void> {
+  const version = Number(await writer.ask('HGET', 'version', 'x')) + 1;
+  const state = { ...STATE, version, now: { ...NOW, version, ...said.now }, ...said.state };
+  await writer.commit(JSON.stringify({ ...ORDERED, state, now: { ...ORDERED.now, ...said.decided } }));
+}
+
 /** Pushes at both nodes go on and lead to the same state, and neither has lost Redis. */
 async function goesOn(t: Test, nodes: readonly TestNode[], what: string): Promise<void> {
   for (const node of nodes) {
@@ -226,6 +234,35 @@ const LIES: Readonly<Record<string, (writer: Writer) => Promise<unknown>>> = {
   'an entry without fields of ours': async (writer) => {
     const seq = Number(await writer.ask('HINCRBY', 'meta', 'seq', '1'));
     return writer.ask('XADD', 'log', `${seq}-0`, 'hello', 'world');
+  },
+  'an entry far ahead of all others': (writer) => writer.ask('XADD', 'log', '4000000000000000-0', 'c', 'x'),
+  'an entry far ahead that was taken out again': async (writer) => {
+    await writer.ask('XADD', 'log', '9000000000000000-0', 'c', 'x');
+    await writer.ask('XDEL', 'log', '9000000000000000-0');
+  },
+  'a log that is none': async (writer) => {
+    await writer.ask('DEL', 'log');
+    await writer.ask('SET', 'log', 'none');
+  },
+  'versions that are none': async (writer) => {
+    await writer.ask('DEL', 'version');
+    await writer.ask('SET', 'version', 'none');
+  },
+  // What is counted on from the highest value is past it.
+  'the last stamp but one': (writer) => writer.ask('HSET', 'meta', 'stamp', `${MAX_MOMENT_MS - 1}`),
+  'the highest version of a channel': (writer) => writer.ask('HSET', 'version', 'x', `${2 ** 52}`),
+  'a state of the highest version': (writer) => writer.commit(withState({ version: 2 ** 52 })),
+  'a record with the last stamp': (writer) => commitNext(writer, { now: { stamp: MAX_MOMENT_MS, version: 1 } }),
+  'a state with the last stamp': (writer) => commitNext(writer, { state: { stamp: MAX_MOMENT_MS } }),
+  'a title decided at the last moment': (writer) => commitNext(writer, { decided: { atMs: MAX_MOMENT_MS } }),
+  'a title on air since the last moment': (writer) => commitNext(writer, { state: { onAirSinceMs: MAX_MOMENT_MS } }),
+  'a title since the last moment': (writer) => commitNext(writer, { now: { effectAtMs: MAX_MOMENT_MS } }),
+  'as many titles since the next one as there are': (writer) =>
+    commitNext(writer, { state: { nowsSinceNext: MAX_COUNTED } }),
+  'a version that was taken away': (writer) => writer.ask('HDEL', 'version', 'x'),
+  'a version of long ago': (writer) => writer.ask('HSET', 'version', 'x', '1'),
+  'a channel that was taken away': async (writer) => {
+    for (const key of ['version', 'last']) await writer.ask('HDEL', key, 'x');
   },
   'a node that is none': (writer) => writer.ask('HSET', 'node', 'liar', 'now at home'),
   'an owner that is none': (writer) => writer.ask('HSET', 'owner', 'x', 'me'),
