@@ -7,7 +7,6 @@ import { MAX_HELD_PUSHES } from '../config/push-limits.js';
 import {
   CheckError,
   check,
-  MAX_MOMENT_MS,
   moment,
   mostMomentMs,
   mostVersion,

@@ -9,7 +9,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { chmod, chown, type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -32,13 +32,14 @@ const MOST_CHARACTERS = 200;
 
 /** Takes the folder (which must exist) for this process. Rejects when another one, or this one already, has it. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const { dev, ino } = await stat(folder, { bigint: true });
+  const { dev, ino, uid, gid, mode } = await stat(folder, { bigint: true });
   if (process.platform === 'win32') return await lockByPipe(`\\\\.\\pipe\\airsplice-${dev}-${ino}`, folder);
   const place = await SocketFolder.open(folder);
   const name = LOCK_FILE + randomUUID().slice(0, 8);
   const starter = new Starter();
   try {
     await starter.listen(place.path(name));
+    await beAsFolder(place.path(name), Number(uid), Number(gid), Number(mode));
     for (const other of await readdir(folder))
       if (other.startsWith(LOCK_FILE) && other !== name) await outlast(place.path(other), name < other, folder);
     // Between its bind and its listen this one looked dead to another starter, which then is there.
@@ -50,6 +51,16 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     throw error;
   }
   return { release: () => starter.close().then(() => place.close()) };
+}
+
+/** Who may write to the folder can ask who has it, also behind a crash of another user: root, who restored a backup. Nobody else can. */
+async function beAsFolder(path: string, uid: number, gid: number, mode: number): Promise<void> {
+  try {
+    if (process.getuid!() === 0) await chown(path, uid, gid);
+    await chmod(path, mode & 0o777);
+  } catch {
+    // It is of this user alone, then.
+  }
 }
 
 /** Paths of sockets in a folder. On Linux a folder with a long path is reached by its descriptor. */

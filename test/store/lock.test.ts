@@ -1,13 +1,14 @@
 /** The right of one process to a folder: many starters at once, real processes too; crashes; what other users of the machine can do. */
 
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, watch, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { lockFolder } from '../../src/store/lock.js';
-import { asNobody, isRoot } from '../kit/nobody.js';
+import { asNobody, giveToNobody, isRoot } from '../kit/nobody.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
@@ -145,6 +146,25 @@ t.test(
     });
     await until(() => said.includes('listening') && said.includes('EACCES'), 10_000);
     const lock = await lockFolder(folder);
+    await lock.release();
+  },
+);
+
+t.test(
+  'a lock that root has left in a folder of the service can be asked by its user, and by no other',
+  { skip: !isRoot && 'only root can be another user' },
+  async (t) => {
+    const folder = tempFolder(t);
+    giveToNobody(folder);
+    // Another user may look into it, and not write.
+    chmodSync(folder, 0o755);
+    const lock = await lockFolder(folder);
+    const path = join(folder, readdirSync(folder)[0]!);
+    const script = `require('node:net').connect('${path}').on('error', ({ code }) => console.log(code)).on('data', (data) => console.log(String(data)))`;
+    const asked = async ([command, ...args]: readonly string[]) =>
+      (await promisify(execFile)(command!, [...args, process.execPath, '-e', script])).stdout;
+    t.match(await asked(asNobody), /"hasFolder":true/);
+    t.match(await asked(asNobody.map((word) => word.replace('65534', '65533'))), /EACCES/);
     await lock.release();
   },
 );
