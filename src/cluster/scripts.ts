@@ -10,7 +10,7 @@
  *   log     a stream with the id `seq-0`: c channel ('' : a bell, see LEASE), v version, p id, n node, s stamp (0: no record), o what all agree on, h history
  */
 
-import { WRITTEN_MS } from '../base/steady-time.js';
+import { FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 import { mostMomentMs, mostVersion } from '../metadata/record-schema.js';
 
 /** A whole number up to `most`, else nil. Any client of Redis may have written anything: what does not match counts as absent. */
@@ -35,7 +35,7 @@ const MAX_COUNT = (2 ** 52).toFixed(0);
 /** Stamps are close to the clock, versions to what a node knows: the same as mostMomentMs and mostVersion, which nodes go by. */
 const STAMPS = `
 local function stampOf(text, now)
-  return whole(text, math.max(now, ${WRITTEN_MS}) + ${mostMomentMs(0) - WRITTEN_MS}) or 0
+  return whole(text, math.max(now, ${FIRST_PLAUSIBLE_MS}) + ${mostMomentMs(0) - FIRST_PLAUSIBLE_MS}) or 0
 end
 `;
 const MOST_VERSION = `math.max(${mostVersion(0)}, tonumber(ARGV[3]) + ${mostVersion(2 ** 50) - 2 ** 50})`;

@@ -80,7 +80,7 @@ export class SessionBridge implements MessageHandler {
   constructor(stream: Duplex, parts: SessionBridgeParts) {
     this.#parts = parts;
     const { node, clock, onError } = parts;
-    this.#connection = new LinkConnection(stream, onError, { peer: machineOf(node), clock });
+    this.#connection = new LinkConnection(stream, onError, { peer: machineOf(node, stream), clock });
     this.#writer = new SessionWriter(this.#connection);
     this.#port = this.#makePort();
     this.#there = parts.counts.enter();

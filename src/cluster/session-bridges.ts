@@ -17,7 +17,7 @@ export interface SessionBridgesParts {
   readonly clock: Clock;
   ask(url: string): Promise<Duplex>;
   /** Whether it is left alone for now, after a bad message. */
-  isLeftAlone?(node: string): boolean;
+  isLeftAlone?(node: string, stream: Duplex): boolean;
   onError(error: unknown): void;
 }
 
@@ -41,8 +41,8 @@ export class SessionBridges {
   /** Those that are there, by name. Called now and then. */
   look(urls: ReadonlyMap<string, string>): void {
     for (const [node, url] of urls) {
-      const isOurs = this.#parts.node < node && !this.#parts.isLeftAlone?.(node);
-      if (isOurs && !this.#bridges.has(node) && !this.#connecting.has(node)) void this.#connect(node, url);
+      if (this.#parts.node < node && !this.#bridges.has(node) && !this.#connecting.has(node))
+        void this.#connect(node, url);
     }
   }
 
@@ -78,7 +78,9 @@ export class SessionBridges {
   async #connect(node: string, url: string): Promise<void> {
     this.#connecting.add(node);
     try {
-      this.take(node, await this.#parts.ask(url));
+      const stream = await this.#parts.ask(url);
+      if (this.#parts.isLeftAlone?.(node, stream)) stream.destroy();
+      else this.take(node, stream);
     } catch {
       // It is not there, or not yet.
     } finally {

@@ -292,7 +292,7 @@ export class SharedAudio implements Leased {
 
   /** Another node comes for the tape. False: it cannot be had here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
-    const peer = machineOf(node);
+    const peer = machineOf(node, stream);
     if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream, peer);
     if (purpose === 'offer') return this.#giving.offer(stream, peer);
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;

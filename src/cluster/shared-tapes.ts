@@ -95,7 +95,7 @@ export class SharedTapes {
     const { host, port, tls, secret } = parts.options;
     this.#alone = new LeftAlone(parts.clock);
     const onError = (error: unknown) => this.#onError(error);
-    const isLeftAlone = (node: string) => this.#alone.has(machineOf(node));
+    const isLeftAlone = (node: string, stream: Duplex) => this.#alone.has(machineOf(node, stream));
     this.#server = new TapeServer({
       ...{ host, port, tls, secret, isLeftAlone, onError },
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
@@ -103,7 +103,8 @@ export class SharedTapes {
       // Before the cluster's time is known, it cannot be decided which of two sessions is the newer.
       onSessions: (node, stream) =>
         void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
-      onLog: (stream, node) => void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node)),
+      onLog: (stream, node) =>
+        void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node, stream)),
     });
     const { options, clock } = parts;
     this.#settings = new ClusterSettings({

@@ -46,7 +46,7 @@ export interface TapeServerParts {
   /** Another node comes for what all have in common. */
   onLog(stream: Duplex, node: string): void;
   /** Whether it is left alone for now, after a bad message. */
-  isLeftAlone?(node: string): boolean;
+  isLeftAlone?(node: string, stream: Duplex): boolean;
   onError(error: unknown): void;
 }
 
@@ -146,7 +146,7 @@ export class TapeServer {
     stream.once('close', () => this.#streams.delete(stream));
     // What is written to it next goes out behind this.
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
-    const isLeftAlone = this.#parts.isLeftAlone?.(common?.node ?? asked!.node) ?? false;
+    const isLeftAlone = this.#parts.isLeftAlone?.(common?.node ?? asked!.node, stream) ?? false;
     if (!isLeftAlone && common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
     else if (!isLeftAlone && common?.of === 'log') this.#parts.onLog(stream, common.node);
     else if (isLeftAlone || !this.#parts.onTape(asked!, stream)) {

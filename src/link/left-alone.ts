@@ -3,6 +3,8 @@
  * the peer is forgotten. Owned by what opens or takes the links.
  */
 
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { BadMessage } from './connection.js';
 
@@ -51,9 +53,13 @@ export class LeftAlone {
   }
 }
 
-/** How links name their other end in errors: another machine, by its name or address; a worker; the tape of a channel. */
-export function machineOf(node: string): string {
-  return `machine ${node}`;
+/**
+ * How links name their other end in errors: another machine, by its name or address; a worker; the tape of a channel. A machine that connects is named with
+ * its address: a bad message that is sent under the name of another machine does not count against that one.
+ */
+export function machineOf(node: string, stream: Duplex): string {
+  const { remoteAddress = '' } = stream as Partial<Socket>;
+  return `machine ${node} (${remoteAddress})`;
 }
 
 export function machineAt(url: string): string {

@@ -6,7 +6,7 @@
  */
 
 import { z } from 'zod';
-import { WRITTEN_MS } from '../base/steady-time.js';
+import { FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { imageUrl, webImages } from './image-url.js';
 import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
@@ -48,7 +48,7 @@ export const signedMs = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
 
 /** Past it no moment and no stamp of another machine is believed. @param nowMs by the clock that it goes by */
 export function mostMomentMs(nowMs: number): number {
-  return Math.max(nowMs, WRITTEN_MS) + CENTURY_MS;
+  return Math.max(nowMs, FIRST_PLAUSIBLE_MS) + CENTURY_MS;
 }
 
 /** The same of versions. @param known of the channel */

@@ -1,8 +1,10 @@
 /** A peer that sent a bad message is left alone for a time that grows, and no longer. */
 
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { BadMessage, LinkConnection, LinkSilent } from '../../src/link/connection.js';
-import { LeftAlone } from '../../src/link/left-alone.js';
+import { LeftAlone, machineOf } from '../../src/link/left-alone.js';
 import { greeting } from '../../src/link/version.js';
 import { FakeClock } from '../kit/clock.js';
 import { framed } from '../kit/lies.js';
@@ -39,6 +41,24 @@ t.test('a peer that is silent or gone is not left alone; of a thousand and one t
   t.notOk(alone.has('machine 0'));
   t.ok(alone.has('machine 1'));
   t.ok(alone.has('machine 1000'));
+});
+
+t.test('a machine that uses the name of another one is left alone, and the other is not', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const alone = new LeftAlone(new FakeClock());
+  const came: Socket[] = [];
+  for (const localAddress of ['127.0.0.1', '127.0.0.2']) {
+    const { port } = server.address() as AddressInfo;
+    const socket = connect({ port, host: '127.0.0.1', localAddress });
+    t.teardown(() => socket.destroy());
+    came.push(...((await once(server, 'connection')) as Socket[]));
+  }
+  const [honest, liar] = came as [Socket, Socket];
+  alone.note(new BadMessage(machineOf('b', liar), 'x'));
+  t.ok(alone.has(machineOf('b', liar)));
+  t.notOk(alone.has(machineOf('b', honest)));
+  server.close();
 });
 
 t.test('the error of a link names the peer and the message', async (t) => {
