@@ -147,8 +147,9 @@ export class NodeLink {
       if (seenMs !== undefined && nodeName.safeParse(node).success)
         nodes.set(node, { seenMs: Number(seenMs), url: url! });
     }
-    const lastMs = Math.max(0, ...[...nodes.values()].map(({ seenMs }) => seenMs));
-    const gone = [...nodes].flatMap(([node, { seenMs }]) => (lastMs - seenMs > FORGOTTEN_MS ? [node] : []));
+    // One that lies far ahead was written while that clock was wrong, or by nobody of ours.
+    const nowMs = this.#parts.time.ms();
+    const gone = [...nodes].flatMap(([node, { seenMs }]) => (Math.abs(nowMs - seenMs) > FORGOTTEN_MS ? [node] : []));
     for (const node of gone) nodes.delete(node);
     if (gone.length > 0) await log.forget(gone);
     return nodes;

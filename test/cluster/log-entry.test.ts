@@ -268,6 +268,19 @@ const LIES: Readonly<Record<string, (writer: Writer) => Promise<unknown>>> = {
   'an owner that is none': (writer) => writer.ask('HSET', 'owner', 'x', 'me'),
 };
 
+t.test('a node of a far future is forgotten, and no other', { skip: noRedis }, async (t) => {
+  const server = await RedisServer.start(t);
+  const writer = await Writer.connect(t, server);
+  const { engine } = await startNode(t, server.url, 'a');
+  for (const node of ['a', 'b']) await engine.lease([node, `http://${node}:1`, 5000, 800]);
+  // Two days, as the clock of Redis may have been ahead; and as far as can be written.
+  for (const aheadMs of [2 * 86_400_000, 900_000_000_000_000 - Date.now()]) {
+    await writer.ask('HSET', 'node', 'liar', `${Date.now() + aheadMs} http://liar:1`);
+    t.same([...(await engine.nodes()).keys()].sort(), ['a', 'b']);
+    t.equal(await writer.ask('HGET', 'node', 'liar'), null);
+  }
+});
+
 for (const [name, lie] of Object.entries(LIES))
   t.test(`another program writes to Redis: ${name}`, { skip: noRedis }, async (t) => {
     const server = await RedisServer.start(t);
