@@ -86,6 +86,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/terminal': ['cli/status', 'cli/status-table', 'cli/watch'],
   'cli/restore': ['e2e/backup'],
   'cluster/node-link': ['cluster/cluster-engine'],
+  'cluster/ordered-schema': ['cluster/log-entry'],
   'cluster/ordered': ['cluster/merge'],
   'cluster/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
