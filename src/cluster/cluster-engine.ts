@@ -82,6 +82,8 @@ export class ClusterEngine implements Engine {
   readonly #seen = new Map<string, Set<string>>();
   #log: SharedLog | null = null;
   #place: LogPlace;
+  /** How far it was read; `#place` stays behind while what was there before is read. */
+  #read: LogPlace;
   #savedPlace = '';
   /** The time that all nodes have in common. */
   readonly time: ClusterTime;
@@ -94,6 +96,7 @@ export class ClusterEngine implements Engine {
     this.#parts = parts;
     const kept = check<LogPlace & KeptSkew>(placeSchema, store.document(PLACE)).value;
     this.#place = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
+    this.#read = this.#place;
     this.#savedSkewMs = kept?.skewMs ?? 0;
     this.time = parts.makeTime(this.#savedSkewMs);
     this.#link = new NodeLink({
@@ -103,6 +106,7 @@ export class ClusterEngine implements Engine {
       time: this.time,
       onJoined: (joined) => this.#onJoined(joined),
       onEntry: (entry) => this.#onEntry(entry),
+      onPast: (entry) => this.#take(entry),
       onCaughtUp: (isOther) => this.#onCaughtUp(isOther),
       onLost: (reason) => this.#onLost(reason),
     });
@@ -180,7 +184,7 @@ export class ClusterEngine implements Engine {
 
   /** The number of the log's last entry that is known here. */
   get seq(): number {
-    return this.#place.seq;
+    return this.#read.seq;
   }
 
   /** Since what is known of the log was known to be all of it, milliseconds; while it is waited at, less than two seconds. */
@@ -288,7 +292,9 @@ export class ClusterEngine implements Engine {
 
   #onJoined({ log, epoch, isOther, last }: Joined): void {
     this.#log = log;
-    this.#place = last === null ? { ...this.#place, epoch } : { epoch, seq: this.#link.seq, id: '' };
+    this.#read = { epoch, seq: this.#link.seq, id: last === null ? this.#place.id : '' };
+    // The next process begins with the history again, where this one ends before it has it.
+    this.#place = last === null ? this.#read : { epoch, seq: 0, id: '' };
     this.#seen.clear();
     for (const shared of this.#channels.values()) {
       if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
@@ -303,6 +309,7 @@ export class ClusterEngine implements Engine {
   #onCaughtUp(isOther: boolean): void {
     const { options, onError } = this.#parts;
     const log = this.#log;
+    this.#place = this.#read;
     if (isOther && log !== null) {
       for (const shared of this.#channels.values()) {
         const decided = { atMs: 1, node: options.node };
@@ -323,13 +330,18 @@ export class ClusterEngine implements Engine {
   }
 
   #onEntry(entry: LogEntry | LogBell | BadEntry): void {
+    const { seq, id } = entry;
+    this.#read = { epoch: this.#place.epoch, seq, id };
+    if (!this.#link.isReadingPast) this.#place = this.#read;
+    if ('bad' in entry || 'ordered' in entry) void this.#take(entry);
+    else this.onBell();
+  }
+
+  /** Resolves when it is in force, or in the history, or nothing of it can be. */
+  async #take(entry: LogEntry | LogBell | BadEntry): Promise<void> {
     const { sequence, has, onBad, onError } = this.#parts;
     const { seq, id } = entry;
-    this.#place = { epoch: this.#place.epoch, seq, id };
-    if (!('bad' in entry || 'ordered' in entry)) {
-      this.onBell();
-      return;
-    }
+    if (!('bad' in entry || 'ordered' in entry)) return;
     const shared = has(entry.channel) ? this.#channel(entry.channel) : null;
     const bad = this.#faultOf(shared, entry, 'bad' in entry ? [] : entry.history);
     if (bad !== null || 'bad' in entry) {
@@ -345,7 +357,7 @@ export class ClusterEngine implements Engine {
       return;
     }
     if (stamp > 0) sequence.expect(stamp);
-    shared
+    await shared
       .arrive({ ordered, history, id, own: this.#sender.own(id) })
       .then(
         (made) => this.#sender.onMade(id, made),

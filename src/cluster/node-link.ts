@@ -39,6 +39,8 @@ export interface NodeLinkParts {
   place(): LogPlace;
   lastStamp(): number;
   onJoined(joined: Joined): void;
+  /** An entry from before the joining, in order, beside those that come. Resolves when it is dealt with: none follows before. */
+  onPast(entry: LogEntry | LogBell | BadEntry): Promise<void>;
   /** With consecutive numbers. */
   onEntry(entry: LogEntry | LogBell | BadEntry): void;
   onLost(reason: Error): void;
@@ -51,6 +53,8 @@ export interface NodeLinkParts {
 /** What one read takes at most, and how long it waits: by then it is known to be alive. */
 const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
+/** The same of what was there before: a turn of the loop's work, so that titles that come are not behind it. */
+const PAST_ENTRIES = 10;
 /** A node that has not been here for longer is forgotten: names may come and go. */
 const FORGOTTEN_MS = 86_400_000;
 /** How often its clock is asked at a joining: the quickest answer is the most exact. */
@@ -65,8 +69,8 @@ export class NodeLink {
   #log: SharedLog | null = null;
   #epoch = '';
   #seq = 0;
-  /** The log is read from its first entry on, for the history alone: the last values are known, so gaps do not matter. */
-  #isFromStart = false;
+  /** Beside new entries it reads the log's past, from its first entry to its last at the joining, for the history alone: the last values are known. */
+  #isReadingPast = false;
   /** The log's last entry at the joining; null: it was read. */
   #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
   /** What is between the place and the log is not known. */
@@ -113,6 +117,11 @@ export class NodeLink {
   /** Whether the log is still being read up to where it was at the joining. */
   get isCatchingUp(): boolean {
     return this.#joined !== null;
+  }
+
+  /** From the log's first entry on: a node that ends meanwhile begins with that again. */
+  get isReadingPast(): boolean {
+    return this.#isReadingPast;
   }
 
   /** The number of the last entry that was read. */
@@ -174,7 +183,7 @@ export class NodeLink {
 
   #caughtUp({ isOther, seq }: { readonly seq: number; readonly isOther: boolean }): void {
     this.#joined = null;
-    this.#isFromStart = false;
+    this.#isReadingPast = false;
     this.#seq = Math.max(this.#seq, seq);
     this.#parts.onCaughtUp(isOther);
     this.#wake();
@@ -211,14 +220,18 @@ export class NodeLink {
       const last = goesOn === 1 ? null : readAll(await log.last(null));
       if (this.#isClosed) throw new Error('it is closed');
       this.#epoch = epoch;
-      this.#seq = goesOn === 1 ? mySeq : 0;
-      this.#isFromStart = goesOn === 0;
-      this.#joined = { seq, isOther: epoch !== mine };
+      this.#seq = goesOn === 1 ? mySeq : seq;
+      this.#isReadingPast = goesOn === 0;
+      const joined = { seq, isOther: epoch !== mine };
+      this.#joined = joined;
       this.#misses = false;
       this.#log = log;
       log.onLost = (reason) => this.#onLost(reason);
       if (log.isLost) throw new Error('the connection was lost');
       onJoined({ log, epoch, isOther: epoch !== mine, last });
+      if (goesOn === 1) return;
+      this.#wake();
+      void this.#readPast(log, joined);
     } catch (error) {
       this.#log = null;
       log?.close();
@@ -244,17 +257,30 @@ export class NodeLink {
           const entry = readEntry(reply);
           // Another program's: of this cluster only one entry has each number.
           if (entry.seq <= this.#seq) continue;
-          if (this.#joined !== null && entry.seq > this.#joined.seq) this.#caughtUp(this.#joined);
           // What is missing was trimmed before it was read.
-          if (entry.seq !== this.#seq + 1 && !this.#isFromStart) return this.rejoin();
+          if (entry.seq !== this.#seq + 1) return this.rejoin();
           this.#seq = entry.seq;
           this.#parts.onEntry(entry);
         }
-        const joined = this.#joined;
+        const joined = this.#isReadingPast ? null : this.#joined;
         if (joined !== null && (this.#seq >= joined.seq || replies.length === 0)) this.#caughtUp(joined);
       }
     } catch {
       // The connection has said why; what cannot be read is of no use.
+      log.close();
+    }
+  }
+
+  /** Never rejects: where it ends too soon, so does the connection. */
+  async #readPast(log: SharedLog, joined: { readonly seq: number; readonly isOther: boolean }): Promise<void> {
+    try {
+      for (let seq = 0; seq < joined.seq; ) {
+        const entries = (await log.entriesAfter(seq, PAST_ENTRIES, 0)).map(readEntry);
+        for (const entry of entries) if (entry.seq <= joined.seq) await this.#parts.onPast(entry);
+        seq = entries.at(-1)?.seq ?? joined.seq;
+      }
+      if (this.#log === log) this.#caughtUp(joined);
+    } catch {
       log.close();
     }
   }

@@ -64,8 +64,12 @@ export class RedisLog implements SharedLog {
     return texts.flatMap((text, i) => (text === null ? [] : [[channels[i]!, text] as const]));
   }
 
-  entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]> {
-    return this.#redis.entriesAfter(this.#keyOf('log'), `${seq}-${BEHIND_ALL}`, most, waitMs);
+  async entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]> {
+    if (waitMs === 0) {
+      const range = [this.#keyOf('log'), `(${seq}-${BEHIND_ALL}`, '+', 'COUNT', `${most}`];
+      return (await this.#redis.ask(['XRANGE', ...range], true)) as readonly Reply[];
+    }
+    return await this.#redis.entriesAfter(this.#keyOf('log'), `${seq}-${BEHIND_ALL}`, most, waitMs);
   }
 
   async nodes(): Promise<Pairs> {

@@ -35,7 +35,7 @@ export interface SharedLog {
   lease(args: LogArgs): Promise<Reply>;
   /** The last values of these channels that have one. @param channels null: of all */
   last(channels: readonly string[] | null): Promise<Pairs>;
-  /** The entries behind this number, as `[id, fields]`; waits for the first of them, at most this long. Empty: none has come. */
+  /** The entries behind this number, as `[id, fields]`; waits for the first of them, at most this long; 0: not at all. Empty: none has come. */
   entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]>;
   /** Every node that has asked for leases: when it did last, and where it gives its tapes. */
   nodes(): Promise<Pairs>;

@@ -239,6 +239,32 @@ t.test(
 );
 
 t.test(
+  'a node that joins reads what the log has for its history, and pushes do not wait for that',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const options = { logEntries: 10_000 };
+    const a = await startNode(t, redis.url, 'a', options);
+    for (let i = 1; i <= 2000; i++) await a.push('x', `${i}`);
+    const b = await startNode(t, redis.url, 'b', options);
+    const rows = (node: TestNode) => node.store.history('x', { limit: 10_000 });
+    await b.push('x', 'mine');
+    await a.push('x', 'of a');
+    await allUntil([b], ({ engine }) => engine.state('x').now?.song === 'of a', 'what others push');
+    t.ok(rows(b).length < 1900, `${rows(b).length} rows were read meanwhile`);
+    // One that ends under way reads them again.
+    await b.engine.close();
+    t.ok(rows(b).length < 1900);
+    const again = await startNode(t, redis.url, 'b', { ...options, store: b.store });
+    await allUntil([again], (node) => rows(node).length === 2002, 'all of it');
+    t.same(
+      rows(again).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]),
+      rows(a).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]),
+    );
+  },
+);
+
+t.test(
   'what waits for Redis is bounded, survives a restart, and the newest is never dropped',
   { skip: noRedis },
   async (t) => {
