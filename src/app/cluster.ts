@@ -57,7 +57,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
     return () => RedisLog.open(options, prefix);
   }
   if (origins.length === 0) {
-    const held = new HeldLog();
+    const held = new HeldLog(Date.now, cluster.logChanges);
     return () => Promise.resolve(held.open());
   }
   const client = { node, secret: tapes!.secret.export(), ca: pem(tapes!.caFile) };

@@ -25,6 +25,11 @@ interface Owner {
 }
 
 const BELLS_KEPT = 20_000;
+/** What other machines may have it hold, whatever they say: channels and nodes by name, of last values and of the log together, of the facts of a channel. */
+export const MAX_CHANNELS = 20_000;
+const MAX_NODES = 1000;
+export const MAX_HELD_BYTES = 256 * 1024 * 1024;
+const MAX_FACTS = 1024 * 1024;
 /** A node that asks in the name of another one, which has asked so shortly before. */
 const TWICE_MS = 2000;
 const LEASE_HEAD = 4;
@@ -43,11 +48,17 @@ export class HeldLog {
   readonly #facts = new Map<string, string>();
   readonly #nodes = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
+  /** Of the texts in both: characters. */
+  #lastBytes = 0;
+  #logBytes = 0;
+  readonly #mostEntries: number;
   readonly #wallMs: () => number;
   /** Leases go by the monotonic clock, so that setting the wall clock ends none. */
   readonly #beganMs: number;
 
-  constructor(wallMs: () => number = Date.now) {
+  /** @param mostEntries how many entries the log has at most, whatever the nodes want */
+  constructor(wallMs: () => number = Date.now, mostEntries = Number.POSITIVE_INFINITY) {
+    this.#mostEntries = mostEntries;
     this.#wallMs = wallMs;
     this.#beganMs = wallMs() - performance.now();
   }
@@ -97,6 +108,10 @@ export class HeldLog {
     if (this.#done.get(field) === id) return ['done', this.#seq];
     const known = this.#versions.get(channel!) ?? '0';
     if (known !== before && Number(known) <= mostVersion(Number(before))) return ['stale', Number(known)];
+    const lastBytes = this.#lastBytes + ordered!.length - (this.#last.get(channel!)?.length ?? 0);
+    if (lastBytes > MAX_HELD_BYTES) throw new Error(`the origin holds ${MAX_HELD_BYTES} bytes of last values at most`);
+    if (!this.#versions.has(channel!)) mustHaveRoom(this.#versions);
+    this.#lastBytes = lastBytes;
     let stamp = '0';
     if (hasRecord === '1') {
       this.#stamp = Math.max(this.#wallMs(), this.#stamp + 1, this.#believed(Number(lastStamp)) + 1);
@@ -104,7 +119,7 @@ export class HeldLog {
     }
     this.#versions.set(channel!, version!);
     this.#last.set(channel!, `${stamp} ${ordered}`);
-    this.#done.set(field, id!);
+    setNewest(this.#done, field, id!, MAX_CHANNELS);
     const fields = { c: channel!, v: version!, p: id!, n: node!, s: stamp, o: ordered!, h: history! };
     this.#append(Object.entries(fields).flat(), Number(most));
     return ['ok', this.#seq];
@@ -117,13 +132,14 @@ export class HeldLog {
     const answer: string[] = [];
     let isNews = false;
     const isTwice = this.#isTwice(node, url);
-    this.#nodes.set(node, `${this.#wallMs()} ${url}`);
+    setNewest(this.#nodes, node, `${this.#wallMs()} ${url}`, MAX_NODES);
     for (let i = LEASE_HEAD; i < args.length; i += LEASE_FIELDS) {
       const [channel, wish, rankText, facts, known] = args.slice(i, i + LEASE_FIELDS).map(String) as string[];
       const owner = this.#ownerOf(channel!, nowMs);
       const knowsOwner = known !== '';
       const asked = { node, url, wish: Number(wish), rank: Number(rankText), tillMs: nowMs + lastsMs, knowsOwner };
       if (changeOwner(owner, asked, nowMs, Number(stale))) isNews = true;
+      if (facts!.length > MAX_FACTS) throw new Error(`facts of more than ${MAX_FACTS} bytes`);
       if (owner.node === node && facts !== '') {
         owner.facts = Math.max(owner.facts, nowMs) + 1;
         this.#facts.set(channel!, facts!);
@@ -162,8 +178,16 @@ export class HeldLog {
 
   #append(fields: readonly string[], most: number): void {
     this.#log.push([`${++this.#seq}-0`, fields]);
+    this.#logBytes += bytesOf(fields);
     // A little more than is wanted, so that it is not moved for each.
-    if (this.#log.length > most * 1.1) this.#log.splice(0, this.#log.length - most);
+    const mostEntries = Math.max(1, Math.min(most, this.#mostEntries));
+    let gone = this.#log.length > mostEntries * 1.1 ? this.#log.length - mostEntries : 0;
+    let logBytes = this.#logBytes;
+    for (let i = 0; i < gone; i++) logBytes -= bytesOf(this.#log[i]![1]);
+    // Whoever misses an entry reads the last values.
+    for (; logBytes > MAX_HELD_BYTES && gone < this.#log.length - 1; gone++) logBytes -= bytesOf(this.#log[gone]![1]);
+    this.#logBytes = logBytes;
+    if (gone > 0) this.#log.splice(0, gone);
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
@@ -177,12 +201,28 @@ export class HeldLog {
   #ownerOf(channel: string, nowMs: number): Owner {
     let owner = this.#owners.get(channel);
     if (owner === undefined) {
+      mustHaveRoom(this.#owners);
       const nobody = { node: '', url: '', before: '', beforeUrl: '' };
       owner = { ...nobody, epoch: Math.floor(nowMs / 1000), tillMs: 0, renewedMs: 0, rank: NO_RANK, facts: 0 };
       this.#owners.set(channel, owner);
     }
     return owner;
   }
+}
+
+function bytesOf(fields: readonly string[]): number {
+  return fields.reduce((bytes, field) => bytes + field.length, 0);
+}
+
+function mustHaveRoom({ size }: ReadonlyMap<string, unknown>): void {
+  if (size >= MAX_CHANNELS) throw new Error(`the origin holds ${MAX_CHANNELS} channels at most`);
+}
+
+/** The one that was set longest ago makes room. */
+function setNewest(map: Map<string, string>, name: string, value: string, most: number): void {
+  map.delete(name);
+  map.set(name, value);
+  if (map.size > most) map.delete(map.keys().next().value!);
 }
 
 interface AskedLease {

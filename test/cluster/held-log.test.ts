@@ -1,7 +1,7 @@
 /** What an origin holds itself is what Redis would hold: the same questions to both get the same answers, and an engine keeps the port's contract on it. */
 
 import t from 'tap';
-import { HeldLog } from '../../src/cluster/held-log.js';
+import { HeldLog, MAX_CHANNELS, MAX_HELD_BYTES } from '../../src/cluster/held-log.js';
 import { RedisLog } from '../../src/cluster/redis-log.js';
 import { LogLost, type Reply, type SharedLog } from '../../src/cluster/shared-log.js';
 import { allUntil, benchOf, startNode } from '../kit/cluster.js';
@@ -221,4 +221,28 @@ t.test('where the clock of the origin is set, no lease ends, and no name is ther
     t.equal(answer.at(-1), '0');
     t.equal(await log.timeMs(), wallMs);
   }
+});
+
+t.test('what other machines say makes it hold no more than it may', async (t) => {
+  const held = new HeldLog(Date.now, 100);
+  const [epoch] = held.hello(['first', '', 0, '', 0]);
+  const commit = (channel: string, text: string, most = 1e9, id = channel, before = 0) =>
+    held.commit([held.epoch, channel, before, before + 1, 0, 0, text, '[]', id, 'liar', most]);
+  t.ok(epoch);
+  for (let i = 0; i < MAX_CHANNELS; i++) commit(`c${i}`, '{}');
+  t.throws(() => commit('one-more', '{}'), /20000 channels at most/);
+  t.ok(held.after(0, 1000).length <= 110, 'the log is as long as it is configured here');
+  const text = 'x'.repeat(MAX_HELD_BYTES / 4);
+  for (let i = 0; i < 3; i++) t.same(commit(`c${i}`, text, 1e9, `long ${i}`, 1)[0], 'ok');
+  t.throws(() => commit('c3', text, 1e9, 'long', 1), /bytes of last values at most/);
+  for (let version = 2; version < 8; version++) commit('c0', text, 1e9, `again ${version}`, version);
+  t.ok(held.after(0, 1000).length <= 4, 'and as many bytes');
+  const ask = (node: string, channel: string, facts = '') =>
+    held.lease([node, `http://${node}`, 5000, 800, channel, 2, 1, facts, '']);
+  for (let i = 0; i < 1001; i++) ask(`n${i}`, 'live');
+  t.equal(held.nodes.size, 1000);
+  t.notOk(held.nodes.has('n0'));
+  t.throws(() => ask('n1', 'live', 'x'.repeat(1024 * 1024 + 1)), /facts of more than/);
+  for (let i = 1; i < MAX_CHANNELS; i++) ask('n1', `c${i}`);
+  t.throws(() => ask('n1', 'one-more'), /20000 channels at most/);
 });
