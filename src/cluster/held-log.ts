@@ -184,7 +184,7 @@ export class HeldLog {
     let gone = this.#log.length > mostEntries * 1.1 ? this.#log.length - mostEntries : 0;
     let logBytes = this.#logBytes;
     for (let i = 0; i < gone; i++) logBytes -= bytesOf(this.#log[i]![1]);
-    // Whoever misses an entry reads the last values.
+    // A node that misses an entry reads the last values.
     for (; logBytes > MAX_HELD_BYTES && gone < this.#log.length - 1; gone++) logBytes -= bytesOf(this.#log[gone]![1]);
     this.#logBytes = logBytes;
     if (gone > 0) this.#log.splice(0, gone);
