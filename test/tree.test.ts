@@ -86,7 +86,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/terminal': ['cli/status', 'cli/status-table', 'cli/watch'],
   'cli/restore': ['e2e/backup'],
   'cluster/node-link': ['cluster/cluster-engine'],
-  'cluster/ordered-schema': ['cluster/log-entry'],
   'cluster/ordered': ['cluster/merge'],
   'cluster/ordered-schema': ['cluster/log-entry'],
   'cluster/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],

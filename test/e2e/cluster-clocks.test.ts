@@ -65,6 +65,9 @@ t.test('one of two clocks is wrong', { skip: noRedis || NO_FAKETIME, timeout: 28
       });
   }
   await until(() => wrong.said.includes('the clock of this machine differs from that of the cluster'), 5000);
+  const { body: metrics } = await ask(t, wrong.port, 'GET /metrics HTTP/1.1');
+  const [, seconds] = /^airsplice_cluster_clock_seconds (-?[\d.]+)/m.exec(metrics) ?? [];
+  t.ok(Math.abs(Math.abs(Number(seconds)) - Math.abs(SKEWS[0]!)) < 5, `a metric says it: ${seconds}`);
 
   const pushed: string[] = [];
   for (const [i, skew] of SKEWS.entries()) {
