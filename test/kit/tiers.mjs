@@ -56,7 +56,7 @@ const CHANGE = {
     ...files('http/admin', 'page'),
     ...files('docs', 'readme'),
     ...files('store', 'pages store'),
-    ...files('cli', 'commands record measure-offset'),
+    ...files('cli', 'commands record measure-offset server'),
     ...files('kit', 'checked legs spread typescript'),
     ...files('behaviour', 'fallbacks large-pieces moved-encoder'),
   ],
