@@ -90,6 +90,8 @@ t.test('the tape of the machine that feeds: its own source is heard meanwhile', 
   await allHear([...here, ...there], 1, 20_000);
   // There is something to land far back on.
   await quietFor(12_000);
+  // b had the channel until the encoder came, so the first may have been heard for a moment.
+  const before = here.map(({ reader }) => reader.runs.length);
 
   const kinds: readonly (readonly Way[])[] = [[], ['back'], ['there']];
   for (const [i, ways] of kinds.entries()) {
@@ -128,7 +130,7 @@ t.test('the tape of the machine that feeds: its own source is heard meanwhile', 
   }
   t.same(
     here.map(({ reader }) => reader.runs.length),
-    [1, 1],
+    before,
     'listeners of the machine that feeds notice nothing',
   );
   t.same(receiver.of('tape-lost'), [
@@ -254,6 +256,9 @@ t.test('Redis is emptied, again and again: no listener at any machine misses a f
   await encodeAt(t, nodes[0], nodes);
   const listeners = nodes.slice(0, 3).flatMap((node) => [node.listen(true), node.listen(false)]);
   await allHear(listeners, 1, 20_000);
+  // Before the encoder came, any of them may have had the lease.
+  const took = () => nodes.slice(1).map((node) => times(node, 'this machine feeds the channel'));
+  const before = took();
   for (let i = 0; i < 8; i++) {
     await redis.flush();
     await quietFor(1500 + 137 * i);
@@ -266,8 +271,5 @@ t.test('Redis is emptied, again and again: no listener at any machine misses a f
   }
   const heard = listeners.map(lastFrame);
   await until(() => listeners.every((listener, i) => lastFrame(listener) > heard[i]! + 50), 20_000);
-  t.same(
-    nodes.slice(1).map((node) => times(node, 'this machine feeds the channel')),
-    [0, 0, 0],
-  );
+  t.same(took(), before, 'no other machine takes the channel');
 });
