@@ -256,11 +256,9 @@ t.test(
     await b.engine.close();
     t.ok(rows(b).length < 1900);
     const again = await startNode(t, redis.url, 'b', { ...options, store: b.store });
-    await allUntil([again], (node) => rows(node).length === 2002, 'all of it');
-    t.same(
-      rows(again).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]),
-      rows(a).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]),
-    );
+    // An entry's end comes with the next one.
+    const playsOf = (node: TestNode) => rows(node).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]);
+    await allUntil([again], (node) => `${playsOf(node)}` === `${playsOf(a)}`, 'the same as at the other');
   },
 );
 
