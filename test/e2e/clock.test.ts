@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
+import { FAKETIME_LIBRARY, settableClock } from '../kit/faked-clock.js';
 import { FrameRecorder } from '../kit/frame-recorder.js';
 import { isLong } from '../kit/long.js';
 import { quietFor } from '../kit/pause.js';
@@ -39,16 +39,14 @@ t.test(
     const folder = tempFolder(t);
     const port = await freePort();
     const config = join(folder, 'config.yaml');
-    const offset = join(folder, 'offset');
     let offsetS = 0;
+    const clock = settableClock(t, offsetS);
     const jump = (toS: number) => {
       offsetS = toS;
-      writeFileSync(offset, `${toS < 0 ? '' : '+'}${toS}\n`);
+      clock.set(toS);
     };
-    jump(0);
     writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
-    const clock = withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
-    const server = new ServerProcess(t, port, [config], clock);
+    const server = new ServerProcess(t, port, [config], clock.env);
     await server.ready();
     const serverMs = () => Date.now() + offsetS * 1000;
     const push = async (query: string) => {
@@ -125,13 +123,11 @@ t.test(
     const folder = tempFolder(t);
     const port = await freePort();
     const config = join(folder, 'config.yaml');
-    const offset = join(folder, 'offset');
-    const set = (days: number) => writeFileSync(offset, `+${days * 24 * HOUR_S}\n`);
-    set(0);
+    const clock = settableClock(t, 0);
+    const set = (days: number) => clock.set(days * 24 * HOUR_S);
     writeFileSync(config, `data: { folder: ${join(folder, 'data')} }\n${demoYaml('', port)}`);
-    const clock = withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
     const start = async () => {
-      const server = new ServerProcess(t, port, [config], clock);
+      const server = new ServerProcess(t, port, [config], clock.env);
       await server.ready();
       return server;
     };

@@ -3,16 +3,13 @@
  * same titles in the same order at both machines, without delay; the log and /readyz?cluster name the clock.
  */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t from 'tap';
-import { FAKETIME_LIBRARY, withFakedClock } from '../kit/faked-clock.js';
+import { FAKETIME_LIBRARY, settableClock } from '../kit/faked-clock.js';
 import { isLong } from '../kit/long.js';
 import { ClusterNode } from '../kit/nodes.js';
 import { Player } from '../kit/player.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { StampedEncoder } from '../kit/stamped.js';
-import { tempFolder } from '../kit/temp-folder.js';
 import { until, untilPromised } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
@@ -31,10 +28,7 @@ interface Report {
 
 t.test('one of two clocks is wrong', { skip: noRedis || NO_FAKETIME, timeout: 280_000 }, async (t) => {
   const redis = await RedisServer.start(t);
-  const offset = join(tempFolder(t), 'offset');
-  const set = (seconds: number) => writeFileSync(offset, `${seconds < 0 ? '' : '+'}${seconds}\n`);
-  set(SKEWS[0]!);
-  const env = withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
+  const { env, set } = settableClock(t, SKEWS[0]!);
   const [wrong, right] = await Promise.all([
     ClusterNode.start(t, 'wrong', redis, { env }),
     ClusterNode.start(t, 'right', redis),

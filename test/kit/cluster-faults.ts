@@ -4,11 +4,9 @@
  * the time, and at the end.
  */
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import { agreeOnHistory } from './agreed-history.js';
-import { withFakedClock } from './faked-clock.js';
+import { type SettableClock, settableClock } from './faked-clock.js';
 import { type Host, Hosts, noLoss } from './hosts.js';
 import { LyingMachine } from './liars.js';
 import { type ClusterNode, FILE_FRAMES, FILE_SOURCE, ClusterNode as Node, SECRET } from './nodes.js';
@@ -19,7 +17,6 @@ import { liesIn } from './redis-lies.js';
 import { RedisPair } from './redis-pair.js';
 import type { StampedListener } from './reload-clients.js';
 import { StampedEncoder } from './stamped.js';
-import { tempFolder } from './temp-folder.js';
 import { until } from './until.js';
 import { ask, Watching } from './wire.js';
 
@@ -44,10 +41,6 @@ interface Pushed {
   readonly sentMs: number;
 }
 
-function setClock(file: string, seconds: number): void {
-  writeFileSync(file, `${seconds < 0 ? '' : '+'}${seconds}\n`);
-}
-
 /** What happens, and how. */
 type Act = readonly [name: string, act: () => Promise<void>];
 
@@ -66,8 +59,8 @@ export class ClusterFaults {
   readonly #size: FaultsSize;
   readonly #common: RedisServer | RedisPair;
   readonly #nodes: readonly ClusterNode[];
-  /** The file that says how far the clock of b is off; null: it is right. */
-  readonly #clock: string | null;
+  /** Of machine b; null: it is right. */
+  readonly #clock: SettableClock | null;
   #listeners: Placed<StampedListener>[] = [];
   #watchers: Placed<Watching>[] = [];
   #encoder: Placed<StampedEncoder> | null = null;
@@ -86,7 +79,7 @@ export class ClusterFaults {
     size: FaultsSize,
     common: RedisServer | RedisPair,
     nodes: readonly ClusterNode[],
-    clock: string | null,
+    clock: SettableClock | null,
   ) {
     this.#clock = clock;
     this.#t = t;
@@ -98,9 +91,8 @@ export class ClusterFaults {
 
   static async begin(t: Test, random: Random, size: FaultsSize): Promise<ClusterFaults> {
     const hosts = new Hosts(t);
-    const offset = size.hasClock === true ? join(tempFolder(t), 'offset') : null;
-    if (offset !== null) setClock(offset, FIRST_SKEW_S);
-    const env = offset === null ? {} : withFakedClock({ FAKETIME_TIMESTAMP_FILE: offset, FAKETIME_NO_CACHE: '1' });
+    const clock = size.hasClock === true ? settableClock(t, FIRST_SKEW_S) : null;
+    const env = clock?.env ?? {};
     const common = size.isPair
       ? await RedisPair.start(t, [hosts.add(), hosts.add(), hosts.add()])
       : await RedisServer.start(t, [], hosts.add());
@@ -109,7 +101,7 @@ export class ClusterFaults {
       Node.start(t, 'b', common, { host: hosts.add(), sources: ['encoder', FILE_SOURCE], env }),
       Node.start(t, 'c', common, { host: hosts.add(), mayFeed: false }),
     ]);
-    const faults = new ClusterFaults(t, random, size, common, nodes, offset);
+    const faults = new ClusterFaults(t, random, size, common, nodes, clock);
     for (let i = 0; i < size.listeners; i++) faults.#listen(faults.#oneOf(nodes));
     for (let i = 0; i < size.watchers; i++) faults.#watch(faults.#oneOf(nodes));
     return faults;
@@ -182,10 +174,10 @@ export class ClusterFaults {
   }
 
   #actsOnClock(): readonly Act[] {
-    const file = this.#clock;
+    const clock = this.#clock;
     const skewSeconds = this.#oneOf(SKEWS_S);
-    if (file === null) return [];
-    return [[`the clock of b is ${skewSeconds} s off`, async () => setClock(file, skewSeconds)]];
+    if (clock === null) return [];
+    return [[`the clock of b is ${skewSeconds} s off`, async () => clock.set(skewSeconds)]];
   }
 
   /** A machine that has the secret. */
