@@ -111,7 +111,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
 
 /** Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there. */
 function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
-  const names = new Set(peers);
+  const names = new Set(peers.map((peer) => peer.toLowerCase()));
   const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
   return (url) => {
     const { protocol, hostname } = new URL(url);
@@ -263,6 +263,17 @@ export function observeCluster(
     ['channel', 'node'],
     (set) => {
       for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);
+    },
+  );
+  registry.gauge(
+    'airsplice_cluster_tape_lost',
+    '1 while no audio comes from the machine that feeds the channel, and a source of this one plays',
+    ['channel', 'node'],
+    (set) => {
+      for (const { channel } of shared()?.owners ?? []) {
+        const node = shared()!.lostOwner(channel);
+        if (node !== '') set({ channel, node }, 1);
+      }
     },
   );
 }

@@ -29,10 +29,10 @@ const nodeName = () => {
 
 /** The host of another machine's URL, or its network. */
 const peer = () => {
-  const error = 'must be a host name in lower case, an IP address, or a network such as 192.0.2.0/24';
+  const error = 'must be a host name, an IP address, or a network such as 192.0.2.0/24';
   return z.string({ error }).refine((value) => isNetwork(value) || HOST_NAME.test(value), { error });
 };
-const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/;
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$/i;
 
 export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({

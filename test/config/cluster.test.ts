@@ -42,6 +42,10 @@ t.test('mistakes', async (t) => {
     /tapes\.port: is the port of an address/,
     'addresses: [{ host: h, port: 8100 }]\n',
   );
+  for (const name of ['a b', '-a', 'a.', 'http://a', '10.0.0.0/33', ''])
+    wrong(`{ url: redis://h, node: a, peers: ["${name}"] }`, /cluster\.peers\[0\]: must be a host name, an IP address/);
+  const peers = ['Radio-2.Example', 'a_b', '10.0.0.0/8', '::1', '2001:db8::/32'];
+  t.same(load(t, `{ url: redis://h, node: a, peers: ${JSON.stringify(peers)} }`).cluster?.peers, peers);
   t.doesNotThrow(() =>
     load(t, `{ url: redis://h, node: a, ${TAPES} }`, 'addresses: [{ host: 127.0.0.1, port: 8101 }]\n'),
   );

@@ -108,6 +108,8 @@ t.test('the tape of the machine that feeds: its own source is heard meanwhile', 
     const comesMs = ways[0] === 'there' ? ENDED_MS : 0;
     t.ok(endedMs - comesMs < ENDED_MS + LATE_MS, `${name}: within 3 s`);
     await until(() => receiver.of('tape-lost').length === 2 * i + 1, 20_000);
+    const { body: metrics } = await ask(t, b.port, 'GET /metrics HTTP/1.1');
+    t.match(metrics, /^airsplice_cluster_tape_lost\{channel="live",node="a"\} 1$/m, 'a metric says it');
     // More than what an owner that is not asked for its tape waits for.
     await quietFor(4000);
     const runs = there.map(({ reader }) => reader.runs.length);
