@@ -1,7 +1,7 @@
 /**
  * The crowds of one dimension of a channel, by value. Strangers make up values (a Referer), so their number is bounded, and those with the most listening are kept,
  * not those that came first: in each minute `rows` values have a row of their own, and the others share one.
- * Invariant: beyond CANDIDATES × `rows` there are only values with a connection now.
+ * Invariant: beyond CANDIDATES × `rows` there are only values with a connection now, and an eighth more.
  */
 
 import { Crowd, type CrowdFigures } from './crowd.js';
@@ -9,11 +9,15 @@ import { OTHER } from './figures.js';
 
 /** How many values are counted apart while a period goes on, for each that is stored. */
 export const CANDIDATES = 4;
+/** Which part of the values makes room at a time. */
+const TAKEN_PART = 8;
 
 export class Crowds {
   readonly #byValue = new Map<string, Crowd>();
   /** Figures of this minute whose values made room for others. */
   #others: CrowdFigures | null = null;
+  /** Below this size there was nothing to take out when that was looked for last. */
+  #fullAt = 0;
 
   get size(): number {
     return this.#byValue.size;
@@ -22,7 +26,7 @@ export class Crowds {
   of(value: string, rows: number, nowMs: number): Crowd {
     let crowd = this.#byValue.get(value);
     if (crowd !== undefined) return crowd;
-    if (this.#byValue.size >= rows * CANDIDATES) this.#makeRoom(nowMs);
+    if (this.#byValue.size >= Math.max(rows * CANDIDATES, this.#fullAt)) this.#makeRoom(nowMs);
     this.#byValue.set(value, (crowd = new Crowd(nowMs)));
     return crowd;
   }
@@ -32,6 +36,7 @@ export class Crowds {
     const taken: [string, CrowdFigures][] = [];
     let others = this.#others;
     this.#others = null;
+    this.#fullAt = 0;
     for (const [value, crowd] of this.#byValue) {
       taken.push([value, crowd.take(nowMs)]);
       if (crowd.count === 0) this.#byValue.delete(value);
@@ -47,15 +52,16 @@ export class Crowds {
     return [...rest, [OTHER, { ...all, peak: Math.min(all.peak, mostPeak) }]];
   }
 
-  /** Takes out the value with the least listening, of those without a connection. */
+  /** Takes out the values with the least listening, of those without a connection: some at a time, since looking for them costs as much as for one. */
   #makeRoom(nowMs: number): void {
-    let least: readonly [string, Crowd] | null = null;
-    for (const each of this.#byValue) {
-      if (each[1].count === 0 && (least === null || each[1].listenedMs < least[1].listenedMs)) least = each;
+    const idle = [...this.#byValue].filter(([, { count }]) => count === 0);
+    idle.sort(([, a], [, b]) => a.listenedMs - b.listenedMs);
+    const part = Math.ceil(this.#byValue.size / TAKEN_PART);
+    this.#fullAt = idle.length === 0 ? this.#byValue.size + part : 0;
+    for (const [value, crowd] of idle.slice(0, part)) {
+      this.#byValue.delete(value);
+      this.#others = together(this.#others, crowd.take(nowMs));
     }
-    if (least === null) return;
-    this.#byValue.delete(least[0]);
-    this.#others = together(this.#others, least[1].take(nowMs));
   }
 }
 
