@@ -129,6 +129,8 @@ export class Channel {
         stallsPerMinute: () => all.sources.stallsPerMinute,
         steadyMs: () => all.sources.soundSeconds * 1000,
         silentMs: () => all.sources.silentSeconds * 1000,
+        aheadMs: () => all.sources.aheadSeconds * 1000,
+        burstMs: () => all.streams.burstSeconds * 1000,
       }),
     );
     this.#own = new OwnLive({ config, clock, audio, switch: this.switch });

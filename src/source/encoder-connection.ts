@@ -207,8 +207,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#lastAudioMs = this.#clock.now();
     const { input, pacer } = this.#owner;
     const waitMs = pacer.book(durationMs, this.#lastAudioMs);
-    input.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
-    return waitMs;
+    return Math.max(waitMs, input.onFrame(bytes, durationMs, bitrateKbps, fresh, link));
   }
 
   onTitle(title: SourceTitle): Promise<void> {

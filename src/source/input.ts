@@ -13,6 +13,7 @@ import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
+import type { AirPacer, AirPacerOptions } from './pacer.js';
 import type { OnFrame, Source, SourceInput, SourceTitle } from './source.js';
 
 /** What the switch must know of a source beyond the port. */
@@ -25,7 +26,7 @@ export interface SourceSettings {
   readonly bitrateKbps: number;
 }
 
-export interface InputOptions extends HealthOptions {
+export interface InputOptions extends HealthOptions, AirPacerOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
   readonly pieceMs: number;
   /** It is unsteady once it was left this often within a minute. */
@@ -65,6 +66,8 @@ export interface SwitchOutput {
 /** What an input asks of its switch. */
 export interface InputOwner {
   readonly output: SwitchOutput;
+  /** Of all that goes on air. */
+  readonly pacer: AirPacer;
   claimAir(index: number): boolean;
   isOnAir(index: number): boolean;
   type(contentType: string | undefined): void;
@@ -117,12 +120,16 @@ export class Input implements SourceInput, AlarmHandler {
     return this.#due.atMs;
   }
 
+  get aheadMs(): number {
+    return this.#owner.pacer.aheadMs(this.#clock.now());
+  }
+
   get isUnsteady(): boolean {
     return this.health.troubles.unsteady;
   }
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): void {
-    if (this.#isEnded) return;
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+    if (this.#isEnded) return 0;
     if (this.#lostReason !== null) this.#write(Number.POSITIVE_INFINITY);
     const nowMs = this.#clock.now();
     const due = this.#due;
@@ -130,14 +137,15 @@ export class Input implements SourceInput, AlarmHandler {
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
-    if (!this.#owner.claimAir(this.index)) return;
+    if (!this.#owner.claimAir(this.index)) return 0;
     const { contentType } = this.source;
     if (this.#waiting !== null) {
       this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
-      return;
+      return 0;
     }
     this.#owner.type(contentType);
     this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+    return this.#owner.pacer.book(durationMs, nowMs);
   }
 
   /**
@@ -176,6 +184,7 @@ export class Input implements SourceInput, AlarmHandler {
       for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of waiting.splice(0, most)) {
         this.#owner.type(contentType);
         this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+        this.#owner.pacer.book(durationMs, this.#clock.now());
       }
       if (waiting.length > 0) {
         this.#alarm ??= this.#clock.alarm(this.#clock.now(), this);

@@ -16,6 +16,11 @@ export interface PacerOptions {
   readonly aheadMs: number;
 }
 
+export interface AirPacerOptions extends PacerOptions {
+  /** What listeners have ahead: a longer gap takes no more from them. */
+  readonly burstMs: number;
+}
+
 export class Pacer {
   readonly #options: PacerOptions;
   /** The moment at which real time will have caught up with all audio received. */
@@ -51,5 +56,31 @@ export class Pacer {
 
   reset(): void {
     this.#paidUntilMs = 0;
+  }
+}
+
+/**
+ * The same of all that a channel plays, whichever of its sources it comes from: sources that come and go, each with a burst, would run the
+ * tape past the listeners, and gaps between them would use up what listeners have ahead. Owned by the switch.
+ */
+export class AirPacer {
+  readonly #options: AirPacerOptions;
+  /** When all that went on air will have been played; NaN: nothing has. */
+  #untilMs = Number.NaN;
+
+  constructor(options: AirPacerOptions) {
+    this.#options = options;
+  }
+
+  /** Books audio that goes on air; returns for how many milliseconds its source must not be read, no longer than that plays. */
+  book(durationMs: number, nowMs: number): number {
+    const aheadMs = this.aheadMs(nowMs) + durationMs;
+    this.#untilMs = nowMs + aheadMs;
+    return Math.min(durationMs, Math.max(0, aheadMs - this.#options.aheadMs));
+  }
+
+  /** How far it is ahead of real time, milliseconds; less than 0: behind, by what gaps have taken from listeners. */
+  aheadMs(nowMs: number): number {
+    return Number.isNaN(this.#untilMs) ? 0 : Math.max(-this.#options.burstMs, this.#untilMs - nowMs);
   }
 }

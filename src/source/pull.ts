@@ -124,8 +124,7 @@ export class PullSource implements Source, UpstreamSink {
     const isCut = this.#isCut;
     this.#isCut = false;
     const waitMs = this.#pacer.book(durationMs, this.#clock.now());
-    this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh || isCut, link);
-    return waitMs;
+    return Math.max(waitMs, this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh || isCut, link));
   }
 
   onTitle(from: Upstream, title: SourceTitle): Promise<void> {

@@ -39,7 +39,10 @@ export type OnFrame<Returned = void> = (
 export interface SourceInput {
   /** When more is due, on the clock (due.ts); -∞: nothing has come since the last loss. */
   readonly dueMs: number;
-  readonly onFrame: OnFrame;
+  /** How far what the channel plays is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
+  readonly aheadMs: number;
+  /** Returns for how many milliseconds the source must not be read, since the channel is too far ahead of real time (0: go on). */
+  readonly onFrame: OnFrame<number>;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.

@@ -14,6 +14,7 @@
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import type { Health } from './health.js';
 import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
+import { AirPacer } from './pacer.js';
 import type { Source, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
@@ -31,6 +32,7 @@ const PIN_MS = 10_000;
 
 export class Switch implements AlarmHandler {
   readonly output: SwitchOutput;
+  readonly pacer: AirPacer;
   #inputs: Input[] = [];
   /** Was on air when another one took its place, and plays until that can; it has no place of its own any more. Null: none. */
   #leaving: Input | null = null;
@@ -56,6 +58,7 @@ export class Switch implements AlarmHandler {
     this.output = output;
     this.#clock = clock;
     this.#options = options;
+    this.pacer = new AirPacer(options);
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */

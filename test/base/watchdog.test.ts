@@ -90,7 +90,10 @@ t.test('who is held back is named by its channel when the clock goes on with it:
   const { tap, source } = setUp(t, upstream, { channel: 'live', aheadMs: 500, allowPrivate: true }, clock);
   source.start();
   await until(() => tap.audioMs > 500, 5000);
-  tap.onFrame = () => clock.spend(120);
+  tap.onFrame = () => {
+    clock.spend(120);
+    return 0;
+  };
   clock.advance(40);
   t.match(clock.watchdog.take(), { part: 'upstream', who: 'live' });
   t.equal(clock.watchdog.long.timer, 0, 'and nothing else beside it');
@@ -115,7 +118,10 @@ t.test('who is held back is named by its channel when the clock goes on with it:
   encoder.start();
   encoder.attach(socket, audioOf(new Random(), 100), new Map([['content-type', 'audio/mpeg']]));
   await until(() => tap.audioMs > 500, 5000);
-  tap.onFrame = () => clock.spend(120);
+  tap.onFrame = () => {
+    clock.spend(120);
+    return 0;
+  };
   clock.advance(40);
   encoder.stop();
   t.match(clock.watchdog.take(), { part: 'encoder', who: 'live' });

@@ -11,6 +11,8 @@ export const LINGER_MS = 10_000;
 const PIECE_MS = 10_000;
 export const STALLS_PER_MINUTE = 3;
 export const STEADY_MS = 20_000;
+export const AHEAD_MS = 10_000;
+export const BURST_MS = 5000;
 
 export class FakeSource implements Source {
   state: SourceState = 'idle';
@@ -80,7 +82,10 @@ export function setUp(
       onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
-    { stallMs: STALL_MS, pieceMs: PIECE_MS, stallsPerMinute, steadyMs: STEADY_MS, silentMs: 60_000 },
+    {
+      ...{ stallMs: STALL_MS, pieceMs: PIECE_MS, stallsPerMinute, steadyMs: STEADY_MS, silentMs: 60_000 },
+      ...{ aheadMs: AHEAD_MS, burstMs: BURST_MS },
+    },
   );
   const fakes = names.map((name) => {
     let made!: FakeSource;

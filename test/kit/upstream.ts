@@ -84,6 +84,7 @@ export class Upstream {
 
 export class Tap implements SourceInput {
   readonly dueMs = Number.NEGATIVE_INFINITY;
+  readonly aheadMs = 0;
   readonly parts: Buffer[] = [];
   /** Numbers of the frames that have nothing to do with those before. */
   readonly freshAt: number[] = [];
@@ -96,7 +97,7 @@ export class Tap implements SourceInput {
   /** What a title waits for. */
   hold: () => Promise<void> = () => Promise.resolve();
 
-  onFrame(bytes: Buffer, durationMs: number, _bitrateKbps: number, fresh: boolean): void {
+  onFrame(bytes: Buffer, durationMs: number, _bitrateKbps: number, fresh: boolean): number {
     const nowMs = performance.now();
     if (this.lastMs > 0) this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.lastMs);
     this.lastMs = nowMs;
@@ -104,6 +105,7 @@ export class Tap implements SourceInput {
     this.parts.push(Buffer.from(bytes));
     this.audioBytes += bytes.length;
     this.audioMs += durationMs;
+    return 0;
   }
   onTitle(line: string): Promise<void> {
     this.titles.push({ line, atByte: this.audioBytes });

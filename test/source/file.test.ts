@@ -61,6 +61,8 @@ function round(path: string): { bytes: Buffer; durationMs: number } {
 
 class Tap implements SourceInput {
   readonly dueMs = Number.NEGATIVE_INFINITY;
+  /** Of the channel. */
+  aheadMs = 0;
   readonly parts: Buffer[] = [];
   readonly losses: string[] = [];
   audioMs = 0;
@@ -71,13 +73,14 @@ class Tap implements SourceInput {
   onFrames: () => void = () => undefined;
   onLosses: () => void = () => undefined;
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number): void {
+  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number): number {
     if (this.parts.length === 0) this.firstMs = performance.now();
     this.parts.push(Buffer.from(bytes));
     this.audioMs += durationMs;
     this.bitrateKbps = bitrateKbps;
-    this.mostAheadMs = Math.max(this.mostAheadMs, this.aheadMs);
+    this.mostAheadMs = Math.max(this.mostAheadMs, this.leadMs);
     this.onFrames();
+    return 0;
   }
   onTitle(): Promise<void> {
     return Promise.reject(new Error('a file has no titles'));
@@ -89,7 +92,7 @@ class Tap implements SourceInput {
   get bytes(): Buffer {
     return Buffer.concat(this.parts);
   }
-  get aheadMs(): number {
+  get leadMs(): number {
     return this.audioMs - (performance.now() - this.firstMs);
   }
 }
@@ -141,12 +144,12 @@ t.test('plays for ever at its own bitrate, and catches up after a hiccup', async
   const late = new LoopDelay(t);
   for (let i = 0; i < 10; i++) {
     await quietFor(100);
-    for (const [path, tap] of taps) t.ok(tap.aheadMs > -100 - late.totalMs, `${path} is ${tap.aheadMs} ms ahead`);
+    for (const [path, tap] of taps) t.ok(tap.leadMs > -100 - late.totalMs, `${path} is ${tap.leadMs} ms ahead`);
   }
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
-  for (const tap of taps.values()) t.ok(tap.aheadMs < -500, 'the process stood still');
+  for (const tap of taps.values()) t.ok(tap.leadMs < -500, 'the process stood still');
   await until(
-    () => [...taps.values()].every((tap) => tap.aheadMs > -100),
+    () => [...taps.values()].every((tap) => tap.leadMs > -100),
     2000,
     () => 'catching up',
   );
@@ -467,6 +470,27 @@ t.test('a process that stood still for long does not play it all', async (t) => 
   t.ok(tap.audioMs < 1200, `${tap.audioMs} ms`);
 });
 
+t.test(
+  'what a gap has taken from listeners comes at once; a channel that is ahead gets no more than before',
+  async (t) => {
+    const clock = new FakeClock();
+    for (const [aheadMs, leastMs, mostMs] of [
+      [-3000, 3000, 3500],
+      [0, 150, 500],
+      [8000, 150, 500],
+    ] as const) {
+      const tap = new Tap();
+      tap.aheadMs = aheadMs;
+      const source = new FileSource(tap, clock, DEMO_AUDIO);
+      source.start();
+      await until(() => tap.audioMs >= leastMs, 5000);
+      await quietFor(50);
+      source.stop();
+      t.ok(tap.audioMs < mostMs, `${aheadMs}: ${tap.audioMs} ms`);
+    }
+  },
+);
+
 t.test('plays a tenth faster while the delay line of its channel has room', async (t) => {
   const clock = new SystemClock();
   t.teardown(() => clock.stop());
@@ -475,9 +499,9 @@ t.test('plays a tenth faster while the delay line of its channel has room', asyn
   const source = new FileSource(tap, clock, DEMO_AUDIO, () => roomMs);
   source.start();
   await until(
-    () => tap.aheadMs > 1000,
+    () => tap.leadMs > 1000,
     20_000,
-    () => `${tap.aheadMs} ms ahead`,
+    () => `${tap.leadMs} ms ahead`,
   );
   t.ok(tap.audioMs > 5000, `not at once: ${tap.audioMs} ms of audio`);
   // Its own pieces leave as much.

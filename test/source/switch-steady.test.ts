@@ -2,7 +2,16 @@
 
 import t from 'tap';
 import { Random } from '../kit/random.js';
-import { CHECK_MS, type FakeSource, STALL_MS, STALLS_PER_MINUTE, STEADY_MS, setUp } from '../kit/switch-harness.js';
+import {
+  AHEAD_MS,
+  BURST_MS,
+  CHECK_MS,
+  type FakeSource,
+  STALL_MS,
+  STALLS_PER_MINUTE,
+  STEADY_MS,
+  setUp,
+} from '../kit/switch-harness.js';
 
 t.test('pieces of 0.1 to 5 s are no stalls, whole or in several reads, with jitter, and behind a burst', async (t) => {
   const random = new Random();
@@ -128,6 +137,26 @@ t.test(
     pull.send();
     t.equal(heard(), 'pull', 'gone for a minute: what was is past');
     t.equal(events.filter((line) => line === 'pull no more unsteady').length, 1, 'it is not reported as well');
+  },
+);
+
+t.test(
+  'what goes on air is ahead of real time by no more than one source may be, and behind by no more than a burst',
+  async (t) => {
+    const { audio, fakes, clock } = setUp(['pull', 'encoder', 'file']);
+    const [pull, encoder] = fakes as [FakeSource, FakeSource];
+    audio.start();
+    const send = (source: FakeSource, ms: number) => source.input.onFrame(Buffer.from('f'), ms, 128, false);
+    t.equal(audio.pacer.aheadMs(clock.now()), 0, 'nothing has gone on air');
+    t.equal(send(encoder, AHEAD_MS), 0, 'at the limit');
+    t.equal(send(encoder, 1), 1, 'and one past it');
+    encoder.lose();
+    t.equal(send(pull, 100), 100, 'it is the limit of all sources; a wait is no longer than what it waits for');
+    t.equal(send(encoder, 100), 0, 'who is not on air waits for nobody');
+    clock.advance(3_600_000);
+    t.equal(audio.pacer.aheadMs(clock.now()), -BURST_MS);
+    send(pull, 100);
+    t.equal(audio.pacer.aheadMs(clock.now()), 100 - BURST_MS);
   },
 );
 
