@@ -130,7 +130,8 @@ export class Channel {
         steadyMs: () => all.sources.soundSeconds * 1000,
         silentMs: () => all.sources.silentSeconds * 1000,
         aheadMs: () => all.sources.aheadSeconds * 1000,
-        burstMs: () => all.streams.burstSeconds * 1000,
+        // What gaps take from a delay line it lacks itself.
+        burstMs: () => (config.delaySeconds > 0 ? 0 : all.streams.burstSeconds * 1000),
       }),
     );
     this.#own = new OwnLive({ config, clock, audio, switch: this.switch });
