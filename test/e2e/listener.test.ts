@@ -88,6 +88,8 @@ t.test('a player at a mount', async (t) => {
     const range = new Player(port, '/demo.mp3', { headers: 'Range: bytes=0-1\r\n' });
     await range.until((p) => p.audioBytes > 16_000);
     t.equal(range.status, 200);
+    const { icestats } = (await (await fetch(`${base}/status-json.xsl`)).json()) as { icestats: { source: object[] } };
+    t.match(icestats.source[0], { listeners: 1, connections: 1 }, 'it is no listener');
     range.close();
     const options = await fetch(`${base}/demo.mp3`, { method: 'OPTIONS' });
     t.equal(options.status, 204);

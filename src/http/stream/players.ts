@@ -56,6 +56,8 @@ export interface Stay {
   readonly connection: StreamRequest['connection'];
   readonly client: ListenerClient;
   readonly counted: CountedListener;
+  /** As its request had it. */
+  readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
   /** When it has listened for as long as it may. */
   readonly endMs: number;
@@ -253,7 +255,7 @@ export class Players implements AlarmHandler {
       ...stay,
       ...{ audio, client, cut: end.cut },
       session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
-      counted: this.#stats.join(audio.key, requestOf(client), metaid),
+      counted: this.#stats.join(audio.key, requestOf(client, stay.playbackSession), metaid),
     });
   }
 }
@@ -286,7 +288,7 @@ function fits({ contentType, metaint }: Pick<Stay, 'contentType' | 'metaint'>, t
 }
 
 /** As if it had asked for it. */
-function requestOf({ mount, address, agent, referer }: ListenerClient): ListenerRequest {
-  const headers: Readonly<Record<string, string>> = { 'user-agent': agent, referer };
-  return { method: 'GET', url: mount, address, header: (name) => headers[name] };
+function requestOf({ mount, address, agent, referer }: ListenerClient, playbackSession?: string): ListenerRequest {
+  const headers = { 'user-agent': agent, referer, 'x-playback-session-id': playbackSession };
+  return { method: 'GET', url: mount, address, header: (name) => headers[name as keyof typeof headers] };
 }

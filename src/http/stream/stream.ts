@@ -222,6 +222,7 @@ export class Stream implements AlarmHandler {
     this.#players.join(request.take(), head, burstMs, {
       ...{ audio, home, contentType: audio.contentType, metaint, place, session, cut: NOTHING },
       ...{ connection, client: clientOf(request, mount) },
+      playbackSession: request.header('x-playback-session-id'),
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
       readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
       endMs: this.#clock.now() + place.limitMs,

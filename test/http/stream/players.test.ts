@@ -42,7 +42,8 @@ async function start(t: Test) {
   const ends: number[] = [];
   audience.enter(linked);
   const from = { mount: '/demo', address: '127.0.0.1', agent: 'test', referer: '' };
-  const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header: () => undefined };
+  const header = (name: string) => (name === 'x-playback-session-id' ? 'one' : undefined);
+  const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header };
   const stay = {
     ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint: METAINT },
     ...{
@@ -52,9 +53,16 @@ async function start(t: Test) {
       client: from,
       cut: NOTHING,
     },
-    ...{ counted: stats.join('demo', request, null), readAheadMs: 0, endMs: Number.POSITIVE_INFINITY },
+    ...{
+      counted: stats.join('demo', request, null),
+      readAheadMs: 0,
+      endMs: Number.POSITIVE_INFINITY,
+      playbackSession: 'one',
+    },
   } as unknown as Stay;
   players.join(socket, HEAD, 2000, stay);
+  // The same player on a second connection.
+  stats.join('demo', request, null);
   const sentBytes = () => [...audience.all()].reduce((sum, { bytes }) => sum + bytes, 0);
   /** All that was written has come. */
   const heard = async () => {
@@ -63,7 +71,7 @@ async function start(t: Test) {
     await until(() => Buffer.concat(got).length >= before, 5000);
     return readBack(Buffer.concat(got).subarray(HEAD.length), METAINT);
   };
-  return { hub, linked, clock, audience, ends, heard, sentBytes, isEnded: () => isEnded };
+  return { hub, linked, clock, audience, stats, ends, heard, sentBytes, isEnded: () => isEnded };
 }
 
 /** Another hub has the channel. */
@@ -75,7 +83,7 @@ function another(hub: LinkHarness, next = hub): LinkHarness {
 }
 
 t.test('with another tape it goes on, frame by frame, block by block, at its place', async (t) => {
-  const { hub, linked, clock, audience, ends, heard, sentBytes, isEnded } = await start(t);
+  const { hub, linked, clock, audience, stats, ends, heard, sentBytes, isEnded } = await start(t);
   hub.play(3000).settle();
   clock.advance(1000);
   const before = (await heard()).audio.length;
@@ -92,6 +100,7 @@ t.test('with another tape it goes on, frame by frame, block by block, at its pla
   t.equal(framesIn(audio).skippedBytes, 0, 'whole frames');
   t.same(titles.at(-1)!.title, 'T2');
   t.same([audience.count, linked.playing, linked.listeners, ends.length], [1, 1, 1, 0], 'one listener, one place');
+  t.match(stats.counts('demo'), { listeners: 1, connections: 2 }, 'of one playback session, as before');
   t.ok(sentBytes() > 0);
   t.notOk(isEnded());
 });
