@@ -29,6 +29,8 @@ export class Due {
   /** When the last audio came, and the playing time in hand then. */
   #lastMs = Number.NEGATIVE_INFINITY;
   #handMs = 0;
+  /** While it is not read: since when, and when more was due then; null: it is read. */
+  #unread: { readonly sinceMs: number; readonly atMs: number } | null = null;
 
   constructor(options: DueOptions) {
     this.#options = options;
@@ -40,11 +42,28 @@ export class Due {
     const leftMs = Math.max(0, this.#handMs - FORGETS * (nowMs - this.#lastMs));
     this.#handMs = Math.min(pieceMs, leftMs + durationMs);
     this.#lastMs = nowMs;
+    this.#unread = null;
     this.atMs = nowMs + Math.min(pieceMs, this.#handMs + pageMs);
+  }
+
+  /** It is not read from here on: that nothing comes is not its silence, up to the longest piece. */
+  pause(nowMs: number): void {
+    if (this.atMs === Number.NEGATIVE_INFINITY || this.#unread !== null) return;
+    this.#unread = { sinceMs: nowMs, atMs: this.atMs };
+    this.atMs = this.#lastMs + this.#options.pieceMs;
+  }
+
+  /** It is read again: more is due as much later. */
+  resume(nowMs: number): void {
+    if (this.#unread === null) return;
+    const { sinceMs, atMs } = this.#unread;
+    this.#unread = null;
+    this.atMs = Math.min(this.atMs, atMs + nowMs - sinceMs);
   }
 
   /** What comes from now on is another stream. */
   reset(): void {
+    this.#unread = null;
     this.atMs = this.#lastMs = Number.NEGATIVE_INFINITY;
     this.#handMs = 0;
   }

@@ -203,7 +203,15 @@ export class Input implements SourceInput, AlarmHandler {
     this.#alarm = null;
   }
 
-  onTitle(title: SourceTitle): Promise<void> {
+  async onTitle(title: SourceTitle): Promise<void> {
+    // The source is not read meanwhile.
+    this.#due.pause(this.#clock.now());
+    await this.setTitle(title);
+    this.#due.resume(this.#clock.now());
+  }
+
+  /** A title that came beside its stream. */
+  setTitle(title: SourceTitle): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     this.lastTitle = title;
     return this.#owner.isOnAir(this.index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();

@@ -264,7 +264,7 @@ export class Switch implements AlarmHandler {
    */
   title(source: Source, title: SourceTitle): Promise<void> {
     if (source.state !== 'up') return this.output.onTitle(title, source);
-    return this.#inputs.find((input) => input.source === source)!.onTitle(title);
+    return this.#inputs.find((input) => input.source === source)!.setTitle(title);
   }
 
   /** Puts things right: which source is on air, which ones have to run. */

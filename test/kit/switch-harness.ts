@@ -8,7 +8,7 @@ export const STALL_MS = 1500;
 /** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
 export const CHECK_MS = 150;
 export const LINGER_MS = 10_000;
-const PIECE_MS = 10_000;
+export const PIECE_MS = 10_000;
 export const STALLS_PER_MINUTE = 3;
 export const STEADY_MS = 20_000;
 export const AHEAD_MS = 10_000;

@@ -1,7 +1,7 @@
 /** Titles of the source on air and of the others, and audio that waits for its title. */
 
 import t from 'tap';
-import { CHECK_MS, type FakeSource, STALL_MS, STALLS_PER_MINUTE, setUp } from '../kit/switch-harness.js';
+import { CHECK_MS, type FakeSource, PIECE_MS, STALL_MS, STALLS_PER_MINUTE, setUp } from '../kit/switch-harness.js';
 
 t.test('titles: of the source on air; of another one when it is on air', async (t) => {
   const { fakes, audio, titles } = setUp(['encoder', 'pull', 'file']);
@@ -49,6 +49,34 @@ t.test(
     t.equal(titles.length, 3, 'a title from before a loss is not used again');
   },
 );
+
+t.test('a source that is not read while its title is saved has not stalled, up to the longest piece', async (t) => {
+  let save: () => void = () => undefined;
+  const saved = new Promise<void>((done) => (save = done));
+  const { audio, fakes, heard, clock } = setUp(['pull', 'file'], 0, STALLS_PER_MINUTE, saved);
+  const [pull] = fakes as [FakeSource, FakeSource];
+  audio.start();
+  pull.send();
+  const title = pull.input.onTitle('a slow disk');
+  clock.advance(4 * STALL_MS);
+  t.equal(heard(), 'pull');
+  save();
+  await title;
+  clock.advance(STALL_MS - CHECK_MS);
+  t.equal(heard(), 'pull', 'and then has as long as ever');
+  clock.advance(3 * CHECK_MS);
+  t.equal(heard(), null);
+
+  const never = setUp(['pull', 'file'], 0, STALLS_PER_MINUTE, new Promise(() => undefined));
+  const [other] = never.fakes as [FakeSource, FakeSource];
+  never.audio.start();
+  other.send();
+  void other.input.onTitle('a disk that hangs');
+  never.clock.advance(PIECE_MS + STALL_MS - CHECK_MS);
+  t.equal(never.heard(), 'pull');
+  never.clock.advance(3 * CHECK_MS);
+  t.equal(never.heard(), null);
+});
 
 t.test(
   'audio waits for the title that stands before it: until it is saved, for 250 ms, or until its source is gone',
