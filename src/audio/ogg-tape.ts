@@ -232,7 +232,7 @@ export class OggTape implements WritableTape {
       this.#isTakenOver = false;
       this.#closeLink(link, !fresh);
     } else if (this.#pages.bytes > 0) {
-      const isTitled = this.#mark?.block === this.#linkMark?.block;
+      const isTitled = this.#mark?.tags === this.#linkMark?.tags;
       const goesOn = !fresh && link === this.#link;
       const openMs = this.#nowMs - this.edgeMs;
       if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);

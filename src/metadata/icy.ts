@@ -2,7 +2,7 @@
  * What of a record listeners see in the stream itself: the channel's charset, its StreamUrl, and its policy for content types.
  * Readers of records always get the true one; here a jingle may leave the last title standing, or an advertisement show a text.
  *
- * Rendered once per mark (audio/mark.ts); a kept title is the very same block, so that listeners who have it are sent nothing new.
+ * Rendered once per mark (audio/mark.ts); what renders as before is the very same block, so that listeners who have it are sent nothing new.
  */
 
 import { type BlockOptions, icyBlock } from './title.js';
@@ -46,11 +46,21 @@ export function blockFor(view: RecordView, before: Buffer | null, options: IcyOp
   const title = rule === 'pass' ? view.title : rule === 'keep' ? options.name : rule;
   const cover = rule === 'pass' ? view.cover : '';
   const url = options.streamUrl === 'none' ? undefined : options.streamUrl === 'cover' ? cover : options.streamUrl;
-  return icyBlock(title, { charset: options.charset, apostrophe: options.apostrophe, url });
+  const block = icyBlock(title, { charset: options.charset, apostrophe: options.apostrophe, url });
+  return before?.equals(block) ? before : block;
 }
 
 /** The same for a stream whose titles stand in comments. @param before what stands there now, or null */
 export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
+  const tags = tagsUnder(view, before, options);
+  return before !== null && isSame(tags, before) ? before : tags;
+}
+
+function isSame(one: Tags, other: Tags): boolean {
+  return one.artist === other.artist && one.title === other.title && one.album === other.album;
+}
+
+function tagsUnder(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
   const { artist, song, album, source, etype } = view.record;
   const rule = source === 'fallback' ? 'pass' : ruleFor(etype, options.etypes);
   if (rule === 'pass') return { artist, title: song, album };

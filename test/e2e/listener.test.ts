@@ -137,6 +137,12 @@ t.test('a new listener hears the title of its place, not of the live edge', asyn
   t.equal(player.titles[0]!.atByte, player.metaint, 'the first block carries the title');
   t.ok(player.titles[1]!.atByte >= 2 * 16_000, `the new one lies ${player.titles[1]!.atByte} bytes in`);
   player.close();
+  const bytes = before.audioBytes;
+  await fetch(`${base}/metapush/demo/demo-token?song=New&id=another-play`);
+  await before.until((p) => p.audioBytes >= bytes + 2 * 16_000, 15_000);
+  await fetch(`${base}/metapush/demo/demo-token?song=Third`);
+  await before.until((p) => p.titles.at(-1)!.title === 'Third', 15_000);
+  t.equal(before.titles.length, 3, 'what renders to the same block is not sent again');
   before.close();
 });
 

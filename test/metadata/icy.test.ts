@@ -188,6 +188,11 @@ t.test('the policy for content types', async (t) => {
     before,
     'kept: the very same block',
   );
+  const tags = tagsFor(viewOf('x'), null, rules({}));
+  const x = blockFor(viewOf('x'), null, rules({}));
+  t.equal(blockFor(viewOf('x', { cover: 'http://x/c.png' }), x, rules({})), x, 'what renders as before: too');
+  t.equal(tagsFor(viewOf('x', { cover: 'http://x/c.png' }), tags, rules({})), tags);
+  t.not(tagsFor(viewOf('x', { album: 'y' }), tags, rules({})), tags);
   t.equal(shown(101, rules({ jingle: 'keep' }), null)['StreamTitle'], 'Radio', 'nothing to keep: the name');
   t.equal(shown(103, rules({ advertising: '' }))['StreamTitle'], '', 'an empty text shows nothing');
   for (const rule of ['keep', 'hidden']) {
