@@ -144,6 +144,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'net/outbound-connection': ['net/outbound'],
   'net/secret-queue': ['net/secret-gate'],
   'now-playing/effect': ['now-playing/now-playing', 'now-playing/story'],
+  'now-playing/repeat': ['now-playing/now-playing', 'now-playing/story', 'behaviour/one-play'],
   'source/encoder-connection': ['source/encoder', 'http/ingest/encoder', 'behaviour/encoder-takeover'],
   'source/file-player': ['source/file'],
   'source/input': ['source/switch', 'source/switch-steady', 'source/switch-titles'],

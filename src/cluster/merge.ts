@@ -5,7 +5,7 @@
  * set. What nobody else has changed stays as it was decided, with its version.
  */
 
-import type { TrackRecord } from '../metadata/record.js';
+import { isSamePlay, type TrackRecord } from '../metadata/record.js';
 import { isSameTrack, isTitle } from '../now-playing/effect.js';
 import type { Change, ChannelState, HistoryEntry } from '../now-playing/state.js';
 import {
@@ -124,6 +124,10 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
   const own = unsent.history.find(({ record, toMs }) => toMs === null && record.version === unsent.version);
   const record = unsent.now?.now ?? null;
   if (record === null || own === undefined) return [...unsent.history];
+  // Both have one play, in other words.
+  if (state.now !== null && state.onAirSinceMs === own.fromMs && isSamePlay(state.now, record)) {
+    return taken === null ? [] : [{ record: taken.now!, fromMs: own.fromMs, toMs: null }];
+  }
   if (taken === null) {
     if (saysTheSame(record, state.now)) return [];
     return [{ ...own, toMs: Math.max(own.fromMs, state.onAirSinceMs) }];

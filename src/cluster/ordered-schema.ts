@@ -36,7 +36,7 @@ const held = z.array(trackSchema).max(MAX_HELD_PUSHES);
 const unsent = z.looseObject({
   ...{ id: changeId, decided, version, onVersion: z.int().min(-1), onNow: nowSchema },
   now: stateSchema
-    .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true })
+    .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true, past: true })
     .exactOptional(),
   next: stateSchema.pick({ next: true, nowsSinceNext: true, nextHasTime: true }).exactOptional(),
   held: z.looseObject({ added: held, gone: held }).exactOptional(),
@@ -82,7 +82,14 @@ export function aheadFault(
   const mostMs = mostMomentMs(nowMs);
   if (state.version > mostVersion(known)) return 'state.version: is far ahead of all that is known';
   if (now.atMs > mostMs || next.atMs > mostMs) return 'it was decided in a far future';
-  const records = [state, state.now, state.next, state.covered, ...history.map(({ record }) => record)];
+  const records = [
+    state,
+    state.now,
+    state.next,
+    state.covered,
+    state.past?.record,
+    ...history.map(({ record }) => record),
+  ];
   if (records.some((each) => (each?.stamp ?? 0) > mostMs)) return 'stamp: is far ahead of the clock';
   return null;
 }
@@ -91,7 +98,7 @@ export function aheadFault(
 export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
   const read = must(sharedPart, value);
   const records = read.unsent.flatMap(({ onNow, now, next, history }) => [
-    ...[onNow, now?.now ?? null, now?.covered ?? null, next?.next ?? null],
+    ...[onNow, now?.now ?? null, now?.covered ?? null, now?.past?.record ?? null, next?.next ?? null],
     ...history.map(({ record }) => record),
   ]);
   const isForeign = records.some((record) => record !== null && record.channel !== channel);

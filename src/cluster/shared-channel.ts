@@ -3,6 +3,7 @@
  * force here. Whatever changes it is done one after the other, and each time the same way: committed here, in force, delivered.
  */
 
+import { playId } from '../metadata/record.js';
 import { mostVersion } from '../metadata/record-schema.js';
 import { isTitle } from '../now-playing/effect.js';
 import type { Change, ChannelState, HistoryEntry } from '../now-playing/state.js';
@@ -264,7 +265,7 @@ export class SharedChannel {
 /** Entries for the history when another state takes the place of the one in force. */
 function rowsBetween(before: ChannelState, after: ChannelState): HistoryEntry[] {
   const [was, is] = [openRow(before), openRow(after)];
-  if (was !== null && is !== null && playOf(was) === playOf(is)) return [];
+  if (was !== null && is !== null && playOf(was) === playOf(is)) return saysTheSame(was.record, is.record) ? [] : [is];
   const ended = was === null ? [] : [{ ...was, toMs: Math.max(was.fromMs, after.onAirSinceMs) }];
   return is === null ? ended : [...ended, is];
 }
@@ -275,7 +276,7 @@ function openRow({ now, onAirSinceMs }: ChannelState): HistoryEntry | null {
 
 /** One play of a title: the same at all nodes. */
 export function playOf({ record, fromMs }: HistoryEntry): string {
-  return `${fromMs} ${record.id}`;
+  return `${fromMs} ${playId(record)}`;
 }
 
 function isEqual({ state: one }: Ordered, { state: other }: Ordered): boolean {

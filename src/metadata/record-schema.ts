@@ -88,6 +88,7 @@ function jsonObject(members: z.ZodType) {
 
 const track = {
   id: text,
+  madeId: text.exactOptional(),
   type: z.enum(['now', 'next']),
   artist: text,
   song: text,

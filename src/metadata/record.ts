@@ -26,6 +26,8 @@ export const ETYPES: ReadonlyMap<number, string> = new Map([
 
 export interface Track {
   readonly id: string;
+  /** The id that was made here, where the first message had none. It names the play also when a later message brings its sender's id. */
+  readonly madeId?: string;
   readonly type: TrackType;
   /** `""` when it is not known or deliberately empty. */
   readonly artist: string;
@@ -58,9 +60,36 @@ export interface TrackRecord extends Track {
   readonly stamp?: number;
 }
 
-/** Whether both are one title, perhaps in other words: a correction keeps the id, and the moment at which it took effect. */
+/** Whether both are one title, perhaps in other words: a correction keeps the play's name, and the moment at which it took effect. */
 export function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
-  return one.id === other.id && one.effectAtMs === other.effectAtMs;
+  return playId(one) === playId(other) && one.effectAtMs === other.effectAtMs;
+}
+
+/** What names the play, whichever id its record has by now. */
+export function playId({ id, madeId }: Pick<Track, 'id' | 'madeId'>): string {
+  return madeId ?? id;
+}
+
+/** Whether a sender gave the id. */
+export function isIdSent({ id, madeId }: Pick<Track, 'id' | 'madeId'>): boolean {
+  return id !== madeId;
+}
+
+/** The track under the id of another one of the same play. */
+export function withIdOf(track: Track, { id, madeId }: Track): Track {
+  const { madeId: _, ...rest } = track;
+  return { ...rest, id, ...(madeId !== undefined && { madeId }) };
+}
+
+type Words = Pick<Track, 'artist' | 'song'> & Partial<Pick<Track, 'separator'>>;
+
+/** Whether listeners read the same, however it is divided into artist and song. */
+export function isSameWords(one: Words, other: Words): boolean {
+  return (one.artist === other.artist && one.song === other.song) || lineOf(one) === lineOf(other);
+}
+
+function lineOf(words: Words): string {
+  return titleLine({ separator: DEFAULT_SEPARATOR, ...words });
 }
 
 /** The title line as listeners see it: both parts with the separator, or the only non-empty part (src/metadata/README.md, "Title line"). */

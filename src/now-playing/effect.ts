@@ -5,8 +5,16 @@
  * Invariant: every change raises the channel's version by one, and a record carries the version of the change that made it.
  */
 
-import { type Track, type TrackRecord, titleLine } from '../metadata/record.js';
-import type { Change, ChannelState, HistoryEntry } from './state.js';
+import {
+  isIdSent,
+  isSamePlay,
+  isSameWords,
+  type Track,
+  type TrackRecord,
+  titleLine,
+  withIdOf,
+} from '../metadata/record.js';
+import type { Change, ChannelState, HistoryEntry, PastPlay } from './state.js';
 
 /** Where and when something is accepted. */
 export interface Moment {
@@ -67,19 +75,35 @@ export function changeSilently(state: ChannelState, changed: Partial<ChannelStat
 
 /**
  * A track becomes `now` (while the source is lost: what the fallback title covers). The next is spent by a now with its id, or with
- * its artist and song; the second other now drops it.
+ * its artist and song, and gives it its id where none was sent; the second other now drops it.
  * @param saidSeconds see ChannelState
  */
 export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
-  const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
-  return putNow({ ...state, ...followingNext(state, record, null, at), saidSeconds }, record, at);
+  const next = currentNext(state, at.wallMs);
+  const isNext = next !== null && !isIdSent(track) && isSameWords(next, track);
+  const sinceMs = Math.max(state.onAirSinceMs, realNow(state)?.effectAtMs ?? 0);
+  const record = {
+    ...(isNext ? withIdOf(track, next) : track),
+    channel: at.channel,
+    version: state.version + 1,
+    // It names the play in reports.
+    effectAtMs: state.now === null ? at.wallMs : instantAfter(sinceMs, at.wallMs),
+  };
+  const change = putNow({ ...state, ...followingNext(state, record, null, at) }, record, at);
+  return { ...change, state: { ...change.state, saidSeconds } };
 }
 
-/** The `now` in other words: the same play. History keeps both. */
+/** The `now` with other fields: the same play. History has the row with them; of other words it keeps both. */
 export function correctNow(state: ChannelState, track: Track, at: Moment): Change {
   const now = realNow(state)!;
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: now.effectAtMs };
   return putNow({ ...state, ...followingNext(state, record, now, at) }, record, at);
+}
+
+/** The play before the one in force, with other fields: readers get nothing, history has its row with them. */
+export function correctPast(state: ChannelState, record: TrackRecord): Change {
+  const { fromMs, toMs } = state.past!;
+  return { ...changeSilently(state, { past: { ...state.past!, record } }), history: [{ record, fromMs, toMs }] };
 }
 
 /** There is no `next` any more. */
@@ -95,18 +119,28 @@ export function takeNext(state: ChannelState, track: Track, hasTime: boolean, at
 
 /** A record is on air from this moment, whatever it does to a next. Its version is the state's plus one. */
 export function putOnAir(state: ChannelState, record: TrackRecord, at: Moment): Change {
-  const sinceMs = state.now === null ? at.wallMs : instantAfter(state.onAirSinceMs, at.wallMs);
+  const { now, onAirSinceMs: fromMs, saidSeconds } = state;
+  const sinceMs = now === null ? at.wallMs : instantAfter(fromMs, at.wallMs);
   const history: HistoryEntry[] = [];
-  if (state.now !== null && isTitle(state.now)) {
-    const fromMs = state.onAirSinceMs;
-    history.push({ record: state.now, fromMs, toMs: Math.max(fromMs, sinceMs) });
+  let past: PastPlay | undefined = state.past;
+  if (now !== null && isTitle(now)) {
+    const ended = { record: now, fromMs, toMs: Math.max(fromMs, sinceMs) };
+    history.push(ended);
+    if (now.source !== 'fallback' && !isSamePlay(now, record)) past = { ...ended, saidSeconds };
   }
   if (isTitle(record)) history.push({ record, fromMs: sinceMs, toMs: null });
-  return { state: { ...state, version: record.version, now: record, onAirSinceMs: sinceMs }, record, history };
+  const onAir = { version: record.version, now: record, onAirSinceMs: sinceMs, ...(past !== undefined && { past }) };
+  return { state: { ...state, ...onAir }, record, history };
 }
 
 function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
-  return state.lost ? changeSilently(state, { covered: record }) : putOnAir(state, record, at);
+  const { now, lost, onAirSinceMs: fromMs } = state;
+  if (lost) return changeSilently(state, { covered: record });
+  const isOneRow =
+    now !== null && isSamePlay(now, record) && isSameWords(now, record) && isTitle(now) && isTitle(record);
+  if (!isOneRow) return putOnAir(state, record, at);
+  const { version } = record;
+  return { state: { ...state, version, now: record }, record, history: [{ record, fromMs, toMs: null }] };
 }
 
 /** @param corrected the record that is corrected; null: it is another now. A correction spends no next that the record had not spent. */
@@ -122,7 +156,7 @@ function followingNext(state: ChannelState, record: TrackRecord, corrected: Trac
 
 /** By its id, or by artist and song. */
 export function isSameTrack(one: Track, other: Track): boolean {
-  return one.id === other.id || (one.artist === other.artist && one.song === other.song);
+  return one.id === other.id || isSameWords(one, other);
 }
 
 /** A now without words and content type only ends what was on air. */

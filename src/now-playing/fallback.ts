@@ -55,10 +55,11 @@ export function sourceFound(state: ChannelState, at: Moment): Change | null {
 }
 
 function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Moment): TrackRecord {
+  const id = at.newId();
   return {
     ...DEFAULTS,
     ...title,
-    id: at.newId(),
+    ...{ id, madeId: id },
     type: 'now',
     source: 'fallback',
     startSeconds: Math.floor(at.wallMs / 1000),

@@ -5,9 +5,9 @@
 
 import { type Refusal, retryLater } from '../base/refusal.js';
 import type { PushInput } from '../metadata/push-input.js';
-import type { Track, TrackRecord } from '../metadata/record.js';
-import { changeSilently, type Moment, takeNow } from './effect.js';
-import { makeTrack } from './repeat.js';
+import { isSameWords, type Track, type TrackRecord } from '../metadata/record.js';
+import { changeSilently, correctNow, type Moment, realNow, takeNow } from './effect.js';
+import { corrected, isOfHeld, likeness, type Meant, makeTrack, sentOf } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 
 export interface HoldRules {
@@ -18,7 +18,7 @@ export interface HoldRules {
 }
 
 /**
- * Holds a push, in place of the one held with its id (or, without one, with its time, artist and song).
+ * Holds a push, in place of the one held of its play.
  * @returns the change, and the record as it will be
  * @throws Refusal too-many
  */
@@ -28,25 +28,49 @@ export function holdPush(
   at: Moment,
   rules: HoldRules,
 ): { readonly change: Change; readonly answer: TrackRecord } {
-  const replaced = state.held.find((track) => isRepush(track, input));
+  const replaced = heldOf(state, input, input.timeSeconds);
   const others = state.held.filter((track) => track !== replaced);
   if (others.length >= rules.heldPushes) throw tooMany(others[0]!, at.wallMs, rules);
-  const track = makeTrack(input, input.id ?? replaced?.id ?? at.newId(), input.timeSeconds);
+  const track = trackOf(replaced, input, at, input.timeSeconds);
   const later = others.findIndex(({ startSeconds }) => startSeconds > track.startSeconds);
   const change = changeSilently(state, { held: others.toSpliced(later === -1 ? others.length : later, 0, track) });
   const effectAtMs = track.startSeconds * 1000;
   return { change, answer: { ...track, channel: at.channel, version: change.state.version, effectAtMs } };
 }
 
-/** The first held push that is due takes effect, or null: none is. */
+/** The first held push that is due takes effect, or null: none is. Of those of one second the last has it. */
 export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, at: Moment): Change | null {
-  const due = state.held.find(isDue);
-  return due === undefined ? null : takeNow({ ...state, held: state.held.filter((track) => track !== due) }, due, at);
+  const place = state.held.findIndex(isDue);
+  if (place === -1) return null;
+  const [due, after] = [state.held[place]!, state.held[place + 1]];
+  const rest = { ...state, held: state.held.toSpliced(place, 1) };
+  if (after !== undefined && Math.floor(after.startSeconds) === Math.floor(due.startSeconds))
+    return changeSilently(rest, {});
+  const now = realNow(state);
+  if (now === null) return takeNow(rest, due, at);
+  const sent = sentOf(due);
+  const { saidSeconds } = state;
+  const like = likeness(now, sent, {
+    saidSeconds,
+    nowSeconds: at.wallMs / 1000,
+    isFarAhead: false,
+    ageMs: at.ageMs(now),
+  });
+  if (like === 'other') return takeNow(rest, due, at);
+  // Its play is on air: another message of it came first.
+  return like === 'equal' ? changeSilently(rest, {}) : correctNow(rest, corrected(now, sent), at);
 }
 
-function isRepush(track: Track, input: PushInput): boolean {
-  if (input.id !== undefined) return track.id === input.id;
-  return track.startSeconds === input.timeSeconds && track.artist === input.artist && track.song === input.song;
+/** The held push of which a message speaks. @param timeSeconds its time, or this moment */
+export function heldOf({ held }: ChannelState, input: Meant, timeSeconds: number): Track | undefined {
+  return held.find((track) => isOfHeld(track, input, timeSeconds));
+}
+
+/** What a push makes of the held one of its play, if there is one. */
+export function trackOf(held: Track | undefined, input: PushInput, at: Moment, startSeconds: number): Track {
+  return held !== undefined && isSameWords(held, input)
+    ? { ...corrected(held, input), startSeconds }
+    : makeTrack(input, input.id ?? at.newId(), startSeconds);
 }
 
 function tooMany(first: Track, wallMs: number, rules: HoldRules): Refusal {

@@ -12,10 +12,11 @@
  */
 
 import type { PushInput } from '../metadata/push-input.js';
-import { DEFAULT_SEPARATOR, type Track, type TrackRecord, titleLine } from '../metadata/record.js';
+import { DEFAULT_SEPARATOR, isSameWords, type Track, type TrackRecord, titleLine } from '../metadata/record.js';
 import {
   changeSilently,
   correctNow,
+  correctPast,
   currentNext,
   dropNext,
   isOver,
@@ -25,8 +26,18 @@ import {
   takeNext,
   takeNow,
 } from './effect.js';
-import { type HoldRules, holdPush } from './held.js';
-import { corrected, DEFAULTS, likeness, makeTrack } from './repeat.js';
+import { type HoldRules, heldOf, holdPush, trackOf } from './held.js';
+import {
+  CLOCK_SECONDS,
+  corrected,
+  DEFAULTS,
+  isCovered,
+  isLate,
+  isNamedAs,
+  likeness,
+  makeTrack,
+  mayHaveId,
+} from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 import { holdMs, mayReplace, type TrustRules } from './trust.js';
 
@@ -66,14 +77,30 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const isFarAhead = timeSeconds > arrivalSeconds + rules.holdSeconds;
   const isAhead = timeSeconds * 1000 > at.wallMs && !isFarAhead;
   const now = realNow(state);
-  const { saidSeconds } = state;
-  const like = now === null ? 'other' : likeness(now, input, { saidSeconds, isAhead, ageMs: at.ageMs(now) });
+  const { past, saidSeconds } = state;
+  const compared = { saidSeconds, nowSeconds: at.wallMs / 1000, isFarAhead, ageMs: now === null ? 0 : at.ageMs(now) };
+  const like = now === null ? 'other' : likeness(now, input, compared);
   if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
   if (now !== null && like === 'correction') return applied(correctNow(state, corrected(now, input), at), isFarAhead);
+  if (past !== undefined && isLate(past, input, sinceSeconds(state))) {
+    if (isCovered(past.record, input)) return { change: null, answer: past.record, isFarAhead };
+    const change = correctPast(state, corrected(past.record, input));
+    return { change, answer: change.state.past!.record, isFarAhead };
+  }
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
-  const held = state.held.filter(({ id }) => id !== input.id);
-  const track = makeTrack(input, input.id ?? at.newId(), isFarAhead ? arrivalSeconds : timeSeconds);
-  return applied(takeNow({ ...state, held }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
+  const isSaid = input.timeSeconds !== undefined && !isFarAhead;
+  const held = heldOf(state, input, isSaid ? timeSeconds : at.wallMs / 1000);
+  // A play that was announced begins when that said, where this says nothing of it.
+  const announced = held !== undefined && isSameWords(held, input) ? held.startSeconds : arrivalSeconds;
+  const beganSeconds = Math.abs(announced - arrivalSeconds) < CLOCK_SECONDS ? announced : arrivalSeconds;
+  const track = trackOf(held, input, at, isSaid ? timeSeconds : beganSeconds);
+  const others = state.held.filter((one) => one !== held && one.id !== input.id);
+  return applied(takeNow({ ...state, held: others }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
+}
+
+/** The start of what is in force, unix seconds. */
+function sinceSeconds({ now, onAirSinceMs }: ChannelState): number {
+  return now?.startSeconds ?? onAirSinceMs / 1000;
 }
 
 function applied(change: Change, isFarAhead: boolean): Pushed {
@@ -86,9 +113,17 @@ function applied(change: Change, isFarAhead: boolean): Pushed {
  */
 function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
-  const like = next === null ? 'other' : likeness(next, input, { saidSeconds: null, isAhead: false, ageMs: 0 });
   const { timeSeconds } = input;
   const hasTime = timeSeconds !== undefined;
+  const own = ownNow(state, input, at);
+  if (own !== null) {
+    const isNamed = own === realNow(state) && input.id !== undefined && input.id !== own.id;
+    const change = isNamed ? correctNow(state, { ...own, id: input.id }, at) : null;
+    const { effectAtMs, id, startSeconds } = own;
+    const version = change?.state.version ?? state.version;
+    const track = { ...makeTrack(input, input.id ?? id, startSeconds), channel: at.channel, version, effectAtMs };
+    return { change, answer: track, isFarAhead: false };
+  }
   if (hasTime && isOver(timeSeconds, at.wallMs)) {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds);
     const change = next !== null && isSameTrack(next, track) ? dropNext(state) : null;
@@ -96,18 +131,40 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
     const answer = { ...track, channel: at.channel, version, effectAtMs: at.wallMs };
     return { change, answer, isFarAhead: false };
   }
-  if (next === null || like === 'other') {
+  const isKnown = next !== null && mayHaveId(next, input.id) && (isSameWords(next, input) || isMeantById(next, input));
+  if (!isKnown) {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
     return nextApplied(takeNext(state, track, hasTime, at));
   }
   const isTimed = hasTime || state.nextHasTime;
-  if (like === 'correction' || (hasTime && timeSeconds !== next.startSeconds)) {
+  if (!isCovered(next, input) || (hasTime && timeSeconds !== next.startSeconds)) {
     const track = { ...corrected(next, input), startSeconds: timeSeconds ?? next.startSeconds };
     return nextApplied(takeNext(state, track, isTimed, at));
   }
   const isSame = state.nowsSinceNext === 0 && isTimed === state.nextHasTime;
   const change = isSame ? null : changeSilently(state, { nowsSinceNext: 0, nextHasTime: isTimed });
   return { change, answer: next, isFarAhead: false };
+}
+
+/** In other words it is the same only by its id, and at the same time. */
+function isMeantById({ id, startSeconds }: TrackRecord, input: PushInput): boolean {
+  const { timeSeconds = startSeconds } = input;
+  return id === input.id && Math.floor(timeSeconds) === Math.floor(startSeconds);
+}
+
+/** The play that a next announces too late: it is in force, or over. Null: it is still to come. */
+function ownNow(state: ChannelState, input: PushInput, at: Moment): TrackRecord | null {
+  const { past, saidSeconds } = state;
+  const now = realNow(state);
+  if (now !== null && isNamedAs(now, input)) {
+    const ageMs = at.ageMs(now);
+    const nowSeconds = at.wallMs / 1000;
+    // Without a time it is late only shortly after its play began: later it may be played again.
+    const isNew = input.timeSeconds !== undefined || ageMs < CLOCK_SECONDS * 1000;
+    const like = likeness(now, input, { saidSeconds, nowSeconds, isFarAhead: false, ageMs });
+    if (isNew && like !== 'other') return now;
+  }
+  return past !== undefined && isLate(past, input, sinceSeconds(state)) ? past.record : null;
 }
 
 function nextApplied(change: Change): Pushed {
@@ -117,16 +174,24 @@ function nextApplied(change: Change): Pushed {
 /**
  * A title from the stream itself takes effect, or null: nothing changes. That is so when it is in force already, while one that is
  * trusted more holds (trust.ts), while the source is lost, and when an empty title comes from another source than the title in force.
+ * In the words of another source in the stream, whose time is over, it is its own from now on.
  */
 export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { now, lost } = state;
   if (lost) return null;
   const line = lineOf(title);
-  const said = now?.source === title.source ? titleLine(now) : '';
-  if (line === said || !mayReplace(now, title.source, at.ageMs, rules)) return null;
+  if (line === '' && (now?.source !== title.source || titleLine(now) === '')) return null;
+  if (!mayReplace(now, title.source, at.ageMs, rules)) return null;
+  if (now !== null && line === titleLine(now) && isStillSaid(now, title, at)) {
+    const isOther = now.source !== title.source && now.source !== 'metapush';
+    return isOther ? correctNow(state, { ...now, source: title.source }, at) : null;
+  }
+  const held = heldOf(state, title, at.wallMs / 1000);
+  if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
+  const id = at.newId();
   const track: Track = {
     ...DEFAULTS,
-    id: at.newId(),
+    ...{ id, madeId: id },
     type: 'now',
     artist: title.artist,
     song: title.song,
@@ -148,6 +213,12 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   const heldMs = holdMs(now, rules);
   // A push that does not hold stays until the stream has a new title.
   return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
+}
+
+/** Whether a title in the words of the one in force says nothing new. */
+function isStillSaid(now: TrackRecord, { source }: PlainTitle, { ageMs }: Moment): boolean {
+  if (now.source === 'fallback') return false;
+  return now.source === source || now.durationSeconds === 0 || ageMs(now) < now.durationSeconds * 1000;
 }
 
 function lineOf(title: PlainTitle): string {

@@ -33,6 +33,9 @@ const members = {
   lost: z.boolean(),
   covered: now,
   onAirSinceMs: moment,
+  past: z
+    .looseObject({ record: recordSchema, fromMs: moment, toMs: moment, saidSeconds: seconds.nullable() })
+    .exactOptional(),
 };
 
 export const stateSchema = z.looseObject(members);
@@ -50,13 +53,14 @@ const RECORDS = ['now', 'next', 'covered'] as const;
 /** Checks what no schema of one member can: the records of a state are of its channel, and not newer than the state. Null: they are. */
 export function stateFault(
   channel: string,
-  state: Pick<ChannelState, 'version' | (typeof RECORDS)[number]>,
+  state: Pick<ChannelState, 'version' | 'past' | (typeof RECORDS)[number]>,
 ): string | null {
   for (const part of RECORDS) {
     const reason = recordFault(channel, state[part], state.version);
     if (reason !== null) return `${part}: ${reason}`;
   }
-  return null;
+  const reason = recordFault(channel, state.past?.record ?? null, state.version);
+  return reason === null ? null : `past: ${reason}`;
 }
 
 export interface SalvagedState {
@@ -86,6 +90,10 @@ export function salvageState(channel: string, value: unknown): SalvagedState {
     bad.push(`${part}: ${reason}`);
     state[part] = null;
   }
+  const past = state['past'] as ChannelState['past'];
+  const reason = recordFault(channel, past?.record ?? null, state['version'] as number);
+  if (reason !== null || past === undefined) delete state['past'];
+  if (reason !== null) bad.push(`past: ${reason}`);
   return { state: state as unknown as ChannelState, bad };
 }
 

@@ -26,6 +26,14 @@ export interface ChannelState {
   readonly covered: TrackRecord | null;
   /** Since when `now` stands in the history, unix milliseconds. */
   readonly onAirSinceMs: number;
+  /** What was on air before, for messages that come late; absent: nothing. */
+  readonly past?: PastPlay;
+}
+
+/** A play that is over, as the history has it, and what `saidSeconds` was. */
+export interface PastPlay extends HistoryEntry {
+  readonly toMs: number;
+  readonly saidSeconds: number | null;
 }
 
 export const EMPTY_STATE: ChannelState = {

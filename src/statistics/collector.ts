@@ -10,7 +10,7 @@
 import type { Clock } from '../base/clock.js';
 import { originOf } from '../base/ip.js';
 import type { ListenerRequest } from '../listener/listener-stats.js';
-import type { TrackRecord } from '../metadata/record.js';
+import { playId, type TrackRecord } from '../metadata/record.js';
 import type { Countries } from './countries.js';
 import { Crowd, type CrowdFigures } from './crowd.js';
 import { Crowds } from './crowds.js';
@@ -129,11 +129,11 @@ export class Collector {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);
     const { title } = channel;
-    if (title !== null && title.id === record?.id && title.atMs === record.effectAtMs) return;
+    if (title !== null && record !== null && title.id === playId(record) && title.atMs === record.effectAtMs) return;
     this.#endTitle(channel, nowMs);
     const { count } = channel.total;
     channel.title =
-      record === null ? null : { atMs: record.effectAtMs, id: record.id, crowd: new Crowd(nowMs, count, count) };
+      record === null ? null : { atMs: record.effectAtMs, id: playId(record), crowd: new Crowd(nowMs, count, count) };
   }
 
   /** Called each second. @returns what was counted in the minute that is over; null: it goes on */

@@ -7,6 +7,7 @@
  * the last. Pure.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { putBefore } from '../store/from-ahead.js';
 import { VALUE_CHARACTERS } from './figures.js';
@@ -67,10 +68,10 @@ export function playsBefore(
 
 /** @param play what is known of it; undefined: nothing @returns the same one where the entry says nothing new */
 export function withEntry(play: PlayedTitle | undefined, { record, fromMs, toMs }: HistoryEntry): PlayedTitle {
-  if (play !== undefined && (fromMs < play.sinceMs || (fromMs === play.sinceMs && toMs === play.toMs))) return play;
+  if (play !== undefined && fromMs < play.sinceMs) return play;
   const cut = (text: string) => text.slice(0, TEXT_CHARACTERS);
   const onAirMs = play === undefined ? 0 : play.onAirMs + (fromMs > play.sinceMs ? stretchMs(play, fromMs) : 0);
-  return {
+  const found = {
     id: cut(record.id),
     artist: cut(record.artist),
     song: cut(record.song),
@@ -85,6 +86,7 @@ export function withEntry(play: PlayedTitle | undefined, { record, fromMs, toMs 
     performances: play?.performances ?? 0,
     listenedMs: play?.listenedMs ?? 0,
   };
+  return play !== undefined && isDeepStrictEqual(play, found) ? play : found;
 }
 
 export function withAudience(play: PlayedTitle, performances: number, listenedMs: number): PlayedTitle {

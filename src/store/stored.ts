@@ -5,6 +5,7 @@
 
 import { printable } from '../base/printable.js';
 import { contentTag } from '../metadata/etag.js';
+import { playId } from '../metadata/record.js';
 import { type ChannelState, EMPTY_STATE, type HistoryEntry } from '../now-playing/state.js';
 import { readEntry, type SalvagedState, salvageState } from '../now-playing/state-schema.js';
 
@@ -12,7 +13,7 @@ import { readEntry, type SalvagedState, salvageState } from '../now-playing/stat
 const FORMAT = 2;
 
 /**
- * Channel, since when (unix milliseconds), version of the record, tag of its id: two machines that were apart may have begun two titles in one moment. Entries
+ * Channel, since when (unix milliseconds), version of the record, tag of its play's id: two machines that were apart may have begun two titles in one moment. Entries
  * of earlier versions have no tag.
  */
 export type HistoryKey =
@@ -45,12 +46,12 @@ export function entryText(entry: HistoryEntry): string {
 }
 
 export function historyKey(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
-  return [channel, fromMs, record.version, contentTag(record.id)];
+  return [channel, fromMs, record.version, contentTag(playId(record))];
 }
 
 /** Whether both entries are of one play. */
 export function isSamePlay(one: HistoryEntry, other: HistoryEntry): boolean {
-  return one.fromMs === other.fromMs && one.record.id === other.record.id;
+  return one.fromMs === other.fromMs && playId(one.record) === playId(other.record);
 }
 
 /** Null: it is malformed, or of another channel. */

@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.js';
-import type { TrackRecord } from '../metadata/record.js';
+import { playId, type TrackRecord } from '../metadata/record.js';
 import type { Moment } from '../now-playing/effect.js';
 
 /** Since when the real now of a channel has been in force, monotonic milliseconds. */
@@ -32,10 +32,10 @@ export class Moments {
   /** For how long the real now of a channel has been in force, milliseconds. The first call with it notes since when. */
   ageMs(channel: string, now: TrackRecord): number {
     let play = this.#plays.get(channel);
-    if (play?.effectAtMs !== now.effectAtMs || play.id !== now.id) {
+    if (play?.effectAtMs !== now.effectAtMs || play.id !== playId(now)) {
       // Just now, unless it was loaded from the store. A clock that was set back meanwhile counts as no time.
       const ageMs = Math.max(0, this.#clock.wallMs() - now.effectAtMs);
-      play = { effectAtMs: now.effectAtMs, id: now.id, sinceMs: this.#clock.now() - ageMs };
+      play = { effectAtMs: now.effectAtMs, id: playId(now), sinceMs: this.#clock.now() - ageMs };
       this.#plays.set(channel, play);
     }
     return this.#clock.now() - play.sinceMs;

@@ -102,8 +102,12 @@ export class Pushes {
     const record = change?.record ?? null;
     if (record === null) {
       const title = titleLine(answer);
-      const what = change === null ? 'a push repeats what is known' : 'a push waits for its time';
-      log.debug({ channel, connection, title, startSeconds: answer.startSeconds }, what);
+      const isOver = change !== null && change.history.length > 0;
+      const what = isOver ? 'a push corrects a title that is over' : 'a push waits for its time';
+      log.debug(
+        { channel, connection, title, startSeconds: answer.startSeconds },
+        change === null ? 'a push repeats what is known' : what,
+      );
     }
     const isPublished = record !== null && !isWaiting(channel, record.version);
     return { json: new RecordView(answer, face).pushAnswer(), isPublished };

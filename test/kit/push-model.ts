@@ -7,7 +7,18 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import { dueMs, isBefore, type Life, nameOf, type Pushed, type Read, type Sent, says } from './pushed.js';
+import {
+  dueMs,
+  isBefore,
+  type Life,
+  nameOf,
+  nameOfSent,
+  type Pushed,
+  type Read,
+  rowOf,
+  type Sent,
+  says,
+} from './pushed.js';
 import type { Random } from './random.js';
 
 /** Clocks of two processes, and titles of one millisecond. */
@@ -36,7 +47,7 @@ export class PushModel {
   plan(): Pushed {
     const pushed = this.#again ?? this.#choose();
     this.#again = null;
-    this.pushes.set(nameOf({ type: pushed.meant.tracktype, cover: '', ...pushed.meant }), pushed);
+    this.pushes.set(nameOfSent(pushed.meant), pushed);
     return (this.#doubt = pushed);
   }
 
@@ -84,13 +95,18 @@ export class PushModel {
         continue;
       }
       const before = this.#entries[i];
-      if (before !== undefined && !isDeepStrictEqual({ ...before, to: 0 }, { ...entry, to: 0 })) {
+      const [first] = rowOf(pushed).slice(-1);
+      const isCorrected = rowOf(pushed.corrects).some(
+        ({ meant }) => before !== undefined && nameOfSent(meant) === nameOf(before),
+      );
+      const kept = isCorrected ? { ...entry, from: before.from } : before;
+      if (kept !== undefined && !isDeepStrictEqual({ ...kept, to: 0 }, { ...entry, to: 0 })) {
         wrong.push(`${names[i]} was ${nameOf(before)} before`);
       }
       if (entry.to !== (history[i + 1]?.from ?? null)) wrong.push(`${names[i]} ends at ${entry.to}`);
       const fromMs = Date.parse(entry.from);
       if (i > 0 && fromMs <= Date.parse(history[i - 1].from)) wrong.push(`${names[i]} begins before the one before it`);
-      let [earliestMs, latestMs] = [pushed.sentMs, pushed.endedMs];
+      let [earliestMs, latestMs] = [first!.sentMs, first!.endedMs];
       if (pushed.kind === 'held') {
         earliestMs = pushed.meant.time! * 1000;
         latestMs = dueMs(pushed, lives);
@@ -98,8 +114,8 @@ export class PushModel {
           if (lastHeld !== undefined && !isBefore(lastHeld, pushed)) wrong.push(`${names[i]} is not in its turn`);
           lastHeld = pushed;
         }
-      } else if (pushed.n <= lastN) wrong.push(`${names[i]} is not in order`);
-      else lastN = pushed.n;
+      } else if (first!.n <= lastN) wrong.push(`${names[i]} is not in order`);
+      else lastN = first!.n;
       if (fromMs < earliestMs - SLACK_MS || fromMs > latestMs + SLACK_MS) {
         wrong.push(`${names[i]} from ${fromMs}, not ${earliestMs} to ${latestMs}`);
       }
@@ -110,7 +126,7 @@ export class PushModel {
     const { from: _from, to: _to, ...last } = history.at(-1) ?? {};
     if (!isDeepStrictEqual(now, history.length === 0 ? null : last)) wrong.push(`now is ${now && nameOf(now)}`);
 
-    const aired = new Set(made);
+    const aired = new Set(made.flatMap(rowOf));
     const groups = new Map<string, Pushed[]>();
     for (const pushed of this.pushes.values()) {
       const { kind, answeredMs } = pushed;
@@ -133,9 +149,16 @@ export class PushModel {
     const aired = new Set(history.map(nameOf));
     const held = [...this.pushes].filter(([, { kind }]) => kind === 'held');
     return held.every(
-      ([, { answeredMs, n, sent }]) =>
-        answeredMs === null || held.some(([name, by]) => by.n >= n && by.sent.id === sent.id && aired.has(name)),
+      ([, pushed]) =>
+        pushed.answeredMs === null ||
+        this.#isOutdone(pushed) ||
+        held.some(([name, by]) => by.n >= pushed.n && by.sent.id === pushed.sent.id && aired.has(name)),
     );
+  }
+
+  /** Whether a later one may have its second: then it leaves nothing. */
+  #isOutdone({ n, meant }: Pushed): boolean {
+    return [...this.pushes.values()].some((by) => by.kind === 'held' && by.n > n && by.meant.time === meant.time);
   }
 
   /** Held pushes of one id: the last answered one takes effect, or one of those in doubt after it. */
@@ -153,7 +176,8 @@ export class PushModel {
     const list = group.map(({ meant, answeredMs }) => `${meant.song} ${answeredMs} ${meant.time}`).join(', ');
     if (!isLoose && (seen.length > 1 || seen.some(isReplaced))) return [`replaced, but on air: ${list}`];
     const isDue = sure !== undefined && group.every((pushed) => isReplaced(pushed) || dueMs(pushed, lives) < readMs);
-    return isDue && !seen.some((pushed) => !isReplaced(pushed)) ? [`held and lost: ${list}`] : [];
+    const isMissing = !seen.some((pushed) => !isReplaced(pushed)) && !group.some((pushed) => this.#isOutdone(pushed));
+    return isDue && isMissing ? [`held and lost: ${list}`] : [];
   }
 
   /** A next is there until its own now, or the second other now. */
@@ -164,7 +188,7 @@ export class PushModel {
     if (next !== null && (got === undefined || !says(next, got))) return [`next is half: ${JSON.stringify(next)}`];
     const possible: (Pushed | undefined)[] = [];
     for (const candidate of sureAt < 0 ? [undefined, ...nexts] : nexts.slice(sureAt)) {
-      const nows = history.filter((entry) => this.pushes.get(nameOf(entry))?.kind !== 'correction');
+      const nows = history.filter((entry) => rowOf(this.pushes.get(nameOf(entry))).at(-1)?.kind !== 'correction');
       const after = (ms: number) => nows.filter(({ from }) => Date.parse(from) > ms).length;
       const isSpent = nows.some(({ song }) => song === candidate?.meant.song);
       if (candidate === undefined || isSpent || after(candidate.sentMs - SLACK_MS) > 1) possible.push(undefined);
@@ -180,7 +204,12 @@ export class PushModel {
    */
   auditReads(records: readonly Read[], life?: number): string[] {
     const wrong: string[] = [];
-    const places = new Map(this.#entries.map((entry, i) => [nameOf(entry), i]));
+    const places = new Map<string, number>();
+    for (const [i, entry] of this.#entries.entries()) {
+      places.set(nameOf(entry), i);
+      for (const { meant } of rowOf(this.pushes.get(nameOf(entry)))) places.set(nameOfSent(meant), i);
+    }
+    let lastN = 0;
     const names = records.map(nameOf);
     let lastPlace = -1;
     let lastNext = 0;
@@ -193,10 +222,12 @@ export class PushModel {
       } else {
         const place = places.get(name);
         if (place === undefined) wrong.push(`${name} was sent but is not in the history`);
-        else if (place <= lastPlace) wrong.push(`${name} after a newer one, or twice`);
+        else if (place < lastPlace || (place === lastPlace && pushed.n <= lastN))
+          wrong.push(`${name} after a newer one, or twice`);
         else if (life !== undefined && lastPlace >= 0 && place > lastPlace + 1)
           wrong.push(`one before ${name} was missed`);
         lastPlace = place ?? lastPlace;
+        lastN = pushed.n;
       }
     }
     for (const [name, { lives, kind }] of this.pushes) {
@@ -225,7 +256,12 @@ export class PushModel {
         base.id === undefined || random.chance(0.5)
           ? { tracktype: 'now', artist, song, duration, cover: `https://x/${words.song}` }
           : { ...words, id: base.id };
-      return this.#make('correction', sent, { ...base.meant, ...sent });
+      return this.#make(
+        'correction',
+        sent,
+        { ...base.meant, ...sent },
+        sent.song === base.meant.song ? base : undefined,
+      );
     }
     if (dice > 0.85) return this.#make('next', { ...this.#words(), tracktype: 'next' });
     const next = [...this.pushes.values()].findLast(({ kind }) => kind === 'next');
@@ -233,10 +269,10 @@ export class PushModel {
     return this.#make('now', taken && random.chance(0.3) ? { ...next.meant, tracktype: 'now' } : this.#words());
   }
 
-  #make(kind: Pushed['kind'], sent: Sent, meant = sent): Pushed {
+  #make(kind: Pushed['kind'], sent: Sent, meant = sent, corrects?: Pushed): Pushed {
     const nowMs = Date.now();
     const blank = { answeredMs: null, endedMs: nowMs, id: undefined, start: undefined };
-    return { n: ++this.#count, kind, sent, meant, sentMs: nowMs, lives: new Set(), ...blank };
+    return { n: ++this.#count, kind, sent, meant, corrects, sentMs: nowMs, lives: new Set(), ...blank };
   }
 
   #words(): Sent {

@@ -24,6 +24,8 @@ export interface Pushed {
   readonly sent: Sent;
   /** All that its record says. */
   readonly meant: Sent;
+  /** What it corrects in the row that is there; undefined: it has a row of its own. */
+  readonly corrects: Pushed | undefined;
   readonly sentMs: number;
   /** Unix milliseconds of the (last) answer; null: it never came. */
   answeredMs: number | null;
@@ -55,6 +57,10 @@ export function nameOf(record: { type: string; song: string; cover: string }): s
   return `${record.type} ${record.song} ${record.cover}`;
 }
 
+export function nameOfSent(meant: Sent): string {
+  return nameOf({ type: meant.tracktype, cover: '', ...meant });
+}
+
 /** Whole, and nothing else than what was pushed. */
 export function says(record: Read, { meant, id, start }: Pushed): boolean {
   const { tracktype: type, artist, song, duration, cover = '', extdata = null } = meant;
@@ -66,6 +72,11 @@ export function says(record: Read, { meant, id, start }: Pushed): boolean {
     [undefined, record.id].includes(id ?? meant.id) &&
     [undefined, record.start_timestamp].includes(start ?? meant.time)
   );
+}
+
+/** What the row of a push says or has said, the latest first. */
+export function rowOf(pushed: Pushed | undefined): Pushed[] {
+  return pushed === undefined ? [] : [pushed, ...rowOf(pushed.corrects)];
 }
 
 /** Which of two held pushes comes first. */

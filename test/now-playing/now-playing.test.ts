@@ -2,12 +2,13 @@
 
 import t from 'tap';
 import type { PushInput } from '../../src/metadata/push-input.js';
-import { type TrackRecord, titleLine } from '../../src/metadata/record.js';
+import { playId, type TrackRecord, titleLine } from '../../src/metadata/record.js';
 import { currentNext, type Moment } from '../../src/now-playing/effect.js';
 import { takeHeld } from '../../src/now-playing/held.js';
 import { acceptPush, acceptTitle, type PlainTitle, returnTitle } from '../../src/now-playing/now-playing.js';
 import { type Change, type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../src/now-playing/state.js';
 import type { TrustRules } from '../../src/now-playing/trust.js';
+import { type PlayedTitle, playKey, withEntry } from '../../src/statistics/plays.js';
 
 const T0 = 1_795_178_248_250;
 const RULES: TrustRules = {
@@ -27,11 +28,13 @@ class Desk {
   history: HistoryEntry[] = [];
   #ids = 0;
 
-  #take(change: Change | null): void {
+  protected take(change: Change | null): void {
     if (change === null) return;
     this.state = change.state;
-    const versions = change.history.map(({ record }) => record.version);
-    this.history = [...this.history.filter(({ record }) => !versions.includes(record.version)), ...change.history];
+    for (const row of change.history) {
+      const place = this.history.findIndex((other) => playOf(other) === playOf(row));
+      this.history.splice(place === -1 ? this.history.length : place, 1, row);
+    }
   }
 
   get #at(): Moment {
@@ -40,24 +43,24 @@ class Desk {
   }
   push(input: Partial<PushInput>): TrackRecord {
     const { change, answer } = acceptPush(this.state, { type: 'now', artist: '', song: '', ...input }, this.#at, HOLD);
-    this.#take(change);
+    this.take(change);
     return answer;
   }
   title(source: PlainTitle['source'], song: string, artist = ''): TrackRecord | null {
     const accepted = acceptTitle(this.state, { artist, song, source }, this.#at, RULES);
-    this.#take(accepted);
+    this.take(accepted);
     return accepted?.record ?? null;
   }
   /** What stands in the stream returns, if it may. */
   back(source: PlainTitle['source'], song: string, artist = '', rules: Partial<TrustRules> = {}): TrackRecord | null {
     const returned = returnTitle(this.state, { artist, song, source }, this.#at, { ...RULES, ...rules });
-    this.#take(returned);
+    this.take(returned);
     return returned?.record ?? null;
   }
   /** The next held push that is due takes effect. */
   due(): TrackRecord | null {
     const change = takeHeld(this.state, (track) => track.startSeconds * 1000 <= this.#at.wallMs, this.#at);
-    this.#take(change);
+    this.take(change);
     return change?.record ?? null;
   }
   get held(): string[] {
@@ -68,11 +71,17 @@ class Desk {
   }
 }
 
+/** A row of the history. */
+function playOf({ record, fromMs }: HistoryEntry): string {
+  return `${fromMs} ${playId(record)}`;
+}
+
 t.test('a push becomes a record', async (t) => {
   const desk = new Desk();
   const bare = desk.push({ artist: 'a', song: 's' });
   t.strictSame(bare, {
     id: 'made-1',
+    madeId: 'made-1',
     type: 'now',
     artist: 'a',
     song: 's',
@@ -159,6 +168,7 @@ t.test('next', async (t) => {
       'is not spent by a correction of what is on air',
       (desk) => [
         desk.push({ artist: 'A', song: 'N' }),
+        (desk.seconds = 31),
         desk.push(next),
         desk.push({ artist: 'A', song: 'N', cover: 'c' }),
       ],
@@ -358,11 +368,15 @@ t.test('held pushes', async (t) => {
   t.same(desk.held, ['as soon', 'sooner'], 'also where it takes effect at once');
   t.equal(desk.state.now?.song, 'at once');
   desk.seconds = 30;
-  t.match(desk.due(), { song: 'as soon', startSeconds: at(30), effectAtMs: T0 + 30_000 });
-  desk.push({ song: 'as soon', timeSeconds: at(30) });
-  t.equal(desk.state.version, 8, 'pushed again after it took effect: a repeat');
-  t.match(desk.due(), { song: 'sooner' });
+  t.equal(desk.due(), null, 'of one second the last has it: no reader gets the other, and it leaves no row');
+  t.match(desk.due(), { song: 'sooner', startSeconds: at(30), effectAtMs: T0 + 30_000 });
+  desk.push({ song: 'sooner', timeSeconds: at(30) });
+  t.equal(desk.state.version, 9, 'pushed again after it took effect: a repeat');
   t.equal(desk.due(), null);
+  t.same(
+    desk.history.map(({ record }) => record.song),
+    ['on air', 'at once', 'sooner'],
+  );
 
   desk.push({ type: 'next', song: 'N', timeSeconds: at(90) });
   t.match(desk.state.next, { song: 'N' }, 'a next is never held');
@@ -395,14 +409,22 @@ t.test('repeat and correction', async (t) => {
     ['less is said', { ...timed, id: 'i', cover: 'c' }, 1, song, 'equal'],
     ['an empty one again', {}, 1, {}, 'equal'],
     ['a default that is said', song, 1, { ...song, separator: ' - ', etype: 0 }, 'equal'],
-    ['another id', song, 1, { ...song, id: 'x' }, 'other'],
+    ['an id where there was none', song, 1, { ...song, id: 'x' }, 'correction'],
+    ['the id that was made', song, 1, { ...song, id: 'made-1' }, 'equal'],
     ['another id than the one sent', { ...song, id: 'i' }, 1, { ...song, id: 'x' }, 'other'],
     ['another song', song, 1, { ...song, song: 'T' }, 'other'],
     ['a cover that arrives late', timed, 1, { ...song, cover: 'c' }, 'correction'],
     ['a cover that arrives late, by id', { ...song, id: 'i' }, 1, { ...song, id: 'i', cover: 'c' }, 'correction'],
     ['the same id, another song', { ...song, id: 'i' }, 1, { song: 'T', id: 'i' }, 'correction'],
     ['the same id and time, another song', { ...timed, id: 'i' }, 1, { ...timed, song: 'T', id: 'i' }, 'correction'],
-    ['the same id, another time', { ...timed, id: 'i' }, 1, { ...timed, id: 'i', timeSeconds: at(-1) }, 'other'],
+    ['the same id, another time', { ...timed, id: 'i' }, 1, { ...timed, id: 'i', timeSeconds: at(-1) }, 'equal'],
+    [
+      'the same id, another song and time',
+      { ...timed, id: 'i' },
+      1,
+      { song: 'T', id: 'i', timeSeconds: at(1) },
+      'other',
+    ],
     ['the last moment of its duration', timed, 99.999, song, 'equal'],
     ['after its duration', timed, 100, song, 'other'],
     ['after its duration, by id', { ...timed, id: 'i' }, 100, { ...song, id: 'i', cover: 'c' }, 'other'],
@@ -428,13 +450,14 @@ t.test('repeat and correction', async (t) => {
     const answer = desk.push(second);
     const { now, version, held } = desk.state;
     const { timeSeconds: _, ...said } = second;
-    const kept = now!.id === before.id && now!.startSeconds === before.startSeconds && now!.effectAtMs === T0;
+    const kept = playId(now!) === playId(before) && now!.startSeconds === before.startSeconds && now!.effectAtMs === T0;
     const found = held.length > 0 ? 'held' : version === 1 ? 'equal' : kept ? 'correction' : 'other';
     t.equal(found, likeness, name);
     if (found !== 'held') t.equal(answer, now, `${name}: the answer`);
     if (found === 'correction') t.match(now, { ...before, artist: '', ...said, version: 2, effectAtMs: T0 });
     const songs = desk.history.map(({ record }) => record.song);
-    if (found === 'correction') t.same(songs, [before.song, now!.song], `${name}: history keeps both`);
+    const words = [...new Set([before.song, now!.song])];
+    if (found === 'correction') t.same(songs, words, `${name}: history has the row with it, of other words both`);
   }
   const desk = new Desk();
   desk.title('encoder', 'S', 'A');
@@ -448,6 +471,165 @@ t.test('repeat and correction', async (t) => {
   t.match(next.state.next, { id: 'n', cover: 'c', version: 2 });
   next.push({ type: 'next', song: 'N', timeSeconds: at(50) });
   t.match(next.state.next, { id: 'n', cover: 'c', startSeconds: at(50), version: 3 });
+});
+
+/** How often readers were sent a now, and the plays that a report has. */
+class Audience extends Desk {
+  readonly plays = new Map<number, PlayedTitle>();
+  messages = 0;
+  protected override take(change: Change | null): void {
+    super.take(change);
+    if (change?.record?.type === 'now') this.messages++;
+    for (const row of change?.history ?? []) {
+      this.plays.set(playKey(row), withEntry(this.plays.get(playKey(row)), row));
+    }
+  }
+}
+
+t.test('one play, several messages: the table of the README', async (t) => {
+  type Step = (desk: Audience) => unknown;
+  const at = (seconds: number) => Math.floor(T0 / 1000) + seconds;
+  const A = { artist: 'Ann', song: 'One' };
+  const push =
+    (input: Partial<PushInput> = {}): Step =>
+    (desk) =>
+      desk.push({ ...A, ...input });
+  const next = (input: Partial<PushInput> = {}) => push({ ...input, type: 'next' });
+  const other: Step = (desk) => desk.push({ song: 'Two' });
+  const encoder: Step = (desk) => desk.title('encoder', 'One', 'Ann');
+  const upstream: Step = (desk) => desk.title('upstream', 'One', 'Ann');
+  const wait =
+    (seconds: number): Step =>
+    (desk) => {
+      desk.seconds += seconds;
+      while (desk.state.held.some(({ startSeconds }) => startSeconds * 1000 <= T0 + desk.seconds * 1000)) desk.due();
+    };
+  const cover = { cover: 'https://x/1' };
+  const ahead = push({ timeSeconds: at(20) });
+  /** Steps; plays of A, rows of A, messages about A; the id of the last one, where it was sent. */
+  const table: readonly [string, readonly Step[], readonly [plays: number, rows: number, messages: number], string?][] =
+    [
+      ['again', [push(), push(), push({ id: 'made-1' })], [1, 1, 1], 'made-1'],
+      ['less of it', [push({ id: 'a', ...cover }), push()], [1, 1, 1], 'a'],
+      ['a cover', [push(), wait(5), push(cover)], [1, 1, 2]],
+      ['a duration and a number', [push(), push({ durationSeconds: 100 }), push({ isrc: 'x' })], [1, 1, 3]],
+      ['the separator', [push(), push({ separator: '/' })], [1, 1, 2]],
+      ['an id that comes later', [push(), push({ id: 'a' }), push()], [1, 1, 2], 'a'],
+      ['another id', [push({ id: 'a' }), push({ id: 'b' })], [2, 2, 2], 'b'],
+      ['another id, after one that was made', [push(), push({ id: 'a' }), push({ id: 'b' })], [2, 2, 3], 'b'],
+      ['the line as the song', [push(), push({ artist: '', song: 'Ann - One' })], [1, 1, 2]],
+      ['without a duration: for ever', [push(), wait(1e6), push()], [1, 1, 1]],
+      [
+        'its time, over',
+        [push({ timeSeconds: at(0), durationSeconds: 9 }), wait(10), push({ timeSeconds: at(0) })],
+        [1, 1, 1],
+      ],
+      ['no time, over', [push({ durationSeconds: 9 }), wait(9), push()], [2, 2, 2]],
+      ['30 ms ahead', [push(), wait(5), push({ timeSeconds: at(5.28) })], [1, 1, 1]],
+      ['30 ms behind', [push(), wait(5), push({ timeSeconds: at(5.22) })], [1, 1, 1]],
+      ['by a clock ahead', [push(), push({ timeSeconds: at(29) })], [1, 1, 1]],
+      ['too far', [push(), push({ timeSeconds: at(31) }), wait(31)], [2, 2, 2]],
+      [
+        'by a clock behind',
+        [push({ id: 'a', timeSeconds: at(0) }), push({ id: 'a', timeSeconds: at(-20) })],
+        [1, 1, 1],
+        'a',
+      ],
+      ['the true start', [push(), push({ timeSeconds: at(-600) })], [1, 1, 1]],
+      ['ten minutes later', [push(), wait(600), push({ timeSeconds: at(600) })], [2, 2, 2]],
+      [
+        'ten minutes later, by id',
+        [push({ id: 'a' }), wait(600), push({ id: 'a', timeSeconds: at(600) })],
+        [2, 2, 2],
+        'a',
+      ],
+      ['within its duration', [push({ durationSeconds: 100 }), wait(89), push({ timeSeconds: at(89) })], [1, 1, 1]],
+      [
+        'from 10 s before its end',
+        [push({ durationSeconds: 100 }), wait(90), push({ timeSeconds: at(90) })],
+        [2, 2, 2],
+      ],
+      ['short, by another clock', [push({ durationSeconds: 8 }), push({ timeSeconds: at(3) })], [1, 1, 1]],
+      ['short, again', [push({ durationSeconds: 8 }), wait(7), push({ timeSeconds: at(7) })], [2, 2, 2]],
+      ['a duration that is over', [push(), wait(600), push({ durationSeconds: 180 })], [2, 2, 2]],
+      [
+        'by a clock that is wrong',
+        [push(), push({ timeSeconds: at(5000) }), push({ timeSeconds: at(5000) })],
+        [1, 1, 1],
+      ],
+      ['only by such a clock', [push({ timeSeconds: at(5000) }), wait(9), push({ timeSeconds: at(5009) })], [1, 1, 1]],
+      [
+        'by such a clock, later',
+        [push({ timeSeconds: at(5000) }), wait(600), push({ timeSeconds: at(5600) })],
+        [2, 2, 2],
+      ],
+      ['ahead, again', [ahead, ahead, push({ timeSeconds: at(25) }), wait(25)], [1, 1, 1]],
+      ['ahead, with and without id', [ahead, push({ timeSeconds: at(20), id: 'a' }), ahead, wait(20)], [1, 1, 1], 'a'],
+      [
+        'ahead, two ids',
+        [push({ timeSeconds: at(20), id: 'a' }), push({ timeSeconds: at(21), id: 'b' }), wait(21)],
+        [2, 2, 2],
+        'b',
+      ],
+      [
+        'ahead, and at its start',
+        [push({ timeSeconds: at(20), id: 'a', ...cover }), wait(20), push(), push({ timeSeconds: at(20) })],
+        [1, 1, 1],
+        'a',
+      ],
+      ['a little before', [push({ timeSeconds: at(20), id: 'a' }), wait(19), push(), wait(1)], [1, 1, 1], 'a'],
+      ['a little before, with an id', [ahead, wait(19), push({ id: 'a' }), wait(1)], [1, 1, 1], 'a'],
+      [
+        'a little before, by the encoder',
+        [push({ timeSeconds: at(20), id: 'a' }), wait(19), encoder, wait(1)],
+        [1, 1, 1],
+        'a',
+      ],
+      ['long before, by id', [push({ timeSeconds: at(200), id: 'a' }), push({ id: 'a' }), wait(200)], [1, 1, 1], 'a'],
+      ['long before', [push({ timeSeconds: at(200) }), push(), wait(200)], [2, 2, 2]],
+      ['held after it began', [push(), push({ timeSeconds: at(28), ...cover }), wait(28)], [1, 1, 2]],
+      ['next before it', [next({ id: 'a' }), push()], [1, 1, 1], 'a'],
+      ['next before it, without ids', [next(), push()], [1, 1, 1], 'made-1'],
+      ['next before it, by the encoder', [next({ id: 'a' }), encoder], [1, 1, 1], 'a'],
+      ['next after it', [push(), wait(29), next()], [1, 1, 1]],
+      ['next after it, with an id', [push(), next({ id: 'a' })], [1, 1, 2], 'a'],
+      [
+        'next after it, with its time',
+        [push({ timeSeconds: at(0) }), wait(50), next({ timeSeconds: at(0) })],
+        [1, 1, 1],
+      ],
+      ['next when it is over', [push({ timeSeconds: at(0) }), wait(5), other, next({ timeSeconds: at(0) })], [1, 1, 1]],
+      ['playout, encoder', [push(), encoder, upstream], [1, 1, 1]],
+      ['encoder, playout', [encoder, push()], [1, 1, 2]],
+      ['encoder, playout, with more', [encoder, push({ id: 'a', ...cover }), encoder], [1, 1, 2], 'a'],
+      ['encoder, upstream', [encoder, upstream, upstream], [1, 1, 2]],
+      ['late, with its time', [push({ timeSeconds: at(0) }), wait(5), other, push({ timeSeconds: at(0) })], [1, 1, 1]],
+      ['late, as it began without', [push(), wait(5), other, push({ timeSeconds: at(3), id: 'a' })], [1, 1, 1], 'a'],
+      [
+        'a late cover when it is over',
+        [push({ timeSeconds: at(0) }), wait(5), other, push({ timeSeconds: at(0), ...cover })],
+        [1, 1, 1],
+      ],
+      ['late, without a time', [push(), wait(5), other, push()], [2, 2, 2]],
+      ['late, of another start', [push(), wait(50), other, wait(9), push({ timeSeconds: at(59) })], [2, 2, 2]],
+    ];
+  for (const [name, steps, [plays, rows, messages], id] of table) {
+    const desk = new Audience();
+    let others = 0;
+    for (const step of steps) {
+      step(desk);
+      if (step === other) others++;
+    }
+    const isIt = ({ artist, song }: { readonly artist: string; readonly song: string }) =>
+      song === 'Ann - One' || (artist === 'Ann' && song === 'One');
+    const own = desk.history.filter(({ record }) => isIt(record));
+    const reported = [...desk.plays.values()].filter(isIt);
+    t.same([reported.length, own.length, desk.messages - others], [plays, rows, messages], name);
+    t.same([desk.held, desk.next], [[], undefined], `${name}: nothing is to come`);
+    const last = own.at(-1)!.record;
+    if (id !== undefined) t.same([last.id, reported.at(-1)!.id], [id, id], `${name}: its id`);
+    if (name.includes('cover')) t.equal(last.cover, cover.cover, `${name}: its row has it`);
+  }
 });
 
 t.test(

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { Refusal } from '../../src/base/refusal.js';
 import type { PushInput } from '../../src/metadata/push-input.js';
+import { isIdSent, playId, type TrackRecord } from '../../src/metadata/record.js';
 import { currentNext, type Moment, realNow } from '../../src/now-playing/effect.js';
 import { runOut, sourceFound, sourceLost } from '../../src/now-playing/fallback.js';
 import { takeHeld } from '../../src/now-playing/held.js';
@@ -33,14 +34,25 @@ interface Following {
   time: number | null;
   others: number;
 }
+type Message = Pick<PushInput, 'song' | 'id' | 'cover' | 'durationSeconds' | 'timeSeconds'>;
+
+function lasts(duration: number): number {
+  return duration > 0 ? duration - Math.min(10, duration / 2) : 30;
+}
+function mayBe(play: Pick<Play, 'id'>, { id }: Message): boolean {
+  return id === undefined || play.id === null || play.id === id;
+}
 
 /** What should be seen, computed step by step the simple way. */
 class Model {
   real: Play | null = null;
+  past: Play | null = null;
   next: Following | null = null;
   held: Play[] = [];
   lost = false;
   own = false;
+  /** When what is seen starts by its record. */
+  shown = 0;
 
   get visible(): string | null {
     return this.lost ? OWN.song : (this.real?.song ?? (this.own ? OWN.song : null));
@@ -57,70 +69,141 @@ class Model {
     const isSpent = isIt(play) && !(corrected !== null && isIt(corrected));
     if (isSpent || next.others > 1) this.next = null;
   }
-  begin(play: Play, ms: number): void {
-    this.real = { ...play, effectMs: ms };
-    this.own = false;
-    this.#begins(play, null, ms);
+  #leaves(start: number): void {
+    if (this.lost) return;
+    if (this.real !== null) this.past = this.real;
+    this.shown = start;
   }
-  now(input: PushInput, ms: number): void {
+  begin(play: Play, ms: number): void {
+    const next = this.followingAt(ms);
+    const id = play.id ?? (next?.song === play.song ? next.id : null);
+    this.#leaves(play.start);
+    this.real = { ...play, id, effectMs: ms };
+    this.own = false;
+    this.#begins(this.real, null, ms);
+  }
+  runsOut(ms: number): void {
+    this.#leaves(Math.floor(ms / 1000));
+    this.real = null;
+    this.own = true;
+  }
+  loses(ms: number): void {
+    if (!this.lost && this.real !== null) this.#leaves(Math.floor(ms / 1000));
+    else if (!this.lost && !this.own) this.shown = Math.floor(ms / 1000);
+    this.lost = true;
+  }
+  finds(): void {
+    if (this.lost) this.own = this.real === null;
+    this.lost = false;
+    if (this.real !== null) this.shown = this.real.start;
+  }
+  /** Whether it speaks of the play in force. */
+  #isOfReal(real: Play, input: Message, ms: number, far: boolean): boolean {
+    const { timeSeconds: time, durationSeconds = 0 } = input;
+    const sameTime = time !== undefined && (time === real.start || time === real.said);
+    if (real.song !== input.song) {
+      const over = real.duration > 0 && ms >= real.effectMs + real.duration * 1000;
+      return real.id !== null && input.id === real.id && (time === undefined || sameTime) && !over;
+    }
+    if (!mayBe(real, input)) return false;
+    if (sameTime) return true;
+    const duration = real.duration > 0 ? real.duration : durationSeconds;
+    if (duration > 0 && ms >= real.effectMs + duration * 1000) return false;
+    if (time === undefined) return true;
+    if (input.id !== undefined && real.id === null && time <= real.start - 30) return false;
+    if (far && real.said !== null) return time - real.said < lasts(duration);
+    if (far) return ms / 1000 - real.start < lasts(duration);
+    const began = duration > 0 ? real.start : Math.max(real.start, real.effectMs / 1000);
+    return time < ms / 1000 + 30 && time - began < lasts(duration);
+  }
+  #isLate(input: Message): boolean {
+    const { past } = this;
+    const time = input.timeSeconds;
+    if (past === null || time === undefined || past.song !== input.song || !mayBe(past, input)) return false;
+    return time === past.said || (time < this.shown && Math.abs(time - past.start) < 30);
+  }
+  #ofHeld(input: Message, at: number): Play | undefined {
+    return this.held.find((one) =>
+      input.id !== undefined && one.id !== null
+        ? one.id === input.id
+        : one.song === input.song &&
+          Math.abs(at - one.start) <
+            Math.min(30, lasts(one.duration > 0 ? one.duration : (input.durationSeconds ?? 0))),
+    );
+  }
+  #with(play: Play, { song, id, cover, durationSeconds }: Message): Play {
+    return { ...play, song, id: id ?? play.id, cover: cover ?? play.cover, duration: durationSeconds ?? play.duration };
+  }
+  /** Takes what speaks of the play in force. */
+  #corrects(input: Message, ms: number, far: boolean): boolean {
+    const before = this.real;
+    if (before === null || !this.#isOfReal(before, input, ms, far)) return false;
+    this.real = this.#with(before, input);
+    if (JSON.stringify(this.real) !== JSON.stringify(before)) this.#begins(this.real, before, ms);
+    return true;
+  }
+  now(input: Message, ms: number): void {
     const arrival = Math.floor(ms / 1000);
     const time = input.timeSeconds;
     const far = time !== undefined && time > arrival + HOLD.holdSeconds;
-    const ahead = time !== undefined && time > arrival && !far;
-    const { real } = this;
-    if (real !== null && !(real.duration > 0 && ms >= real.effectMs + real.duration * 1000)) {
-      const sameTime = time === undefined || time === real.start || time === real.said;
-      const end = real.duration > 0 ? (real.said ?? real.start) + real.duration - 10 : Number.POSITIVE_INFINITY;
-      const same =
-        input.id === undefined
-          ? input.song === real.song && (sameTime || (!ahead && time < end))
-          : input.id === real.id && sameTime;
-      if (same) {
-        const isNews =
-          real.song !== input.song ||
-          (input.cover ?? real.cover) !== real.cover ||
-          (input.durationSeconds ?? real.duration) !== real.duration;
-        const before = { ...real };
-        real.song = input.song;
-        real.cover = input.cover ?? real.cover;
-        real.duration = input.durationSeconds ?? real.duration;
-        if (isNews) this.#begins(real, before, ms);
-        return;
-      }
+    const ahead = time !== undefined && time * 1000 > ms && !far;
+    if (this.#corrects(input, ms, far)) return;
+    if (this.#isLate(input)) {
+      this.past = this.#with(this.past!, input);
+      return;
     }
-    const play: Play = {
-      id: input.id ?? null,
-      song: input.song,
-      cover: input.cover ?? '',
-      start: Math.min(time ?? arrival, ahead ? Number.POSITIVE_INFINITY : arrival),
-      said: far ? time : null,
-      duration: input.durationSeconds ?? 0,
-      effectMs: ms,
-    };
-    const replaced = this.held.find((one) =>
-      play.id !== null ? one.id === play.id : ahead && one.start === play.start && one.song === play.song,
-    );
+    const said = far ? undefined : time;
+    const replaced = this.#ofHeld(input, said ?? ms / 1000);
     const others = this.held.filter((one) => one !== replaced);
+    const near = replaced?.song === input.song && Math.abs(replaced.start - arrival) < 30;
+    const blank = { id: null, song: '', cover: '', start: 0, said: null, duration: 0, effectMs: ms };
+    const play = {
+      ...this.#with(replaced?.song === input.song ? replaced : blank, input),
+      start: said ?? (near ? replaced.start : arrival),
+      said: far ? time : null,
+    };
     if (!ahead) {
-      this.held = others;
+      this.held = others.filter((one) => one.id === null || one.id !== input.id);
       this.begin(play, ms);
       return;
     }
     if (others.length === HOLD.heldPushes) return; // refused
-    play.id ??= replaced?.id ?? null;
     this.held = [...others, play].sort((a, b) => a.start - b.start);
   }
-  following(input: PushInput, ms: number): void {
-    const next = this.followingAt(ms);
+  /** Whether a held push was due. */
+  due(ms: number): boolean {
+    const [first, second] = this.held;
+    if (first === undefined || first.start * 1000 > ms) return false;
+    this.held.shift();
+    if (second?.start === first.start) return true;
+    const { song, id, cover, duration, start } = first;
+    const said = {
+      ...(id !== null && { id }),
+      ...(cover !== '' && { cover }),
+      ...(duration > 0 && { durationSeconds: duration }),
+    };
+    if (!this.#corrects({ song, ...said, timeSeconds: start }, ms, false)) this.begin(first, ms);
+    return true;
+  }
+  following(input: Message, ms: number): void {
+    const { real } = this;
     const time = input.timeSeconds;
-    const sameTime = time === undefined || next?.start === time;
-    const same =
-      next !== null && (input.id === undefined ? input.song === next.song : input.id === next.id && sameTime);
+    const isNew = real !== null && (time !== undefined || ms < real.effectMs + 30_000);
+    if (isNew && real.song === input.song && this.#isOfReal(real, input, ms, false)) {
+      this.real = { ...real, id: input.id ?? real.id };
+      if (real.id !== this.real.id) this.#begins(this.real, real, ms);
+      return;
+    }
+    if (this.#isLate(input)) return;
+    const next = this.followingAt(ms);
     const { song, cover } = input;
+    const byId =
+      next !== null && next.id !== null && input.id === next.id && (time === undefined || time === next.start);
+    const same = next !== null && mayBe(next, input) && (song === next.song || byId);
     this.next = same
       ? {
-          ...next,
-          ...{ song, cover: cover ?? next.cover, start: time ?? next.start, time: time ?? next.time, others: 0 },
+          ...{ id: input.id ?? next.id, song, cover: cover ?? next.cover, start: time ?? next.start },
+          ...{ time: time ?? next.time, others: 0 },
         }
       : {
           ...{ id: input.id ?? null, song, cover: cover ?? '', start: time ?? Math.floor(ms / 1000) },
@@ -133,7 +216,7 @@ class Model {
 class Shelf {
   readonly entries = new Map<string, HistoryEntry>();
   put(change: Change): void {
-    for (const entry of change.history) this.entries.set(`${entry.fromMs} ${entry.record.version}`, entry);
+    for (const entry of change.history) this.entries.set(`${entry.fromMs} ${playId(entry.record)}`, entry);
   }
   /** Throws where it has a hole, an overlap, or an end that is missing. */
   check(state: ChannelState): void {
@@ -148,6 +231,10 @@ class Shelf {
   }
 }
 
+function said(record: TrackRecord | null) {
+  return record && [isIdSent(record) ? record.id : null, record.song, record.cover, record.startSeconds];
+}
+
 const song = fc.constantFrom('a', 'b', 'c');
 const push = fc.record(
   {
@@ -156,7 +243,7 @@ const push = fc.record(
     id: fc.constantFrom('1', '2', '3'),
     cover: fc.constantFrom('x', 'y'),
     durationSeconds: fc.constantFrom(0, 20, 100),
-    time: fc.constantFrom(-40, -1, 0, 1, 30, 299, 300, 301, 5000),
+    time: fc.constantFrom(-40, -10, -1, 0, 1, 29, 30, 299, 300, 301, 5000),
   },
   { requiredKeys: ['type', 'song'] },
 );
@@ -189,10 +276,11 @@ t.test('random sequences against a plain model', async (t) => {
     };
     /** What the scheduler does, in its order. */
     const due = () => {
-      while (take(takeHeld(state, (track) => track.startSeconds * 1000 <= ms, at())));
-      for (let first = model.held[0]; first !== undefined && first.start * 1000 <= ms; first = model.held[0]) {
-        model.held.shift();
-        model.begin(first, ms);
+      for (let isDue = true; isDue; ) {
+        ms++;
+        isDue = model.due(ms);
+        const isTaken = take(takeHeld(state, (track) => track.startSeconds * 1000 <= ms, at()));
+        if (isTaken !== isDue) throw new Error(`${isTaken ? '' : 'not '}due`);
       }
       const now = realNow(state);
       if (now !== null && now.durationSeconds > 0 && ms >= now.effectAtMs + (now.durationSeconds + GRACE) * 1000) {
@@ -200,18 +288,18 @@ t.test('random sequences against a plain model', async (t) => {
       }
       const { real } = model;
       if (real !== null && real.duration > 0 && ms >= real.effectMs + (real.duration + GRACE) * 1000) {
-        model.real = null;
-        model.own = true;
+        model.runsOut(ms);
       }
     };
     for (const one of steps) {
+      // No two changes of one moment.
+      ms++;
       if (one === 'lost') {
         take(sourceLost(state, OWN, at()));
-        model.lost = true;
+        model.loses(ms);
       } else if (one === 'found') {
         take(sourceFound(state, at()));
-        if (model.lost) model.own = model.real === null;
-        model.lost = false;
+        model.finds();
       } else if ('seconds' in one) {
         ms += one.seconds * 1000;
       } else {
@@ -234,13 +322,15 @@ t.test('random sequences against a plain model', async (t) => {
       const next = model.followingAt(ms);
       const seen = {
         visible: state.now?.song ?? null,
-        real: realNow(state) && [realNow(state)!.song, realNow(state)!.cover, realNow(state)!.startSeconds],
+        real: said(realNow(state)),
+        past: said(state.past?.record ?? null),
         held: state.held.map((track) => `${track.song} ${track.startSeconds}`),
         next: currentNext(state, ms) && [currentNext(state, ms)!.song, currentNext(state, ms)!.cover],
       };
       const wanted = {
         visible: model.visible,
-        real: model.real && [model.real.song, model.real.cover, model.real.start],
+        real: model.real && [model.real.id, model.real.song, model.real.cover, model.real.start],
+        past: model.past && [model.past.id, model.past.song, model.past.cover, model.past.start],
         held: model.held.map((play) => `${play.song} ${play.start}`),
         next: next && [next.song, next.cover],
       };
