@@ -122,6 +122,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/poll/answer': ['http/poll/poll', 'http/poll/accept'],
   'http/compression': ['http/poll/poll', 'behaviour/large-station'],
   'http/poll/connection': ['http/poll/accept', 'http/poll/poll'],
+  'http/ingest/shoutcast-password': ['http/ingest/shoutcast', 'behaviour/encoder-transcripts'],
   'http/problem': ['http/push-refusals', 'http/methods'],
   'http/reads': ['http/poll/poll', 'http/watch/watch', 'http/stream/stations'],
   'http/router': ['http/methods', 'http/roles', 'app/app'],

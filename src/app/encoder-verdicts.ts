@@ -2,9 +2,13 @@
 
 import { Counts } from '../base/counts.js';
 import type { Mount } from '../channel/mount.js';
+import { isReserved } from '../config/checks.js';
 import type { EncoderVerdict } from '../http/ingest/verdict.js';
 import { NO_SECRET } from '../net/secret-gate.js';
 import type { Core } from './core.js';
+
+/** Of what an encoder says, for the log. */
+const MOST_CHARACTERS = 100;
 
 export class EncoderVerdicts {
   /** Connections of encoders by the status that they were answered. */
@@ -21,13 +25,19 @@ export class EncoderVerdicts {
     const { status, address, path, channel: named, agent, why, connection } = verdict;
     const { log, refusals, secrets } = this.#core;
     this.counts.add(String(status));
-    // Only a path that is a mount: an encoder pointed at the push address shows its token in it.
-    const mount = this.#mounts.has(path) ? path : undefined;
+    const mount = this.#mountNamed(path);
     const channel = named ?? this.#mounts.get(path)?.audio.key;
-    const fields = { mount, agent: secrets.mask(agent, 100) };
-    if (status < 400) log.info({ ...fields, connection, address, channel: why }, 'encoder connected');
+    const fields = { agent: secrets.mask(agent, MOST_CHARACTERS) };
+    if (status < 400) log.info({ mount, ...fields, connection, address, channel: why }, 'encoder connected');
     else if (why === NO_SECRET)
-      log.debug({ address, reason: why, status, connection, ...fields }, 'encoder without credentials');
-    else refusals.warn({ address, reason: why, channel, status, connection }, 'encoder refused', fields);
+      log.debug({ address, reason: why, status, connection, mount, ...fields }, 'encoder without credentials');
+    else refusals.warn({ address, reason: why, channel, status, connection, mount }, 'encoder refused', fields);
   };
+
+  /** Of a path of our own the first part alone: an encoder pointed at the push address shows its token in it. */
+  #mountNamed(path: string): string | undefined {
+    const first = path.split('/')[1] ?? '';
+    if (isReserved(first)) return `/${first}/…`;
+    return path === '' ? undefined : this.#core.secrets.mask(path, MOST_CHARACTERS);
+  }
 }

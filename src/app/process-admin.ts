@@ -201,8 +201,8 @@ function lagOf(listener: Listener, nowMs: number): number {
 
 /** Of one process, also of one that clients do not reach. */
 export function lastRefusals(refusals: RefusalLog): RefusalReport[] {
-  return refusals.last().map(({ atMs, address, what, reason, channel, status }) => {
-    return { atMs, address, what, why: reason, channel: channel ?? null, status };
+  return refusals.last().map(({ atMs, address, what, reason, channel, mount, status }) => {
+    return { atMs, address, what, why: reason, channel: channel ?? null, mount: mount ?? null, status };
   });
 }
 

@@ -32,6 +32,8 @@ export interface RefusedRequest {
   /** Where it is known: what a stranger gives for one may be a token in the wrong place. */
   readonly channel?: string | undefined;
   readonly status: number;
+  /** That an encoder asked for, as it may be shown; absent: none was named. */
+  readonly mount?: string | undefined;
   /** The id of its connection (net/tracked-connection.ts). */
   readonly connection?: string | undefined;
 }
@@ -69,11 +71,11 @@ export class RefusalLog {
 
   /** @param fields more of them, without secrets; text of strangers cut to a length */
   warn(
-    { address, reason, channel, status, connection }: RefusedRequest,
+    { address, reason, channel, status, connection, mount }: RefusedRequest,
     message: string,
     fields: Record<string, unknown> = {},
   ): void {
-    this.#keep({ address, reason, channel, status, atMs: this.#clock.wallMs(), what: message });
+    this.#keep({ address, reason, channel, mount, status, atMs: this.#clock.wallMs(), what: message });
     const key = `${originOf(address)} ${message} ${reason}`;
     const logged = this.#logged.get(key);
     const nowMs = this.#clock.now();
@@ -94,7 +96,7 @@ export class RefusalLog {
     const others = this.#others;
     this.#others = 0;
     const suppressed = { suppressed: logged?.suppressed || undefined, suppressedOthers: others || undefined };
-    this.#log.warn({ address, reason, channel, status, connection, ...fields, ...suppressed }, message);
+    this.#log.warn({ address, reason, channel, status, connection, mount, ...fields, ...suppressed }, message);
   }
 
   #keep(refusal: LastRefusal): void {

@@ -20,6 +20,18 @@ export function targetOf({ path, query }: { readonly path: string; readonly quer
   return query === '' ? path : `${path}?${query}`;
 }
 
+/** What may stand percent-encoded in the path of a mount or a key and means the same (RFC 3986, 2.3), and `;`. */
+const ENCODED = /%(?:3[0-9b]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/gi;
+
+/**
+ * A path as mounts are looked up by: without the host of the absolute form (RFC 9112, 3.2.2), with single slashes, one of them first, and with what
+ * may stand in a mount as it is.
+ */
+export function plainPath(path: string): string {
+  if (path.startsWith('/') && !path.includes('//') && !path.includes('%')) return path;
+  return `/${path.replace(/^https?:\/\/[^/]*/i, '')}`.replace(ENCODED, decodeURIComponent).replace(/\/{2,}/g, '/');
+}
+
 /** The target of a push with single slashes in its path and none at the end of it: templates are put together by hand. Any other as it is. */
 export function pushTarget(target: string): string {
   const path = pathOf(target);

@@ -343,6 +343,6 @@ function encoderPlace(channelKey: string, source: EncoderSource | undefined): En
     get quietMs() {
       return source.quietMs;
     },
-    attach: (socket, first, headers, address) => source.attach(socket, first, headers, address),
+    attach: (...encoder) => source.attach(...encoder),
   };
 }

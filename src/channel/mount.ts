@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Access } from '../config/access.js';
 import type { HeadFacts } from '../listener/head.js';
+import type { OnEncoderRefused } from '../source/encoder-connection.js';
 import type { SourceTitle } from '../source/source.js';
 
 /** The tally of all processes' listeners, by channel. */
@@ -62,7 +63,13 @@ export interface EncoderPlace {
   readonly quietMs: number;
   /**
    * From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself
-   * @param address of the client; proxies are already taken out
+   * @param address of the client; proxies are already taken out @param onRefused where what it sends is none of ours
    */
-  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, address: string): void;
+  attach(
+    socket: Socket,
+    first: Buffer,
+    headers: ReadonlyMap<string, string>,
+    address: string,
+    onRefused: OnEncoderRefused,
+  ): void;
 }

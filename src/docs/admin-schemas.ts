@@ -167,5 +167,8 @@ export const USER: Json = {
 
 export const REFUSAL: Json = {
   title: 'Refusal',
-  ...object({ atMs: moment, address: text, what: text, why: text, channel: orNull(text), status: count }),
+  ...object({
+    ...{ atMs: moment, address: text, what: text, why: text },
+    ...{ channel: orNull(text), mount: orNull(text), status: count },
+  }),
 };

@@ -176,6 +176,8 @@ export interface RefusalReport {
   readonly what: string;
   readonly why: string;
   readonly channel: string | null;
+  /** That an encoder asked for; null: none was named. */
+  readonly mount: string | null;
   readonly status: number;
 }
 

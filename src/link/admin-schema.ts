@@ -95,7 +95,8 @@ export const PROCESS_QUESTIONS: Readonly<
     ask: nothing,
     answer: rows({
       ...{ atMs: z.number(), address: words, what: words, why: words, channel: words.nullable() },
-      status: counted,
+      // Of a process of before this version: none.
+      ...{ mount: words.nullable().default(null), status: counted },
     }),
   },
   crowd: {

@@ -13,7 +13,7 @@ import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type 
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
 import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
-import { MAGIC_BYTES, nameOfFormat } from './magic.js';
+import { foreignSentence } from './magic.js';
 import { type Pacer, SLICE_BYTES } from './pacer.js';
 import type { SourceInput, SourceTitle } from './source.js';
 
@@ -21,6 +21,9 @@ import type { SourceInput, SourceTitle } from './source.js';
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 /** How long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
+/** Of an encoder that has sent nothing but its head. */
+const HELD_BACK =
+  'no body came behind the head: an HTTP proxy holds an endless PUT back. Connect the encoder to this port, or by a TCP proxy';
 const NOTHING: Buffer = Buffer.alloc(0);
 const IGNORE = (): void => undefined;
 
@@ -65,7 +68,12 @@ export interface EncoderConnectionOwner {
   onEnded(reason: string): void;
 }
 
+/** Answers an encoder of which no frame came, and ends its connection, which nothing else reads any more. @param status of HTTP @param why as a sentence */
+export type OnEncoderRefused = (status: number, why: string) => void;
+
 export class EncoderConnection implements IntakeOwner {
+  /** Null: it is cut. */
+  onRefused: OnEncoderRefused | null = null;
   /** The encoder's User-Agent; "": it has none. */
   readonly agent: string;
   readonly facts: SourceFacts;
@@ -83,9 +91,7 @@ export class EncoderConnection implements IntakeOwner {
   /** The latest chunk, and how far it has been taken. */
   #chunk = NOTHING;
   #chunkAt = 0;
-  /** The first bytes of the body, and its length so far. */
-  readonly #first = Buffer.alloc(MAGIC_BYTES);
-  #bodyBytes = 0;
+  #hasBody = false;
   /** When bytes were read last, and when the connection began or its last frame came. */
   #lastByteMs: number;
   #lastAudioMs: number;
@@ -94,7 +100,7 @@ export class EncoderConnection implements IntakeOwner {
   #bytesRead: number;
   /** What is done with the socket's events, as long as it is this connection's. */
   readonly #handlers = {
-    timeout: () => this.#end('no bytes from the encoder', true),
+    timeout: () => this.#onSilent(),
     error: () => this.#end('the connection failed', true),
     close: () => this.#end('the connection was closed', true),
     end: () => this.#intake.finish(),
@@ -182,13 +188,18 @@ export class EncoderConnection implements IntakeOwner {
   letGo(): FreeConnection | null {
     const intake = this.#intake.place;
     if (!this.#isOpen || intake === null || this.#bodyState !== 'more') return null;
+    this.#release();
+    return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
+  }
+
+  #release(): void {
     this.#isOpen = false;
+    this.#chunk = NOTHING;
     this.#intake.close();
     this.#socket.setTimeout(0);
     this.#socket.pause();
     this.#socket.off('error', IGNORE).on('error', IGNORE);
     for (const [event, handler] of Object.entries(this.#handlers)) this.#socket.off(event, handler);
-    return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
   }
 
   /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */
@@ -248,13 +259,24 @@ export class EncoderConnection implements IntakeOwner {
       this.#end('no MP3, AAC or Ogg audio in most of what the encoder sends: damaged', true);
       return;
     }
-    const sends = nameOfFormat(this.#first.subarray(0, this.#bodyBytes));
-    this.#options.onEvent('no-frames', { sends, declared, skippedBytes });
-    this.#end(`no MP3, AAC or Ogg audio in what the encoder sends (${sends})`, true);
+    const { foreign } = this.#intake;
+    this.#options.onEvent('no-frames', { sends: foreign.name, declared, skippedBytes });
+    this.#refuse(415, foreignSentence(foreign, 'the encoder'));
   }
 
   onFinished(): void {
-    this.#end('the encoder has finished', false);
+    if (this.#isVain) this.onNoAudio();
+    else this.#end('the encoder has finished', false);
+  }
+
+  /** It has sent something, and no frame. */
+  get #isVain(): boolean {
+    return this.#hasBody && this.#intake.counters.frames === 0;
+  }
+
+  #onSilent(): void {
+    if (this.#hasBody) this.#end('no bytes from the encoder', true);
+    else this.#refuse(408, HELD_BACK);
   }
 
   #read(chunk: Buffer): void {
@@ -265,7 +287,8 @@ export class EncoderConnection implements IntakeOwner {
       this.#lastNewMs = this.#lastByteMs;
     }
     if (this.overdueMs > this.#options.bodyTimeoutMs) {
-      this.#end('no audio in what the encoder sends', true);
+      if (this.#isVain) this.onNoAudio();
+      else this.#end('no audio in what the encoder sends', true);
       return;
     }
     this.#chunk = chunk;
@@ -274,7 +297,7 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   readonly #onAudio = (piece: Buffer): void => {
-    if (this.#bodyBytes < MAGIC_BYTES) this.#bodyBytes += piece.copy(this.#first, this.#bodyBytes);
+    this.#hasBody = true;
     this.#intake.push(piece);
   };
 
@@ -283,6 +306,10 @@ export class EncoderConnection implements IntakeOwner {
     if (state === 'broken') {
       this.#options.onEvent('broken-body', {});
       this.#end('the chunks of what the encoder sends are broken', true);
+      return;
+    }
+    if (this.#isVain) {
+      this.onNoAudio();
       return;
     }
     const socket = this.#socket;
@@ -299,6 +326,17 @@ export class EncoderConnection implements IntakeOwner {
     if ((formatOf(declared) ?? codec) !== codec) {
       this.#options.onEvent('content-type', { declared, is: contentTypeOf(codec) });
     }
+  }
+
+  /** No frame of it has come. */
+  #refuse(status: number, why: string): void {
+    if (!this.#isOpen || this.onRefused === null) {
+      this.#end(why, true);
+      return;
+    }
+    this.#release();
+    this.onRefused(status, why);
+    this.#owner.onEnded(why);
   }
 
   #end(reason: string, abrupt: boolean): void {

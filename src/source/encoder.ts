@@ -15,6 +15,7 @@ import {
   type EncoderConnectionOwner,
   type EncoderFacts,
   type FreeConnection,
+  type OnEncoderRefused,
 } from './encoder-connection.js';
 import type { SourceFacts } from './facts.js';
 import { Pacer } from './pacer.js';
@@ -128,13 +129,20 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   /**
    * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
    * @param first body bytes that came with the head @param headers names in lower case @param address of the client
+   * @param onRefused answers it where no frame comes; absent: it is cut
    */
-  attach(socket: Socket, first: Buffer, headers: ReadonlyMap<string, string>, address = ''): void {
+  attach(
+    socket: Socket,
+    first: Buffer,
+    headers: ReadonlyMap<string, string>,
+    address = '',
+    onRefused: OnEncoderRefused | null = null,
+  ): void {
     if (!this.#isOpen) {
       socket.destroy();
       return;
     }
-    this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() });
+    this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
   }
 
   /** Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
@@ -171,7 +179,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return true;
   }
 
-  #take(socket: Socket, first: Buffer, facts: EncoderFacts, place?: ConnectionPlace): void {
+  #take(socket: Socket, first: Buffer, facts: EncoderFacts, place?: ConnectionPlace): EncoderConnection {
     const before = this.#connection;
     if (before !== null) {
       const silentMs = Math.round(before.silentMs);
@@ -183,6 +191,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.pacer.reconnect(this.#clock.now());
     this.#connection = new EncoderConnection(socket, first, facts, this, this.#clock, this.#options, place);
     this.#latest = this.#connection;
+    return this.#connection;
   }
 
   /** As EncoderConnectionOwner has it. */

@@ -14,6 +14,7 @@ import { type AnyFramer, type Format, type FormatState, framerFor } from '../aud
 import type { FrameSink } from '../audio/framer.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { Beginning, type Foreign, UNKNOWN } from './magic.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { OnFrame, SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
@@ -81,6 +82,10 @@ export class Intake implements FrameSink, AlarmHandler {
   #noiseBytes = 0;
   #skippedBytes = 0;
   #links = 0;
+  /** Until its first frame. */
+  #beginning: Beginning | null = new Beginning();
+  /** It is certainly none of ours. */
+  #isForeign = false;
 
   constructor(owner: IntakeOwner, clock: Clock, options: IntakeOptions) {
     this.#owner = owner;
@@ -99,6 +104,7 @@ export class Intake implements FrameSink, AlarmHandler {
   goOn({ framer, left, noiseBytes }: IntakePlace): void {
     this.#framer.goOnFrom(framer);
     this.#noiseBytes = noiseBytes;
+    this.#beginning = null;
     this.#leftBytes = left.copy(this.#left);
     if (left.length === 0) return;
     this.#pause(0);
@@ -129,6 +135,11 @@ export class Intake implements FrameSink, AlarmHandler {
     return this.#framer.counters;
   }
 
+  /** What comes, where no frame has come. */
+  get foreign(): Foreign {
+    return this.#beginning?.whole() ?? UNKNOWN;
+  }
+
   /** Nothing is taken at present. */
   get isPaused(): boolean {
     return this.#isPaused;
@@ -144,6 +155,7 @@ export class Intake implements FrameSink, AlarmHandler {
 
   /** Called by `takeSlice`: the slice's audio, at most SLICE_BYTES in any number of pieces. */
   push(piece: Buffer): void {
+    if (this.#beginning?.push(piece)) this.#isForeign = true;
     if (this.#isPaused) {
       this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
       return;
@@ -171,6 +183,7 @@ export class Intake implements FrameSink, AlarmHandler {
   onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
     // Closed by the owner in the middle of a slice.
     if (!this.#isOpen) return;
+    this.#beginning = null;
     const isStart = fresh && link !== undefined;
     this.#offsetNoise(bytes.length, isStart);
     const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
@@ -202,7 +215,7 @@ export class Intake implements FrameSink, AlarmHandler {
 
   #takeSlices(): void {
     while (this.#isOpen) {
-      if (this.#isNoAudio) {
+      if (this.#isNoAudio || (this.#isForeign && this.#beginning !== null)) {
         this.#owner.onNoAudio();
         return;
       }

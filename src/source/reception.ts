@@ -10,6 +10,7 @@ import { decodeUndeclared } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
+import { foreignSentence } from './magic.js';
 import type { OnFrame, SourceTitle } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
@@ -118,7 +119,7 @@ export class Reception implements IntakeOwner, BodySink {
     this.#end(
       isDamaged
         ? 'no MP3, AAC or Ogg audio in most of what the upstream sends: damaged'
-        : 'no MP3, AAC or Ogg audio in what the upstream sends',
+        : foreignSentence(this.#intake.foreign, 'the upstream'),
     );
   }
 

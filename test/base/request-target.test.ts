@@ -1,7 +1,7 @@
 /** Path and query of a target, and one parameter of it, however many others there are. */
 
 import t from 'tap';
-import { parameter, pathOf, queryOf, targetOf } from '../../src/base/request-target.js';
+import { parameter, pathOf, plainPath, queryOf, targetOf } from '../../src/base/request-target.js';
 import { costRatio } from '../kit/cost.js';
 
 t.test('the query begins behind the first question mark', (t) => {
@@ -20,6 +20,31 @@ t.test('the query begins behind the first question mark', (t) => {
     t.equal(targetOf({ path, query }), query === '' ? path : target, `${target} put together`);
   }
   t.end();
+});
+
+t.test('a path as mounts are looked up by', async (t) => {
+  const paths = [
+    ['/live', '/live'],
+    ['/live/', '/live/'],
+    ['//live///high', '/live/high'],
+    ['http://host:8000/live', '/live'],
+    ['HTTPS://[::1]//live', '/live'],
+    ['http://host', '/'],
+    ['live', '/live'],
+    ['', '/'],
+    ['/%6Cive%2Emp3', '/live.mp3'],
+    ['/%2F%6c', '/%2Fl'],
+    ['/%3B%3bx%25%41', '/;;x%25A'],
+    ['/%zz%6', '/%zz%6'],
+    ['/%E4%00%20', '/%E4%00%20'],
+    ['/x/http://host/live', '/x/http:/host/live'],
+  ] as const;
+  for (const [path, plain] of paths) t.equal(plainPath(path), plain, path);
+  const all = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code));
+  for (const char of all) {
+    const encoded = `/%${char.charCodeAt(0).toString(16).padStart(2, '0')}`;
+    t.equal(plainPath(encoded), /[A-Za-z0-9._~;-]/.test(char) ? `/${char}` : encoded, encoded);
+  }
 });
 
 t.test('one parameter, as URLSearchParams finds it', async (t) => {

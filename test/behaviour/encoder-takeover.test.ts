@@ -247,18 +247,18 @@ t.test('what cannot be played is sent away at the limit, with the name of what i
   };
   const text = yaml('takeover: always').replace('sources: {', 'sources: { framelessBytes: 4096,');
   const server = (await startServer(t, text, undefined, log as never)).one;
-  const webm = Buffer.concat([Buffer.from('1a45dfa3', 'hex'), Buffer.alloc(20_000, 3)]);
+  const picture = Buffer.concat([Buffer.from('ffd8ff', 'hex'), Buffer.alloc(20_000, 3)]);
   const feeder = new Feeder(t, server.port, '/live');
   await feeder.answered();
-  feeder.socket.write(webm.subarray(0, 4096 + 6)); // up to 6 bytes wait for what could be a head
+  feeder.socket.write(picture.subarray(0, 4096 + 6)); // up to 6 bytes wait for what could be a head
   await arrived(feeder.socket);
   await quietFor(50);
   t.notOk(feeder.closed || feeder.ended, 'at the limit');
-  feeder.socket.write(webm.subarray(0, 2));
+  feeder.socket.write(picture.subarray(3, 5));
   await feeder.over();
   const warning = () => warnings.find(({ event }) => event === 'no-frames');
   await until(() => warning() !== undefined, 5000);
-  t.match(warning(), { channel: 'live', source: 'encoder', sends: 'WebM or Matroska', declared: 'audio/mpeg' });
+  t.match(warning(), { channel: 'live', source: 'encoder', sends: 'a JPEG image', declared: 'audio/mpeg' });
   t.equal(await events(server, 'no-frames'), 1);
 });
 

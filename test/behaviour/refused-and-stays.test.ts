@@ -77,8 +77,8 @@ const REFUSED: Readonly<Record<string, { readonly say: string; readonly is: RegE
   'ICE/1.0 with a wrong password': { say: `SOURCE /studio ICE/1.0\r\n${basic('source:x')}\r\n`, is: /^HTTP\/1.0 401/ },
   'PUT to nothing': { say: `PUT /none HTTP/1.1\r\n${HOST}${basic('source:demo-source')}\r\n`, is: /^HTTP\/1.0 404/ },
   'an encoder of pictures': {
-    say: `SOURCE /studio HTTP/1.0\r\n${basic('source:demo-source')}Content-Type: image/png\r\n\r\n`,
-    is: /^HTTP\/1.0 415/,
+    say: `PUT /studio HTTP/1.0\r\n${basic('source:demo-source')}Expect: 100-continue\r\n\r\nfLaC${'x'.repeat(28)}`,
+    is: /\r\n\r\nHTTP\/1.0 415/,
   },
   'a wrong SHOUTcast password': { say: 'hackme\r\n', is: /^invalid password/ },
   'a SHOUTcast poke': { say: '!POKE\r\n', is: /^invalid password/ },

@@ -90,7 +90,6 @@ export const butt: EncoderKind = {
     401: { tries: [1, 1], says: /invalid user\/password!/, ends: true },
     404: { tries: [2, 2], says: /server answered with 404!/, ends: true },
     409: { tries: [1, 1], says: /server answered with 409!/, ends: true },
-    415: { tries: [1, 1], says: /server answered with 415!/, ends: true },
     429: { tries: [1, 1], says: /server answered with 429!/, ends: true },
     501: { tries: [1, 1], says: /server answered with 501!/, ends: true },
     503: { tries: [1, 1], says: /server answered with 503!/, ends: true },

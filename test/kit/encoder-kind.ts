@@ -30,17 +30,17 @@ export interface Reaction {
 }
 
 /**
- * 401, 404, 409 and 429 (a wrong password, an unknown mount, a mount in use, too many guesses) a program gets by itself. For 400, 415 and
- * 501 (a length that is not a number, a type and a transfer coding that are not taken) its head is changed on the way. Our server never
+ * 401, 404, 409 and 429 (a wrong password, an unknown mount, a mount in use, too many guesses) a program gets by itself. For 400 and
+ * 501 (a length that is not a number, a transfer coding that is not taken) its head is changed on the way. Our server never
  * answers an encoder with 503; a proxy before it may.
  */
-export type Refusal = 400 | 401 | 404 | 409 | 415 | 429 | 501 | 503;
+export type Refusal = 400 | 401 | 404 | 409 | 429 | 501 | 503;
 
 /** What a program knows only as "refused", whatever the status is. */
 export function alwaysRefused(reaction: Reaction): Readonly<Record<Refusal, Reaction>> {
   return {
     ...{ 400: reaction, 401: reaction, 404: reaction, 409: reaction },
-    ...{ 415: reaction, 429: reaction, 501: reaction, 503: reaction },
+    ...{ 429: reaction, 501: reaction, 503: reaction },
   };
 }
 

@@ -67,7 +67,6 @@ stations:
 /** What is put into a program's head to have it refused in ways that it would not be by itself. */
 const ADDED_HEADS: Partial<Record<Refusal, string>> = {
   400: 'Content-Length: none',
-  415: 'Content-Type: video/webm',
   501: 'Transfer-Encoding: gzip',
 };
 

@@ -13,7 +13,6 @@ const REASONS: Readonly<Record<Refusal, string>> = {
   401: 'wrong user or password',
   404: 'no such mount',
   409: 'another encoder feeds the mount',
-  415: 'neither MP3, AAC nor Ogg',
   429: 'too many guesses',
   501: 'an unknown transfer coding',
   503: 'never ours; of a proxy before us',

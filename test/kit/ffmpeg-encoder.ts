@@ -18,7 +18,6 @@ export const ffmpegEncoder: EncoderKind = {
     401: { tries: [1, 1], says: /Server returned 401 Unauthorized/, ends: true },
     404: { tries: [1, 1], says: /Server returned 404 Not Found/, ends: true },
     409: { tries: [1, 1], says: /Server returned 4XX Client Error/, ends: true },
-    415: { tries: [1, 1], says: /Server returned 4XX Client Error/, ends: true },
     429: { tries: [1, 1], says: /Server returned 4XX Client Error/, ends: true },
     501: { tries: [1, 1], says: /Server returned 5XX Server Error/, ends: true },
     503: { tries: [1, 1], says: /Server returned 5XX Server Error/, ends: true },

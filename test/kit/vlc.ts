@@ -45,7 +45,7 @@ const REFUSED = {
 export const vlcs: readonly EncoderKind[] = [
   // A SHOUTcast v1 login names no mount: there is no 404. For MP3 a program must give libshout its titles; VLC does not.
   vlc('mp3', '#transcode{acodec=mp3,ab=128}:std{access=shout{mp3},mux=raw', {
-    refused: { 400: REFUSED, 401: REFUSED, 409: REFUSED, 415: REFUSED, 429: REFUSED, 501: REFUSED, 503: REFUSED },
+    refused: { 400: REFUSED, 401: REFUSED, 409: REFUSED, 429: REFUSED, 501: REFUSED, 503: REFUSED },
   }),
   // It was sent with the first audio.
   vlc('vorbis', '#std{access=shout,mux=ogg', {

@@ -3,7 +3,6 @@
 import t from 'tap';
 import { type RequestHead, RequestHeadParser } from '../../src/net/request-head.js';
 import { readFacts } from '../../src/source/facts.js';
-import { nameOfFormat } from '../../src/source/magic.js';
 
 const HEAD_LIMITS = { headBytes: 8192, headLines: 64 };
 const LIMITS = { textBytes: 16, urlBytes: 32 };
@@ -94,11 +93,4 @@ t.test('a URL is one of the web, of at most so many bytes, or none', async (t) =
   for (const bad of ['www.x.com', 'javascript:alert(1)', 'http://x/ y', 'http://x/"', `${long}y`]) {
     t.equal(facts(`icy-url: ${bad}`).url, '', bad);
   }
-});
-
-t.test('formats that hold no frames of ours have names', async (t) => {
-  t.equal(nameOfFormat(Buffer.from('OggS')), 'Ogg');
-  t.equal(nameOfFormat(Buffer.from('RIFF1234WAVEfmt ')), 'WAV');
-  t.equal(nameOfFormat(Buffer.from('0000ftypM4A ')), 'MP4');
-  t.equal(nameOfFormat(Buffer.alloc(0)), 'unknown');
 });

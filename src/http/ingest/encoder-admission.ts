@@ -13,13 +13,15 @@ import { bodyOf } from '../../source/dechunk.js';
 import { answerHead, answerRefusal, corkTurn } from './encoder-answer.js';
 import type { ProvenHttpEncoder } from './proven.js';
 import { isReturning, type ReturningEncoders } from './returning.js';
-import { type AdmissionParts, type EncoderRefusal, typeRefusal } from './verdict.js';
+import type { AdmissionParts, EncoderRefusal } from './verdict.js';
 
 export interface EncoderAdmissionOptions extends AdmissionParts {
   /** As the Server header says. */
   readonly server: string;
   readonly returning: ReturningEncoders;
 }
+
+type RefusedEncoder = Omit<ProvenHttpEncoder, 'kind'>;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -43,10 +45,7 @@ export class EncoderAdmission {
   #place(encoder: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
     const refused = placeRefusal(encoder.head, place);
     if (refused === null) this.#admit(encoder, first, place);
-    else {
-      const { pace } = this.#options;
-      pace.refuse(originOf(encoder.address), encoder.socket, () => this.#refuse(encoder, refused));
-    }
+    else this.#refuseAtPace(encoder, refused);
   }
 
   #admit({ socket, connection, address, path, head }: ProvenHttpEncoder, first: Buffer, place: EncoderPlace): void {
@@ -65,13 +64,25 @@ export class EncoderAdmission {
     onVerdict({ address, connection, path, agent: agentOf(head), status, why: place.channelKey });
     nameConnection(socket, connection);
     onAdmitted(socket);
-    place.attach(socket, first, head.headers, address);
+    const encoder = { socket, connection, address, path, head, channel: place.channelKey };
+    place.attach(socket, first, head.headers, address, (status, why) =>
+      this.#refuseAtPace(encoder, { status, why }, expects),
+    );
   }
 
-  #refuse({ socket, connection, address, path, head }: ProvenHttpEncoder, refusal: EncoderRefusal): void {
+  #refuseAtPace(encoder: RefusedEncoder, refusal: EncoderRefusal, hasStatus = true): void {
+    const { pace } = this.#options;
+    pace.refuse(originOf(encoder.address), encoder.socket, () => this.#refuse(encoder, refusal, hasStatus));
+  }
+
+  /** @param hasStatus false: it was answered 200, and the sentence is all that can follow */
+  #refuse(encoder: RefusedEncoder, refusal: EncoderRefusal, hasStatus: boolean): void {
+    const { socket, head, ...named } = encoder;
     const { server, onVerdict } = this.#options;
-    onVerdict({ address, connection, path, agent: agentOf(head), status: refusal.status, why: refusal.why });
-    answerRefusal(socket, server, refusal);
+    const { status, why } = refusal;
+    onVerdict({ ...named, agent: agentOf(head), status, why });
+    if (hasStatus) answerRefusal(socket, server, refusal);
+    else refuse(socket, `${why}\n`);
   }
 }
 
@@ -82,7 +93,7 @@ function agentOf({ headers }: RequestHead): string {
 /** Why an encoder with the right password is refused all the same; null: it is not. */
 function placeRefusal(head: RequestHead, place: EncoderPlace): EncoderRefusal | null {
   if (place.isBusy) return { status: 409, why: 'another encoder feeds this mount' };
-  if (bodyOf(head.headers) !== null) return typeRefusal(head.headers);
+  if (bodyOf(head.headers) !== null) return null;
   return head.headers.get('transfer-encoding') === undefined
     ? { status: 400, why: 'the content length is not a number' }
     : { status: 501, why: 'of the transfer codings only chunked is known' };

@@ -11,7 +11,7 @@ import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../.
 import { nameConnection } from '../../net/tracked-connection.js';
 import { corkTurn } from './encoder-answer.js';
 import type { ProvenShoutcastEncoder } from './proven.js';
-import { type AdmissionParts, type EncoderRefusal, typeRefusal } from './verdict.js';
+import type { AdmissionParts, EncoderRefusal } from './verdict.js';
 
 /** To every refusal. */
 export const INVALID = 'invalid password\r\n';
@@ -64,12 +64,14 @@ export class ShoutcastAdmission {
     this.#options.onVerdict({ ...named, status: 200, agent, why: channelKey });
     nameConnection(socket, connection);
     this.#options.onAdmitted(socket);
-    place.attach(socket, head.rest, head.headers, address);
+    place.attach(socket, head.rest, head.headers, address, (status, why) =>
+      this.#options.pace.refuse(originOf(address), socket, () => this.#refuse(encoder, { status, why }, '', agent)),
+    );
   }
 
-  #refuse(encoder: ProvenShoutcastEncoder, { status, why }: EncoderRefusal, answer: string): void {
+  #refuse(encoder: ProvenShoutcastEncoder, { status, why }: EncoderRefusal, answer: string, agent = ''): void {
     const { socket, connection, address, path, channel } = encoder;
-    this.#options.onVerdict({ status, path, channel, agent: '', why, address, connection });
+    this.#options.onVerdict({ status, path, channel, agent, why, address, connection });
     refuse(socket, answer);
   }
 }
@@ -78,5 +80,5 @@ export class ShoutcastAdmission {
 function headRefusal(place: EncoderPlace, head: RequestHead | RequestHeadFault): EncoderRefusal | null {
   if ('kind' in head) return { status: 400, why: head.message };
   // Another one may have come while this one sent its headers.
-  return typeRefusal(head.headers) ?? (place.isBusy ? IN_USE : null);
+  return place.isBusy ? IN_USE : null;
 }

@@ -42,6 +42,14 @@ const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const STREAM_ID = /:#\d{1,9}$/;
 const MOUNT = /^(\/[^:]*):(.*)$/;
 
+/** How SHOUTcast 2 begins, which has no lines. */
+const UVOX = Buffer.from('Z\0', 'latin1');
+/** A message of SHOUTcast 2. */
+export const IS_UVOX: RequestHeadFault = {
+  kind: 'malformed',
+  message: 'the encoder speaks SHOUTcast 2 (uvox): choose SHOUTcast 1 or Icecast in it',
+};
+
 /** Collects the first line, however it comes; blank ones before it are ignored. After its answer it is used up. */
 export class FirstLineParser {
   readonly #mostBytes: number;
@@ -56,6 +64,7 @@ export class FirstLineParser {
     this.#seen = this.#seen.length === 0 ? chunk : Buffer.concat([this.#seen, chunk]);
     let start = 0;
     while (this.#seen[start] === CR || this.#seen[start] === LF) start++;
+    if (this.#seen.subarray(start, start + UVOX.length).equals(UVOX)) return IS_UVOX;
     const end = this.#seen.indexOf(LF, start);
     if (end < 0 ? this.#seen.length >= this.#mostBytes : end >= this.#mostBytes) {
       return { kind: 'too-large', message: `The first line is larger than ${this.#mostBytes} bytes` };

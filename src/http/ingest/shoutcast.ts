@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
+import { plainPath } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { HeadReader } from '../../net/head-reader.js';
 import { judgeConnection } from '../../net/judge.js';
@@ -13,8 +14,11 @@ import { addressOf } from '../../net/peer.js';
 import { refuse } from '../../net/refuse.js';
 import { connectionId } from '../../net/tracked-connection.js';
 import { INVALID } from './shoutcast-admission.js';
-import { FirstLineParser, openedBy, readLogin } from './shoutcast-password.js';
+import { FirstLineParser, IS_UVOX, openedBy, readLogin } from './shoutcast-password.js';
 import { type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
+
+/** A message of SHOUTcast 2: that of its first one, the length of the text, the text and a NUL. */
+const UVOX_NAK = `Z\0\x10\x09\0${String.fromCharCode(IS_UVOX.message.length + 4)}NAK:${IS_UVOX.message}\0`;
 
 export interface ShoutcastAcceptorOptions extends IngestOptions {
   /** Every channel that takes an encoder. */
@@ -33,13 +37,15 @@ export class ShoutcastAcceptor {
   /** Takes a connection that began with a line of text. @param first the bytes that were read already */
   take(socket: Socket, first: Buffer): void {
     this.#heads.readWith(new FirstLineParser(this.#options.headBytes), socket, first, (result) => {
+      if (result === IS_UVOX) return this.#refuseAtPace(socket, { status: 415, why: IS_UVOX.message }, '', UVOX_NAK);
       if ('kind' in result) return this.#refuseAtPace(socket, { status: 400, why: result.message });
       const login = readLogin(result.line);
       // libshout wants any answer at all.
       if (login.kind === 'poke') return refuse(socket, INVALID);
       if (login.kind === 'request') return refuse(socket, '');
-      const path = login.mount ?? '';
       const mounts = this.#mountsAt(login.mount);
+      // What names no mount may be the beginning of a password.
+      const path = mounts.length === 0 ? '' : plainPath(login.mount ?? '');
       let opened: readonly EncoderMount[] = [];
       const compare = () => (opened = openedBy(login.readings, mounts)).length > 0;
       const { headBytes } = this.#options;
@@ -66,14 +72,14 @@ export class ShoutcastAcceptor {
     return named === undefined ? [] : [named];
   }
 
-  #refuseAtPace(socket: Socket, refused: EncoderRefusal, path = ''): void {
-    this.#options.pace.refuse(originOf(addressOf(socket)), socket, () => this.#refuse(socket, refused, path));
+  #refuseAtPace(socket: Socket, refused: EncoderRefusal, path = '', answer = INVALID): void {
+    this.#options.pace.refuse(originOf(addressOf(socket)), socket, () => this.#refuse(socket, refused, path, answer));
   }
 
-  #refuse(socket: Socket, { status, why }: EncoderRefusal, path = ''): void {
+  #refuse(socket: Socket, { status, why }: EncoderRefusal, path = '', answer = INVALID): void {
     const connection = connectionId(socket);
     this.#options.onVerdict({ status, path, agent: '', why, address: addressOf(socket), connection });
-    refuse(socket, INVALID);
+    refuse(socket, answer);
   }
 }
 

@@ -77,13 +77,3 @@ export function secretRefusal(
         headers: { 'Retry-After': String(retrySeconds) },
       };
 }
-
-const ACCEPTED =
-  /^(audio\/(mpeg|mp3|x-mpeg|mpeg3|x-mp3|aac|aacp|x-aac|x-hx-aac-adts|ogg|opus|vorbis)|application\/(ogg|octet-stream))\s*(;|$)/i;
-
-/** Null: the type is taken, or not said (libshout in ICY mode): then the frames say it. */
-export function typeRefusal(headers: ReadonlyMap<string, string>): EncoderRefusal | null {
-  const contentType = headers.get('content-type');
-  if (!contentType || ACCEPTED.test(contentType)) return null;
-  return { status: 415, why: 'the content type must be MP3, AAC (ADTS) or Ogg' };
-}

@@ -243,8 +243,8 @@ function refusalKey({ atMs, address, what, why }) {
 }
 
 /** @param {RefusalReport} refusal */
-function refusalRow({ atMs, address, what, why, channel, status }) {
-  const where = channel === null ? what : `${what}, ${channel}`;
+function refusalRow({ atMs, address, what, why, channel, mount, status }) {
+  const where = [mount === null ? what : `${what} at ${mount}`, ...(channel === null ? [] : [channel])].join(', ');
   return make(
     'tr',
     {},

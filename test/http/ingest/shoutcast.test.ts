@@ -116,8 +116,8 @@ t.test('a refusal names the channel that the password has named', async (t) => {
   const lines: Record<string, unknown>[] = [];
   const log = { ...openLog('silent', 0).log, warn: (fields: Record<string, unknown>) => void lines.push(fields) };
   const { port } = await startServer(t, demoYaml(), tempFolder(t), log as never);
-  const video = new Wire(t, port).send('demo-source\r\ncontent-type:video/mp4\r\n\r\n');
-  await closed(video);
+  const flac = new Wire(t, port).send(`demo-source\r\ncontent-type:audio/flac\r\n\r\nfLaC${'x'.repeat(28)}`);
+  await closed(flac);
   const feeding = new Wire(t, port).send('demo-source\r\n\r\n').send(audioOf(new Random(), 40));
   await until(() => feeding.got === OK2, 5000);
   const isBusy = async () => {
@@ -129,7 +129,8 @@ t.test('a refusal names the channel that the password has named', async (t) => {
   await until(isBusy, 5000);
   const wrong = new Wire(t, port).send('wrong\r\n');
   await closed(wrong);
-  t.match(lines, [
+  const refused = lines.filter(({ status }) => status !== undefined);
+  t.match(refused, [
     { status: 415, channel: 'studio' },
     { status: 409, channel: 'studio' },
     { status: 401, channel: undefined },
