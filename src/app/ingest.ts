@@ -1,6 +1,7 @@
 /** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
 
 import { together } from '../base/live.js';
+import { plainPath } from '../base/request-target.js';
 import type { EncoderMount, Mount } from '../channel/mount.js';
 import type { ServedChannel } from '../channel/served.js';
 import { auditDone } from '../http/audit.js';
@@ -54,7 +55,7 @@ export class Ingest {
         return encoderMounts();
       },
       pace,
-      mountAt: (path: string) => channels.get(mounts.get(path)?.audio.key ?? '')?.encoder,
+      mountAt: (path: string) => channels.get(mounts.get(plainPath(path))?.audio.key ?? '')?.encoder,
       onProven,
       onVerdict: verdicts.onVerdict,
     });

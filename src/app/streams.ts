@@ -8,6 +8,7 @@ import { ListenerAcceptor } from '../http/stream/accept.js';
 import { Admission } from '../http/stream/admission.js';
 import { Fallbacks } from '../http/stream/fallbacks.js';
 import { ListenerHook } from '../http/stream/hook.js';
+import { ListenUrls } from '../http/stream/listen-urls.js';
 import { MountService } from '../http/stream/mount-service.js';
 import { registerPlaylists } from '../http/stream/playlists.js';
 import { PublicUrl } from '../http/stream/public-url.js';
@@ -83,8 +84,9 @@ export class Streams {
       onError: core.onError,
     });
     const limits = headLimits(config, () => config.limits.httpHeadBytes);
-    this.listeners = new ListenerAcceptor(mounts, this.#stream, proxies, connections, limits);
-    this.services = [new MountService(mounts, this.#stream, proxies)];
+    const urls = new ListenUrls(mounts, () => config.shoutcastListenUrls);
+    this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
+    this.services = [new MountService(urls, this.#stream, proxies)];
   }
 
   /** Playlists and statistics. @param channels each as they report it */

@@ -44,6 +44,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   );
   return [
     ...checkPaths(channels),
+    ...checkListenUrls(member(raw, 'shoutcastListenUrls'), channels),
     ...checkEncoders(channels),
     ...checkPieces(raw, channels),
     ...checkLegacy(raw),
@@ -78,6 +79,28 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
     }
   }
   return findings;
+}
+
+/** The channel that SHOUTcast's listen URLs lead to has to be there, and no mount may be one of them (http/stream/listen-urls.ts). */
+function checkListenUrls(named: unknown, channels: readonly RawChannel[]): Finding[] {
+  if (typeof named !== 'string' || !KEY.test(named)) return [];
+  if (!channels.some(({ key }) => key === named)) {
+    return [{ path: ['shoutcastListenUrls'], at: 'value', message: 'is not a channel' }];
+  }
+  const all = channels.flatMap(({ key, path, value }) =>
+    items(member(value, 'mounts')).map(([i, mount]) => ({ path: [...path, 'mounts', i], mount: String(mount), key })),
+  );
+  const paths = new Set([...channels.map(({ key }) => `/${key}`), ...all.map(({ mount }) => mount)]);
+  const isListenUrl = (mount: string) =>
+    /^\/(?:;|stream\/1\/?(?:;|$))/.test(mount) ||
+    [...mount.matchAll(/\/?;/g)].some(({ index }) => paths.has(mount.slice(0, index)));
+  return all
+    .filter(({ mount }) => isListenUrl(mount))
+    .map(({ path }) => ({
+      path,
+      at: 'value',
+      message: 'is a listen URL of SHOUTcast, which shoutcastListenUrls serves',
+    }));
 }
 
 /** One encoder at a time: whether a second one may replace it is `takeover` (src/http/ingest/README.md). */

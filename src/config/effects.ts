@@ -24,6 +24,7 @@ const RULES: Readonly<Record<string, Effect>> = {
   addresses: 'newcomers',
   proxies: 'newcomers',
   listenerHook: 'newcomers',
+  shoutcastListenUrls: 'newcomers',
   signedUrls: 'newcomers',
   legacy: 'newcomers',
   reload: 'now',

@@ -10,9 +10,9 @@ import { z } from 'zod';
 import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';
 
-const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]+';
-/** The URL path of a mount: whole segments only, none of them `.` or `..`, which clients would take out of a URL. */
-export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+$`);
+const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~;-]+';
+/** The URL path of a mount: segments, none of them `.` or `..`, which clients would take out of a URL. */
+export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+/?$`);
 const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = new RegExp(`^(?=.{1,253}$)${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
 /** No option's text holds one. */
@@ -70,8 +70,12 @@ export const keyed = <T extends z.ZodType>(value: T) =>
     error: 'must be a map from keys to options',
   });
 
+/** Of a channel of the configuration (checks.ts). */
+export const channelKey = () =>
+  z.string({ error: 'must be the key of a channel' }).regex(KEY, { error: 'must be the key of a channel' });
+
 export const mount = () => {
-  const error = 'must be a path such as /live.mp3: /, then A-Z a-z 0-9 . _ ~ -, without .. // or a / at the end';
+  const error = 'must be a path such as /live.mp3: /, then A-Z a-z 0-9 . _ ~ ; - and /, without .. or //';
   return z.string({ error }).regex(MOUNT, { error });
 };
 

@@ -13,6 +13,7 @@ import { alertsSchema } from './alerts.js';
 import { type ConfigContext, stationSchema } from './channel.js';
 import { clusterSchema } from './cluster.js';
 import {
+  channelKey,
   choice,
   date,
   flag,
@@ -112,6 +113,8 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     admin: adminSchema(context.env),
     listenerHook: hookSchema().optional(),
+    // One of the channels (checks.ts).
+    shoutcastListenUrls: channelKey().optional(),
     signedUrls: signedUrlsSchema(context.env).optional(),
     // Needed where an address has the role legacy, and only there (checks.ts).
     legacy: section({

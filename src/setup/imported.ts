@@ -47,7 +47,7 @@ const KNOWN_PASSWORDS = new Set(['hackme', 'hackmemore', 'changeme', 'password',
 
 /** Why a mount cannot be one here; null: it can. */
 export function mountProblem(mount: string): string | null {
-  if (!MOUNT.test(mount)) return 'cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ -)';
+  if (!MOUNT.test(mount)) return 'cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)';
   return isReserved(mount.split('/')[1]!) ? 'is a path that this server uses itself' : null;
 }
 

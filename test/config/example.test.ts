@@ -88,6 +88,7 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
         proxyProtocol: false,
       },
     ],
+    shoutcastListenUrls: 'wave-live',
     listenerHook: hookSchema().parse({ url: 'http://127.0.0.1:9000/listeners' }),
     limits: {
       ...defaults.limits,

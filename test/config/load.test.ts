@@ -126,7 +126,7 @@ stations:
       "a b": {}
       one:
         metaint: 255
-        mounts: [/ok, no, //x, /a/../b, /a/, /., /a..b]
+        mounts: [/ok, no, //x, /a/../b, //, /., /a..b]
         pushTokens: [env:A, env:A, env:A]
         sources:
           - type: files
@@ -160,8 +160,8 @@ stations:
       '22:27 stations.st.channels.one.mounts[2]',
       '22:32 stations.st.channels.one.mounts[3]',
       '22:41 stations.st.channels.one.mounts[4]',
-      '22:46 stations.st.channels.one.mounts[5]',
-      '22:50 stations.st.channels.one.mounts[6]',
+      '22:45 stations.st.channels.one.mounts[5]',
+      '22:49 stations.st.channels.one.mounts[6]',
       '23:21 stations.st.channels.one.pushTokens',
       '25:19 stations.st.channels.one.sources[0].type',
       '26:13 stations.st.channels.one.sources[1].type',
@@ -347,6 +347,26 @@ t.test('paths: reserved, taken, listed without need', async (t) => {
     '8:7 stations.b.channels.one: is already taken by the channel one',
   ]);
 });
+
+t.test(
+  'mounts may hold ; and end in /, unless they are listen URLs of shoutcastListenUrls, which names a channel',
+  async (t) => {
+    const mounts = 'mounts: [/live/, /;, /;stream.mp3, /live;, /live/;x, /stream/1, /stream/1/, /stream/1x, /other;]';
+    t.strictSame(problems(t, channel(mounts)), []);
+    const taken = 'is a listen URL of SHOUTcast, which shoutcastListenUrls serves';
+    const found = problems(t, `${channel(mounts)}shoutcastListenUrls: live\n`);
+    t.strictSame(
+      found.map((line) => line.replace(/^\S+ stations\.st\.channels\.live\./, '')),
+      [1, 2, 3, 4, 5, 6].map((index) => `mounts[${index}]: ${taken}`),
+    );
+    t.strictSame(problems(t, `${channel()}shoutcastListenUrls: none\n`), [
+      '7:22 shoutcastListenUrls: is not a channel',
+    ]);
+    t.strictSame(problems(t, `${channel()}shoutcastListenUrls: /live\n`), [
+      '7:22 shoutcastListenUrls: must be the key of a channel',
+    ]);
+  },
+);
 
 t.test('one encoder per channel', async (t) => {
   const text = `stations:

@@ -92,8 +92,9 @@ export class FrontHarness {
       onAdmitted: () => undefined,
       onVerdict: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),
     };
-    this.#encoders = new EncoderAcceptor(options);
-    this.#shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts: [...mounts.values()] });
+    const encoderMounts = [...mounts.values()];
+    this.#encoders = new EncoderAcceptor({ ...options, encoderMounts });
+    this.#shoutcast = new ShoutcastAcceptor({ ...options, encoderMounts });
     this.#titles = new TitleUpdateAcceptor(options);
     this.#encoderAdmission = new EncoderAdmission(options);
     this.#shoutcastAdmission = new ShoutcastAdmission(options);

@@ -135,7 +135,7 @@ t.test('several stations, whose mounts have the same paths, behind its web serve
     'One: there is no HLS here',
     "One: playlists, requests and streamers' accounts stay in AzuraCast",
     'Two: its mount /radio.mp3 is /two/radio.mp3 here, since another station has it too',
-    'Two: the mount /a b.mp3 cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ -)',
+    'Two: the mount /a b.mp3 cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)',
     'Three has no mount',
   ]);
 });

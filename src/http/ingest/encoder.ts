@@ -5,6 +5,8 @@
 
 import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
+import { plainPath } from '../../base/request-target.js';
+import type { EncoderMount } from '../../channel/mount.js';
 import { HeadReader } from '../../net/head-reader.js';
 import { judgeConnection } from '../../net/judge.js';
 import type { Proxies } from '../../net/peer.js';
@@ -13,11 +15,14 @@ import { NO_SECRET } from '../../net/secret-gate.js';
 import { connectionId } from '../../net/tracked-connection.js';
 import { CHALLENGE_METHODS } from '../allow.js';
 import { answerRefusal } from './encoder-answer.js';
+import { openedBy } from './shoutcast-password.js';
 import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
 
 export interface EncoderAcceptorOptions extends IngestOptions {
   readonly server: string;
   readonly proxies: Proxies;
+  /** Every channel that takes an encoder. */
+  readonly encoderMounts: readonly EncoderMount[];
 }
 
 /** An encoder that has sent its head. */
@@ -31,6 +36,8 @@ interface EncoderCaller {
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: CHALLENGE_METHODS };
 const NO_CREDENTIALS: EncoderRefusal = { status: 401, headers: CHALLENGE, why: NO_SECRET };
 const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
+/** Of a path, in the answer that no mount is there. */
+const PATH_CHARACTERS = 255;
 
 export class EncoderAcceptor {
   readonly #options: EncoderAcceptorOptions;
@@ -58,14 +65,20 @@ export class EncoderAcceptor {
   /** Mounts are not secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
     const { mountAt, proxies, headBytes } = this.#options;
-    const mount = mountAt(head.path);
+    const path = plainPath(head.path);
+    const mount = mountAt(path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
-    const caller = { socket, address, path: head.path, agent: head.headers.get('user-agent') ?? '' };
+    const caller = {
+      socket,
+      address,
+      path: this.#isSecret(path) ? '' : path,
+      agent: head.headers.get('user-agent') ?? '',
+    };
     const given = basicCredentials(head.headers.get('authorization'));
     if (given === null || mount === undefined) {
       // Many ask without a password first (NO_SECRET): that has no pace.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
-      else this.#refuseAtPace(caller, NO_MOUNT);
+      else this.#refuseAtPace(caller, { ...NO_MOUNT, text: `${NO_MOUNT.why}: ${path.slice(0, PATH_CHARACTERS)}` });
       return;
     }
     const compare = () => mount.authorizes(given.user, given.password);
@@ -75,12 +88,16 @@ export class EncoderAcceptor {
         this.#refuse(caller, refused);
         return;
       }
-      const { path } = head;
       const rest = ahead.length === 0 ? head.rest : Buffer.concat([head.rest, ahead]);
       const connection = connectionId(socket);
       const proven = { socket, connection, address, path, channel: mount.channelKey, head: { ...head, rest } };
       this.#options.onProven({ kind: 'http', ...proven });
     });
+  }
+
+  /** Mount and password stand side by side in the forms of encoders. */
+  #isSecret(path: string): boolean {
+    return openedBy([{ user: null, password: path.slice(1) }], this.#options.encoderMounts).length > 0;
   }
 
   #refuseAtPace(caller: EncoderCaller, refusal: EncoderRefusal): void {

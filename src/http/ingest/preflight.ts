@@ -3,7 +3,7 @@
  * itself never comes here, the front knows it by its first bytes (net/first-bytes.ts).
  */
 
-import { pathOf } from '../../base/request-target.js';
+import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import { isEncoderMethod, mountAllow, refuseMethod } from '../allow.js';
 import { notServed, sendProblem } from '../problem.js';
@@ -18,12 +18,12 @@ export class EncoderPreflight implements HttpService {
   }
 
   takes(path: string): boolean {
-    return this.#mounts.has(path);
+    return this.#mounts.has(plainPath(path));
   }
 
   handle({ request, response, roles }: Exchange): void {
     const method = request.method!;
-    const mount = this.#mounts.get(pathOf(request.url!))!;
+    const mount = this.#mounts.get(plainPath(pathOf(request.url!)))!;
     if (method === 'OPTIONS') response.writeHead(204, { ...mountAllow(mount, roles), Connection: 'close' }).end();
     else if (isEncoderMethod(method, mount, roles)) sendProblem(response, refuseMethod(method, mount, roles));
     else sendProblem(response, notServed());

@@ -257,7 +257,7 @@ export class TitleUpdates implements HttpService {
   #named(fields: Fields, login: Pick<PasswordLogin, 'mount'>): readonly EncoderMount[] {
     const mount = textOf(fields, 'mount') || login.mount;
     if (!mount) return this.#options.encoderMounts;
-    const found = this.#options.mountAt(mount.startsWith('/') ? mount : `/${mount}`);
+    const found = this.#options.mountAt(mount);
     if (found === undefined) throw new TitleUpdateAnswer(404, 'No channel takes an encoder at this mount');
     return [found];
   }

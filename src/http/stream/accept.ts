@@ -11,6 +11,7 @@ import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
 import type { Proxies } from '../../net/peer.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal, isChunkedOnly, tooManyConnections } from '../problem.js';
+import type { ListenUrls } from './listen-urls.js';
 import type { Stream } from './stream.js';
 import { SocketStreamRequest } from './stream-request.js';
 
@@ -19,22 +20,16 @@ const BLANK = 0x20;
 const QUESTION = 0x3f;
 
 export class ListenerAcceptor {
-  readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #urls: ListenUrls;
   readonly #stream: Stream;
   readonly #heads: HeadReader;
   readonly #proxies: Proxies;
   readonly #connections: Connections;
 
-  constructor(
-    mounts: ReadonlyMap<string, Mount>,
-    stream: Stream,
-    proxies: Proxies,
-    connections: Connections,
-    limits: HeadLimits,
-  ) {
+  constructor(urls: ListenUrls, stream: Stream, proxies: Proxies, connections: Connections, limits: HeadLimits) {
     this.#proxies = proxies;
     this.#connections = connections;
-    this.#mounts = mounts;
+    this.#urls = urls;
     this.#stream = stream;
     this.#heads = new HeadReader(limits);
   }
@@ -50,7 +45,8 @@ export class ListenerAcceptor {
         endWithProblem(socket, new Refusal('bad-request', 'Of the transfer codings only chunked is known.'), headers);
       } else {
         const address = this.#proxies.clientOf(socket, (name) => result.headers.get(name));
-        this.#stream.handle(new SocketStreamRequest(socket, result, headers, address), mount);
+        const head = { ...result, path: mount.path };
+        this.#stream.handle(new SocketStreamRequest(socket, head, headers, address), mount);
       }
     });
     return true;
@@ -65,6 +61,6 @@ export class ListenerAcceptor {
     let end = GET.length;
     while (end < first.length && first[end] !== BLANK && first[end] !== QUESTION) end++;
     // A path that is cut here may go on: that connection goes to Node's HTTP server.
-    return end === first.length ? undefined : this.#mounts.get(first.toString('latin1', GET.length - 1, end));
+    return end === first.length ? undefined : this.#urls.mountAt(first.toString('latin1', GET.length - 1, end));
   }
 }

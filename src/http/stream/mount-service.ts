@@ -3,11 +3,11 @@
  * past it (accept.ts). What is neither GET nor HEAD is answered here: an OPTIONS with the methods, all others with 405.
  */
 
-import { pathOf } from '../../base/request-target.js';
-import type { Mount } from '../../channel/mount.js';
+import { pathOf, queryOf, targetOf } from '../../base/request-target.js';
 import type { Proxies } from '../../net/peer.js';
 import { mountAllow, READ_METHODS, refuseMethod } from '../allow.js';
 import type { Exchange, HttpService } from '../service.js';
+import type { ListenUrls } from './listen-urls.js';
 import type { Stream } from './stream.js';
 import { HttpStreamRequest } from './stream-request.js';
 
@@ -21,23 +21,25 @@ const PREFLIGHT: Readonly<Record<string, string>> = {
 
 export class MountService implements HttpService {
   readonly role = 'stream';
-  readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #urls: ListenUrls;
   readonly #stream: Stream;
   readonly #proxies: Proxies;
 
-  constructor(mounts: ReadonlyMap<string, Mount>, stream: Stream, proxies: Proxies) {
-    this.#mounts = mounts;
+  constructor(urls: ListenUrls, stream: Stream, proxies: Proxies) {
+    this.#urls = urls;
     this.#stream = stream;
     this.#proxies = proxies;
   }
 
   takes(path: string): boolean {
-    return this.#mounts.has(path);
+    return this.#urls.mountAt(path) !== undefined;
   }
 
   handle({ request, response, pipeline, roles }: Exchange): void {
-    const mount = this.#mounts.get(pathOf(request.url!))!;
-    const { method } = request;
+    const { method, url } = request;
+    const mount = this.#urls.mountAt(pathOf(url!))!;
+    // As hooks and signatures know it, however it was written.
+    request.url = targetOf({ path: mount.path, query: queryOf(url!) });
     if (method === 'OPTIONS') {
       response.writeHead(204, { ...mountAllow(mount, roles), ...PREFLIGHT }).end();
       return;

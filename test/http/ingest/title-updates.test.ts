@@ -158,7 +158,7 @@ t.test('/admin/metadata', async (t) => {
       [401, `mount=/studio.mp3&${ok}`, basic('dj', 'relay-token')],
       [404, `mount=/nowhere&${ok}`, STUDIO],
       [404, `mount=/demo.mp3&${ok}`, STUDIO],
-      [404, `mount=//studio.mp3&${ok}`, STUDIO],
+      [404, `mount=/studio.mp3/&${ok}`, STUDIO],
       [400, 'mount=/studio.mp3&song=no', STUDIO],
       [400, 'mount=/studio.mp3&mode=viewxml', STUDIO],
     ];

@@ -1,0 +1,38 @@
+/**
+ * Which mount a path leads to: the one of that very name, as nearly all ask; else the same path written in another way, or one of SHOUTcast's
+ * listen URLs, where `shoutcastListenUrls` names a channel:
+ *
+ *   /;   /;stream.mp3   /stream/1/   ─► that channel          /mount;   /mount;stream.nsv   /mount/;   ─► that mount
+ */
+
+import { plainPath } from '../../base/request-target.js';
+import type { Mount } from '../../channel/mount.js';
+
+const ROOT = /^\/(?:stream\/1(?:\/|\/?;.*)?|;.*)$/;
+const BEHIND_MOUNT = /^(.+?)\/?;[^;]*$/;
+
+export class ListenUrls {
+  readonly #mounts: ReadonlyMap<string, Mount>;
+  readonly #shoutcast: () => string | undefined;
+
+  /** @param shoutcast the channel that is named */
+  constructor(mounts: ReadonlyMap<string, Mount>, shoutcast: () => string | undefined) {
+    this.#mounts = mounts;
+    this.#shoutcast = shoutcast;
+  }
+
+  mountAt(path: string): Mount | undefined {
+    const mount = this.#mounts.get(path);
+    if (mount !== undefined) return mount;
+    const plain = plainPath(path);
+    return (plain === path ? undefined : this.#mounts.get(plain)) ?? this.#shoutcastMount(plain);
+  }
+
+  #shoutcastMount(path: string): Mount | undefined {
+    const channel = this.#shoutcast();
+    if (channel === undefined) return undefined;
+    if (ROOT.test(path)) return this.#mounts.get(`/${channel}`);
+    const before = BEHIND_MOUNT.exec(path)?.[1];
+    return before === undefined ? undefined : (this.#mounts.get(before) ?? this.#mounts.get(`${before}/`));
+  }
+}
