@@ -46,7 +46,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
   '@fastify/swagger-ui': ['http/documents.ts'],
   'entities/decode': ['metadata/title.ts'],
   fastify: ['http/router.ts'],
-  'iconv-lite': ['metadata/text.ts'],
+  'iconv-lite': ['base/charset.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': ['http/poll/history-pages.ts', 'listener/sessions.ts'],
   maxmind: ['statistics/countries.ts'],

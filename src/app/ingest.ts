@@ -1,5 +1,6 @@
 /** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
 
+import { ChannelCounter } from '../base/channel-counter.js';
 import { together } from '../base/live.js';
 import { plainPath } from '../base/request-target.js';
 import type { EncoderMount, Mount } from '../channel/mount.js';
@@ -37,11 +38,18 @@ export class Ingest {
   readonly #core: Core;
   readonly #channels: ReadonlyMap<string, ServedChannel>;
   #encoderMounts: readonly EncoderMount[] = [];
+  readonly #ignoring: ChannelCounter;
 
   constructor(core: Core, guards: Guards, parts: IngestParts) {
     const { channels, mounts, verdicts, pace, titleSender, onProven } = parts;
     this.#core = core;
-    const { config } = core;
+    const { config, clock, log } = core;
+    this.#ignoring = new ChannelCounter(clock, (channel, titles, fields) =>
+      log.warn(
+        { channel, titles, fields },
+        "fields of an encoder's titles are not taken: they are unknown, or not filled in",
+      ),
+    );
     const { limits } = config;
     this.#channels = channels;
     this.refresh();
@@ -99,7 +107,8 @@ export class Ingest {
     this.titles.close();
   }
 
-  #onTitleVerdict({ status, address, channel, why, connection, act }: TitleUpdateVerdict): void {
+  #onTitleVerdict({ status, address, channel, why, connection, act, ignored }: TitleUpdateVerdict): void {
+    if (ignored.length > 0) this.#ignoring.count(channel, ignored.join(', '));
     const refused = { address, reason: why, channel: channel || undefined, status, connection };
     if (act !== null) {
       const { user, ...what } = act;

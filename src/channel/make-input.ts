@@ -38,7 +38,14 @@ export function makeInput(
   const bitrateKbps = config.type === 'file' ? 0 : (channel.bitrateKbps ?? 0);
   const make = (input: Input) => {
     if (config.type === 'file') return new FileSource(input, clock, config.path, roomMs);
-    if (config.type === 'pull') return makePull(config, all, { channel: key, clock, log, input });
+    if (config.type === 'pull') {
+      return makePull(config, all, {
+        ...{ channel: key, clock, log, input },
+        get charset() {
+          return config.charset ?? channel.charset;
+        },
+      });
+    }
     const encoder = () => encoderOf(channel) ?? config;
     return new EncoderSource(
       input,

@@ -46,6 +46,8 @@ export interface EncoderMount {
   hasUser(user: string): boolean;
   /** Whether this name and password may feed the channel; constant time. */
   authorizes(user: string, password: string): boolean;
+  /** Of titles that name none and are not UTF-8. */
+  readonly charset: string;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
   /** Resolves when the title is accepted or ignored: false where no encoder feeds the channel. Rejects where nobody could be asked. */

@@ -5,6 +5,7 @@ import { framerState } from '../audio/framer-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';
+import { oneLine } from '../metadata/text.js';
 import type { ChannelPlace } from './channel.js';
 
 /** Entries of the timeline of a channel's sources. */
@@ -13,12 +14,14 @@ const MAX_ENTRIES = 1000;
 export const MAX_PLACE = 1000;
 
 const text = cleaned(MAX_PUSH.textBytes);
+/** What is yet to be split, or stands between two parts. */
+const line = cleaned(MAX_PUSH.textBytes, oneLine);
 const place = z.int().min(-1).max(MAX_PLACE);
 
 /** A title from a source (source/source.ts, SourceTitle). */
 export const titleSchema = z.union([
-  text,
-  z.looseObject({ artist: text, song: text, separator: text.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
+  line,
+  z.looseObject({ artist: text, song: text, separator: line.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
 ]);
 
 const fileSchema = z.looseObject({

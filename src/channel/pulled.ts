@@ -20,10 +20,13 @@ export interface PullParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly input: SourceInput;
+  /** Of titles that are not UTF-8; read when one comes. */
+  readonly charset: string;
 }
 
 /** Throws where the CA file cannot be read. */
-export function makePull(config: PullConfig, all: Config, { channel, clock, log, input }: PullParts): PullSource {
+export function makePull(config: PullConfig, all: Config, parts: PullParts): PullSource {
+  const { channel, clock, log, input } = parts;
   const { limits } = all;
   const password = config.password?.reveal() ?? '';
   const authorization = config.user === '' && password === '' ? undefined : basic(config.user, password);
@@ -44,6 +47,9 @@ export function makePull(config: PullConfig, all: Config, { channel, clock, log,
     retryMaxMs: config.retrySeconds.max * 1000,
     framelessBytes: all.sources.framelessBytes,
     facts: limits,
+    get charset() {
+      return parts.charset;
+    },
     aheadMs: all.sources.aheadSeconds * 1000,
     onPlaying: (index) => log.info({ channel, upstream: index + 1 }, 'upstream plays'),
     onFailed: (index, reason) => log.warn({ channel, upstream: index + 1, reason }, 'upstream failed'),

@@ -171,6 +171,7 @@ function encoderMount(
     hasUser: (user) => user === 'source' || user === config.user,
     // Both are always compared, so that a wrong user name takes the same time as a wrong password.
     authorizes: (user, password) => secretMatches([config.password], password) && user === config.user,
+    charset: config.charset ?? channel.charset,
     takesTitles: channel.titlesFrom.includes('encoder'),
     sendTitle,
   };

@@ -4,8 +4,10 @@
  */
 
 import { z } from 'zod';
+import { WINDOWS } from '../base/charset.js';
 import { ACCESS } from './access.js';
 import {
+  charset,
   choice,
   flag,
   keyed,
@@ -47,6 +49,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
     titlesWhileAway: z.boolean().default(false),
+    charset: charset().optional(),
     titleOffsetMs: titleOffset().optional(),
   });
   const file = section({
@@ -57,7 +60,10 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
     }),
     titleOffsetMs: titleOffset().optional(),
   });
-  const pull = pullSchema({ env, folder }).extend({ titleOffsetMs: titleOffset().optional() });
+  const pull = pullSchema({ env, folder }).extend({
+    charset: charset().optional(),
+    titleOffsetMs: titleOffset().optional(),
+  });
   return z.discriminatedUnion('type', [encoder, file, pull], { error: unionProblem });
 }
 
@@ -108,6 +114,7 @@ function channelSchema(context: ConfigContext) {
       .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
       .default(['metapush', 'encoder', 'upstream']),
     pushDecodesEntities: flag().default(false),
+    charset: charset().default(WINDOWS),
     icy: icySchema().prefault({}),
     delaySeconds: seconds(0, 60).default(0),
     partTime: flag().default(false),

@@ -7,6 +7,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { isCharset } from '../base/charset.js';
 import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';
 
@@ -95,6 +96,11 @@ export function isNetwork(value: string): boolean {
   const version = isIP(address);
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
+
+export const charset = () => {
+  const error = 'must be a charset such as windows-1251, koi8-r, shift_jis, gbk';
+  return z.string({ error }).refine(isCharset, { error });
+};
 
 /** A name of the IANA time zone database. */
 export const timezone = () => {

@@ -18,7 +18,8 @@ const FIELDS: Readonly<Record<string, string>> = {
   artist: 'Artist.',
   title: 'Song; also the title line where there is neither song nor artist.',
   url: 'An image of the track. Other addresses are ignored.',
-  charset: 'In which the fields are percent-encoded; default: UTF-8 where valid, else Windows-1252.',
+  charset:
+    'In which the fields are percent-encoded; default: UTF-8 where valid, else that of the configuration, Windows-1252 by default.',
 };
 
 const BY_ADMIN =

@@ -56,7 +56,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
           'Content-Type': contentType,
           'Cache-Control': header('Never kept.', { const: 'no-store' }),
           'Airsplice-Ignored': header(
-            'Where fields were not taken: unknown parameters, a time or duration that cannot be read, covers and images that are not http(s) URLs. Their names, percent-encoded.',
+            'Where fields were not taken: unknown parameters, placeholders that were not filled in, a timezone or encoding that is not known, a time or duration that cannot be read, covers and images that are not http(s) URLs. Their names, percent-encoded.',
             { type: 'string' },
             false,
           ),

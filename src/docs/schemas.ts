@@ -127,9 +127,10 @@ const PUSHED: Readonly<Record<string, string>> = {
   duration: 'Seconds, or as text 183,52, 3:23 or 00:03:23; 0 or null: no known end. Fractions are cut.',
   song: 'Song; as a parameter also called title. Empty: none. GET: the word false leaves this part and the separator out.',
   artist: 'Artist. Empty: none. GET: the word false leaves this part and the separator out.',
-  encoding: 'The charset of song, artist and separator: utf8 (default), or windows for ISO 8859-1 and Windows-1252.',
+  encoding:
+    'The charset of song, artist and separator: utf8 (default), windows for ISO 8859-1 and Windows-1252, or another by its name, such as windows-1251. One that is not known is left out, and Airsplice-Ignored names it.',
   strict:
-    '1: a time or duration that cannot be read is refused, as in JSON. Default 0: it is left out, and Airsplice-Ignored names it.',
+    '1: a time, duration, timezone or encoding that cannot be read, and a placeholder that was not filled in, is refused. Default 0: it is left out, and Airsplice-Ignored names it.',
   tracktype: 'now (default): the current track; next: the following one.',
   etype: `Content type, default 0: ${ETYPE}.`,
   isrc: 'ISRC.',
@@ -138,7 +139,8 @@ const PUSHED: Readonly<Record<string, string>> = {
   cover: 'The URL of an image, http or https. Any other is left out, and Airsplice-Ignored names it.',
   images: 'Images in three sizes, each an object with a url as that of cover.',
   album: 'Album.',
-  timezone: 'Passed on as it is; should be UTC. An IANA name is the zone of a time without an offset.',
+  timezone:
+    'Passed on as it is, and the zone of a time without an offset: an IANA name, an offset such as -05:00 or UTC+1, or the name that Windows has for it. Any other is left out, and Airsplice-Ignored names it.',
   extdata: 'Anything of yours, passed on untouched.',
 };
 

@@ -5,8 +5,11 @@
  * A push is refused whole, and the refusal names every bad field at once. The rules: src/metadata/README.md, "Push fields".
  */
 
+import type { z } from 'zod';
+import { decodeCharset } from '../base/charset.js';
 import { type FieldError, Refusal } from '../base/refusal.js';
 import { imageUrl, webImages } from './image-url.js';
+import { isUnfilled } from './placeholder.js';
 import { type PushFields, printableName, urlFields } from './push-fields.js';
 import {
   bodySchema,
@@ -18,9 +21,10 @@ import {
 } from './push-schema.js';
 import { type RawValue, rawMembers } from './rawjson.js';
 import type { TrackType } from './record.js';
-import { cleanText, decodeUtf8, decodeWindows, utf8Bytes } from './text.js';
+import { cleanText, decodeUtf8, utf8Bytes } from './text.js';
 import { inZone, plusBefore } from './time.js';
 import { readEntities } from './title.js';
+import { plusOfZone, readZone } from './zone.js';
 
 export type { PushLimits } from './push-schema.js';
 
@@ -49,7 +53,10 @@ export interface PushInput {
 /** A push, and what was not taken of it. */
 export interface ReadPush {
   readonly input: PushInput;
-  /** Names in lower case: unknown parameters, a `time` or `duration` that cannot be read, and in JSON a cover or image that is not a web URL. */
+  /**
+   * Names in lower case: unknown parameters, placeholders that were not filled in, a `timezone` or `encoding` that is none, a `time` or `duration` that
+   * cannot be read, and in JSON a cover or image that is not a web URL.
+   */
   readonly ignored: readonly string[];
 }
 
@@ -83,7 +90,9 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
   const bad: BadField[] = [];
   const ignored: string[] = [];
   const values: Record<string, string> = {};
-  const isWindows = query.shape.encoding.safeParse(pushed.get('encoding')?.(decodeUtf8)).data === 'windows';
+  const { data: encoding = 'utf8' } = query.shape.encoding.safeParse(pushed.get('encoding')?.(decodeUtf8));
+  const isUtf8 = /^utf[^a-z0-9]?8$/.test(encoding);
+  const decodeText = isUtf8 ? decodeUtf8 : (bytes: Buffer) => decodeCharset(bytes, encoding);
   for (const [name, read] of pushed) {
     const field = name === 'title' ? 'song' : name;
     if (!Object.hasOwn(query.shape, field)) {
@@ -92,13 +101,18 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
     }
     // Its own name counts more than the other one.
     if (field !== name && pushed.has(field)) continue;
-    const text = read(isWindows && WINDOWS_FIELDS.has(field) ? decodeWindows : decodeUtf8);
+    const text = read(ENCODED_FIELDS.has(field) ? decodeText : decodeUtf8);
     if (text === null) bad.push({ field, message: NOT_UTF8, kind: 'bad-request' });
     else values[field] = text;
   }
   if (ignored.length > 0 && !['song', 'title', 'artist'].some((name) => pushed.has(name))) {
     for (const field of ignored) bad.push({ field, message: UNKNOWN, kind: 'invalid' });
   }
+  const isStrict = values['strict'] === '1';
+  const unfilled = Object.keys(values).filter((field) => isUnfilled(values[field]!));
+  for (const field of unfilled) delete values[field];
+  ignored.push(...unfilled);
+  if (isStrict || isNothingLeft(unfilled, values)) bad.push(...unfilled.map(unfilledField));
   // Literal `false`: this part is absent; a title with neither part would be empty by mistake (src/metadata/README.md, "Push fields").
   const noSong = values['song'] === 'false';
   const noArtist = values['artist'] === 'false';
@@ -108,15 +122,9 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
     for (const field of ['song', 'artist'])
       bad.push({ field, message: 'song and artist cannot both be false', kind: 'invalid' });
   }
-  if (values['time'] !== undefined)
-    values['time'] = inZone(plusBefore(values['time'].trim()), values['timezone'] ?? '');
-  let parsed = query.safeParse(values);
-  for (const field of values['strict'] === '1' ? [] : LESS_THAN_A_TITLE) {
-    if (!parsed.error?.issues.some(({ path }) => path[0] === field)) continue;
-    ignored.push(field);
-    delete values[field];
-    parsed = query.safeParse(values);
-  }
+  if (values['timezone'] !== undefined) values['timezone'] = plusOfZone(values['timezone']);
+  if (values['time'] !== undefined) values['time'] = inItsZone(plusBefore(values['time'].trim()), values['timezone']);
+  const parsed = parseWithout(query, values, isStrict ? [] : LESS_THAN_A_TITLE, ignored);
   bad.push(...badFields(parsed));
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
   const fields = parsed.data;
@@ -130,11 +138,47 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
 }
 
 /** Only these are written in the encoding that the sender names (src/metadata/README.md, "Charsets"). */
-const WINDOWS_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
-const NOT_UTF8 = 'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows';
+const ENCODED_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
+const NOT_UTF8 =
+  'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows, else encoding= and the name of its charset';
 const UNKNOWN = 'is unknown, and there is neither song nor artist';
 /** A template fills them in, and nobody reads the answer: a title is not lost with them. */
-const LESS_THAN_A_TITLE = ['time', 'duration'] as const;
+const LESS_THAN_A_TITLE = ['encoding', 'timezone', 'time', 'duration'];
+
+/** What the schema says of these values; those of the fields `lesser` that are wrong are taken out, and named in `ignored`. */
+function parseWithout<T extends z.ZodType>(
+  schema: T,
+  values: Record<string, unknown>,
+  lesser: readonly string[],
+  ignored: string[],
+): z.ZodSafeParseResult<z.output<T>> {
+  const parsed = schema.safeParse(values);
+  const isWrong = (field: string) =>
+    parsed.error?.issues.some((issue) => issue.path[0] === field && issue.code === 'custom' && !isTooLarge(issue)) ===
+    true;
+  const wrong = lesser.filter(isWrong);
+  if (wrong.length === 0) return parsed;
+  ignored.push(...wrong);
+  for (const field of wrong) delete values[field];
+  return schema.safeParse(values);
+}
+
+/** With what was not filled in went the whole title: one that clears what is on air by mistake. */
+function isNothingLeft(unfilled: readonly string[], { song, artist }: { song?: unknown; artist?: unknown }): boolean {
+  return unfilled.some((field) => field === 'song' || field === 'artist') && isNone(song) && isNone(artist);
+}
+
+function isNone(value: unknown): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    (typeof value === 'string' && (value === 'false' || cleanText(value) === ''))
+  );
+}
+
+function unfilledField(field: string): BadField {
+  return { field, message: 'is a placeholder that was not filled in', kind: 'invalid' };
+}
 
 /**
  * The body of a POST push. Its size and content type have been checked.
@@ -146,13 +190,15 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
     throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
   }
   const json = decoded.replace(/^\ufeff/, ''); // some Windows software writes a byte order mark
-  const parsed = schemasFor(limits).body.safeParse(inItsZone(parseObject(json)));
+  const { values, unfilled } = filledMembers(parseObject(json));
+  const ignored = [...unfilled];
+  const parsed = parseWithout(schemasFor(limits).body, values, ['timezone'], ignored);
   const bad = badFields(parsed);
+  if (isNothingLeft(unfilled, values)) bad.push(...unfilled.map(unfilledField));
   const raw = rawMembers(json);
   for (const field of ['images', 'extdata'] as const) bad.push(...oversize(field, raw.get(field), limits));
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
   const fields = parsed.data;
-  const ignored: string[] = [];
   const images = fields.images ? raw.get('images')?.text : undefined;
   // A bad picture does not cost the title.
   const cover = fields.cover?.trim();
@@ -171,18 +217,29 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   return { input, ignored };
 }
 
-/** A copy whose time has an offset, where it has a time zone. */
-function inItsZone(members: Readonly<Record<string, unknown>>): object {
-  const { time, timezone } = members;
-  if (typeof time !== 'string' || typeof timezone !== 'string') return members;
-  return { ...members, time: inZone(time.trim(), timezone) };
+/** A copy without placeholders, whose time has an offset where it has a time zone. Where a member has to be there, a placeholder is empty, or unreadable. */
+function filledMembers(members: Readonly<Record<string, unknown>>) {
+  const values: Record<string, unknown> = { ...members };
+  const unfilled = TEXT_MEMBERS.filter((name) => typeof values[name] === 'string' && isUnfilled(values[name]));
+  for (const name of unfilled) values[name] = '';
+  const { time, timezone } = values;
+  if (typeof time === 'string' && typeof timezone === 'string') values['time'] = inItsZone(time.trim(), timezone);
+  return { values, unfilled };
+}
+
+const TEXT_MEMBERS = 'song artist album id isrc separator seperator cover timezone etype tracktype'.split(' ');
+
+function inItsZone(time: string, timezone = ''): string {
+  const zone = readZone(cleanText(timezone));
+  return zone === null ? time : inZone(time, zone);
 }
 
 /** The same push with the entities of HTML in its texts decoded once: some playout systems write `Rock &amp; Roll`. */
 export function withoutEntities(input: PushInput): PushInput {
   const { artist, song, album } = input;
-  const read = { ...input, artist: readEntities(artist), song: readEntities(song) };
-  return album === undefined ? read : { ...read, album: readEntities(album) };
+  const decoded = (text: string) => cleanText(readEntities(text));
+  const read = { ...input, artist: decoded(artist), song: decoded(song) };
+  return album === undefined ? read : { ...read, album: decoded(album) };
 }
 
 function parseObject(json: string): Readonly<Record<string, unknown>> {

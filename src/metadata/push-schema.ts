@@ -7,9 +7,11 @@
  */
 
 import { z } from 'zod';
+import { isCharset } from '../base/charset.js';
 import { ETYPES } from './record.js';
-import { cleanWithin, utf8Bytes } from './text.js';
+import { cleanText, cleanWithin, oneLine, utf8Bytes } from './text.js';
 import { parsePushTime } from './time.js';
+import { readZone } from './zone.js';
 
 export interface PushLimits {
   /** Of a GET, unknown and repeated ones counted. */
@@ -33,15 +35,14 @@ export function isTooLarge(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['tooLarge'] === true;
 }
 
-/** What `encoding` may say, and what it means. */
-const ENCODINGS = {
-  utf8: 'utf8',
-  'utf-8': 'utf8',
-  windows: 'windows',
-  'windows-1252': 'windows',
-  latin1: 'windows',
-  'iso-8859-1': 'windows',
-} as const;
+/** What `encoding` says of song, artist and separator: the name of a charset; `utf8` is the default. */
+const encoding = z.string().transform((value, context) => {
+  const name = value.trim().toLowerCase();
+  if (isCharset(name)) return name;
+  const message = 'has to be utf8, windows (Windows-1252), or another charset such as windows-1251, shift_jis';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
 
 export type QueryFields = z.output<ReturnType<typeof querySchema>>;
 export type PushIssues = z.ZodSafeParseResult<unknown>;
@@ -50,7 +51,7 @@ export type PushIssues = z.ZodSafeParseResult<unknown>;
 export function querySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   return z.object({
-    encoding: defaulted(anyCase(ENCODINGS)),
+    encoding: defaulted(encoding),
     strict: defaulted(z.enum(['0', '1'], { error: 'has to be 0 or 1' })),
     ...common(limits),
     song: text.optional(),
@@ -103,6 +104,7 @@ export function imagesSchema(urlBytes: number) {
 /** The optional fields that both ways share. */
 function common(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
+  const separator = cleaned(limits.textBytes, oneLine);
   return {
     id: text.nullish(),
     tracktype: defaulted(anyCase({ now: 'now', next: 'next' })),
@@ -113,20 +115,24 @@ function common(limits: PushLimits) {
         .refine((id) => ETYPES.has(id), { error: ETYPE_MESSAGE }),
     ),
     isrc: text.nullish(),
-    separator: text.nullish(),
+    separator: separator.nullish(),
     // Another spelling that is in use.
-    seperator: text.nullish(),
-    timezone: cleanedCharacters(limits.timezoneCharacters).nullish(),
+    seperator: separator.nullish(),
+    timezone: cleanedCharacters(limits.timezoneCharacters)
+      .refine((name) => name === '' || readZone(name) !== null, { error: ZONE_MESSAGE })
+      .nullish(),
   };
 }
 
+const ZONE_MESSAGE =
+  "has to be an IANA name such as Europe/Berlin, an offset such as -05:00, or Windows' name of a time zone";
 const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
 
-/** A text of at most this many bytes of UTF-8, cleaned by cleanText. */
-export function cleaned(limitBytes: number) {
+/** A text of at most this many bytes of UTF-8. @param cleaning `oneLine` where blanks at its ends count */
+export function cleaned(limitBytes: number, cleaning = cleanText) {
   return z
     .string({ error: missingOr('has to be a text') })
-    .transform((value, context) => cleanWithin(value, limitBytes) ?? tooLarge(context, tooLong(limitBytes)));
+    .transform((value, context) => cleanWithin(value, limitBytes, cleaning) ?? tooLarge(context, tooLong(limitBytes)));
 }
 
 /** A text of at most this many Unicode characters, cleaned likewise. */

@@ -12,7 +12,7 @@ import { imageUrl, webImages } from './image-url.js';
 import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
 import { rawMembers } from './rawjson.js';
 import type { TrackRecord } from './record.js';
-import { utf8Bytes } from './text.js';
+import { oneLine, utf8Bytes } from './text.js';
 import { FIRST_SECONDS, isZone, LAST_SECONDS } from './time.js';
 import type { ChannelFace } from './view.js';
 
@@ -92,7 +92,7 @@ const track = {
   type: z.enum(['now', 'next']),
   artist: text,
   song: text,
-  separator: text,
+  separator: cleaned(MAX_PUSH.textBytes, oneLine),
   durationSeconds: z.int().min(0),
   etype: counted,
   isrc: text,

@@ -3,6 +3,8 @@
  * what RFC 3339 can write, so that every accepted moment can be written. Readers get whole seconds.
  */
 
+import type { Zone } from './zone.js';
+
 /** RFC 3339, section 5.6, and as programs write it: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or none. */
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?: ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?))?$/;
@@ -33,29 +35,21 @@ export function parsePushTime(text: string): number | null {
 /**
  * A push's time that has no offset, as the unix seconds of that moment in a zone; any other text as it is. Of two moments that a clock shows alike
  * (it was set back) the first; one that it skips (it was set forward) counts as if it had not been set yet.
- * @param timezone an IANA name; where it is none, the text stays as it is, which is read in UTC
  */
-export function inZone(text: string, timezone: string): string {
+export function inZone(text: string, zone: Zone): string {
   const parts = DATE_TIME.exec(text);
-  if (parts === null || !isLocal(parts) || !ZONE.test(timezone)) return text;
+  if (parts === null || !isLocal(parts)) return text;
   const local = momentOf(parts);
   if (local === null) return text;
-  let format: Intl.DateTimeFormat;
-  try {
-    // Not kept: senders name it.
-    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
-  } catch {
-    return text;
-  }
+  if (typeof zone === 'number') return String(local - zone);
+  // Not kept: senders name it.
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   // The offset before any change of that day, and after it.
   const before = local - offsetSeconds(format, local - 86_400);
   const after = local - offsetSeconds(format, local + 86_400);
   const isBefore = before + offsetSeconds(format, before) === local || after + offsetSeconds(format, after) !== local;
   return String(isBefore ? before : after);
 }
-
-/** Not the offsets that some versions of Node take for names of zones. */
-const ZONE = /^[a-z]/i;
 
 /** Whether a text names a time zone that this process knows. Quick for zones that have been used. */
 export function isZone(timezone: string): boolean {

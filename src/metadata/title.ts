@@ -6,9 +6,10 @@
  */
 
 import { decodeHTMLStrict } from 'entities/decode';
+import { encodeLatin1 } from '../base/charset.js';
 import { latin } from './latin.js';
 import { DEFAULT_SEPARATOR } from './record.js';
-import { cleanText, cutBytes, cutUnclean, decodeUndeclared, encodeLatin1, utf8Bytes } from './text.js';
+import { cleanText, cutBytes, cutUnclean, oneLine, trimmed, utf8Bytes } from './text.js';
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
@@ -36,7 +37,7 @@ const AS_IT_IS: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
  */
 export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffer {
   const isLatin = options.charset === 'iso-8859-1';
-  const clean = isLatin ? latin(cleanText(title)) : cleanText(title);
+  const clean = isLatin ? latin(oneLine(title)) : oneLine(title);
   const quoted = options.apostrophe === 'keep' ? clean : clean.replaceAll("'", isLatin ? '\u00b4' : '\u2019');
   const safe = quoted.replace(/^;/, ' ;').replaceAll("';", "' ;");
   // In ISO 8859-1 a character is a byte, and no accent stands alone.
@@ -75,16 +76,11 @@ export function cutText(value: string, mostBytes: number): string {
 
 /** An artist or a song of a source, clean and cut: its sender would not read a refusal. */
 export function cutTitle(text: string, maxBytes: number): string {
-  return cutText(cleanText(cutUnclean(text, maxBytes)), maxBytes);
-}
-
-/** A value out of a block: UTF-8 where it is valid, else Windows-1252. */
-export function decodeIcyText(value: Buffer): string {
-  return cleanText(decodeUndeclared(value));
+  return trimmed(cutText(cleanText(cutUnclean(text, maxBytes)), maxBytes));
 }
 
 /** What separates artist and song in a line, in order of trust: a hyphen, or an en dash where there is none. */
-const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
+export const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
 
 /** At the first separator; a line without one is all song. Joined with it, both parts give the line again. */
 export function splitTitle(line: string): { artist: string; song: string; separator: string } {
@@ -94,7 +90,7 @@ export function splitTitle(line: string): { artist: string; song: string; separa
   return { artist: line.slice(0, at), song: line.slice(at + separator.length), separator };
 }
 
-/** A clean text with its numeric and named entities decoded once; without a semicolon they are none (`R&B`, `AT&T`). */
+/** A text with its numeric and named entities decoded once, to be cleaned again; without a semicolon they are none (`R&B`, `AT&T`). */
 export function readEntities(text: string): string {
-  return text.includes('&') ? cleanText(decodeHTMLStrict(text)) : text;
+  return text.includes('&') ? decodeHTMLStrict(text) : text;
 }

@@ -22,6 +22,8 @@ export interface RequestHead {
   readonly path: string;
   /** What follows the first `?` of the target, or `""`. */
   readonly query: string;
+  /** The same with its bytes above 0x7F percent-encoded: which charset they are in depends on the channel. Absent: there are none. */
+  readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
   /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
@@ -38,7 +40,7 @@ export interface RequestHeadFault {
   readonly message: string;
 }
 
-type RequestLine = Pick<RequestHead, 'method' | 'path' | 'query' | 'protocol'>;
+type RequestLine = Pick<RequestHead, 'method' | 'path' | 'query' | 'encodedQuery' | 'protocol'>;
 
 /** Room for a usual head, from Node's pool; a crowd that joins makes no garbage of its own. */
 const FIRST_BYTES = 1024;
@@ -51,6 +53,7 @@ const LISTS = new Set(['x-forwarded-for', 'forwarded']);
 const LENGTHS = new Set(['content-length', 'transfer-encoding']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
+const NOT_ASCII = /[^\0-\x7f]/;
 const TAB = 0x09;
 const DELETE = 0x7f;
 const METHOD = /^[A-Za-z]{1,20}$/;
@@ -86,6 +89,7 @@ export class RequestHeadParser {
       this.#head[this.#length++] = byte;
       if (byte !== LF) continue;
 
+      const start = this.#lineStart;
       const line = this.#takeLine();
       if (line === null) return malformed('holds a control character');
       if (line === '' && this.#request !== null) {
@@ -98,6 +102,11 @@ export class RequestHeadParser {
         this.#request = readRequestLine(line);
         if (this.#request === null) return malformed('does not begin with a method, a path and a protocol');
         this.#isLoose ||= !EXACT_REQUEST.test(line);
+        if (NOT_ASCII.test(line)) {
+          const bytes = this.#head.toString('latin1', start, this.#length);
+          const encodedQuery = readRequestLine(bytes.replace(/[\x80-\xff]/g, percentEncoded))?.query;
+          this.#request = { ...this.#request, encodedQuery };
+        }
       } else {
         const fault = this.#takeHeader(line);
         if (fault !== null) return malformed(fault);
@@ -154,6 +163,11 @@ export class RequestHeadParser {
 /** A tab is a blank in a value (RFC 9110, 5.5). */
 function isControl(byte: number): boolean {
   return (byte < 0x20 && byte !== TAB) || byte === DELETE;
+}
+
+/** @param byte as a character of Latin-1 */
+function percentEncoded(byte: string): string {
+  return `%${byte.charCodeAt(0).toString(16)}`;
 }
 
 /** Split at the first and the last blank, since some encoders send a mount with blanks in it as it is. */

@@ -1,6 +1,7 @@
 /** The mounts and relays of an icecast.xml. A mount that listeners had to log in for never becomes an open channel. */
 
 import { join, normalize } from 'node:path';
+import { isCharset } from '../base/charset.js';
 import { urlHost } from '../base/ip.js';
 
 import type { DraftOptions } from './draft.js';
@@ -150,8 +151,10 @@ class MountReader {
     }
     for (const read of ['type', 'subtype']) given(read);
     const charset = given('charset');
-    if (charset !== '' && !/^utf-?8$/i.test(charset))
-      this.#context.lose(`${mount}: titles are read as they look, not as ${plainText(charset, 40)}`);
+    if (isCharset(charset)) {
+      // UTF-8 is read in any case.
+      if (!/^utf-?8$/i.test(charset)) options['charset'] = plainText(charset, 40);
+    } else if (charset !== '') this.#context.lose(`${mount}: ${plainText(charset, 40)} is no charset that is known`);
     if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds is of all channels`);
     return options;
   }

@@ -6,7 +6,7 @@
 import type { Format } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
-import { decodeUndeclared } from '../metadata/text.js';
+import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
@@ -31,6 +31,8 @@ export interface ReceptionRules {
   /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
+  /** Of its titles and headers, where they are not UTF-8. */
+  readonly charset?: string | undefined;
 }
 
 export class Reception implements IntakeOwner, BodySink {
@@ -49,10 +51,10 @@ export class Reception implements IntakeOwner, BodySink {
     this.#body = body;
     this.#sink = sink;
     this.#rules = rules;
-    this.facts = readFacts(decodeHeaders(body), rules.facts);
+    this.facts = readFacts(decodeHeaders(body, rules.charset), rules.facts);
     const { channel, framelessBytes } = rules;
     this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
-    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'));
+    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'), () => rules.charset);
     body.setIdleTimeout(rules.stallMs);
     body.receive(this);
   }
@@ -135,6 +137,6 @@ export class Reception implements IntakeOwner, BodySink {
 }
 
 /** Bytes of headers come one character each; they declare no charset. */
-function decodeHeaders({ headers }: Outbound): Map<string, string> {
-  return new Map([...headers].map(([name, value]) => [name, decodeUndeclared(Buffer.from(value, 'latin1'))]));
+function decodeHeaders({ headers }: Outbound, charset: string | undefined): Map<string, string> {
+  return new Map([...headers].map(([name, value]) => [name, decodeTitle(Buffer.from(value, 'latin1'), charset)]));
 }

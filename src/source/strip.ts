@@ -6,7 +6,8 @@
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
 
-import { BLOCK_UNIT_BYTES, decodeIcyText } from '../metadata/title.js';
+import { decodeTitle, oneLine } from '../metadata/text.js';
+import { BLOCK_UNIT_BYTES } from '../metadata/title.js';
 import { SLICE_BYTES } from './pacer.js';
 
 /** Either at most SLICE_BYTES of audio, valid until the next piece is taken, or the title of a block that has one. */
@@ -25,6 +26,7 @@ const QUOTE_AFTER = "';";
 export class IcyStripper {
   /** 0: it sends no blocks. */
   readonly #metaint: number;
+  readonly #charset: () => string | undefined;
   /** Bytes to come: of audio, then a length, then of a block. */
   #audioLeft: number;
   #blockLeft = 0;
@@ -33,8 +35,12 @@ export class IcyStripper {
   /** Audio from between several blocks, where they stand close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
-  /** @param header the upstream's `icy-metaint`; anything but a whole number from 1 on: it sends no blocks */
-  constructor(header: unknown) {
+  /**
+   * @param header the upstream's `icy-metaint`; anything but a whole number from 1 on: it sends no blocks
+   * @param charset of titles that are not UTF-8
+   */
+  constructor(header: unknown, charset: () => string | undefined = () => undefined) {
+    this.#charset = charset;
     this.#metaint = Number(WHOLE_NUMBER.exec(String(header))?.[1] ?? 0);
     this.#audioLeft = this.#metaint > 0 ? this.#metaint : Number.POSITIVE_INFINITY;
   }
@@ -61,7 +67,7 @@ export class IcyStripper {
         this.#blockLeft -= bytes;
         if (this.#blockLeft > 0) break;
         this.#audioLeft = this.#metaint;
-        const title = titleIn(this.#block.subarray(0, this.#blockBytes));
+        const title = titleIn(this.#block.subarray(0, this.#blockBytes), this.#charset());
         if (title === undefined) continue;
         if (gatheredBytes > 0) yield { audio: gathered.subarray(0, gatheredBytes) };
         gatheredBytes = 0;
@@ -75,8 +81,8 @@ export class IcyStripper {
   }
 }
 
-/** The title that a block sets; undefined: it sets none. A field ends with a quote and a semicolon; the last one may lack either. */
-function titleIn(block: Buffer): string | undefined {
+/** The title that a block sets, as one line; undefined: it sets none. A field ends with a quote and a semicolon; the last one may lack either. */
+function titleIn(block: Buffer, charset: string | undefined): string | undefined {
   const end = block.indexOf(0);
   // One character a byte: the charset is found out from the bytes of the value.
   const text = block.toString('latin1', 0, end < 0 ? block.length : end);
@@ -90,5 +96,5 @@ function titleIn(block: Buffer): string | undefined {
     if (text.slice(at, quote) === 'StreamTitle') title = value;
     at = close < 0 ? text.length : close + QUOTE_AFTER.length;
   }
-  return title === undefined ? undefined : decodeIcyText(Buffer.from(title, 'latin1'));
+  return title === undefined ? undefined : oneLine(decodeTitle(Buffer.from(title, 'latin1'), charset));
 }

@@ -52,6 +52,8 @@ export class TitleService {
   /** Titles of encoders and upstreams that came past the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
+  /** Titles in which placeholders were not filled in. */
+  readonly #unfilledTitles: ChannelCounter;
 
   constructor(parts: TitleServiceParts) {
     const { clock, channels, log, engine, moments } = parts;
@@ -59,6 +61,12 @@ export class TitleService {
     this.#engine = engine;
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
+    );
+    this.#unfilledTitles = new ChannelCounter(clock, (channel, titles, part) =>
+      log.warn(
+        { channel, titles, part },
+        'titles of its source have placeholders that were not filled in: they are left out',
+      ),
     );
     this.#titleRate = new TitleRate(clock, parts.sourceTitleRate, (channel) => this.#delayedTitles.count(channel));
     this.#scheduler = new TitleScheduler({
@@ -125,7 +133,9 @@ export class TitleService {
    * wait. Never rejects: its sender awaits no answer.
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {
-    const title = plainTitle(sourceTitle, source, this.#parts.textBytes);
+    const title = plainTitle(sourceTitle, source, this.#parts.textBytes, (part) =>
+      this.#unfilledTitles.count(channel, part),
+    );
     if (title === null || !this.#takesTitles(channel, source)) return;
     await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };

@@ -1,22 +1,55 @@
 /** Titles of sources, in their streams or beside them, as the state machine takes them. Pure. */
 
-import { cleanText } from '../metadata/text.js';
-import { cutText, readEntities, splitTitle } from '../metadata/title.js';
+import { isUnfilled } from '../metadata/placeholder.js';
+import { readSpotTitle } from '../metadata/spot-title.js';
+import { oneLine } from '../metadata/text.js';
+import { cutTitle, readEntities, SEPARATORS, splitTitle } from '../metadata/title.js';
 import type { PlainTitle } from '../now-playing/now-playing.js';
 import type { Source, SourceTitle } from '../source/source.js';
 
-/** A source's title, each part cut at `textBytes`; null: sources of this kind have none. */
-export function plainTitle(sourceTitle: SourceTitle, source: Source, textBytes: number): PlainTitle | null {
+/**
+ * A source's title, each part cut at `textBytes`. Null: sources of this kind have none, or nothing of it was filled in.
+ * @param onUnfilled called with a part that is only placeholders
+ */
+export function plainTitle(
+  sourceTitle: SourceTitle,
+  source: Source,
+  textBytes: number,
+  onUnfilled: (part: string) => void = () => undefined,
+): PlainTitle | null {
   const origin = titleOriginOf(source);
   if (origin === null) return null;
   // Icecast writes as entities what its Latin-1 does not have.
   const read = origin === 'upstream' ? readEntities : (text: string) => text;
   const title =
     typeof sourceTitle === 'string'
-      ? splitTitle(read(cleanText(sourceTitle)))
+      ? partsOf(oneLine(read(sourceTitle)), origin)
       : { ...sourceTitle, artist: read(sourceTitle.artist), song: read(sourceTitle.song) };
-  const [artist, song] = [cutText(title.artist, textBytes), cutText(title.song, textBytes)];
-  return { ...title, artist, song, source: origin };
+  let unfilled = 0;
+  const [artist, song] = [title.artist, title.song].map((part) => {
+    const text = cutTitle(part, textBytes);
+    if (!isUnfilled(text)) return text;
+    unfilled++;
+    onUnfilled(text);
+    return '';
+  }) as [string, string];
+  if (unfilled > 0 && artist === '' && song === '') return null;
+  return { ...title, artist, song: withoutArtist(song, artist), source: origin };
+}
+
+function partsOf(
+  line: string,
+  origin: PlainTitle['source'],
+): Pick<PlainTitle, 'artist' | 'song' | 'separator' | 'cover'> {
+  return (origin === 'upstream' ? readSpotTitle(line) : null) ?? splitTitle(line);
+}
+
+/** Of an encoder that says the artist, and once more in the title: `artist=A`, `title=A - B`. */
+function withoutArtist(song: string, artist: string): string {
+  if (artist === '' || song.slice(0, artist.length).toLowerCase() !== artist.toLowerCase()) return song;
+  const rest = song.slice(artist.length);
+  const separator = SEPARATORS.find((each) => rest.startsWith(each));
+  return separator === undefined ? song : rest.slice(separator.length).trim() || song;
 }
 
 /** The origin of this source's titles; null: sources of this kind have none. */

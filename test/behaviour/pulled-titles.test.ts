@@ -26,9 +26,10 @@ async function titled(t: Test, yaml: (url: string) => string) {
   const { base } = await startServer(t, yaml(upstream.url));
   await until(() => upstream.requestHeads.length === PULLS, 2000);
   /** A second of audio in pieces of metaint, whole frames of it, and this title at its first block. */
-  const say = (title: string) => {
+  const say = (title: string | Buffer) => {
     const audio = audioOf(random, 1000);
-    const body = icyBody(audio.subarray(0, 40_000), 1000, new Map([[0, `StreamTitle='${title}';`]]));
+    const block = ["StreamTitle='", title, "';"].map((part) => Buffer.from(part as string));
+    const body = icyBody(audio.subarray(0, 40_000), 1000, new Map([[0, Buffer.concat(block)]]));
     for (const socket of upstream.sockets) socket.write(body);
   };
   const rawdata = async () => {
@@ -89,6 +90,24 @@ t.test('through a Player: the first block that closes after the title’s place 
   const seen = player.titles.map(({ title, atByte }) => ({ title, atByte }));
   t.strictSame(seen, expected, `seed ${random.seed}`);
   t.ok(expected.length > 20);
+});
+
+t.test('titles as upstreams write them', async (t) => {
+  const { base, say, settles } = await titled(t, (url) => relayYaml(url, ', charset: windows-1251'));
+  say(' - \ufeffOne\u00a0');
+  await settles('One (upstream)');
+  say('Taio Cruz - text="Dynamite" song_spot="M" amgArtworkURL="https://i.iheart.example/1" length="00:03:45"');
+  await settles('Taio Cruz - Dynamite (upstream)');
+  t.match(await now(base), { artist: 'Taio Cruz', song: 'Dynamite', cover: 'https://i.iheart.example/1' });
+  say('title="Your Song",artist="Elton John",url="song_spot="F" MediaBaseId="0""');
+  await settles('Elton John - Your Song (upstream)');
+  say('%artist% - %title%');
+  say(Buffer.from([0xca, 0xe8, 0xed, 0xee, 0x20, 0x2d, 0x20, 0xc3]));
+  await settles('Кино - Г (upstream)');
+  say('Кино - Группа');
+  await settles('Кино - Группа (upstream)');
+  const history = (await (await fetch(`${base}/metadata/channel/relay/history.json`)).json()) as { rawdata: string }[];
+  t.notOk(history.some(({ rawdata }) => /%|^$/.test(rawdata)));
 });
 
 t.test('titles: upstream’s where nothing was pushed; a push silences them for its time', async (t) => {

@@ -53,6 +53,7 @@ t.test('a small file gives every default', async (t) => {
         titlesFrom: ['metapush', 'encoder', 'upstream'],
         icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {}, inOgg: false },
         pushDecodesEntities: false,
+        charset: 'windows-1252',
         delaySeconds: 0,
         titleOffsetMs: 0,
         partTime: false,
@@ -97,6 +98,23 @@ t.test('whose titles are taken, and how they stand in the stream', async (t) => 
   );
   t.match(problems(t, channel('titlesFrom: [anyone]\n')), [/one of: metapush, encoder, upstream$/]);
   t.match(problems(t, channel(`icy: { etypes: { promo: ${'x'.repeat(256)} } }\n`)), [/text of 0 to 255 characters/]);
+});
+
+t.test('the charset of titles, of a channel and of its sources', async (t) => {
+  const source = (charset: string) => `sources: [{ type: encoder, password: env:P, charset: ${charset} }]`;
+  const of = (lines: string) => problems(t, channel(lines).replace(/ {8}sources: \[\{ type: file.*\n/, ''), { P: 'x' });
+  for (const name of ['windows-1251', 'Shift_JIS', 'koi8-r', 'GBK', 'latin1', 'utf-8'])
+    t.strictSame(of(`charset: ${name}\n${source(name)}`), [], name);
+  const message = 'must be a charset such as windows-1251, koi8-r, shift_jis, gbk';
+  for (const name of ['klingon', 'hex', 'base64', '""', '1', 'constructor']) {
+    t.strictSame(
+      of(`charset: ${name}\n${source(name)}`).map((line) =>
+        line.replace(/^(\d+):\d+ stations.st.channels.live./, '$1 '),
+      ),
+      [`5 charset: ${message}`, `6 sources[0].charset: ${message}`],
+      name,
+    );
+  }
 });
 
 t.test('keys stay as they are written, also those that YAML would read as numbers', async (t) => {

@@ -78,7 +78,7 @@ t.test('a body that holds a request line is not touched', async (t) => {
   const { port } = await startServer(t, YAML);
   const song = `GET /metapush/a b HTTP/1.1\r\n\xe4`;
   const answer = await post(t, port, Buffer.from(`song=${song}&encoding=windows`, 'latin1'), FORM);
-  t.equal(answer.json().song, 'GET /metapush/a b HTTP/1.1ä');
+  t.equal(answer.json().song, 'GET /metapush/a b HTTP/1.1 ä');
 });
 
 t.test('forms, with the rules of GET', async (t) => {
@@ -138,7 +138,7 @@ t.test('what is left out is named in the head, counted, and logged once a minute
   const { port, base } = await startServer(t, YAML, tempFolder(t), log);
   const answer = await get(t, port, '?song=s&duration=long&time=today&foo=1&B%C3%A4r%0D%0AX:%20y=2');
   t.equal(answer.status, 200);
-  t.equal(answer.headers.get('airsplice-ignored'), 'foo, b%C3%A4rx%3A%20y, time, duration');
+  t.equal(answer.headers.get('airsplice-ignored'), 'foo, b%C3%A4r%20x%3A%20y, time, duration');
   t.match(answer.json(), { song: 's', duration: 0 });
   isProblem(t, await get(t, port, '?song=s&duration=long&strict=1'), 422, ['duration']);
   const names = Array.from({ length: 30 }, (_, i) => `n${i}`);
@@ -151,7 +151,7 @@ t.test('what is left out is named in the head, counted, and logged once a minute
   t.match(metrics, /^airsplice_pushes_ignoring_total\{channel="demo"\} 3$/m);
   t.match(
     lines.filter(({ message }) => message.startsWith('fields of pushes')),
-    [{ level: 'warn', channel: 'demo', pushes: 1, fields: 'foo, bärx: y, time, duration' }],
+    [{ level: 'warn', channel: 'demo', pushes: 1, fields: 'foo, bär x: y, time, duration' }],
   );
 });
 

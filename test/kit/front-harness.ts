@@ -145,6 +145,7 @@ export class FrontHarness {
       hasPassword: (given) => given.equals(sha256),
       hasUser: (user) => user === 'source' || user === 'dj',
       authorizes: (user, password) => user === 'source' && password === PASSWORDS[channel],
+      charset: 'windows-1252',
       takesTitles: false,
       sendTitle: async () => false,
     };

@@ -98,8 +98,14 @@ t.test('GET: accepted', async (t) => {
     ['time=2026-11-20T13:37:28&timezone=Europe/Berlin', { timeSeconds: 1795178248, timezone: 'Europe/Berlin' }],
     ['timezone=America/St_Johns&time=2026-11-20+09:07:28', { timeSeconds: 1795178248, timezone: 'America/St_Johns' }],
     ['time=2026-11-20T12:37:28Z&timezone=Europe/Berlin', { timeSeconds: 1795178248, timezone: 'Europe/Berlin' }],
-    ['time=2026-11-20T12:37:28&timezone=nowhere', { timeSeconds: 1795178248, timezone: 'nowhere' }],
-    ['time=2026-11-20T12:37:28&timezone=%2B05:00', { timeSeconds: 1795178248, timezone: '+05:00' }],
+    ['time=2026-11-20T17:37:28&timezone=%2B05:00', { timeSeconds: 1795178248, timezone: '+05:00' }],
+    ['time=2026-11-20T17:37:28&timezone=+05:00', { timeSeconds: 1795178248, timezone: '+05:00' }],
+    ['timezone=UTC+1&time=2026-11-20T13:37:28', { timeSeconds: 1795178248, timezone: 'UTC+1' }],
+    ['timezone=GMT-3&time=2026-11-20T09:37:28', { timeSeconds: 1795178248, timezone: 'GMT-3' }],
+    [
+      'timezone=+W.+Europe+Standard+Time&time=2026-11-20T13:37:28',
+      { timeSeconds: 1795178248, timezone: 'W. Europe Standard Time' },
+    ],
     ['time=2026-11-20T12:37:28Z', { timeSeconds: 1795178248 }],
     ['time=2026-11-20T13:37:28%2B01:00', { timeSeconds: 1795178248 }],
     ['time=2026-11-20T13:37:28+01:00', { timeSeconds: 1795178248 }],
@@ -151,8 +157,15 @@ t.test('GET: refused', async (t) => {
     ['song=%C0%80', 'bad-request', 'song'],
     ['song=%ED%A0%BD', 'bad-request', 'song'],
     ['encoding=windows&id=%E4', 'bad-request', 'id'],
-    ['encoding=latin2', 'invalid', 'encoding'],
-    ['encoding=latin2&duration=x', 'invalid', 'encoding'],
+    ['encoding=klingon&strict=1', 'invalid', 'encoding'],
+    ['encoding=hex&strict=1', 'invalid', 'encoding'],
+    ['encoding=klingon&song=%E4', 'bad-request', 'song'],
+    ['timezone=nowhere&strict=1', 'invalid', 'timezone'],
+    [`timezone=${'x'.repeat(65)}`, 'too-large', 'timezone'],
+    ['song=%t&artist=%a', 'invalid', 'song', 'artist'],
+    ['song=$title$', 'invalid', 'song'],
+    ['song=%a - %t&artist=false', 'invalid', 'song'],
+    ['song=x&id=%id%&strict=1', 'invalid', 'id'],
     ['other=1', 'invalid', 'other'],
     ['sond=x&Artits=y&duration=9', 'invalid', 'sond', 'artits'],
     ['strict=yes', 'invalid', 'strict'],
@@ -219,7 +232,13 @@ t.test('GET: what was not taken is named; a title is not lost with its time or d
     ['duration=183s&song=s&time=2026-02-30T00:00:00Z&z', { song: 's' }, ['z', 'time', 'duration']],
     ['duration=x', {}, ['duration']],
     ['song=s&strict=1&x=1', { song: 's' }, ['x']],
-    [`song=s&${'n'.repeat(100)}=1&a%0D%0Ab=2`, { song: 's' }, ['n'.repeat(64), 'ab']],
+    [`song=s&${'n'.repeat(100)}=1&a%0D%0Ab=2`, { song: 's' }, ['n'.repeat(64), 'a b']],
+    ['song=s&timezone=nowhere&time=2026-11-20T12:37:28', { song: 's', timeSeconds: 1795178248 }, ['timezone']],
+    ['song=s&encoding=klingon', { song: 's' }, ['encoding']],
+    ['song=s&artist=%a&id=%id%', { song: 's' }, ['artist', 'id']],
+    ['artist=A&song=$title$&etype={etype}', { artist: 'A' }, ['song', 'etype']],
+    ['title={{title}}&artist=A', { artist: 'A' }, ['song']],
+    ['song=100% Love&artist=$$$', { song: '100% Love', artist: '$$$' }, []],
     ['song=s&time=&duration=&time=1795178248', { song: 's', timeSeconds: 1795178248, durationSeconds: 0 }, []],
   ];
   for (const [raw, input, ignored] of table) {
@@ -227,12 +246,23 @@ t.test('GET: what was not taken is named; a title is not lost with its time or d
   }
 });
 
+t.test('any charset by its name, of song, artist and separator', async (t) => {
+  const table: readonly [string, Partial<PushInput>][] = [
+    ['encoding=windows-1251&song=%CA%E8%ED%EE&artist=\u00ca', { song: 'Кино', artist: 'К' }],
+    ['encoding=Shift_JIS&song=%83e%83X&artist=%83', { song: 'テス' }],
+    ['encoding=koi8-r&song=%EB%C9%CE%CF&separator=+%9E+', { song: 'Кино', separator: ' · ' }],
+    ['encoding=gbk&song=%C4%E3%BA%C3', { song: '你好' }],
+    ['encoding=windows-1251&song=%u041A%u0438+%CA&id=%D0%9A', { song: 'Ки К', id: 'К' }],
+  ];
+  for (const [raw, expected] of table) t.strictSame(query(raw), { ...EMPTY, ...expected }, raw);
+});
+
 t.test('windows encoding: every byte from 0x80 to 0xFF', async (t) => {
   const high = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'; // 0x80-0x9F; a blank where Windows-1252 has nothing
   for (let byte = 0x80; byte <= 0xff; byte++) {
     const expected = byte < 0xa0 ? high[byte - 0x80]!.trim() : String.fromCharCode(byte);
-    const raw = `encoding=windows&song=x%${byte.toString(16)}`;
-    t.equal(query(raw).song, `x${expected}`, raw);
+    const raw = `encoding=windows&song=x%${byte.toString(16)}y`;
+    t.equal(query(raw).song, `x${expected}y`, raw);
   }
 });
 
@@ -256,6 +286,14 @@ t.test('POST: accepted', async (t) => {
     ['"duration":"3:23"', { durationSeconds: 203 }],
     ['"duration":"183,52"', { durationSeconds: 183 }],
     ['"song":null,"artist":null', { song: '', artist: '' }],
+    ['"song":" s\\r\\n","artist":"\\ufeffa\\tb\\u00a0","separator":" - "', { artist: 'a b', separator: ' - ' }],
+    ['"song":"%t","id":"{{guid}}","isrc":"$isrc$","etype":"%e"', { song: '', isrc: '' }],
+    ['"timezone":"nowhere","time":"2026-11-20T12:37:28"', { timeSeconds: 1795178248 }],
+    ['"timezone":"-05:00","time":"2026-11-20T07:37:28"', { timeSeconds: 1795178248, timezone: '-05:00' }],
+    [
+      '"timezone":"Tokyo Standard Time","time":"2026-11-20 21:37:28"',
+      { timeSeconds: 1795178248, timezone: 'Tokyo Standard Time' },
+    ],
     ['"time":1795178248', { timeSeconds: 1795178248 }],
     ['"time":1795178248.25', { timeSeconds: 1795178248.25 }],
     ['"time":1795178248250', { timeSeconds: 1795178248.25 }],
@@ -365,6 +403,8 @@ t.test('POST: refused', async (t) => {
   for (const [json, ...no] of table) refused(t, json, () => body(json), no);
   const members: readonly [string, ...No][] = [
     ['"duration":"null"', 'invalid', 'duration'],
+    ['"duration":"%d"', 'invalid', 'duration'],
+    ['"song":"%t","artist":""', 'invalid', 'song'],
     ['"duration":-1', 'invalid', 'duration'],
     ['"duration":-0.5', 'invalid', 'duration'],
     ['"duration":1e400', 'invalid', 'duration'],

@@ -1,14 +1,28 @@
 /** Clean text: what is left of any text, and what it costs to find out. */
 
 import t from 'tap';
-import { cleanText, cleanWithin, cutUnclean } from '../../src/metadata/text.js';
+import { cleanText, cleanWithin, cutUnclean, oneLine } from '../../src/metadata/text.js';
 import { cutText, cutTitle } from '../../src/metadata/title.js';
 import { costRatio } from '../kit/cost.js';
 import { Random } from '../kit/random.js';
 
 /** Marks of different order, some of which normalising takes apart, and what they may stand on. */
 const MARKS = ['\u0301', '\u0316', '\u0344', '\u0f71\u0f72', '\u0f73', '\u0f81', '\u3099', '\u{1d165}', '\u034f'];
-const BASES = ['a', 'ä', '\u0958', '\ufb1d', '\u1f82', '\u{1d160}', '\u1100\u1161\u11a8', '\u09c7', '\u09be', '🎵'];
+const BASES = [
+  ' ',
+  '\n',
+  '\u200b',
+  'a',
+  'ä',
+  '\u0958',
+  '\ufb1d',
+  '\u1f82',
+  '\u{1d160}',
+  '\u1100\u1161\u11a8',
+  '\u09c7',
+  '\u09be',
+  '🎵',
+];
 
 t.test('a character has at most 30 combining marks, at the limit and one past it', async (t) => {
   const marked = (count: number) => `x${'\u0316'.repeat(count)}y`;
@@ -20,6 +34,22 @@ t.test('a character has at most 30 combining marks, at the limit and one past it
 
 t.test('controls, and what programs have for themselves, are no part of a text', async (t) => {
   t.equal(cleanText('a\0b\x1f\x7f\x9fc\ufdcf\ufdd0\ufdef\ufdf0'), 'abc\ufdcf\ufdf0');
+});
+
+t.test('a text has one line, and nothing unseen at its ends', async (t) => {
+  const table: readonly [string, string][] = [
+    [' \u00a0\u3000a b\u2003 ', 'a b'],
+    ['\ufeff\u200b\u200c\u200d\u2060a\u200db\u2060\ufeff', 'a\u200db'],
+    ['a\r\nb\tc\nd\re', 'a b c d e'],
+    ['a\v\f\u0085\u2028\u2029b', 'a b'],
+    ['\r\n a \t', 'a'],
+    [' \t\r\n\u00a0\u200b\ufeff', ''],
+    ['a  b', 'a  b'],
+    ['\u200e!\u200f', '\u200e!\u200f'], // they say in which direction the text runs
+  ];
+  for (const [text, clean] of table) t.equal(cleanText(text), clean, encodeURIComponent(text));
+  t.equal(oneLine(' -\n'), ' - ', 'of a separator the ends count');
+  t.equal(cutTitle(`${'x'.repeat(9)} y`, 10), 'x'.repeat(9), 'nor where it was cut');
 });
 
 t.test('any text is clean after one cleaning: a second one finds nothing', async (t) => {

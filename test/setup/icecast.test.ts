@@ -148,7 +148,7 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
     <listen-socket><port>8443</port><ssl>1</ssl></listen-socket>
     <listen-socket><port>8010</port><shoutcast-compat>1</shoutcast-compat></listen-socket>
     <mount type="default"><max-listener-duration>3600</max-listener-duration><dump-file>/tmp/x</dump-file></mount>
-    <mount><mount-name>/live</mount-name><username>dj</username><password>a:b</password><bitrate>64</bitrate><hidden>1</hidden></mount>
+    <mount><mount-name>/live</mount-name><username>dj</username><password>a:b</password><bitrate>64</bitrate><hidden>1</hidden><charset>windows-1251</charset></mount>
     <mount><mount-name>/*.mp3</mount-name></mount>
     <mount><mount-name>/admin/x</mount-name></mount>
     <paths><ssl-certificate>${certificate}</ssl-certificate><logdir>${folder}/log</logdir>
@@ -162,7 +162,12 @@ t.test('sockets, certificates, aliases, and mounts that cannot be', async (t) =>
     { port: 8443, shoutcastPort: false, tls: { certFile: pem, keyFile: pem } },
   ]);
   t.strictSame(sourcesOf(file, 'live'), ['encoder dj']);
-  t.match(file.channels['live'], { mounts: ['/old.mp3'], maxListenSeconds: 3600, bitrateKbps: 64 });
+  t.match(file.channels['live'], {
+    mounts: ['/old.mp3'],
+    maxListenSeconds: 3600,
+    bitrateKbps: 64,
+    charset: 'windows-1251',
+  });
   t.match(file.config, { streams: { burstSeconds: 0 }, sources: { bodyTimeoutSeconds: 60 }, log: { level: 'debug' } });
   t.equal(file.config.accessLog.file, join(folder, 'log/airsplice-access.log'));
   for (const words of [

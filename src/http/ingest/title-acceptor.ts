@@ -50,8 +50,8 @@ export class TitleUpdateAcceptor {
 }
 
 function asHttp(head: RequestHead): string {
-  const { method, protocol, headers, isLoose } = head;
-  const target = targetOf(head).replace(NOT_IN_ADDRESS, encodeURIComponent);
+  const { method, path, query, encodedQuery = query, protocol, headers, isLoose } = head;
+  const target = targetOf({ path, query: encodedQuery }).replace(NOT_IN_ADDRESS, encodeURIComponent);
   const kept = [...headers].filter(([name]) => NAME.test(name) && (!isLoose || NEEDED.has(name)));
   if (isLoose) kept.push(['connection', 'close']);
   if (!headers.has('host')) kept.push(['host', '']);

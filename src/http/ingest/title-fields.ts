@@ -1,7 +1,9 @@
 /** The title in the parameters of an encoder's update. Pure. */
 
+import { decodeCharset, isCharset } from '../../base/charset.js';
 import { imageUrl } from '../../metadata/image-url.js';
-import { cleanWithin, decodeNamed, decodeUndeclared } from '../../metadata/text.js';
+import { isUnfilled } from '../../metadata/placeholder.js';
+import { cleanWithin, decodeTitle, decodeUndeclared, oneLine } from '../../metadata/text.js';
 import { cutTitle, splitTitle } from '../../metadata/title.js';
 import type { SourceTitle } from '../../source/source.js';
 
@@ -16,24 +18,50 @@ export interface TitleLimits {
 
 const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
-/** Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three). */
-export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits): SourceTitle {
-  const charset = textOf(fields, 'charset');
+/** A title, and what was not taken of it. */
+export interface ReadTitle {
+  /** Null: it was only placeholders. */
+  readonly title: SourceTitle | null;
+  /** Names of fields: a charset that is none, placeholders that were not filled in. */
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three).
+ * @param fallback the charset of what names none and is not UTF-8
+ */
+export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fallback: string): ReadTitle {
+  const named = textOf(fields, 'charset').trim();
+  const charset = isCharset(named) ? named : '';
+  const ignored = named === charset ? [] : ['charset'];
   const read = (name: string) => {
-    const bytes = fields.get(name) ?? Buffer.alloc(0);
-    return (charset === '' ? null : decodeNamed(bytes, charset)) ?? decodeUndeclared(bytes);
+    const bytes = fields.get(name) ?? NOTHING;
+    return charset === '' ? decodeTitle(bytes, fallback) : decodeCharset(bytes, charset);
+  };
+  const filled = (name: string) => {
+    const text = read(name);
+    if (!isUnfilled(text)) return text;
+    ignored.push(name);
+    return '';
   };
   const clean = (text: string) => cutTitle(text, textBytes);
-  const [artist, title] = [clean(read('artist')), clean(read('title'))];
+  const [artist, title, song] = [clean(filled('artist')), filled('title'), filled('song')];
   // An encoder's url is often the station's page: only an image is a cover.
   const url = cleanWithin(read('url'), urlBytes) ?? '';
   const cover = IMAGE.test(url) ? imageUrl(url) : '';
-  if (artist !== '' && title !== '') return { artist, song: title, cover };
-  const parts = splitTitle(read('song') || read('title'));
-  return { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover };
+  if (artist !== '' && clean(title) !== '') return { title: { artist, song: clean(title), cover }, ignored };
+  const line = song || title;
+  if (line === '' && ignored.some((name) => name !== 'charset')) return { title: null, ignored };
+  const parts = splitTitle(oneLine(line));
+  return {
+    title: { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover },
+    ignored,
+  };
 }
+
+const NOTHING = Buffer.alloc(0);
 
 /** A field that is not part of a title; `""` where it is missing or cannot be read. */
 export function textOf(fields: Fields, name: string): string {
-  return decodeUndeclared(fields.get(name) ?? Buffer.alloc(0));
+  return decodeUndeclared(fields.get(name) ?? NOTHING);
 }

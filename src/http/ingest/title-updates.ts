@@ -67,6 +67,8 @@ export interface TitleUpdateVerdict {
   readonly connection: string | undefined;
   /** Null: an encoder's title, or a stranger's. */
   readonly act: TitleAct | null;
+  /** Names of fields that were not taken (title-fields.ts). */
+  readonly ignored: readonly string[];
 }
 
 /** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
@@ -79,6 +81,7 @@ class TitleUpdateAnswer {
   /** For the log, too; "": not found out. */
   channel = '';
   act: TitleAct | null = null;
+  ignored: readonly string[] = [];
 
   constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}, why = text) {
     this.status = status;
@@ -100,6 +103,8 @@ interface TitleUpdate {
 
 /** `.xsl` is the web page of Icecast 2.4, which scripts call too. */
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin/metadata.xsl', '/admin.cgi']);
+/** As in the answer to a push (http/push.ts). */
+const IGNORED = 'Airsplice-Ignored';
 const BEARER = /^bearer +\S/i;
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
@@ -247,10 +252,18 @@ export class TitleUpdates implements HttpService {
 
   async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
-    const isFed = await mount.sendTitle(titleOf(fields, this.#options));
+    const { title, ignored } = titleOf(fields, this.#options, mount.charset);
+    const taken = (text: string) => {
+      const answer = new TitleUpdateAnswer(200, text, ignored.length > 0 ? { [IGNORED]: ignored.join(', ') } : {});
+      answer.ignored = ignored;
+      return answer;
+    };
+    if (title === null) return taken('Nothing of the title was filled in');
+    const isFed = await mount.sendTitle(title);
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
-    if (!mount.takesTitles) return new TitleUpdateAnswer(200, 'Mountpoint will not accept this information update');
-    return new TitleUpdateAnswer(200, 'Metadata update successful');
+    return taken(
+      mount.takesTitles ? 'Metadata update successful' : 'Mountpoint will not accept this information update',
+    );
   }
 
   /** Where no mount is named, all that take an encoder. Throws TitleUpdateAnswer. */
@@ -262,9 +275,10 @@ export class TitleUpdates implements HttpService {
     return [found];
   }
 
-  #answer({ request, response }: TitleExchange, { status, text, headers, why, channel, act }: TitleUpdateAnswer): void {
+  #answer({ request, response }: TitleExchange, answer: TitleUpdateAnswer): void {
+    const { status, text, headers, why, channel, act, ignored } = answer;
     const [address, connection] = [this.#options.proxies.ofRequest(request), connectionId(request.socket)];
-    this.#options.onVerdict({ status, channel, why, address, connection, act });
+    this.#options.onVerdict({ status, channel, why, address, connection, act, ignored });
     const body =
       status === 200
         ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`

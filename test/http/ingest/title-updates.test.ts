@@ -1,5 +1,6 @@
 /** Encoders' own titles over HTTP, as their programs send them. Real server, bare sockets. */
 
+import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { EncoderMount } from '../../../src/channel/mount.js';
 import { TitleUpdates } from '../../../src/http/ingest/title-updates.js';
@@ -26,6 +27,7 @@ const CHANNELS = `
 `;
 const basic = (user: string, password: string) =>
   `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 const STUDIO = basic('source', 'demo-source');
 const TAKEN =
   '<?xml version="1.0"?>\n<iceresponse><message>Metadata update successful</message><return>1</return></iceresponse>\n';
@@ -77,10 +79,40 @@ t.test('/admin/metadata', async (t) => {
       ['artist=&title=Y&song=A+-+S', 'A', 'S'],
       ['artist=&title=Only', '', 'Only'],
       ['song=one&song=last', '', 'last'],
-      ['song=a%00b%0Ac', '', 'abc'],
+      ['song=a%00b%0Ac', '', 'ab c'],
+      ['artist=A&title=A+-+One', 'A', 'One'],
+      ['artist=BJ%C3%96RK&title=Bj%C3%B6rk+%E2%80%93+J%C3%B3ga', 'BJÖRK', 'Jóga'],
+      ['artist=A&title=A', 'A', 'A'],
+      ['artist=A&title=AB+-+Two', 'A', 'AB - Two'],
+      ['artist=A&title=A+-+', 'A', 'A -'],
+      ['song=+-+Three%0D%0A', '', 'Three'],
+      ['song=%EF%BB%BF+A%C2%A0+-+Four%09%E2%80%8B', 'A', 'Four'],
+      ['artist=%25artist%25&title=Five', '', 'Five'],
+      ['artist=%a&title=%t&song=A+-+Six', 'A', 'Six'],
+      ['song=$artist$+-+Seven', '', 'Seven'],
     ];
-    for (const [query, artist, song] of table) t.match(await titleOf(t, server, query), { artist, song }, query);
+    for (const [query, artist, song] of table) {
+      const record = await titleOf(t, server, query);
+      t.strictSame([record['artist'], record['song']], [artist, song], query);
+    }
     t.match(await titleOf(t, server, 'song='), { rawdata: '', source: 'encoder' }, 'an empty title clears');
+  });
+
+  await t.test('what was not taken is named, and clears no title', async (t) => {
+    const send = (query: string) =>
+      ask(t, port, `GET /admin/metadata?mount=/studio.mp3&mode=updinfo&${query} HTTP/1.0\n${STUDIO}`);
+    await send('song=Real');
+    const table: readonly [string, string, string][] = [
+      ['song=%a+-+%t', 'song', 'Real'],
+      ['artist=$artist$&title=$title$&charset=martian', 'charset, artist, title', 'Real'],
+      ['song=More&charset=hex', 'charset', 'More'],
+    ];
+    for (const [query, ignored, title] of table) {
+      const answer = await send(query);
+      t.strictSame([answer.status, answer.headers.get('airsplice-ignored')], [200, ignored], query);
+      t.match(await now(base, 'studio'), { rawdata: title });
+    }
+    t.notOk((await send('song=Last&charset=UTF-8')).headers.has('airsplice-ignored'));
   });
 
   await t.test('charsets', async (t) => {
@@ -194,6 +226,36 @@ t.test('/admin/metadata', async (t) => {
     t.match(answer.body, /will not accept/);
     t.strictSame(await now(base, 'deaf'), {});
   });
+});
+
+t.test('the charset of a channel or of its encoder, for what names none and is not UTF-8', async (t) => {
+  const server = await startServer(
+    t,
+    demoYaml(`
+      moscow: { charset: windows-1251, sources: [{ type: encoder, titlesWhileAway: true, password: 'sha256:${sha256('moscow-secret')}' }] }
+      tokyo: { charset: gbk, sources: [{ type: encoder, charset: Shift_JIS, titlesWhileAway: true, password: 'sha256:${sha256('tokyo-secret')}' }] }
+`),
+  );
+  const table: readonly [string, string, string][] = [
+    ['moscow', 'song=%CA%E8%ED%EE', 'Кино'],
+    ['moscow', 'song=\xca\xe8\xed\xee+1', 'Кино 1'],
+    ['moscow', 'song=%D0%9A%D0%B8%D0%BD%D0%BE+2', 'Кино 2'],
+    ['moscow', 'song=%EB%C9%CE%CF+3&charset=koi8-r', 'Кино 3'],
+    ['moscow', 'song=%CA%E8%ED%EE+4&charset=martian', 'Кино 4'],
+    ['tokyo', 'song=%83e%83X', 'テス'],
+    ['tokyo', `song=${'%83e'.repeat(400)}`, 'テ'.repeat(341)],
+    ['tokyo', 'song=%83e%83X%83', 'テス'],
+  ];
+  for (const [channel, query, song] of table) {
+    const head = `GET /admin.cgi?pass=${channel}-secret&mode=updinfo&${query} HTTP/1.0\r\n\r\n`;
+    const wire = new Wire(t, server.port).send(Buffer.from(head, 'latin1'));
+    t.equal((await wire.take(1))[0]!.status, 200);
+    t.equal((await now(server.base, channel))['song'], song, query.slice(0, 60));
+  }
+  const form = Buffer.from('mode=updinfo&mount=moscow&song=\xca\xe8\xed\xee+5', 'latin1');
+  const headers = `POST /admin/metadata HTTP/1.1\n${basic('source', 'moscow-secret')}\nContent-Length: ${form.length}`;
+  t.equal((await ask(t, server.port, headers, form)).status, 200);
+  t.match(await now(server.base, 'moscow'), { song: 'Кино 5' });
 });
 
 t.test('/admin.cgi', async (t) => {

@@ -1,0 +1,37 @@
+/**
+ * Charsets by name, as configurations, encoders and pushes name them. iconv-lite enters through this file: TextDecoder('windows-1252') is wrong for
+ * 0x80-0x9F on Node 20, and Buffer.from(text, 'latin1') turns `ħ` into a quote that breaks out of an ICY block.
+ */
+
+import iconv from 'iconv-lite';
+
+/** What is meant where no charset is known. */
+export const WINDOWS = 'windows-1252';
+/** Names under which text is really Windows-1252 (WHATWG Encoding, 4.2): their C1 controls have no place in a text. */
+const OF_WINDOWS = new Set(['ascii', 'usascii', 'latin1', 'iso88591', 'windows', 'windows1252', 'cp1252']);
+/** iconv-lite has them under charsets; bytes as text. */
+const NO_CHARSETS = new Set(['base64', 'binary', 'hex']);
+
+export function isCharset(name: string): boolean {
+  const plain = plainName(name);
+  return OF_WINDOWS.has(plain) || (!NO_CHARSETS.has(plain) && iconv.encodingExists(name));
+}
+
+/**
+ * The five bytes that Windows-1252 leaves undefined are C1 controls in ISO 8859-1, so they vanish like every control. In any other charset what its bytes
+ * do not say becomes U+FFFD, and a last character that was cut is left out.
+ * @param charset one for which isCharset is true
+ */
+export function decodeCharset(bytes: Buffer, charset: string): string {
+  if (OF_WINDOWS.has(plainName(charset))) return iconv.decode(bytes, WINDOWS).replaceAll('\ufffd', '');
+  return iconv.decode(bytes, charset).replace(/\ufffd$/, '');
+}
+
+/** One byte a character; what ISO 8859-1 does not have becomes `?` (metadata/latin.ts leaves nothing of that kind). */
+export function encodeLatin1(text: string): Buffer {
+  return iconv.encode(text, 'iso-8859-1');
+}
+
+function plainName(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
