@@ -4,8 +4,10 @@
  */
 
 import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
+import type { KnownLinks } from './known-links.js';
 import { OggFramer } from './ogg.js';
 import type { OggLink } from './ogg-link.js';
+import { PAGE_START } from './ogg-page.js';
 import type { OggFramerState } from './ogg-state.js';
 
 /** Where a stream is read on, as plain data. */
@@ -37,19 +39,21 @@ export function formatOf(contentType: string): Format | undefined {
   return TYPES.find(([type]) => type.test(contentType))?.[1];
 }
 
-/** A framer for a source that does not know yet what it will send. */
-export function framerFor(sink: FrameSink): AnyFramer {
-  return new AnyFramer(sink);
+/** A framer for a source that does not know yet what it will send. @param known as OggFramer has it */
+export function framerFor(sink: FrameSink, known?: KnownLinks): AnyFramer {
+  return new AnyFramer(sink, known);
 }
 
 class AnyFramer {
   readonly #sink: FrameSink;
+  readonly #known: KnownLinks | undefined;
   #framer: Framer | OggFramer;
   /** How much of the capture pattern has come; once it is chosen, all of it. */
   #matched = 0;
 
-  constructor(sink: FrameSink) {
+  constructor(sink: FrameSink, known?: KnownLinks) {
     this.#sink = sink;
+    this.#known = known;
     this.#framer = new Framer(sink);
   }
 
@@ -94,7 +98,7 @@ class AnyFramer {
     this.#matched = CAPTURE.length;
     if (state.format === 'frames') (this.#framer as Framer).goOnFrom(state);
     else {
-      const framer = new OggFramer(this.#sink);
+      const framer = new OggFramer(this.#sink, this.#known);
       framer.goOnFrom(state);
       this.#framer = framer;
     }
@@ -108,7 +112,12 @@ class AnyFramer {
   /** The next bytes of the stream, in any number. Returns how many were taken: all, unless the sink has paused it. */
   push(chunk: Buffer): number {
     if (this.#matched < CAPTURE.length) this.#choose(chunk);
-    return this.#framer.push(chunk);
+    const mayGoOn = this.#known?.isEmpty === false && this.#framer instanceof Framer && this.codec === undefined;
+    const at = mayGoOn ? chunk.indexOf(PAGE_START) : -1;
+    if (at < 0) return this.#framer.push(chunk);
+    // A known stream, from the middle of a page on.
+    this.#framer = new OggFramer(this.#sink, this.#known);
+    return at + this.#framer.push(chunk.subarray(at));
   }
 
   /** As at the start of another file in the same format. */
@@ -122,7 +131,7 @@ class AnyFramer {
     else {
       this.#matched += length;
       if (this.#matched < CAPTURE.length) return;
-      this.#framer = new OggFramer(this.#sink);
+      this.#framer = new OggFramer(this.#sink, this.#known);
       this.#framer.push(CAPTURE.subarray(0, CAPTURE.length - length));
     }
   }

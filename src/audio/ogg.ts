@@ -10,6 +10,7 @@
  */
 
 import type { FrameSink } from './framer.js';
+import { KnownLinks } from './known-links.js';
 import { MeanBitrate } from './mean-bitrate.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
@@ -47,6 +48,9 @@ export class OggFramer implements PageSink {
   readonly counters = { frames: 0, skippedBytes: 0, links: 0, checkedBytes: 0 };
 
   readonly #sink: FrameSink;
+  readonly #known: KnownLinks;
+  /** The stream of the latest link; -1: there was none. */
+  #linkSerial = -1;
   readonly #pages = new OggPages(this, this.counters);
   /** The page whose packets are being handed on, and how far: the next lacing value, where its packet began and where it has come to. */
   #page = NO_PAGE;
@@ -78,8 +82,10 @@ export class OggFramer implements PageSink {
   #isLost = false;
   readonly #mean = new MeanBitrate();
 
-  constructor(sink: FrameSink) {
+  /** @param known links of which a stream may begin in its middle */
+  constructor(sink: FrameSink, known = new KnownLinks()) {
     this.#sink = sink;
+    this.#known = known;
   }
 
   /** Forgets all that is kept and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
@@ -137,6 +143,7 @@ export class OggFramer implements PageSink {
       this.link = new OggLink(link);
       this.#clock = new PacketClock(this.link.facts.codec, link);
       this.#clock.lastSize = lastSize;
+      if (stream.headers === null && stream.serial >= 0) this.#know(this.link);
     }
     if (open !== null) {
       this.#isOpen = true;
@@ -164,6 +171,7 @@ export class OggFramer implements PageSink {
   /** As PageSink has it. */
   onPage(page: OggPage, bytes: number): boolean {
     if ((page.flags & FIRST) !== 0) this.#meet(page);
+    else if (this.link === undefined && this.#serial === -1) this.#resume(page);
     if (page.serial !== this.#serial) return false;
     const isContinued = (page.flags & CONTINUED) !== 0;
     const isGap = page.sequence !== this.#sequence;
@@ -192,6 +200,15 @@ export class OggFramer implements PageSink {
     this.#serial = page.serial;
     this.#sequence = page.sequence;
     this.#headers = [];
+  }
+
+  /** A stream whose beginning another connection has brought goes on. */
+  #resume({ serial, sequence }: OggPage): void {
+    const link = this.#known.of(serial);
+    if (link === undefined) return;
+    this.#serial = serial;
+    this.#sequence = sequence;
+    this.#follow(link, link.packets(null, 0));
   }
 
   #leave(): void {
@@ -294,13 +311,23 @@ export class OggFramer implements PageSink {
     if (state === 'wrong') this.#leave();
     if (state !== 'complete') return;
     this.#headers = null;
-    this.#clock = new PacketClock(codec, headers);
+    this.#follow(new OggLink(headers), headers);
+  }
+
+  /** What comes from now on is of this link. */
+  #follow(link: OggLink, headers: readonly Buffer[]): void {
+    this.#clock = new PacketClock(link.facts.codec, headers);
     this.counters.links++;
     this.#packetMs = 0;
-    const link = new OggLink(headers);
     this.link = link;
+    this.#know(link);
     if (link.title !== '' || link.artist !== '')
       this.#sink.onTitle?.({ artist: link.artist, song: link.title, cover: '' });
+  }
+
+  #know(link: OggLink): void {
+    this.#known.add(this.#serial, link, this.#linkSerial);
+    this.#linkSerial = this.#serial;
   }
 
   /** Samples, or -1: it is none. */

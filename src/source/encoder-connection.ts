@@ -7,6 +7,7 @@
 
 import type { Socket } from 'node:net';
 import { contentTypeOf, type Format, formatOf } from '../audio/format.js';
+import type { KnownLinks } from '../audio/known-links.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
@@ -64,6 +65,7 @@ export interface FreeConnection {
 export interface EncoderConnectionOwner {
   readonly input: SourceInput;
   readonly pacer: Pacer;
+  readonly links: KnownLinks;
   /** No more audio comes of it; it has let go of its socket. */
   onEnded(reason: string): void;
 }
@@ -130,7 +132,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#clock = clock;
     this.#options = options;
     const { channel, framelessBytes } = options;
-    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes });
+    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes, links: owner.links });
     this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();

@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import { contentTypeOf, heardFromHere } from '../audio/format.js';
+import { KnownLinks } from '../audio/known-links.js';
 import type { Clock } from '../base/clock.js';
 import { connectionId } from '../net/tracked-connection.js';
 import {
@@ -45,6 +46,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   readonly input: SourceInput;
   /** Of all its connections: see Pacer.reconnect. */
   readonly pacer: Pacer;
+  readonly links = new KnownLinks();
   readonly #options: EncoderOptions;
   readonly #clock: Clock;
   #isOpen = false;

@@ -12,6 +12,7 @@
 
 import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/format.js';
 import type { FrameSink } from '../audio/framer.js';
+import type { KnownLinks } from '../audio/known-links.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Beginning, type Foreign, UNKNOWN } from './magic.js';
@@ -50,6 +51,8 @@ export interface IntakeOptions {
   readonly channel: string;
   /** This many bytes that are not audio, beyond those that audio offsets, are not a stream. */
   readonly framelessBytes: number;
+  /** As OggFramer has it. */
+  readonly links?: KnownLinks;
 }
 
 /**
@@ -65,7 +68,7 @@ export class Intake implements FrameSink, AlarmHandler {
   readonly #owner: IntakeOwner;
   readonly #clock: Clock;
   readonly #options: IntakeOptions;
-  readonly #framer: AnyFramer = framerFor(this);
+  readonly #framer: AnyFramer;
   readonly #work = new Work();
   #isOpen = true;
   /** The connection has ended; not all of it may be taken yet. */
@@ -91,6 +94,7 @@ export class Intake implements FrameSink, AlarmHandler {
     this.#owner = owner;
     this.#clock = clock;
     this.#options = options;
+    this.#framer = framerFor(this, options.links);
   }
 
   /** Null: another one cannot go on with it. */

@@ -9,11 +9,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ChannelProbe, ENCODER_HERTZ, PATIENT } from '../kit/channel-probe.js';
+import { breakableProxy } from '../kit/encoder-proxy.js';
+import { keepLines, sourceChanges } from '../kit/log-lines.js';
+import { chainOf } from '../kit/ogg-chain.js';
+import { Player } from '../kit/player.js';
 import { missing, Program, probe } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 
-function startDarkice(t: Test, port: number): Program {
+const MP3 = 'mountPoint = studio.mp3\nformat = mp3\nbitrateMode = cbr\nbitrate = 128\nquality = 0.8';
+const VORBIS = 'mountPoint = studio.mp3\nformat = vorbis\nbitrateMode = vbr\nquality = 0.3';
+
+function startDarkice(t: Test, port: number, format = MP3): Program {
   const folder = tempFolder(t);
   const pipe = join(folder, 'pcm');
   execFileSync('mkfifo', [pipe]);
@@ -29,7 +36,7 @@ pcm.feed { type file slave { pcm null } file /dev/null infile ${pipe} format raw
     `[general]
 duration = 0
 bufferSecs = 1
-reconnect = no
+reconnect = ${format === MP3 ? 'no' : 'yes'}
 realtime = no
 [input]
 device = feed
@@ -39,11 +46,7 @@ channel = 2
 [icecast2-0]
 port = ${port}
 password = demo-source
-mountPoint = studio.mp3
-format = mp3
-bitrateMode = cbr
-bitrate = 128
-quality = 0.8
+${format}
 server = 127.0.0.1
 name = Prögramm
 genre = Demo
@@ -69,4 +72,23 @@ t.test('darkice', { skip: missing('darkice', 'ffmpeg', 'ffprobe', 'mkfifo') }, a
     await channelProbe.hearsFileAgain();
   }
   channelProbe.isUnharmed();
+});
+
+t.test('Vorbis: its connection breaks', { skip: missing('darkice', 'ffmpeg', 'mkfifo') }, async (t) => {
+  const { log, lines } = keepLines();
+  const server = await startServer(t, demoYaml(), undefined, log);
+  const proxy = await breakableProxy(t, server.port);
+  const program = startDarkice(t, proxy.port, VORBIS);
+  const connected = () => lines.filter(({ message }) => message === 'encoder connected').length;
+  await program.until(() => sourceChanges(lines, 'studio').at(-1) === 'encoder', 30_000, 'it is not heard');
+  proxy.cut();
+  await program.until(() => connected() === 2, 30_000, 'it does not come back');
+  const player = new Player(server.port, '/studio', { keep: true });
+  t.teardown(() => player.close());
+  await player.until((one) => one.audioBytes > 50_000, 30_000);
+  t.equal(chainOf(player.audio).fault, '');
+  t.same(
+    lines.filter(({ event }) => event === 'no-frames'),
+    [],
+  );
 });
