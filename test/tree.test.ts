@@ -68,6 +68,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/admin/routes': ['http/admin/api'],
   'http/admin/statistics': ['e2e/statistics', 'http/admin/statistics-query'],
   'audio/entry': ['audio/tape', 'listener/listener'],
+  'audio/block-spacing': ['audio/channel-audio'],
   'audio/closed-segments': ['audio/tape', 'audio/ogg-tape', 'audio/tape-readers'],
   'audio/format': ['audio/framer', 'audio/ogg', 'source/intake'],
   'audio/header': ['audio/adts', 'audio/framer', 'audio/tape'],

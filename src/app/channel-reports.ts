@@ -3,6 +3,7 @@
 import type { LoadedConfig } from '../config/load.js';
 import type { MountStatus } from '../http/stream/mount-status.js';
 import type { ChannelReport, ChannelSources } from '../link/admin-reports.js';
+import { formatFacts } from '../listener/head.js';
 
 export interface ReportParts {
   readonly statuses: readonly MountStatus[];
@@ -21,6 +22,7 @@ export function channelReports(
   return statuses.flatMap((status): ChannelReport[] => {
     const { mount, paths, counts, title, nextTitle, typicalLagMs, maxListeners } = status;
     const { facts, audio } = mount;
+    const { bitrateKbps } = formatFacts(facts, audio);
     const known = bySources.get(facts.key);
     if (known === undefined) return [];
     return [
@@ -33,7 +35,7 @@ export function channelReports(
         mounts: paths,
         listenUrl: paths[0] ?? `/${facts.key}`,
         contentType: audio.contentType,
-        bitrateKbps: audio.bitrateKbps || facts.bitrateKbps,
+        bitrateKbps,
         sampleRate: audio.sampleRate,
         audioChannels: audio.channels,
         title,

@@ -161,7 +161,10 @@ export class HubAdmin {
     return this.#sourcesOf(channel);
   }
 
-  #sourcesOf({ key, switch: { sources, healths, placeOnAir, pinned }, served: { live } }: Channel): ChannelSources {
+  #sourcesOf(channel: Channel): ChannelSources {
+    const { key, audio, isElsewhere } = channel;
+    const { sources, healths, placeOnAir, pinned } = channel.switch;
+    const { live } = channel.served;
     const { clock } = this.#core;
     const silentMs = clock.now() - live.silentSinceMs;
     return {
@@ -184,7 +187,8 @@ export class HubAdmin {
           address: connected?.address ?? '',
           agent: this.#core.secrets.mask((encoder?.agent ?? '').slice(0, AGENT_CHARACTERS)),
           sinceMs: connected?.sinceMs ?? null,
-          bitrateKbps: Math.round(measuredKbps),
+          // Of what listeners hear, the same that heads say.
+          bitrateKbps: place === placeOnAir && !isElsewhere ? audio.bitrateKbps : Math.round(measuredKbps),
           contentType: source.contentType ?? null,
           troubles: Object.entries(troubles).flatMap(([trouble, is]) => (is ? [trouble] : [])),
           events: { ...events },

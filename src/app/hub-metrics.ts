@@ -40,6 +40,17 @@ function observeChannels(registry: MetricRegistry, { channels, clock }: HubObser
         set({ channel }, Math.max(0, nowMs - missingSinceMs) / 1000);
     },
   );
+  registry.counter(
+    'airsplice_format_changes_total',
+    'How often what listeners get went on in another codec, sample rate or number of channels',
+    ['channel'],
+    (set) => {
+      for (const [channel, { audio }] of channels) set({ channel }, audio.formatChanges);
+    },
+  );
+  registry.gauge('airsplice_bitrate_kbps', 'Mean of what listeners got in the last minute', ['channel'], (set) => {
+    for (const [channel, { audio }] of channels) set({ channel }, audio.bitrateKbps);
+  });
   registry.counter('airsplice_audio_seconds_total', 'Audio that went onto the tape', ['channel'], (set) => {
     for (const [channel, { audio }] of channels) set({ channel }, audio.audioMs / 1000);
   });

@@ -80,6 +80,9 @@ export class Streams {
       get showsOnReading() {
         return config.streams.showsOnReading;
       },
+      get endsOnFormatChange() {
+        return config.streams.endsOnFormatChange;
+      },
       ...{ mounts, fallbacks, log },
       onError: core.onError,
     });

@@ -40,8 +40,10 @@ export interface AudioTape {
   lastEntry(seq: number): number;
   /** The first segment of a listener that shall get `burstMs` of audio at once, and `moreMs`, if that is there beside it (burst.ts). */
   joinAt(burstMs: number, moreMs?: number): number;
-  /** No listener begins before this segment. */
+  /** No listener begins before this segment: with it, or in the one before it, begins the format that the tape has now. */
   readonly joinFrom: number;
+  /** The same where the format changed first behind this segment; +∞: it has not. */
+  fenceAfter(seq: number): number;
   /**
    * To be called by a reader that goes on using bytes of the tape when it returns, such as one whose socket has not taken all at once: nothing that is
    * there now is written over.
@@ -59,7 +61,7 @@ export interface WritableTape extends AudioTape {
    * @param atMs no less than that of the mark before @param aheadBytes of audio that will be written before the place; 0: `atMs` ≤ `endMs`
    */
   put(mark: Mark, atMs: number, aheadBytes?: number): void;
-  /** What lies on the tape so far is nothing for listeners that join from here on. */
+  /** What lies on the tape so far is of another format than what is written from here on. */
   fence(): void;
   /**
    * How much is kept: while the tape is read, as it is at first, all of its lag; else what a listener begins with that gets `burstMs` at once.

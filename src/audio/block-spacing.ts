@@ -16,6 +16,10 @@ const SLOW_MS = { most: 500, chosen: 400 };
 /** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
 const KNOWN_AFTER_MS = 2000;
 const NEAR = 0.1;
+/** The mean bitrate that is said of a source is that of its last minute: what was before counts half, and half again. */
+const MEAN_MS = 60_000;
+/** No audio has more (source/facts.ts). */
+const MOST_KBPS = 10_000;
 
 export interface BlockSpacingOptions {
   /** Fixed by the configuration, bytes. */
@@ -36,6 +40,8 @@ export class BlockSpacing {
   /** Of the source on air. */
   #sourceMs = 0;
   #sourceBytes = 0;
+  /** Of the source before. */
+  #lastKbps = 0;
   #frameKbps = 0;
   #lowestKbps = Number.POSITIVE_INFINITY;
 
@@ -45,15 +51,33 @@ export class BlockSpacing {
 
   /** Another source is on air from the next frame on. */
   sourceChanged(): void {
+    this.#lastKbps = this.meanKbps;
     this.#isUnsuited = true;
     this.#sourceMs = 0;
     this.#sourceBytes = 0;
     this.#lowestKbps = Number.POSITIVE_INFINITY;
   }
 
+  /** Another process has counted its source until now. */
+  goOn(meanKbps: number): void {
+    this.#sourceMs = meanKbps > 0 ? MEAN_MS / 2 : 0;
+    this.#sourceBytes = bytesOf(meanKbps, this.#sourceMs);
+  }
+
+  /** kb/s of the source on air, over its last minute, rounded; of the one before while nothing has come; 0: not known. */
+  get meanKbps(): number {
+    return this.#sourceMs > 0
+      ? Math.min(MOST_KBPS, Math.round((this.#sourceBytes * 8) / this.#sourceMs))
+      : this.#lastKbps;
+  }
+
   /** A frame of the source on air. @param bitrateKbps of it or of about the last second */
   count(bytes: number, durationMs: number, bitrateKbps: number): void {
     const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
+    if (this.#sourceMs > MEAN_MS) {
+      this.#sourceMs /= 2;
+      this.#sourceBytes /= 2;
+    }
     this.#frameKbps = bitrateKbps;
     this.#sourceBytes += bytes;
     this.#sourceMs += durationMs;

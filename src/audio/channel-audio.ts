@@ -14,11 +14,12 @@ import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
+import { type AudioFormat, canFollow } from './audio-format.js';
 import type { WritableTape } from './audio-tape.js';
 import { BlockSpacing } from './block-spacing.js';
-import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace, type NextSource } from './delay-line.js';
+import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace } from './delay-line.js';
+import { contentTypeOf } from './format.js';
 import { FrameFacts } from './frame-facts.js';
-import { isAdts } from './header.js';
 import { HeldFrames } from './held-frames.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
@@ -29,8 +30,6 @@ import { type OpenSegment, Tape } from './tape.js';
 import { TapeReaders } from './tape-readers.js';
 import { type AwaitedTitle, WaitingTitles } from './waiting-titles.js';
 
-/** Of every codec in Ogg (RFC 5334). */
-const OGG_TYPE = 'audio/ogg';
 /** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
 const NEAR_MS = 1000;
 /** What two clocks with milliseconds make of a duration may be too long by as much. */
@@ -53,6 +52,8 @@ export interface ChannelAudioOptions {
   readonly icyInOgg?: boolean | undefined;
   /** What is written goes onto the tape so much later; undefined: at once. */
   readonly delay?: { readonly ms: number; readonly clock: Pick<Clock, 'now' | 'alarm'> } | undefined;
+  /** Called when what goes onto the tape is of another format than what went onto it before. */
+  readonly onFormat?: ((from: AudioFormat, to: AudioFormat) => void) | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
@@ -66,10 +67,10 @@ export interface DelayedAudio {
 
 export class ChannelAudio implements PlayableAudio {
   readonly key: string;
-  /** Of the source on air. */
-  bitrateKbps: number;
   contentType = 'audio/mpeg';
   audioMs = 0;
+  /** How often another format has come. */
+  formatChanges = 0;
   listeners = 0;
   playing = 0;
   readonly #options: ChannelAudioOptions;
@@ -84,17 +85,18 @@ export class ChannelAudio implements PlayableAudio {
   /** Null: the channel has no delay. */
   #line: DelayLine | null;
   /** With the next frame another source comes into the line. */
-  #nextSource: NextSource | null = null;
+  #isNextSource = false;
   /** Of the present tape. */
   #arrivals: Arrivals;
   readonly #spacing: BlockSpacing;
   readonly #facts = new FrameFacts();
+  /** Of what went onto a tape last, whether that is still there or not; null: nothing has. */
+  #format: AudioFormat | null = null;
   readonly #readers = new TapeReaders();
 
   constructor(options: ChannelAudioOptions) {
     this.#options = options;
     this.key = options.key;
-    this.bitrateKbps = options.bitrateKbps ?? 0;
     this.#spacing = new BlockSpacing(options);
     this.#arrivals = new Arrivals(options.lagMs);
     this.#line = options.delay === undefined ? null : this.#makeLine(options.delay);
@@ -142,12 +144,20 @@ export class ChannelAudio implements PlayableAudio {
     return this.tape !== undefined && this.tape.head > this.tape.tail;
   }
 
+  get bitrateKbps(): number {
+    return this.#spacing.meanKbps || (this.#options.bitrateKbps ?? 0);
+  }
+
   get sampleRate(): number {
-    return this.#packets?.link.facts.sampleRate ?? this.#facts.sampleRate;
+    return this.#format?.sampleRate ?? 0;
   }
 
   get channels(): number {
-    return this.#packets?.link.facts.channels ?? this.#facts.channels;
+    return this.#format?.channels ?? 0;
+  }
+
+  get format(): AudioFormat | null {
+    return this.#format;
   }
 
   get tape(): WritableTape | undefined {
@@ -178,6 +188,9 @@ export class ChannelAudio implements PlayableAudio {
     this.#mark = mark;
     this.#markMs = atMs;
     this.contentType = from.contentType;
+    const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
+    this.#format = { codec, sampleRate: from.sampleRate, channels: from.channels };
+    this.#spacing.goOn(from.bitrateKbps);
     for (let seq = tape.tail; seq < tape.head; seq++) {
       const { endMs } = tape.at(seq)!;
       this.#arrivals.note(from.arrivedMs(endMs), endMs);
@@ -215,9 +228,9 @@ export class ChannelAudio implements PlayableAudio {
     if (!this.#waiting.isEmpty) this.#waiting.onArrival(nowMs, line?.end ?? START);
     if (line === null) this.#lay(bytes, durationMs, bitrateKbps, fresh, link, nowMs);
     else {
-      const source = this.#nextSource;
-      this.#nextSource = null;
-      line.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, source });
+      const isNextSource = this.#isNextSource;
+      this.#isNextSource = false;
+      line.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, isNextSource });
     }
   }
 
@@ -265,17 +278,17 @@ export class ChannelAudio implements PlayableAudio {
     this.#held.drop();
   }
 
-  /** Another source is on air from the next write on; undefined: what it sends is not known yet. */
-  sourceChanged(contentType: string | undefined): void {
-    if (this.#line === null) this.#changeSource(contentType);
-    else this.#nextSource = { contentType: contentType ?? this.#nextSource?.contentType };
+  /** Another source is on air from the next write on. */
+  sourceChanged(): void {
+    if (this.#line === null) this.#changeSource();
+    else this.#isNextSource = true;
   }
 
   /** Another process feeds the channel from now on: nothing of its tape, nor of what waits, is needed here. */
   leave(): void {
     this.#held.drop();
     this.#line?.leave();
-    this.#nextSource = null;
+    this.#isNextSource = false;
     this.#letGo();
     const { delay } = this.#options;
     this.#line = delay === undefined ? null : this.#makeLine(delay);
@@ -307,7 +320,7 @@ export class ChannelAudio implements PlayableAudio {
       this.#put(this.#waiting.first.view, 0);
       this.#waiting.shift();
     }
-    this.#nextSource = null;
+    this.#isNextSource = false;
     this.#line = delay === undefined ? null : this.#makeLine(delay);
   }
 
@@ -315,8 +328,9 @@ export class ChannelAudio implements PlayableAudio {
     return new DelayLine({ delayMs: ms, clock, onFrame: (frame, arrivedMs) => this.#leaveLine(frame, arrivedMs) });
   }
 
-  #leaveLine({ bytes, durationMs, bitrateKbps, fresh, link, source }: DelayedFrame, arrivedMs: number): void {
-    if (source !== null) this.#changeSource(source.contentType);
+  #leaveLine(frame: DelayedFrame, arrivedMs: number): void {
+    const { bytes, durationMs, bitrateKbps, fresh, link, isNextSource } = frame;
+    if (isNextSource) this.#changeSource();
     this.#lay(bytes, durationMs, bitrateKbps, fresh, link, arrivedMs);
   }
 
@@ -337,7 +351,6 @@ export class ChannelAudio implements PlayableAudio {
     }
     const isFresh = fresh || held.hasGap;
     held.hasGap = false;
-    this.bitrateKbps = bitrateKbps;
     this.audioMs += durationMs;
     this.#spacing.count(bytes.length, durationMs, bitrateKbps);
     if (!this.#waiting.isEmpty) this.#putWaiting();
@@ -381,16 +394,34 @@ export class ChannelAudio implements PlayableAudio {
     return late;
   }
 
-  #changeSource(contentType: string | undefined): void {
+  #changeSource(): void {
     this.#held.drop();
     this.#spacing.sourceChanged();
     this.#facts.isDue = true;
     this.#reservoir.cut();
-    if (contentType === undefined || contentType === this.contentType) return;
-    this.contentType = contentType;
-    // A burst must be what the head says that it is.
-    this.tape?.fence();
-    this.#readers.onFence();
+  }
+
+  /**
+   * What comes is of this format: the first of it behind a start, a gap, or a change of source or link. No player goes on in another codec: the tape
+   * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
+   * ends before it (listener.ts).
+   */
+  #follow(format: AudioFormat, contentType: string): void {
+    const before = this.#format;
+    this.#format = format;
+    if (before?.codec === format.codec && canFollow(before, format)) return;
+    this.#spacing.sourceChanged();
+    if (before?.codec === format.codec) {
+      this.tape?.fence();
+      this.#readers.onFence();
+    } else {
+      this.tape?.end();
+      this.#letGo();
+      this.contentType = contentType;
+    }
+    if (before === null) return;
+    this.formatChanges++;
+    this.#options.onFormat?.(before, format);
   }
 
   #letGo(): void {
@@ -401,17 +432,13 @@ export class ChannelAudio implements PlayableAudio {
     this.#readers.onTape();
   }
 
-  /** What comes is nothing that this tape's listeners can go on with: they are sent away, and another begins. */
-  #turnOver(contentType: string): void {
-    this.tape?.end();
-    this.#letGo();
-    this.contentType = contentType;
-  }
-
   #writeFrame(frame: Buffer, durationMs: number, fresh: boolean, arrivedMs: number): void {
     if (fresh) this.#reservoir.cut();
-    if (fresh || this.#facts.isDue) this.#facts.read(frame);
-    if (this.#packets !== undefined) this.#turnOver(isAdts(frame, 0) ? 'audio/aac' : 'audio/mpeg');
+    if (fresh || this.#facts.isDue || this.#packets !== undefined) {
+      this.#facts.read(frame);
+      const { codec, sampleRate, channels } = this.#facts;
+      this.#follow({ codec, sampleRate, channels }, contentTypeOf(codec)!);
+    }
     if (this.#frames === undefined) {
       this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
       this.#keep();
@@ -426,8 +453,8 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {
-    if (this.#packets?.link.facts.codec !== link.facts.codec) {
-      this.#turnOver(OGG_TYPE);
+    if (link !== this.#packets?.link) this.#follow(link.facts, contentTypeOf('ogg')!);
+    if (this.#packets === undefined) {
       this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
       this.#keep();
     }

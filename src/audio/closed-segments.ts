@@ -38,11 +38,11 @@ export class ClosedSegments<S extends AudioSegment> {
   head: number;
   /** Audio time at the end of the last one, milliseconds since the tape began. */
   edgeMs: number;
-  /** No listener begins before this segment. */
-  joinFrom = 0;
   isOver = false;
   readonly #most: number;
   readonly #handler: ForgottenHandler<S> | null;
+  /** Segments with which another format begins, oldest first. */
+  readonly #fences: number[] = [];
   #slots: (S | undefined)[] = new Array(FIRST_SLOTS).fill(undefined);
 
   constructor(
@@ -55,6 +55,25 @@ export class ClosedSegments<S extends AudioSegment> {
     this.tail = first;
     this.head = first;
     this.edgeMs = startMs;
+  }
+
+  /** No listener begins before this segment. */
+  get joinFrom(): number {
+    return this.#fences.at(-1) ?? 0;
+  }
+
+  /** Before the segment with this number the format has changed. Nothing where the last one is as late. */
+  fence(seq: number): void {
+    const fences = this.#fences;
+    if (seq <= this.joinFrom) return;
+    while (fences.length > 0 && fences[0]! <= this.tail) fences.shift();
+    fences.push(seq);
+  }
+
+  /** The first fence behind this segment; +∞: none. */
+  fenceAfter(seq: number): number {
+    for (const fence of this.#fences) if (fence > seq) return fence;
+    return Number.POSITIVE_INFINITY;
   }
 
   /** The segment with this number; undefined when it is not (or no longer) on the tape. */

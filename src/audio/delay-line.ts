@@ -30,13 +30,8 @@ export interface DelayedFrame {
   readonly bitrateKbps: number;
   readonly fresh: boolean;
   readonly link: OggLink | undefined;
-  /** It is the first of another source, or of another content type; null: of the same. */
-  readonly source: NextSource | null;
-}
-
-export interface NextSource {
-  /** Undefined: not known yet. */
-  readonly contentType: string | undefined;
+  /** It is the first of another source. */
+  readonly isNextSource: boolean;
 }
 
 /** A place between two frames, counted from the line's first one on. */

@@ -1,11 +1,15 @@
 /** What the first frame behind a start, a gap or a change of source says of its stream: for heads and statistics. Owned by ChannelAudio. */
 
-import { emptyHeader, HEADER_BYTES, readHeader } from './header.js';
+import { type Codec, emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 
 export class FrameFacts {
   /** The next frame is the first of its stream. */
   isDue = true;
   readonly #header = emptyHeader();
+
+  get codec(): Codec {
+    return this.#header.codec;
+  }
 
   /** Hertz; 0: not known. */
   get sampleRate(): number {

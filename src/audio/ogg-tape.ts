@@ -139,7 +139,7 @@ export class OggTape implements WritableTape {
     const begin = { first: tail, startMs: from.at(tail)!.startMs };
     const tape = new OggTape(end.link, metaint, segmentBytes / metaint, lagMs, last.mark, begin);
     for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as OggSegment);
-    tape.#closed.joinFrom = from.joinFrom;
+    tape.#closed.fence(from.joinFrom);
     tape.#nowMs = tape.edgeMs;
     tape.#head = end.head;
     tape.#pages = new PageWriter(end.serial, end.page, 0);
@@ -173,6 +173,10 @@ export class OggTape implements WritableTape {
 
   get joinFrom(): number {
     return this.#closed.joinFrom;
+  }
+
+  fenceAfter(seq: number): number {
+    return this.#closed.fenceAfter(seq);
   }
 
   get edgeMs(): number {
@@ -260,7 +264,7 @@ export class OggTape implements WritableTape {
   }
 
   fence(): void {
-    this.#closed.joinFrom = this.#pages.bytes === 0 ? this.head : this.head + 1;
+    this.#closed.fence(this.#pages.bytes === 0 ? this.head : this.head + 1);
   }
 
   /** Nothing of it ever is. */

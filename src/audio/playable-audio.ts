@@ -34,6 +34,7 @@ export interface TapeObserver {
 export interface PlayableAudio {
   readonly key: string;
   readonly contentType: string;
+  /** kb/s, the mean of its source's last minute; 0: not known. */
   readonly bitrateKbps: number;
   /** Hertz, as the frames or the codec's headers say it; 0: not known. What a decoder plays of AAC may be twice as much (SBR). */
   readonly sampleRate: number;

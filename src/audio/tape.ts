@@ -90,7 +90,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     const begin = { first: tail, startMs: from.at(tail)!.startMs };
     const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
     for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as Segment);
-    tape.#closed.joinFrom = from.joinFrom;
+    tape.#closed.fence(from.joinFrom);
     tape.#nowMs = tape.edgeMs;
     const last = from.at(head - 1) as Segment;
     if (open === undefined) tape.#goOn(last, from.rest(head, false));
@@ -118,6 +118,10 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
 
   get joinFrom(): number {
     return this.#closed.joinFrom;
+  }
+
+  fenceAfter(seq: number): number {
+    return this.#closed.fenceAfter(seq);
   }
 
   get edgeMs(): number {
@@ -218,7 +222,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   }
 
   fence(): void {
-    this.#closed.joinFrom = this.#fill === 0 ? this.head : this.head + 1;
+    this.#closed.fence(this.#fill === 0 ? this.head : this.head + 1);
   }
 
   keep(burstMs: number | null): void {

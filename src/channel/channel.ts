@@ -5,6 +5,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { formatText } from '../audio/audio-format.js';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
@@ -97,6 +98,7 @@ export class Channel {
         icy: () => ({ ...config.icy, name: config.name || key }),
         icyInOgg: () => config.icy.inOgg,
         delay: () => (config.delaySeconds > 0 ? { ms: config.delaySeconds * 1000, clock } : undefined),
+        onFormat: () => (from, to) => this.#sourceLog.formatChanged(formatText(from), formatText(to)),
         onWanted: () => (isWanted) => this.switch.want(isWanted),
       }),
     );
@@ -113,12 +115,9 @@ export class Channel {
         onSourceChanged: (source, reason) => {
           this.#sourceLog.changed(source, reason);
           this.#own.changed(source !== null);
-          if (this.#elsewhere === null) audio.sourceChanged(source?.contentType);
+          if (this.#elsewhere === null) audio.sourceChanged();
           else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
-        },
-        onContentType: (contentType) => {
-          if (this.#elsewhere === null) audio.sourceChanged(contentType);
         },
         onEvent: (place, event, fields, isOver) => this.#sourceLog.report(place, event, fields, isOver),
       },
@@ -192,7 +191,7 @@ export class Channel {
     this.#elsewhere = live;
     if (was === null || live !== null) return;
     this.#isFresh = true;
-    this.audio.sourceChanged(this.switch.onAir?.contentType);
+    this.audio.sourceChanged();
     for (const { bytes, durationMs, bitrateKbps, fresh, link } of this.#coming.take()) {
       this.#write(bytes, durationMs, bitrateKbps, fresh, link);
     }
@@ -233,7 +232,7 @@ export class Channel {
     if (source instanceof FileSource && file !== null) source.goOn(file);
     else if (!(source instanceof EncoderSource)) return;
     if (contentType === undefined) return;
-    this.switch.goOn(onAir, contentType, lastTitle, isPinned);
+    this.switch.goOn(onAir, lastTitle, isPinned);
     this.#own.goOn(onAirSinceMs);
   }
 

@@ -45,6 +45,14 @@ export class SourceLog {
     this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
   }
 
+  /** From here on listeners get another format: those end whose players cannot go on in it. One line a second at most. */
+  formatChanged(from: string, to: string): void {
+    const { key, sources } = this.#parts;
+    const { placeOnAir, onAir } = sources();
+    this.#note('format', placeOnAir === -1 ? null : placeOnAir, onAir?.kind ?? null, `${from} → ${to}`);
+    this.#repeats.warn('format', { channel: key, from, to }, 'another format');
+  }
+
   /** One line a second at most for each source and event. */
   report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const { key, log, sources } = this.#parts;

@@ -81,6 +81,20 @@ export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this se
  */
 const SHOWS_ON_READING: Readonly<Record<string, 'all' | number>> = { 'LibVLC/': 'all', 'Lavf/': 1.1, MPlayer: 'all' };
 
+/**
+ * Players that cannot go on where the sample rate or the number of channels changes, by how a product in their user agent begins → in what: measured,
+ * in config/README.md.
+ */
+const FORMATS = ['mp3', 'aac', 'ogg'] as const;
+const ENDS_ON_FORMAT_CHANGE: Readonly<Record<string, readonly (typeof FORMATS)[number][]>> = {
+  'Chrome/': FORMATS,
+  'Firefox/': FORMATS,
+  'Safari/': FORMATS,
+  'LibVLC/': ['mp3', 'aac'],
+  'Audacious/': FORMATS,
+  'Music Player Daemon': FORMATS,
+};
+
 // Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
 // Without a flag, which a JSON Schema cannot say.
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metaint'].map((name) =>
@@ -252,6 +266,12 @@ export function configSchema(context: ConfigContext) {
           { error: 'must be a map from texts of user agents to all or seconds' },
         )
         .transform((own) => ({ ...SHOWS_ON_READING, ...own }))
+        .prefault({}),
+      endsOnFormatChange: z
+        .record(text(1, 100), z.array(z.enum(FORMATS, { error: 'must be mp3, aac or ogg' })).max(FORMATS.length), {
+          error: 'must be a map from texts of user agents to lists of mp3, aac and ogg',
+        })
+        .transform((own) => ({ ...ENDS_ON_FORMAT_CHANGE, ...own }))
         .prefault({}),
       headers: z
         .record(

@@ -60,7 +60,11 @@ export const CHANNEL: Json = { title: 'Channel', allOf: [SOURCES, ABOUT_CHANNEL]
 const TIMELINE_ENTRY: Json = {
   title: 'Timeline entry',
   ...object({
-    ...{ atMs: moment, what: { ...text, description: '`on-air`, or an event of the source.' }, place: orNull(count) },
+    ...{
+      atMs: moment,
+      what: { ...text, description: '`on-air`; `format`: listeners get another format; else an event of the source.' },
+      place: orNull(count),
+    },
     ...{ kind: orNull(text), reason: text, isOver: flag, count },
   }),
 };

@@ -22,8 +22,8 @@ interface PlainFrame {
   readonly fresh: boolean;
   /** Its place among the links; -1: it is not out of Ogg. */
   readonly link: number;
-  /** As DelayedFrame has it; no content type: it is not known yet. */
-  readonly source: { readonly contentType?: string } | null;
+  /** The frame is the first of another source; null: of the same. */
+  readonly source: object | null;
   /** Unix milliseconds. */
   readonly arrivedMs: number;
 }
@@ -60,12 +60,11 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
       bytes = 0;
     }
     bytes += frame.bytes.length;
-    const { contentType } = frame.source ?? {};
     pieces.at(-1)!.push({
       bytes: frame.bytes,
       ...{ durationMs: frame.durationMs, bitrateKbps: frame.bitrateKbps, fresh: frame.fresh },
       link: numberOf(frame.link),
-      source: frame.source === null ? null : contentType === undefined ? {} : { contentType },
+      source: frame.isNextSource ? {} : null,
       arrivedMs: arrivedMs + wallMs,
     });
   }
@@ -99,7 +98,7 @@ export function readDelayedAudio(
         return {
           frame: {
             ...{ bytes, durationMs, bitrateKbps, fresh, link: links[link] },
-            source: source === null ? null : { contentType: source.contentType },
+            isNextSource: source !== null,
           },
           arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),
         };

@@ -4,8 +4,6 @@ import { z } from 'zod';
 import { base64 } from '../audio/framer-schema.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../audio/ogg.js';
 import { KEY } from '../base/key.js';
-import { MAX_PUSH } from '../config/push-limits.js';
-import { cleaned } from '../metadata/push-schema.js';
 import { check, type Is, MAX_COUNTED, moment } from '../metadata/record-schema.js';
 import { MOST_MARKS } from './linked-marks.js';
 import { MAX_BLOCK_BYTES } from './mark-schema.js';
@@ -101,7 +99,7 @@ const delayed = z.looseObject({
           bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
           fresh: z.boolean(),
           link: z.int().min(-1).max(MOST_MARKS),
-          source: z.looseObject({ contentType: cleaned(MAX_PUSH.textBytes).exactOptional() }).nullable(),
+          source: z.looseObject({}).nullable(),
           arrivedMs: moment,
         }),
       )

@@ -47,7 +47,7 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     this.comesTo = head;
     const most = isOgg ? { most: mostOggSegments(lagMs) } : {};
     this.#closed = new ClosedSegments<Segment | OggSegment>({ lagMs, first, startMs, ...most }, this);
-    this.#closed.joinFrom = joinFrom;
+    this.#closed.fence(joinFrom);
     this.#endMs = startMs;
   }
 
@@ -71,8 +71,12 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     return this.#closed.joinFrom;
   }
 
-  set joinFrom(seq: number) {
-    this.#closed.joinFrom = seq;
+  fence(seq: number): void {
+    this.#closed.fence(seq);
+  }
+
+  fenceAfter(seq: number): number {
+    return this.#closed.fenceAfter(seq);
   }
 
   get edgeMs(): number {

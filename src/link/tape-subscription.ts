@@ -172,9 +172,10 @@ export class TapeSubscription implements TapeObserver {
     if (this.#late !== null) this.#sendLate(this.#late, tape);
     while (this.#cursor < tape.head) {
       if (connection.isFull) return false;
+      this.#sendFences(tape);
       this.#sendSegment(tape, this.#cursor);
     }
-    if (tape.joinFrom !== this.#joinFrom) this.#sendFence(tape);
+    this.#sendFences(tape);
     if (tape.endMs !== this.#endMs) this.#sendGrowth(tape);
     return true;
   }
@@ -302,9 +303,12 @@ export class TapeSubscription implements TapeObserver {
     if (this.#revised === seq) this.#revised++;
   }
 
-  #sendFence({ joinFrom }: AudioTape): void {
-    this.#joinFrom = joinFrom;
-    this.#begin(FENCE).whole(joinFrom).end();
+  /** Each before the segment in which the format changes: who is not to be sent that is ended before it. */
+  #sendFences(tape: AudioTape): void {
+    for (let next = tape.fenceAfter(this.#joinFrom); next <= this.#cursor + 1; next = tape.fenceAfter(next)) {
+      this.#joinFrom = next;
+      this.#begin(FENCE).whole(next).end();
+    }
   }
 
   #sendGrowth(tape: AudioTape): void {

@@ -52,6 +52,8 @@ export interface JoinOptions {
   readonly limitMs: number;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Absent: nothing. */
   readonly cut?: Buffer;
+  /** Whether its player cannot go on in another sample rate or number of channels. */
+  readonly endsOnFormatChange?: boolean;
   /** Absent: not known. */
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
@@ -136,6 +138,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.id = ++this.#joined;
     listener.client = options.client ?? null;
     listener.cut = options.cut ?? NOTHING;
+    listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
     listener.hasMore = earlier < cursor;
     if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
@@ -193,8 +196,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       return;
     }
     if (!listener.advance(nowMs)) {
-      const { fallen } = listener;
-      if (fallen !== 'format' || !listener.goOn()) listener.end(fallen);
+      if (!listener.isTapeOver || !listener.goOn()) listener.end(listener.fallen);
       return;
     }
     // While some of that second stays on the tape it has no more than others.

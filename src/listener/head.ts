@@ -55,9 +55,13 @@ export interface AudioFacts {
   readonly channels: number;
 }
 
-/** Hertz and number of audio channels: as the source says, else as the frames do; 0: not known. */
-export function formatFacts(facts: HeadFacts, audio: AudioFacts): Pick<AudioFacts, 'sampleRate' | 'channels'> {
-  return { sampleRate: facts.sampleRate || audio.sampleRate, channels: facts.channels || audio.channels };
+/** Bitrate, hertz and number of audio channels: as the configuration or the source says, else as the frames do; 0: not known. The same in all answers. */
+export function formatFacts(facts: HeadFacts, audio: AudioFacts): Omit<AudioFacts, 'contentType'> {
+  return {
+    bitrateKbps: facts.bitrateKbps || audio.bitrateKbps,
+    sampleRate: facts.sampleRate || audio.sampleRate,
+    channels: facts.channels || audio.channels,
+  };
 }
 
 /** `bitrate=128;samplerate=44100;channels=2`: what the source says, and behind it what it leaves out and is known all the same; or "". */
@@ -66,10 +70,10 @@ export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
     .toLowerCase()
     .split(';')
     .map((pair) => pair.split('=')[0]!.trim().replace(/^ice-/, ''));
-  const { sampleRate, channels } = formatFacts(facts, audio);
+  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const known: readonly (readonly [string, number])[] = [
     // The source's text stands for its own bitrate, or for a quality.
-    ['bitrate', facts.audioInfo === '' ? facts.bitrateKbps || audio.bitrateKbps : 0],
+    ['bitrate', facts.audioInfo === '' ? bitrateKbps : 0],
     ['samplerate', sampleRate],
     ['channels', channels],
   ];
@@ -112,8 +116,8 @@ export function streamHead(
     ['icy-description', facts.description],
     ['icy-pub', facts.public ? '1' : '0'],
   ];
-  const kbps = facts.bitrateKbps || audio.bitrateKbps;
-  const bitrate = kbps > 0 ? String(kbps) : '';
+  const { bitrateKbps } = formatFacts(facts, audio);
+  const bitrate = bitrateKbps > 0 ? String(bitrateKbps) : '';
   headers.push(['icy-br', bitrate], ['ice-audio-info', audioInfoOf(facts, audio)]);
   if (metaint !== null) headers.push(['icy-metaint', String(metaint)]);
   headers.push(...Object.entries(addressHeaders));

@@ -77,6 +77,8 @@ export class Listener implements Slotted {
   joinMs = -1;
   /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
   late: LateBlocks | null = null;
+  /** Its player cannot go on in another format: it is ended before that. Set before `start`. */
+  endsOnFormatChange = false;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
   cut: Buffer = NOTHING;
   /** The socket below TLS, which counts all bytes received. */
@@ -187,14 +189,19 @@ export class Listener implements Slotted {
     return this.cursor === this.#tape.head;
   }
 
-  /** Why its cursor is off the tape, once it is. */
-  get fallen(): Ending {
-    return this.#tape.isOver ? 'format' : 'lagged';
+  /** Whether another tape may have more of what its head has promised. */
+  get isTapeOver(): boolean {
+    return this.#tape.isOver;
   }
 
-  /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape. */
+  /** Why it is not sent more, once `advance` has said so. */
+  get fallen(): Ending {
+    return this.#tape.isOver || this.#isAtEnd ? 'format' : 'lagged';
+  }
+
+  /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape, or the format changes there. */
   advance(nowMs: number): boolean {
-    if (this.cursor < this.#tape.tail) return false;
+    if (this.cursor < this.#tape.tail || this.#isAtEnd) return false;
     const { socket } = this;
     if (socket.writableLength > 0) return true;
     this.#writeDue(nowMs);
@@ -214,9 +221,19 @@ export class Listener implements Slotted {
     return this.joinMs < 0 ? this.cut : Buffer.from(this.#tape.rest(this.cursor, false));
   }
 
+  get #isAtEnd(): boolean {
+    return this.endsOnFormatChange && this.cursor >= this.#endSeq;
+  }
+
+  /** The segment in which the format changes: some of it is not what its player can take. +∞: none is known. */
+  get #endSeq(): number {
+    return this.#tape.fenceAfter(this.firstSeq) - 1;
+  }
+
   #writeDue(nowMs: number): void {
     const stays = this.staysMs > 0 ? this.#staying() : (this.late?.reserve(nowMs) ?? 0);
-    const there = this.#tape.head - this.cursor - stays;
+    const { head } = this.#tape;
+    const there = (this.endsOnFormatChange ? Math.min(head, this.#endSeq) : head) - this.cursor - stays;
     const due = Math.min(there, this.#mostPerSecond * this.writeSeconds);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {

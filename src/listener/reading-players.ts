@@ -3,20 +3,13 @@
  * read"). By the user agent: an option, since players change.
  */
 
+import { ofAgent } from './agent-table.js';
+
 /** How a product in a user agent begins → seconds of audio that such a player reads ahead; `all`: whatever it is sent. */
 export type ReadingPlayers = Readonly<Record<string, number | 'all'>>;
 
-/**
- * Milliseconds of audio; +∞: whatever it is sent; 0: it shows titles when it plays them.
- * @param agent the user agent: products with blanks between them (RFC 9110 section 10.1.5); the longest text with which one of them begins
- *   counts, in any case of letters
- */
+/** Milliseconds of audio; +∞: whatever it is sent; 0: it shows titles when it plays them. */
 export function readAheadMs(players: ReadingPlayers, agent: string): number {
-  const products = ` ${agent.toLowerCase()}`;
-  let found = '';
-  for (const text of Object.keys(players)) {
-    if (text.length > found.length && products.includes(` ${text.toLowerCase()}`)) found = text;
-  }
-  const ahead = found === '' ? 0 : players[found]!;
+  const ahead = ofAgent(players, agent) ?? 0;
   return ahead === 'all' ? Number.POSITIVE_INFINITY : ahead * 1000;
 }

@@ -48,7 +48,6 @@ interface WaitingFrame {
   readonly bitrateKbps: number;
   readonly fresh: boolean;
   readonly link: OggLink | undefined;
-  readonly contentType: string | undefined;
 }
 
 /** Where the switch sends what is on air. */
@@ -57,8 +56,6 @@ export interface SwitchOutput {
   onTitle(title: SourceTitle, source: Source): Promise<void>;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
-  /** The source on air sends another content type from the next frame on. */
-  onContentType(contentType: string): void;
   /** Something of any source that the operator should know (health.ts). */
   onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
@@ -70,7 +67,6 @@ export interface InputOwner {
   readonly pacer: AirPacer;
   claimAir(index: number): boolean;
   isOnAir(index: number): boolean;
-  type(contentType: string | undefined): void;
   check(reason: string): void;
 }
 
@@ -138,12 +134,10 @@ export class Input implements SourceInput, AlarmHandler {
     this.isAway = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.claimAir(this.index)) return 0;
-    const { contentType } = this.source;
     if (this.#waiting !== null) {
-      this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, contentType });
+      this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link });
       return 0;
     }
-    this.#owner.type(contentType);
     this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
     return this.#owner.pacer.book(durationMs, nowMs);
   }
@@ -181,8 +175,7 @@ export class Input implements SourceInput, AlarmHandler {
   #write(most = MOST_AT_ONCE): void {
     const waiting = this.#waiting;
     if (waiting !== null) {
-      for (const { bytes, durationMs, bitrateKbps, fresh, link, contentType } of waiting.splice(0, most)) {
-        this.#owner.type(contentType);
+      for (const { bytes, durationMs, bitrateKbps, fresh, link } of waiting.splice(0, most)) {
         this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
         this.#owner.pacer.book(durationMs, this.#clock.now());
       }

@@ -43,8 +43,6 @@ export class Switch implements AlarmHandler {
   readonly #options: InputOptions;
   /** Index of the input on air; -1: none. */
   #onAir = -1;
-  /** The content type that the output was given last. */
-  #type: string | undefined;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
   #wantedSinceMs = Number.POSITIVE_INFINITY;
@@ -200,10 +198,9 @@ export class Switch implements AlarmHandler {
   }
 
   /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
-  goOn(index: number, contentType: string, lastTitle: SourceTitle | undefined, isPinned = false): void {
+  goOn(index: number, lastTitle: SourceTitle | undefined, isPinned = false): void {
     this.#onAir = index;
     if (isPinned) this.#pinned = this.#inputs[index]!;
-    this.#type = contentType;
     this.#inputs[index]!.goOn(lastTitle);
   }
 
@@ -251,13 +248,6 @@ export class Switch implements AlarmHandler {
     return true;
   }
 
-  /** What kind of frames the input on air sends. */
-  type(contentType: string | undefined): void {
-    if (contentType === this.#type) return;
-    this.#type = contentType;
-    if (contentType !== undefined) this.output.onContentType(contentType);
-  }
-
   /**
    * A title that was sent beside a source's stream. While the source is connected but not on air, it waits until it is; for one that is
    * not connected another program speaks: its title is taken at once.
@@ -301,7 +291,6 @@ export class Switch implements AlarmHandler {
     before?.left(this.#clock.now());
     this.#onAir = index;
     if (before !== undefined && before === this.#leaving) this.#dropLeaving();
-    this.#type = this.onAir?.contentType;
     this.output.onSourceChanged(this.onAir, reason);
     // A source sends its title once: the one that came while another source was on air is in force from here on.
     const input = this.#inputs[this.#onAir];

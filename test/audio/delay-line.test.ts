@@ -36,7 +36,7 @@ function lineOf(delayMs: number) {
         bitrateKbps: 128,
         fresh: false,
         link: undefined,
-        source: null,
+        isNextSource: false,
       };
       frame.bytes.writeUInt32BE(next++);
       line.push(frame);

@@ -29,6 +29,7 @@ const RECORDS = [
   'stations.*.channels.*.icy.etypes',
   'streams.headers',
   'streams.showsOnReading',
+  'streams.endsOnFormatChange',
 ];
 
 type Json = Record<string, unknown>;

@@ -50,6 +50,7 @@ export function changeTop(random: Random, nameOf: Namer, config: ConfigState): v
     ['streams', 'headers', () => ({ 'X-Mark': nameOf('mark') })],
     ['streams', 'publicUrl', () => 'https://example.com/radio'],
     ['streams', 'showsOnReading', () => ({ Other: random.int(0, 5) })],
+    ['streams', 'endsOnFormatChange', () => ({ Other: random.chance(0.5) ? ['mp3'] : [] })],
     ['sources', 'aheadSeconds', () => random.int(5, 20)],
     ['sources', 'stallsPerMinute', () => random.int(3, 9)],
     ['sources', 'silentSeconds', () => random.int(20, 600)],

@@ -64,11 +64,6 @@ export class StorySource {
     this.#random = random;
   }
 
-  get contentType(): string {
-    if (this.kind === 'aac') return 'audio/aac';
-    return this.kind.startsWith('mp3') ? 'audio/mpeg' : 'audio/ogg';
-  }
-
   /** Writes the next frame. Returns its playing time. */
   write(audio: ChannelAudio, fresh = false): number {
     const { bytes, durationMs, link } = this.#next();

@@ -65,7 +65,6 @@ export function setUp(
   const titles: string[] = [];
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
-  const types: string[] = [];
   const events: string[] = [];
   const audio = new Switch(
     {
@@ -78,7 +77,6 @@ export function setUp(
         changes.push((source as FakeSource | null)?.name ?? null);
         reasons.push(reason);
       },
-      onContentType: (contentType) => void types.push(contentType),
       onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
@@ -105,5 +103,5 @@ export function setUp(
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, fakes, out, titles, changes, reasons, types, events, heard, pass };
+  return { clock, audio, fakes, out, titles, changes, reasons, events, heard, pass };
 }

@@ -140,7 +140,6 @@ t.test('what the middle says of a tape was said to it', (t) => {
   const far = new Far();
   far.near.connect();
   far.connect();
-  far.near.audio.sourceChanged('audio/aac');
   far.near.play(3000);
   far.linked.listeners++;
   far.linked.want(true);
@@ -172,7 +171,8 @@ t.test(
     };
     far.middle.observe(observer);
     far.near.pipe.hub.destroy();
-    far.near.audio.sourceChanged('audio/mpeg');
+    // LC, 48 kHz, two channels.
+    far.near.audio.write(Buffer.concat([Buffer.from('fff14c80191ffc', 'hex'), Buffer.alloc(193)]), 1024 / 48, 64, true);
     far.near.connect();
     far.near.settle();
     t.same(heard.sort(), ['facts', 'fence']);

@@ -170,7 +170,7 @@ class Story {
     this.#play(random.int(0, MOST_STEP_MS));
     if (random.chance(0.25)) this.#title();
     if (random.chance(0.02)) this.#changeSource();
-    if (random.chance(0.02)) this.audio.sourceChanged(random.chance(0.5) ? this.#source.contentType : undefined);
+    if (random.chance(0.02)) this.audio.sourceChanged();
     if (random.chance(0.01)) this.audio.release();
     if (random.chance(0.08)) this.#cut();
     if (this.#middle !== null && random.chance(0.05)) this.#cutFirst();
@@ -243,7 +243,7 @@ class Story {
 
   #changeSource(): void {
     this.#source = this.#anySource();
-    this.audio.sourceChanged(this.random.chance(0.5) ? this.#source.contentType : undefined);
+    this.audio.sourceChanged();
     this.#source.write(this.audio, true);
   }
 

@@ -74,25 +74,6 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   t.equal(spare.heard(), null, 'nor is one that stalled while another source was heard');
 });
 
-t.test(
-  'another content type in the middle of a stream is reported before its first frame, and only of the source on air',
-  async (t) => {
-    const { audio, fakes, types, out } = setUp(['encoder', 'pull']);
-    const [encoder, pull] = fakes as [FakeSource, FakeSource];
-    audio.start();
-    encoder.send();
-    encoder.send();
-    t.same(types, [], 'a new source is reported as such');
-    pull.contentType = 'audio/aac';
-    pull.send();
-    t.same(types, []);
-    encoder.contentType = 'audio/aac';
-    encoder.send('aac');
-    encoder.send('aac');
-    t.same([types, out.length], [['audio/aac'], 4]);
-  },
-);
-
 t.test('stall: the next one is heard after stallMs, the better one again with its first frames', async (t) => {
   const { fakes, audio, heard, pass, clock, reasons, changes } = setUp(['encoder', 'pull', 'file']);
   const [encoder, pull, file] = fakes as [FakeSource, FakeSource, FakeSource];

@@ -49,8 +49,7 @@ function sourcesOf({ channels }: StatusFacts, { base }: Reached, path: string | 
 
 function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountStatus, url: string): StatusMembers {
   const { facts, audio } = mount;
-  const { bitrateKbps } = audio;
-  const { sampleRate, channels } = formatFacts(facts, audio);
+  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const audioInfo = audioInfoOf(facts, audio);
   return {
     ...(audioInfo === '' ? {} : { audio_info: audioInfo }),

@@ -10,6 +10,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { type AudioFormat, canFollow } from '../../audio/audio-format.js';
 import type { AudioTape } from '../../audio/audio-tape.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { NOTHING } from '../../audio/segment.js';
@@ -59,6 +60,8 @@ export interface Stay {
   /** As its request had it. */
   readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
+  /** That of its stream, where its player cannot go on in another one; null: it can. */
+  readonly format: Omit<AudioFormat, 'codec'> | null;
   /** When it has listened for as long as it may. */
   readonly endMs: number;
   /** What is missing of the frame in which its stream stands. */
@@ -100,12 +103,13 @@ export class Players implements AlarmHandler {
 
   /** The audience has counted it where it plays (its place). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
-    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, endMs, cut } = stay;
+    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, format, endMs, cut } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
       burstMs,
       session,
       readAheadMs,
+      endsOnFormatChange: format !== null,
       limitMs: endMs - this.#clock.now(),
       ...{ client, cut },
       onEnd: ({ ending, bytes, lastedMs }) => {
@@ -281,9 +285,16 @@ function isReady(moving: MovingListener): boolean {
   return false;
 }
 
-/** The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. */
-function fits({ contentType, metaint }: Pick<Stay, 'contentType' | 'metaint'>, to: PlayableAudio): boolean {
+/**
+ * The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. And its player can
+ * go on in that format.
+ */
+function fits(
+  { contentType, metaint, format }: Pick<Stay, 'contentType' | 'metaint' | 'format'>,
+  to: PlayableAudio,
+): boolean {
   if (to.contentType !== contentType || contentType === 'audio/ogg') return false;
+  if (format !== null && !canFollow(format, to)) return false;
   return metaint === null || to.metaint === metaint;
 }
 

@@ -17,7 +17,8 @@ export function sevenHtml(channel: MountStatus): string {
   const { mount, counts, maxListeners, title } = channel;
   const { connections, peakConnections, listeners } = counts;
   const status = isOnAir(channel) ? 1 : 0;
-  const figures = [connections, status, peakConnections, maxListeners, listeners, mount.audio.bitrateKbps];
+  const { bitrateKbps } = formatFacts(mount.facts, mount.audio);
+  const figures = [connections, status, peakConnections, maxListeners, listeners, bitrateKbps];
   return `${PREFIX}${figures.join(',')},${escapeMarkup(title)}</body></html>`;
 }
 
@@ -87,7 +88,7 @@ function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reache
     streamlisted: 0,
     streampath: paths[0]!,
     streamuptime: onAirSinceMs === null ? 0 : Math.max(0, Math.floor((clock.wallMs() - onAirSinceMs) / 1000)),
-    bitrate: String(audio.bitrateKbps),
+    bitrate: String(formatFacts(facts, audio).bitrateKbps),
     samplerate: String(formatFacts(facts, audio).sampleRate),
     content: audio.contentType,
   };

@@ -99,7 +99,7 @@ function stationJson({ key, name, timezone, channels }: ListedStation, base: str
 function channelJson(channel: MountStatus, base: string): string {
   const { mount, paths, records } = channel;
   const { facts, audio } = mount;
-  const { sampleRate, channels } = formatFacts(facts, audio);
+  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const members = JSON.stringify({
     channelkey: facts.key,
     name: facts.name,
@@ -108,7 +108,7 @@ function channelJson(channel: MountStatus, base: string): string {
     description: facts.description,
     onair: isOnAir(channel),
     type: audio.contentType,
-    bitrate: audio.bitrateKbps,
+    bitrate: bitrateKbps,
     samplerate: sampleRate,
     channels,
     listenurls: paths.map((path) => `${base}${path}`),

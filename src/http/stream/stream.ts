@@ -4,11 +4,13 @@
  */
 
 import { READ_BLOCK_BYTES } from '../../audio/burst.js';
+import { type Format, formatOf } from '../../audio/format.js';
 import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
+import { ofAgent } from '../../listener/agent-table.js';
 import type { Audience } from '../../listener/audience.js';
 import type { ListenerClient } from '../../listener/listener.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
@@ -34,6 +36,8 @@ export interface StreamOptions extends PlayersOptions {
   readonly burstMs: number;
   /** Players that show a title when they read it. */
   readonly showsOnReading: ReadingPlayers;
+  /** Players that cannot go on where sample rate or channels change: how a product in their user agent begins → in what. */
+  readonly endsOnFormatChange: Readonly<Record<string, readonly Format[]>>;
   /** Called with what went wrong where the client learns only that something did. */
   onError(error: unknown): void;
 }
@@ -213,18 +217,22 @@ export class Stream implements AlarmHandler {
     const metaint = wantsIcy(request) ? audio.metaint : null;
     const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
-    const { burstMs, showsOnReading, log } = this.#options;
+    const { burstMs, showsOnReading, endsOnFormatChange, log } = this.#options;
+    const agent = request.header('user-agent') ?? '';
+    const { contentType, sampleRate, channels } = audio;
+    const endsOn = ofAgent(endsOnFormatChange, agent)?.some((format) => format === formatOf(contentType));
     const { connection } = request;
     log.debug(
       { connection, address: request.address, channel: audio.key, mount: mount.path, icy: metaint !== null },
       'listener joined',
     );
     this.#players.join(request.take(), head, burstMs, {
-      ...{ audio, home, contentType: audio.contentType, metaint, place, session, cut: NOTHING },
+      ...{ audio, home, contentType, metaint, place, session, cut: NOTHING },
       ...{ connection, client: clientOf(request, mount) },
       playbackSession: request.header('x-playback-session-id'),
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
-      readAheadMs: readAheadMs(showsOnReading, request.header('user-agent') ?? ''),
+      readAheadMs: readAheadMs(showsOnReading, agent),
+      format: endsOn ? { sampleRate, channels } : null,
       endMs: this.#clock.now() + place.limitMs,
     });
   }

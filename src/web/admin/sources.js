@@ -167,5 +167,5 @@ function whatOf({ what, place, reason, isOver, count: times }) {
   const again = times > 1 ? ` (${count(times)} times)` : '';
   if (what === 'on-air')
     return `${place === null ? 'nothing plays' : 'plays'}${reason === '' ? '' : `: ${REASONS[reason] ?? reason}`}${again}`;
-  return `${EVENTS[what] ?? what}${isOver ? ': over' : ''}${again}`;
+  return `${EVENTS[what] ?? what}${isOver ? ': over' : reason === '' ? '' : `: ${reason}`}${again}`;
 }

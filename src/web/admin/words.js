@@ -84,6 +84,7 @@ export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
   unsteady: 'was lost again and again',
   'bitrate-off': 'another bitrate than configured',
   silent: 'sends silence',
+  format: 'listeners get another format',
   codec: 'another codec',
   'sample-rate': 'another sample rate',
   channels: 'mono became stereo, or the reverse',

@@ -56,6 +56,7 @@ async function start(t: Test) {
     ...{
       counted: stats.join('demo', request, null),
       readAheadMs: 0,
+      format: null,
       endMs: Number.POSITIVE_INFINITY,
       playbackSession: 'one',
     },

@@ -112,6 +112,7 @@ function faulty(access: Mount['access']) {
     burstMs: 0,
     startTimeoutMs: 60_000,
     showsOnReading: {},
+    endsOnFormatChange: {},
     log: openLog('silent', 0).log,
     onError: (error) => errors.push(error),
   });

@@ -1,0 +1,149 @@
+/**
+ * A stream that goes on in another format: in another codec all listeners are ended, in another sample rate or number of channels those whose players cannot
+ * go on; each with a whole frame, and none is sent anything of the other format. Also with workers, and on two machines.
+ */
+
+import t, { type Test } from 'tap';
+import { Framer } from '../../src/audio/framer.js';
+import { adtsFrame } from '../kit/adts.js';
+import { Feeder } from '../kit/feeder.js';
+import { leftover } from '../kit/frame-recorder.js';
+import { keepLines } from '../kit/log-lines.js';
+import { Player } from '../kit/player.js';
+import { Random } from '../kit/random.js';
+import { atOnce, DEMO_AUDIO, metricsOf, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
+
+// They wait more than they compute.
+t.jobs = atOnce(4);
+t.setTimeout(120_000);
+
+const CHROMIUM =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+const MPV = 'libmpv';
+
+/** Silent frames of 128 kb/s, MPEG 1 layer III. */
+function mp3(header: readonly number[], bytes: number): readonly Buffer[] {
+  return [Buffer.concat([Buffer.from(header), Buffer.alloc(bytes - header.length)])];
+}
+
+const STEREO_44 = mp3([0xff, 0xfb, 0x90, 0x00], 417);
+const STEREO_48 = mp3([0xff, 0xfb, 0x94, 0x00], 384);
+const MONO_44 = mp3([0xff, 0xfb, 0x90, 0xc0], 417);
+const AAC = [adtsFrame(new Random(), 365, {}).frame];
+
+async function start(t: Test, channel: string, more = '') {
+  const { log, lines } = keepLines();
+  const server = await startServer(
+    t,
+    `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+streams: { burstSeconds: 1, ${more} }
+stations: { s: { channels: { live: { ${channel} sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] } } } }
+`,
+    undefined,
+    log,
+  );
+  const changes = () =>
+    lines.filter(({ message }) => message === 'another format').map(({ from, to }) => `${from} → ${to}`);
+  const feeder = new Feeder(t, server.port, '/live', { frames: STEREO_44 }).stream(t, 4);
+  t.equal(await feeder.answered(), 200);
+  const listen = async (agent: string, icy = false) => {
+    const player = new Player(server.port, '/live', { agent, icy, keep: true });
+    t.teardown(() => player.close());
+    await player.until(({ audioBytes }) => audioBytes > 10_000);
+    return player;
+  };
+  return { server, feeder, listen, changes };
+}
+
+/** Codec, hertz and channels of all frames that a player got, each once. */
+function formatsOf({ audio }: Player): string[] {
+  const formats = new Set<string>();
+  const framer: Framer = new Framer({
+    onFrame: () => void formats.add(`${framer.codec} ${framer.sampleRate}/${framer.channels}`),
+  });
+  framer.push(audio);
+  return [...formats];
+}
+
+async function ends(t: Test, players: readonly Player[], formats: readonly string[]): Promise<void> {
+  await until(
+    () => players.every(({ closed }) => closed),
+    10_000,
+    () => `${players.map(({ closed }) => closed)}`,
+  );
+  for (const player of players) {
+    t.same(formatsOf(player), formats);
+    t.equal(leftover(player.audio), 0, 'a whole frame is the last');
+  }
+}
+
+t.test('another codec on one connection: all are ended, and come again for the right type', async (t) => {
+  const { server, feeder, listen, changes } = await start(t, '');
+  const players = [await listen(MPV), await listen(MPV, true), await listen(CHROMIUM)];
+  t.equal(players[0]!.headers.get('content-type'), 'audio/mpeg');
+  feeder.frames = AAC;
+  await ends(t, players, ['mp3 44100/2']);
+  const next = await listen(MPV, true);
+  t.equal(next.headers.get('content-type'), 'audio/aac');
+  t.same(formatsOf(next), ['aac 44100/2']);
+  await until(() => changes().length === 1, 5000);
+  t.same(changes(), ['MP3, 44.1 kHz, stereo → AAC, 44.1 kHz, stereo']);
+  t.match((await metricsOf(server)).join('\n'), /airsplice_format_changes_total\{channel="live"\} 1\n/);
+});
+
+for (const [name, frames, format] of [
+  ['another sample rate', STEREO_48, 'mp3 48000/2'],
+  ['mono', MONO_44, 'mp3 44100/1'],
+] as const) {
+  t.test(`${name}: those are ended whose players cannot go on`, async (t) => {
+    const { server, feeder, listen, changes } = await start(t, '');
+    const ended = [await listen(CHROMIUM), await listen(CHROMIUM, true)];
+    const staying = [await listen(MPV), await listen(MPV, true)];
+    feeder.frames = frames;
+    await ends(t, ended, ['mp3 44100/2']);
+    const next = [await listen(CHROMIUM, true), await listen(CHROMIUM)];
+    for (const each of next) t.same(formatsOf(each), [format], 'who comes again begins behind it');
+    for (const each of staying) {
+      await each.until((player) => formatsOf(player).length === 2);
+      t.same(formatsOf(each), ['mp3 44100/2', format]);
+      t.notOk(each.closed);
+    }
+    await until(() => changes().length === 1, 5000);
+    t.match((await metricsOf(server)).join('\n'), /airsplice_format_changes_total\{channel="live"\} 1\n/);
+    // The encoder goes, the file is of the first format.
+    feeder.socket.destroy();
+    await ends(t, next, [format]);
+    for (const each of staying) t.notOk(each.closed);
+  });
+}
+
+t.test('there and back within a moment: nothing of what was between', async (t) => {
+  const { feeder, listen } = await start(t, '');
+  const players = [await listen(CHROMIUM), await listen(CHROMIUM, true)];
+  feeder.frames = STEREO_48;
+  feeder.send(4);
+  feeder.frames = STEREO_44;
+  feeder.send(4);
+  await ends(t, players, ['mp3 44100/2']);
+});
+
+t.test('behind a delay line: where listeners come to that place, and not before', async (t) => {
+  const { feeder, listen } = await start(t, 'delaySeconds: 3,');
+  const player = await listen(CHROMIUM);
+  const before = player.audioBytes;
+  feeder.frames = STEREO_48;
+  await ends(t, [player], ['mp3 44100/2']);
+  // 16 KB a second; up to a second of it is lost with the segment in which the format changes.
+  t.ok(player.audioBytes - before > 16_000, `${player.audioBytes - before} bytes later`);
+});
+
+t.test('by the table of players, which is an option', async (t) => {
+  const { feeder, listen } = await start(t, '', 'endsOnFormatChange: { Chrome/: [], libmpv: [ogg, mp3] }');
+  const [chromium, mpv] = [await listen(CHROMIUM), await listen(MPV)];
+  feeder.frames = STEREO_48;
+  await ends(t, [mpv], ['mp3 44100/2']);
+  await chromium.until((player) => formatsOf(player).length === 2);
+  t.notOk(chromium.closed);
+});
