@@ -1,6 +1,7 @@
 /**
- * A listener's own ICY phase, on a tape whose segments have lengths of their own (Ogg): after every `metaint` bytes since its first one
- * stands a block. The one place where something is made for a single listener: at most one buffer a segment, only where a block falls.
+ * A listener's own ICY phase, on a tape whose segments have lengths of their own (Ogg), or where its blocks stand further apart than those of the
+ * segments: after every `metaint` bytes since its first one stands a block. The one place where something is made for a single listener: at most one
+ * buffer a segment, only where a block falls.
  *
  *   segment   │ page page page EOS │ head of the next link │
  *   spliced   │ page pa ⟨block⟩ ge page EOS │ head of ⟨block⟩ the next link │
@@ -27,7 +28,7 @@ export class Phase {
    * The segment's bytes with this listener's blocks in them; `audio` itself where none falls there. Call it for each segment in turn.
    * @param audio the segment as listeners without ICY get it: whatever is put before a first one, it ends with the same bytes
    */
-  splice(audio: Buffer, { before, mark, linkBytes }: AudioSegment): Buffer {
+  splice(audio: Buffer, { before, mark, linkBytes }: Pick<AudioSegment, 'before' | 'mark' | 'linkBytes'>): Buffer {
     const { length } = audio;
     if (this.#left > length) {
       this.#left -= length;

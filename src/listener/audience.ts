@@ -12,6 +12,7 @@
 import type { Socket } from 'node:net';
 import type { AudioTape } from '../audio/audio-tape.js';
 import { MORE_MS } from '../audio/burst.js';
+import type { Phase } from '../audio/phase.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import { NOTHING } from '../audio/segment.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
@@ -48,6 +49,8 @@ export interface JoinOptions {
   readonly session: Session | null;
   /** Milliseconds of audio that its player reads before it plays it, where it shows titles when it reads them; else 0. */
   readonly readAheadMs?: number;
+  /** Its blocks, where they stand further apart than the tape has them. Absent, null: they do not. */
+  readonly phase?: Phase | null;
   /** How long it may listen; +∞: for ever. */
   readonly limitMs: number;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Absent: nothing. */
@@ -144,6 +147,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
     this.#resumes.enter(listener.runs, nowMs);
+    listener.phase = options.phase ?? null;
     this.#showLate(listener, tape, options);
     this.#turns[listener.writeSeconds].add(listener, listener.runs.group);
     const backlog = this.backlog.watch(listener, tape);
@@ -162,8 +166,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.release = () => {
       letGo();
       // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
-      const cut = listener.icy ? listener.missing : NOTHING;
-      const end = this.#release(listener, channel, options.session, !listener.icy);
+      const cut = listener.hasBlocks ? listener.missing : NOTHING;
+      const end = this.#release(listener, channel, options.session, !listener.hasBlocks);
       return end === null ? null : { ...end, cut };
     };
     listener.goOn = () => options.onOver?.(listener) ?? false;

@@ -11,6 +11,7 @@
 import type { Socket } from 'node:net';
 import type { AudioTape, Rendering } from '../audio/audio-tape.js';
 import type { Mark } from '../audio/mark.js';
+import type { Phase } from '../audio/phase.js';
 import { type AudioSegment, inForceAt, NOTHING } from '../audio/segment.js';
 import { bareOf } from '../net/tracked-connection.js';
 import type { Ending } from './ending.js';
@@ -79,6 +80,8 @@ export class Listener implements Slotted {
   late: LateBlocks | null = null;
   /** Its player cannot go on in another format: it is ended before that. Set before `start`. */
   endsOnFormatChange = false;
+  /** Its blocks, where they stand further apart than the segments have them: it is sent their audio alone. Set as `late` is. */
+  phase: Phase | null = null;
   /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
   cut: Buffer = NOTHING;
   /** The socket below TLS, which counts all bytes received. */
@@ -120,7 +123,12 @@ export class Listener implements Slotted {
 
   /** Whether it is sent what all are, whose blocks stand where the segments have them. */
   get isShared(): boolean {
-    return this.#rendering === null;
+    return this.#rendering === null && this.phase === null;
+  }
+
+  /** Whether the blocks of the segments are its own. */
+  get hasBlocks(): boolean {
+    return this.icy && this.phase === null;
   }
 
   /** Whether it has sent more than MAX_RECEIVED_BYTES after its request. */
@@ -212,7 +220,9 @@ export class Listener implements Slotted {
   /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. */
   finish(): void {
     if (this.joinMs < 0) return;
-    this.#send(this.#tape.rest(this.cursor, this.icy));
+    const { lastMark: mark, phase } = this;
+    const rest = this.#tape.rest(this.cursor, this.hasBlocks);
+    this.#send(phase?.splice(rest, { before: mark, mark, linkBytes: 0 }) ?? rest);
     this.#tape.held();
   }
 
@@ -288,7 +298,7 @@ export class Listener implements Slotted {
   }
 
   get #isPlain(): boolean {
-    return this.#rendering === null && this.late === null;
+    return this.isShared && this.late === null;
   }
 
   #writeRun(runs: Runs, due: number, nowMs: number): void {
@@ -303,8 +313,8 @@ export class Listener implements Slotted {
   }
 
   #bytesOf(segment: AudioSegment, first: boolean): Buffer {
-    if (first) return segment.entered(this.icy);
-    return this.icy ? segment.titledFor(this.#late) : segment.plain;
+    if (first) return segment.entered(this.hasBlocks);
+    return this.hasBlocks ? segment.titledFor(this.#late) : segment.plain;
   }
 
   #write(nowMs: number): void {
@@ -321,7 +331,8 @@ export class Listener implements Slotted {
       this.#writeLate(this.late, segment, behind?.bytes ?? (first ? segment.entered(true) : null), nowMs);
     else {
       const shared = behind?.bytes ?? this.#bytesOf(segment, first);
-      if (this.#rendering === null) this.#send(shared);
+      if (this.phase !== null) this.#send(this.phase.splice(shared, segment));
+      else if (this.#rendering === null) this.#send(shared);
       else this.#sendOwn(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;
       if (segment.late !== null) this.#late = segment.late;

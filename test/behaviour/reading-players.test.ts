@@ -1,6 +1,7 @@
-/** Players that show a title when they read it get it when they play its place: known by their user agents, as these are sent. */
+/** Players that show a title when they read it get it when they play its place, and MOC has room between its blocks: by their user agents, as these are sent. */
 
 import t from 'tap';
+import { framesIn } from '../kit/feeder.js';
 import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 
@@ -45,3 +46,41 @@ stations:
   }
   for (const player of all) player.close();
 });
+
+t.test(
+  'MOC takes no more of a write than lies before a block: four writes lie there, with the same audio and titles',
+  async (t) => {
+    const yaml = (metaint: string) => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+stations:
+  demo: { channels: { demo: { bitrateKbps: 128,${metaint} pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] } } }
+`;
+    for (const [metaint, wide] of [
+      ['', 64_000],
+      [' metaint: 16001,', 64_004],
+    ] as const) {
+      const { base, port } = await startServer(t, yaml(metaint));
+      const push = (song: string) => fetch(`${base}/metapush/demo/demo-token?song=${song}`);
+      await push('first');
+      const early = new Player(port, '/demo');
+      await early.until(({ audioBytes }) => audioBytes > 7 * 16_000);
+      early.close();
+      const moc = new Player(port, '/demo', { agent: 'Music-On-Console/2.6-alpha3', keep: true });
+      const plain = new Player(port, '/demo', { agent: 'Music-On-Console/2.6-alpha3', icy: false });
+      await moc.until(({ titles }) => titles.length === 1);
+      t.equal(moc.metaint, wide);
+      t.equal(plain.metaint, 0);
+      await push('second');
+      await moc.until(({ titles }) => titles.length === 2, 20_000);
+      t.same(
+        moc.titles.map(({ title, atByte }) => [title, atByte % wide]),
+        [
+          ['first', 0],
+          ['second', 0],
+        ],
+      );
+      t.equal(framesIn(moc.audio).skippedBytes, 0, 'whole frames');
+      for (const player of [moc, plain]) player.close();
+    }
+  },
+);

@@ -12,6 +12,7 @@
 import type { Socket } from 'node:net';
 import { type AudioFormat, canFollow } from '../../audio/audio-format.js';
 import type { AudioTape } from '../../audio/audio-tape.js';
+import type { Phase } from '../../audio/phase.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
@@ -51,6 +52,8 @@ export interface Stay {
   /** As its head has said; of the second, null: without titles. */
   readonly contentType: string;
   readonly metaint: number | null;
+  /** Its blocks, where they stand further apart than a tape has them; they go along with it. */
+  readonly phase: Phase | null;
   readonly place: Place;
   readonly session: Session | null;
   /** For the log. */
@@ -103,7 +106,21 @@ export class Players implements AlarmHandler {
 
   /** The audience has counted it where it plays (its place). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
-    const { audio, home, metaint, place, session, connection, client, counted, readAheadMs, format, endMs, cut } = stay;
+    const {
+      audio,
+      home,
+      metaint,
+      phase,
+      place,
+      session,
+      connection,
+      client,
+      counted,
+      readAheadMs,
+      format,
+      endMs,
+      cut,
+    } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
       burstMs,
@@ -111,7 +128,7 @@ export class Players implements AlarmHandler {
       readAheadMs,
       endsOnFormatChange: format !== null,
       limitMs: endMs - this.#clock.now(),
-      ...{ client, cut },
+      ...{ client, cut, phase },
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(lastedMs);
         this.#stats.leave(counted, bytes, lastedMs);
@@ -290,12 +307,12 @@ function isReady(moving: MovingListener): boolean {
  * go on in that format.
  */
 function fits(
-  { contentType, metaint, format }: Pick<Stay, 'contentType' | 'metaint' | 'format'>,
+  { contentType, metaint, phase, format }: Pick<Stay, 'contentType' | 'metaint' | 'phase' | 'format'>,
   to: PlayableAudio,
 ): boolean {
   if (to.contentType !== contentType || contentType === 'audio/ogg') return false;
   if (format !== null && !canFollow(format, to)) return false;
-  return metaint === null || to.metaint === metaint;
+  return metaint === null || phase !== null || to.metaint === metaint;
 }
 
 /** As if it had asked for it. */

@@ -5,6 +5,8 @@
 
 import { READ_BLOCK_BYTES } from '../../audio/burst.js';
 import { type Format, formatOf } from '../../audio/format.js';
+import { Phase } from '../../audio/phase.js';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
@@ -27,6 +29,10 @@ import type { StreamRequest } from './stream-request.js';
 const MOST_PER_TICK = 50;
 /** Firefox and Chromium; WebKit's player does not call itself so. */
 const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
+/** Takes no more out of what a write brings than lies before the next block (README.md, "Answers"): MOC. */
+const ONE_INTERVAL_A_WRITE = /\bMusic-On-Console\//;
+/** How long its interval is, in writes. */
+const INTERVAL_WRITES = 4;
 /** Of what a listener says of itself as much is kept while it plays. */
 const CLIENT_CHARACTERS = 200;
 /** When a player that is refused may come again. */
@@ -214,7 +220,7 @@ export class Stream implements AlarmHandler {
   /** @param home what it asked for */
   #play(request: StreamRequest, mount: Mount, place: Place, home: Mount): void {
     const { audio } = mount;
-    const metaint = wantsIcy(request) ? audio.metaint : null;
+    const metaint = metaintOf(request, audio);
     const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
     const session = this.#session(request, mount);
     const { burstMs, showsOnReading, endsOnFormatChange, log } = this.#options;
@@ -228,6 +234,7 @@ export class Stream implements AlarmHandler {
     );
     this.#players.join(request.take(), head, burstMs, {
       ...{ audio, home, contentType, metaint, place, session, cut: NOTHING },
+      phase: metaint === null || metaint === audio.metaint ? null : new Phase(metaint),
       ...{ connection, client: clientOf(request, mount) },
       playbackSession: request.header('x-playback-session-id'),
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
@@ -243,7 +250,7 @@ export class Stream implements AlarmHandler {
     const mount = this.#where(home);
     // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     if (!canBegin(mount) && !mount.onDemand) throw noAudio();
-    const metaint = wantsIcy(request) ? mount.audio.metaint : null;
+    const metaint = metaintOf(request, mount.audio);
     request.answer(this.#heads.head(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
 
@@ -277,6 +284,13 @@ function isWorthWaiting(mount: Mount): boolean {
 function wantsIcy(request: StreamRequest): boolean {
   const value = request.header('icy-metadata');
   return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
+}
+
+/** Bytes of audio between the blocks that it is sent; null: it gets none. */
+function metaintOf(request: StreamRequest, { metaint, contentType, tape }: PlayableAudio): number | null {
+  if (metaint === null || !wantsIcy(request)) return null;
+  const isWide = ONE_INTERVAL_A_WRITE.test(request.header('user-agent') ?? '') && contentType !== 'audio/ogg';
+  return isWide && tape !== undefined ? INTERVAL_WRITES * tape.segmentBytes : metaint;
 }
 
 function noAudio(): Refusal {

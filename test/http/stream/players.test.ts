@@ -1,6 +1,7 @@
 /** Whose tape is over: they go on with the other one of their channel where their head fits it. A link without a socket, real sockets to players, false clock. */
 
 import t, { type Test } from 'tap';
+import { Phase } from '../../../src/audio/phase.js';
 import { NOTHING } from '../../../src/audio/segment.js';
 import { Players, type Stay } from '../../../src/http/stream/players.js';
 import { TapeNames } from '../../../src/link/tape-names.js';
@@ -18,8 +19,8 @@ const METAINT = 500;
 const START_TIMEOUT_MS = 3000;
 const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
 
-/** Players of a worker's channel, and one of them who reads all. */
-async function start(t: Test) {
+/** Players of a worker's channel, and one of them who reads all. @param metaint that it was promised */
+async function start(t: Test, metaint = METAINT) {
   const hub = new LinkHarness({ metaint: METAINT }).connect();
   const { clock, linked } = hub;
   hub.title();
@@ -45,7 +46,8 @@ async function start(t: Test) {
   const header = (name: string) => (name === 'x-playback-session-id' ? 'one' : undefined);
   const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header };
   const stay = {
-    ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint: METAINT },
+    ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint },
+    phase: metaint === METAINT ? null : new Phase(metaint),
     ...{
       place: { end: (lastedMs: number) => ends.push(lastedMs) },
       session: null,
@@ -70,7 +72,7 @@ async function start(t: Test) {
     await until(() => socket.writableLength === 0, 5000);
     const before = socket.bytesWritten;
     await until(() => Buffer.concat(got).length >= before, 5000);
-    return readBack(Buffer.concat(got).subarray(HEAD.length), METAINT);
+    return readBack(Buffer.concat(got).subarray(HEAD.length), metaint);
   };
   return { hub, linked, clock, audience, stats, ends, heard, sentBytes, isEnded: () => isEnded };
 }
@@ -115,6 +117,28 @@ t.test('other bytes between two blocks: it is ended, with a whole frame', async 
   clock.advance(1000);
   await until(isEnded, 5000);
   t.same([audience.count, ends.length], [0, 1]);
+  t.equal(framesIn((await heard()).audio).skippedBytes, 0);
+});
+
+t.test('blocks of its own, further apart: it goes on with any tape, and ends with a whole frame', async (t) => {
+  const { hub, clock, audience, ends, heard, isEnded } = await start(t, 8 * METAINT + 7);
+  hub.play(3000).settle();
+  clock.advance(1000);
+  const before = (await heard()).audio.length;
+  const other = new LinkHarness({ metaint: METAINT + 1 });
+  other.play(3000);
+  another(hub, other).settle();
+  clock.advance(1000);
+  other.title();
+  other.play(5000).settle();
+  clock.advance(1000);
+  const { audio, titles } = await heard();
+  t.ok(audio.length > before + 20_000, 'it hears the other tape');
+  t.equal(framesIn(audio).skippedBytes, 0, 'whole frames');
+  t.ok(titles.length > 1);
+  t.same([audience.count, ends.length], [1, 0]);
+  audience.endAll('operator');
+  await until(isEnded, 5000);
   t.equal(framesIn((await heard()).audio).skippedBytes, 0);
 });
 
