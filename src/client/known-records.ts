@@ -76,7 +76,7 @@ export class KnownRecords {
     const { isFirst, nextCame, now, next } = state;
     state.isFirst = false;
     state.nextCame = false;
-    if (!isFirst && record.id !== now?.id) state.nowsSinceNext++;
+    if (!isFirst && !(now !== null && isSameTrack(now, record))) state.nowsSinceNext++;
     // Its turn has come, or it was skipped (src/now-playing/README.md, "Next").
     const isSpent =
       next !== null && ((isFirst && !nextCame) || isSameTrack(next, record) || state.nowsSinceNext >= SKIPPED_NOWS);

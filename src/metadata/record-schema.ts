@@ -102,6 +102,7 @@ const track = {
   images: jsonObject(imagesSchema(MAX_PUSH.urlBytes)).transform((json) => json && webImages(json)),
   extdata: jsonObject(z.looseObject({})),
   source: z.enum(['metapush', 'encoder', 'upstream', 'fallback']),
+  saidBy: text.exactOptional(),
   startSeconds: seconds,
 };
 

@@ -11,6 +11,9 @@ import { changeSilently, type Moment, putOnAir, realNow } from './effect.js';
 import { DEFAULTS } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 
+/** After a pause of a source up to this its title returns: it is still what that plays. */
+export const RETURNS_MS = 600_000;
+
 /** Clean text (metadata/text.ts). */
 export interface FallbackTitle {
   readonly artist: string;
@@ -46,15 +49,31 @@ export function sourceLost(state: ChannelState, title: FallbackTitle, at: Moment
   return putOnAir({ ...state, ...lost }, fallbackRecord(state, title, at), at);
 }
 
-/** It is on air again: the last real title returns, unless it has run out (then the fallback title stays). Null: it was not lost. */
-export function sourceFound(state: ChannelState, at: Moment): Change | null {
+/**
+ * It is on air again: the last real title returns, unless it has run out or belongs to another source (then the fallback title stays). Null: it was
+ * not lost. @param speaker the source on air; undefined: not known
+ */
+export function sourceFound(state: ChannelState, at: Moment, speaker?: string): Change | null {
   if (!state.lost) return null;
   const { covered } = state;
-  if (covered === null) return changeSilently(state, { lost: false });
+  if (covered === null || !mayReturn(state, covered, at, speaker))
+    return changeSilently(state, { lost: false, covered: null });
   return putOnAir({ ...state, lost: false, covered: null }, { ...covered, version: state.version + 1 }, at);
 }
 
-function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Moment): TrackRecord {
+/** A title without an end that no source has said returns after a pause only. */
+function mayReturn(
+  { onAirSinceMs }: ChannelState,
+  covered: TrackRecord,
+  { wallMs }: Moment,
+  speaker?: string,
+): boolean {
+  const { saidBy, durationSeconds, effectAtMs } = covered;
+  if (saidBy !== undefined) return saidBy === speaker;
+  return durationSeconds > 0 || wallMs - Math.max(onAirSinceMs, effectAtMs) <= RETURNS_MS;
+}
+
+export function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Moment): TrackRecord {
   const id = at.newId();
   return {
     ...DEFAULTS,

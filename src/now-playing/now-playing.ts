@@ -22,10 +22,12 @@ import {
   isOver,
   isSameTrack,
   type Moment,
+  putOnAir,
   realNow,
   takeNext,
   takeNow,
 } from './effect.js';
+import { type FallbackTitle, fallbackRecord } from './fallback.js';
 import { type HoldRules, heldOf, holdPush, trackOf } from './held.js';
 import {
   CLOCK_SECONDS,
@@ -50,6 +52,8 @@ export interface PlainTitle {
   readonly source: 'encoder' | 'upstream';
   /** The URL of an image; absent: none. */
   readonly cover?: string;
+  /** As a track has it. */
+  readonly saidBy?: string | undefined;
 }
 
 /** What becomes of a push. */
@@ -183,8 +187,9 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   if (line === '' && (now?.source !== title.source || titleLine(now) === '')) return null;
   if (!mayReplace(now, title.source, at.ageMs, rules)) return null;
   if (now !== null && line === titleLine(now) && isStillSaid(now, title, at)) {
-    const isOther = now.source !== title.source && now.source !== 'metapush';
-    return isOther ? correctNow(state, { ...now, source: title.source }, at) : null;
+    if (now.source === 'metapush' || (now.source === title.source && now.saidBy === title.saidBy)) return null;
+    const said = saidAs(now, title);
+    return now.source === title.source ? changeSilently(state, { now: said }) : correctNow(state, said, at);
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
@@ -200,7 +205,38 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
     source: title.source,
     startSeconds: Math.floor(at.wallMs / 1000),
   };
-  return takeNow(state, track, at);
+  return takeNow(state, saidAs(track, title), at);
+}
+
+/** A title of this source. */
+function saidAs<T extends Track>(track: T, { source, saidBy }: PlainTitle): T {
+  const { saidBy: _, ...rest } = track;
+  return { ...rest, source, ...(saidBy !== undefined && { saidBy }) } as T;
+}
+
+/**
+ * The title in force is of another source than the one on air, which has sent none: it ends. Null: it is that one's, or no source's.
+ * @param speaker the source on air @param title of the channel; null: it has none, and there is no title then
+ */
+export function endTitle(state: ChannelState, speaker: string, title: FallbackTitle | null, at: Moment): Change | null {
+  const { now, lost } = state;
+  if (lost || now?.saidBy === undefined || now.saidBy === speaker || titleLine(now) === '') return null;
+  const empty = { ...saidAs(now, { artist: '', song: '', source: now.source as PlainTitle['source'] }), cover: '' };
+  const id = at.newId();
+  const none = {
+    ...empty,
+    id,
+    madeId: id,
+    artist: '',
+    song: '',
+    startSeconds: Math.floor(at.wallMs / 1000),
+    effectAtMs: at.wallMs,
+  };
+  return putOnAir(
+    state,
+    title === null ? { ...none, version: state.version + 1 } : fallbackRecord(state, title, at),
+    at,
+  );
 }
 
 /**

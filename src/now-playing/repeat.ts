@@ -114,7 +114,8 @@ function isSameSecond(one: number | undefined, other: number | undefined): boole
 /** The track with the fields that were sent; what names the play, and its start, stay. */
 export function corrected<T extends Track>(track: T, input: PushInput): T {
   const { timeSeconds: _, ...sent } = input;
-  return { ...track, ...sent, source: 'metapush' };
+  const { saidBy: __, ...known } = track;
+  return { ...known, ...sent, source: 'metapush' } as T;
 }
 
 /**

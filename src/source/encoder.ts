@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { contentTypeOf, heardFromHere } from '../audio/format.js';
 import { KnownLinks } from '../audio/known-links.js';
 import type { Clock } from '../base/clock.js';
+import { contentTag } from '../metadata/etag.js';
 import { connectionId } from '../net/tracked-connection.js';
 import {
   type ConnectionPlace,
@@ -79,6 +80,12 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   /** The User-Agent of the encoder that is there; "": it has none, or none is there. */
   get agent(): string {
     return this.#connection?.agent ?? '';
+  }
+
+  /** By its program and address: an encoder has no other name. */
+  get sender(): string | undefined {
+    const connection = this.#connection;
+    return connection === null ? undefined : contentTag(`${connection.agent} ${connection.who.address}`);
   }
 
   /** Of the encoder that is there, or was there last, for the log. */

@@ -79,8 +79,8 @@ export class Input implements SourceInput, AlarmHandler {
   readonly #options: InputOptions;
   readonly #due: Due;
   source!: Source;
-  /** The title in force in its stream, whether it is on air or not; undefined: none has come. */
-  lastTitle: SourceTitle | undefined;
+  /** The latest title in its stream, and who has sent it; undefined: none has come. */
+  #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
   running = false;
   /** Ended, and waited for. */
   isAway = false;
@@ -120,6 +120,13 @@ export class Input implements SourceInput, AlarmHandler {
     return this.#owner.pacer.aheadMs(this.#clock.now());
   }
 
+  /** The title in force in its stream, whether it is on air or not; undefined: none has come, or that of another sender. */
+  get lastTitle(): SourceTitle | undefined {
+    const { sender } = this.source;
+    const isAnother = sender !== undefined && this.#title?.sender !== undefined && this.#title.sender !== sender;
+    return isAnother ? undefined : this.#title?.title;
+  }
+
   get isUnsteady(): boolean {
     return this.health.troubles.unsteady;
   }
@@ -156,7 +163,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** It delivered until now, in another process. */
   goOn(lastTitle: SourceTitle | undefined): void {
-    this.lastTitle = lastTitle;
+    this.#title = lastTitle === undefined ? undefined : { title: lastTitle, sender: undefined };
     this.#due.add(0, this.#clock.now(), 0);
   }
 
@@ -206,7 +213,7 @@ export class Input implements SourceInput, AlarmHandler {
   /** A title that came beside its stream. */
   setTitle(title: SourceTitle): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
-    this.lastTitle = title;
+    this.#title = { title, sender: this.source.sender };
     return this.#owner.isOnAir(this.index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
@@ -260,7 +267,7 @@ export class Input implements SourceInput, AlarmHandler {
   /** What comes from now on is another stream. */
   forget(): void {
     this.#due.reset();
-    this.lastTitle = undefined;
+    this.#title = undefined;
     this.isAway = false;
     this.#lostReason = null;
     this.#goneSinceMs = this.#clock.now();

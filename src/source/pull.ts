@@ -11,6 +11,7 @@
 import { contentTypeOf } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, Clock } from '../base/clock.js';
+import { contentTag } from '../metadata/etag.js';
 import type { Target } from '../net/target.js';
 import type { SourceFacts } from './facts.js';
 import { Pacer } from './pacer.js';
@@ -83,6 +84,10 @@ export class PullSource implements Source, UpstreamSink {
   /** Which of its targets feeds or is tried, from 0; null: none. */
   get upstream(): number | null {
     return this.#main?.index ?? null;
+  }
+
+  get sender(): string | undefined {
+    return this.#main === null ? undefined : contentTag(this.#options.targets[this.#main.index]!.url.href);
   }
 
   get pageMs(): number {

@@ -57,6 +57,8 @@ export interface Source {
   readonly state: SourceState;
   /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
+  /** Names who sends: the same when that one comes again. Undefined: none does, or it has no titles. */
+  readonly sender?: string | undefined;
   /** What it says of itself; undefined: nothing, or it is not connected. */
   readonly facts?: SourceFacts | undefined;
   /** How long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */

@@ -14,14 +14,17 @@ import type { Track } from '../metadata/record.js';
 import { realNow } from '../now-playing/effect.js';
 import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from '../now-playing/fallback.js';
 import { takeHeld } from '../now-playing/held.js';
-import { type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
+import { endTitle, type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import { holdMs, type TrustRules } from '../now-playing/trust.js';
 import type { Engine } from './engine.js';
 import type { Moments } from './moments.js';
+import type { Speaker } from './speakers.js';
 
 /** How far ahead an alarm is set; what is further off is found by a later check. */
 const ALARM_WITHIN_MS = 1500;
+/** So long after it has come on air a source may send its first title. */
+const UNTITLED_MS = 5000;
 /** How much later than computed at first a held push may come when the wall clock is a little slow. */
 const SLACK_MS = 1000;
 
@@ -36,6 +39,8 @@ export interface TitleSchedulerParts {
   isSourceLost(channel: string): boolean;
   /** The title in the stream of the source on air; null: none. */
   streamTitle(channel: string): PlainTitle | null;
+  /** The source on air that may have titles; undefined: none. Absent: titles are no source's. */
+  speaker?(channel: string): Speaker | undefined;
   trust(channel: string): TrustRules;
   onError(error: unknown): void;
 }
@@ -70,7 +75,9 @@ export class TitleScheduler {
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
     if (isLost === engine.state(channel).lost) return;
     const decide = (state: ChannelState) =>
-      isLost ? sourceLost(state, rules.title, moments.of(channel)) : sourceFound(state, moments.of(channel));
+      isLost
+        ? sourceLost(state, rules.title, moments.of(channel))
+        : sourceFound(state, moments.of(channel), this.#parts.speaker?.(channel)?.name);
     await engine.update(channel, decide);
   }
 
@@ -131,6 +138,11 @@ class ChannelSchedule implements AlarmHandler {
     this.#forget(state.held);
     for (const track of state.held) {
       due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moments.of(channel)));
+    }
+    const speaker = this.#parts.speaker?.(channel);
+    if (speaker !== undefined && now?.saidBy !== undefined && now.saidBy !== speaker.name) {
+      const sinceMs = Math.max(0, clock.now() - speaker.sinceMs);
+      due(UNTITLED_MS - sinceMs, (fresh) => endTitle(fresh, speaker.name, rules?.title ?? null, moments.of(channel)));
     }
     if (now !== null) {
       // Always asked for: its first call notes since when the title has been in force.

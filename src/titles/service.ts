@@ -23,6 +23,7 @@ import type { Engine } from './engine.js';
 import type { Moments } from './moments.js';
 import { TitleScheduler } from './scheduler.js';
 import { plainTitle, titleOriginOf } from './source-title.js';
+import { type Speaker, Speakers } from './speakers.js';
 import { TitleRate } from './title-rate.js';
 
 export interface TitleServiceParts {
@@ -54,11 +55,13 @@ export class TitleService {
   readonly #titleRate: TitleRate;
   /** Titles in which placeholders were not filled in. */
   readonly #unfilledTitles: ChannelCounter;
+  readonly #speakers: Speakers;
 
   constructor(parts: TitleServiceParts) {
     const { clock, channels, log, engine, moments } = parts;
     this.#parts = parts;
     this.#engine = engine;
+    this.#speakers = new Speakers(clock);
     this.#delayedTitles = new ChannelCounter(clock, (channel, titles) =>
       log.warn({ channel, titles }, 'titles of its source come past limits.pushesPerMinute: only the newest counts'),
     );
@@ -78,10 +81,11 @@ export class TitleService {
       isSourceLost: (channel) => channels.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
         const { onAir, titleOnAir } = channels.get(channel)!.switch;
-        return onAir === null || titleOnAir === undefined || !this.#goesBySources(channel)
-          ? null
-          : plainTitle(titleOnAir, onAir, parts.textBytes);
+        if (onAir === null || titleOnAir === undefined || !this.#goesBySources(channel)) return null;
+        const title = plainTitle(titleOnAir, onAir, parts.textBytes);
+        return title && { ...title, saidBy: this.#speaker(channel)?.name };
       },
+      speaker: (channel) => this.#speaker(channel),
       trust: (channel) => this.#trust(channel),
       onError: parts.onError,
     });
@@ -120,7 +124,10 @@ export class TitleService {
 
   /** Channels that have gone. */
   forget(keys: readonly string[]): void {
-    for (const key of keys) this.#scheduler.forget(key);
+    for (const key of keys) {
+      this.#scheduler.forget(key);
+      this.#speakers.forget(key);
+    }
   }
 
   /** Channel → titles of its source that came past the limit, for metrics. */
@@ -154,9 +161,11 @@ export class TitleService {
       );
       return false;
     }
+    // Where no encoder is connected, another program speaks.
+    const saidBy = source === onAir && source.state === 'up' ? this.#speaker(channel)?.name : undefined;
     try {
       const change = await this.#engine.update(channel, (state) =>
-        acceptTitle(state, title, this.#parts.moments.of(channel), this.#trust(channel)),
+        acceptTitle(state, { ...title, saidBy }, this.#parts.moments.of(channel), this.#trust(channel)),
       );
       if (change === null) {
         const { now } = this.#engine.state(channel);
@@ -214,6 +223,14 @@ export class TitleService {
 
   #goesBySources(channel: string): boolean {
     return this.#parts.goesBySources?.(channel) ?? true;
+  }
+
+  /** The source on air, whose titles they are. */
+  #speaker(channel: string): Speaker | undefined {
+    const known = this.#parts.channels.get(channel);
+    if (known === undefined) return undefined;
+    if (known.isElsewhere || !this.#goesBySources(channel)) return this.#speakers.lose(channel);
+    return this.#speakers.see(channel, known.switch.onAir, this.#engine.state(channel));
   }
 
   /** Once a second: does what is due. */

@@ -88,7 +88,7 @@ const ROTATED = [
     ],
     nodes: files(
       'behaviour',
-      'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles',
+      'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles one-play',
     ),
     workers: files('app', 'reload'),
     pairs: [...files('long', 'processes'), ...files('behaviour', 'heard-places')],
@@ -111,7 +111,7 @@ const ROTATED = [
   {
     programs: [
       ...files('e2e', 'reload-deaths start store systemd transcribed'),
-      ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak'),
+      ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak whose-title'),
       ...files('docs', 'page playout'),
       ...files('http/admin', 'page-acts'),
       ...files('audio', 'ogg-rendering'),

@@ -50,6 +50,7 @@ class Model {
   next: Following | null = null;
   held: Play[] = [];
   lost = false;
+  lostMs = 0;
   own = false;
   /** When what is seen starts by its record. */
   shown = 0;
@@ -90,9 +91,12 @@ class Model {
   loses(ms: number): void {
     if (!this.lost && this.real !== null) this.#leaves(Math.floor(ms / 1000));
     else if (!this.lost && !this.own) this.shown = Math.floor(ms / 1000);
+    if (!this.lost) this.lostMs = ms;
     this.lost = true;
   }
-  finds(): void {
+  finds(ms: number): void {
+    const sinceMs = Math.max(this.lostMs, this.real?.effectMs ?? 0);
+    if (this.lost && this.real?.duration === 0 && ms - sinceMs > 600_000) this.real = null;
     if (this.lost) this.own = this.real === null;
     this.lost = false;
     if (this.real !== null) this.shown = this.real.start;
@@ -249,7 +253,7 @@ const push = fc.record(
 );
 const step = fc.oneof(
   { weight: 6, arbitrary: push },
-  { weight: 3, arbitrary: fc.record({ seconds: fc.constantFrom(0.25, 1, 10, 25, 90, 105) }) },
+  { weight: 3, arbitrary: fc.record({ seconds: fc.constantFrom(0.25, 1, 10, 25, 90, 105, 601) }) },
   { weight: 1, arbitrary: fc.constantFrom('lost' as const, 'found' as const) },
 );
 
@@ -299,7 +303,7 @@ t.test('random sequences against a plain model', async (t) => {
         model.loses(ms);
       } else if (one === 'found') {
         take(sourceFound(state, at()));
-        model.finds();
+        model.finds(ms);
       } else if ('seconds' in one) {
         ms += one.seconds * 1000;
       } else {
