@@ -64,6 +64,12 @@ export class KnownRecords {
   }
 
   #takeNext(state: KnownChannel, record: ChannelRecord, json: string): void {
+    // Without words: what followed was dropped.
+    if (record.title === '') {
+      if (state.next !== null) this.#handlers.onNext?.(null, record.channelkey);
+      state.next = null;
+      return;
+    }
     state.nextCame = state.isFirst;
     if (state.next !== null && json === state.nextJson) return;
     state.nowsSinceNext = 0;

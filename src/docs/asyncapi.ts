@@ -102,6 +102,11 @@ export function asyncApi(version: string, all: Schemas): Json {
             {
               name: type,
               title: type === 'now' ? 'The current track' : 'The following track',
+              ...(type === 'next' && {
+                description:
+                  'When it is pushed. With the same id and empty texts (rawdata, artist, song): it was dropped, nothing follows. Where it has its turn ' +
+                  '(a now with its id, or with its artist and song) there is no such message.',
+              }),
               contentType: 'application/json',
               payload: {
                 allOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { properties: { type: { const: type } } }],

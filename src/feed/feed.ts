@@ -8,7 +8,7 @@
  * messages that it takes later leave out what was published since.
  */
 
-import type { TrackType } from '../metadata/record.js';
+import { dropped, type TrackType } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { orderName, Seen } from './seen.js';
 import { Sequence } from './sequence.js';
@@ -57,7 +57,11 @@ interface LastRecords {
   next: RecordView | null;
   nowMessage: Message | null;
   nextMessage: Message | null;
+  /** The last next, without words, where it was dropped; null: it was not, or there is another. */
+  dropped: { readonly view: RecordView; readonly message: Message; readonly published: number } | null;
 }
+
+const NOTHING = { now: null, next: null, nowMessage: null, nextMessage: null, dropped: null };
 
 interface Station {
   channels: readonly string[];
@@ -96,7 +100,7 @@ export class Feed {
       station.changes = ++this.#changes;
       gone.delete(`station ${key}`);
       for (const face of faces) {
-        const last = before.get(face.key) ?? { face, now: null, next: null, nowMessage: null, nextMessage: null };
+        const last = before.get(face.key) ?? { face, ...NOTHING };
         this.#channels.set(face.key, last);
         gone.delete(`channel ${face.key}`);
         if (last.face !== face) this.#present(last, face);
@@ -153,7 +157,28 @@ export class Feed {
     if (view !== null) this.sequence.publish(stampOf(view));
     const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
     if (type === 'now') last.nowMessage = message;
-    else last.nextMessage = message;
+    else {
+      last.nextMessage = message;
+      last.dropped = null;
+    }
+  }
+
+  /** What follows will not come: every watcher of the channel and its station gets it without words. @returns that; null: nothing followed */
+  dropNext(channel: string): RecordView | null {
+    const last = this.#channels.get(channel);
+    if (last === undefined || last.next === null) return null;
+    const view = new RecordView(dropped(last.next.record), last.face);
+    this.set(channel, 'next', null);
+    const published = this.sequence.dropPublished(stampOf(view));
+    const message = new Message(`${channel} next`, this.sequence.text, view.json, ++this.#turn);
+    last.dropped = { view, message, published };
+    this.#publishAbove(last, message);
+    return view;
+  }
+
+  /** The last next, without words, where it was dropped; null: it was not, or there is another. */
+  droppedNext(channel: string): RecordView | null {
+    return this.#channels.get(channel)?.dropped?.view ?? null;
   }
 
   /** A record takes effect: it is in force, and every watcher of the channel and its station gets it. */
@@ -162,9 +187,12 @@ export class Feed {
     this.set(channel, type, view);
     const last = this.#channels.get(channel);
     if (last === undefined) return;
-    const message = (type === 'now' ? last.nowMessage : last.nextMessage)!;
-    this.#publish(`channel ${channel}`, message);
-    this.#publish(`station ${last.face.station}`, message);
+    this.#publishAbove(last, (type === 'now' ? last.nowMessage : last.nextMessage)!);
+  }
+
+  #publishAbove({ face }: LastRecords, message: Message): void {
+    this.#publish(`channel ${face.key}`, message);
+    this.#publish(`station ${face.station}`, message);
   }
 
   /** A title of one listener's own stream. */
@@ -226,9 +254,11 @@ export class Feed {
       while (++place < 2 * channels.length) {
         const last = this.#channels.get(channels[place >> 1]!);
         if (last === undefined) continue;
-        const { now, next, nowMessage, nextMessage } = last;
+        const { now, next, nowMessage, nextMessage, dropped } = last;
         const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
         if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
+        if (place % 2 === 1 || dropped === null || dropped.message.turn > turn) continue;
+        if (seen.missesDrop(place, stampOf(dropped.view), dropped.published)) return dropped.message;
       }
       return null;
     };

@@ -57,7 +57,17 @@ export class Seen {
   }
 
   has(place: number, stamp: number): boolean {
-    return (this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base).has(stamp);
+    return this.#at(place).has(stamp);
+  }
+
+  /** It has the record at this place, and not that it was dropped. @param published what Sequence.dropPublished returned */
+  missesDrop(place: number, stamp: number, published: number): boolean {
+    const covered = this.#at(place);
+    return covered.has(stamp) && !covered.hasDrop(stamp, published);
+  }
+
+  #at(place: number): Covered {
+    return this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base;
   }
 
   /** The id of a first message at this place, when everything in `covered` has been sent up to there. */

@@ -4,6 +4,8 @@
  *
  *   issue ──► commit ─(hold)─► publish  published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
  *
+ * That a published record was dropped is published, too, without a stamp of its own: "7-2~1" says it of 6, until there is an 8.
+ *
  * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
  * published stamp is part of the text. Invariant: a reader with that text has exactly the records that it covers.
  */
@@ -13,9 +15,13 @@ export interface Covered {
   /** As it stands in ids. */
   readonly text: string;
   has(stamp: number): boolean;
+  /** Also that this record was dropped. @param published what `dropPublished` returned */
+  hasDrop(stamp: number, published: number): boolean;
 }
 
-const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*$/;
+const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*(?:~[0-9a-z]{1,10})*$/;
+/** A text goes into a header. What is left out of it may be sent twice. */
+const MAX_DROPPED = 50;
 
 export class Sequence {
   #last = 0;
@@ -23,6 +29,8 @@ export class Sequence {
   readonly #open = new Set<number>();
   /** Of the open ones, those that are committed and wait to be published. */
   readonly #held = new Set<number>();
+  /** Published ones that were dropped since the highest was published. */
+  readonly #dropped = new Set<number>();
   /** Open in the process from which the records come. */
   #remote: readonly number[] = [];
   #text: string | undefined;
@@ -56,8 +64,16 @@ export class Sequence {
     this.#open.delete(stamp);
     this.#held.delete(stamp);
     this.#last = Math.max(this.#last, stamp);
+    if (stamp > this.#published) this.#dropped.clear();
     this.#published = Math.max(this.#published, stamp);
     this.#text = undefined;
+  }
+
+  /** A published record is dropped. @returns the highest that is published */
+  dropPublished(stamp: number): number {
+    if (this.#dropped.size < MAX_DROPPED) this.#dropped.add(stamp);
+    this.#text = undefined;
+    return this.#published;
   }
 
   /** The record is committed and will be published later: until then it stays open. */
@@ -96,6 +112,7 @@ export class Sequence {
     let text = this.#published.toString(36);
     for (const stamp of this.#open) text += this.#missing(stamp);
     for (const stamp of this.#remote) if (!this.#open.has(stamp)) text += this.#missing(stamp);
+    for (const stamp of this.#dropped) text += `~${(this.#published - stamp).toString(36)}`;
     return (this.#text = text);
   }
 
@@ -108,7 +125,13 @@ export class Sequence {
 /** Reads a text of a sequence; null: it is none. */
 export function readCovered(text: string): Covered | null {
   if (!TEXT.test(text)) return null;
-  const [published, ...open] = text.split('-').map((digits) => Number.parseInt(digits, 36));
-  const missing = new Set(open.map((back) => published! - back));
-  return { text, has: (stamp) => stamp <= published! && !missing.has(stamp) };
+  const [order, ...drops] = text.split('~');
+  const [published, ...open] = order!.split('-').map((digits) => Number.parseInt(digits, 36)) as [number, ...number[]];
+  const missing = new Set(open.map((back) => published - back));
+  const dropped = new Set(drops.map((back) => published - Number.parseInt(back, 36)));
+  return {
+    text,
+    has: (stamp) => stamp <= published && !missing.has(stamp),
+    hasDrop: (stamp, at) => published > at || dropped.has(stamp),
+  };
 }

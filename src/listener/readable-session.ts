@@ -44,8 +44,8 @@ export function publishedOf(session: PublishedSession): PublishedSession {
   return { id, channel, version: (sync) => (sync === 'audio' ? heard : written) };
 }
 
-/** As readers of the listener scope get a following track. */
+/** As readers of the listener scope get a following track; where it was dropped, another message. */
 export function nextMessageOf({ id, mount }: Pick<ReadableSession, 'id' | 'mount'>, view: RecordView): Message {
   const stamp = (view.record.stamp ?? 0).toString(36);
-  return new Message('next', `${id}~${stamp}`, view.listenerJson(id, '', mount));
+  return new Message('next', `${id}~${stamp}${view.title === '' ? '-' : ''}`, view.listenerJson(id, '', mount));
 }

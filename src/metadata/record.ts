@@ -94,6 +94,12 @@ function lineOf(words: Words): string {
   return titleLine({ separator: DEFAULT_SEPARATOR, ...words });
 }
 
+/** A following track that will not come, as readers get it: its id and no words. */
+export function dropped(next: TrackRecord): TrackRecord {
+  const nothing = { artist: '', song: '', album: '', isrc: '', cover: '', images: null, extdata: null };
+  return { ...next, ...nothing, durationSeconds: 0, etype: 0 };
+}
+
 /** The title line as listeners see it: both parts with the separator, or the only non-empty part (src/metadata/README.md, "Title line"). */
 export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
   if (track.artist === '') return track.song;

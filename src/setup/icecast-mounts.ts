@@ -154,7 +154,7 @@ class MountReader {
     if (isCharset(charset)) {
       // UTF-8 is read in any case.
       if (!/^utf-?8$/i.test(charset)) options['charset'] = plainText(charset, 40);
-    } else if (charset !== '') this.#context.lose(`${mount}: ${plainText(charset, 40)} is not a known charset`);
+    } else if (charset !== '') this.#context.lose(`${mount}: the charset ${plainText(charset, 40)} is not known`);
     if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds is of all channels`);
     return options;
   }

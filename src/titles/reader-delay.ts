@@ -12,12 +12,15 @@ import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { type Feed, stampOf } from '../feed/feed.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
+import { isSameTrack } from '../now-playing/effect.js';
 
 export interface ReaderDelayParts {
   readonly feed: Feed;
   readonly clock: Clock;
   /** How many titles of a channel wait at most: past it the first is published. */
   readonly most: () => number;
+  /** What followed will not come. @param view of it, without words */
+  onDropped(view: RecordView): void;
 }
 
 interface DelayedTitle {
@@ -109,7 +112,7 @@ class DelayedChannel implements AlarmHandler {
 
   dropNext(): void {
     const last = this.#waiting.at(-1);
-    if (last === undefined) this.#parts.feed.set(this.#channel, 'next', null);
+    if (last === undefined) this.#dropNext();
     else last.spendsNext = true;
   }
 
@@ -141,7 +144,15 @@ class DelayedChannel implements AlarmHandler {
 
   #publish(view: RecordView, spendsNext: boolean): void {
     const { feed } = this.#parts;
-    if (spendsNext) feed.set(this.#channel, 'next', null);
+    const next = feed.last(this.#channel, 'next') ?? null;
+    // That it has had its turn is said by the now itself.
+    if (spendsNext && next !== null && isSameTrack(next.record, view.record)) feed.set(this.#channel, 'next', null);
+    else if (spendsNext) this.#dropNext();
     feed.publish(view);
+  }
+
+  #dropNext(): void {
+    const view = this.#parts.feed.dropNext(this.#channel);
+    if (view !== null) this.#parts.onDropped(view);
   }
 }

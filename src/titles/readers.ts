@@ -36,8 +36,9 @@ export class TitleReaders {
 
   constructor(parts: TitleReaderParts) {
     this.#parts = parts;
-    const { feed, clock, most } = parts;
-    this.#delay = new ReaderDelay({ feed, clock, most });
+    const { feed, clock, most, listenerFeed, sessions } = parts;
+    const onDropped = (view: RecordView) => listenerFeed.next(view, sessions);
+    this.#delay = new ReaderDelay({ feed, clock, most, onDropped });
   }
 
   /** What was committed before is in force again, before anybody can read. */

@@ -102,7 +102,7 @@ for (const [way, options] of WAYS) {
     t.strictSame(calls, [
       ...['next second', 'now first (before)', 'now second', 'next none', 'next third'],
       // Nothing comes again after the restart. The second other title says that the third was skipped.
-      ...['now another', 'now one more', 'next none'],
+      ...['now another', 'next none', 'now one more'],
     ]);
     following.close();
     following.close();

@@ -12,7 +12,7 @@ import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
-import type { SessionDirectory } from '../../listener/readable-session.js';
+import type { ReadableSession, SessionDirectory } from '../../listener/readable-session.js';
 import type { Proxies } from '../../net/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
@@ -205,12 +205,19 @@ export class Watchers implements AlarmHandler {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return [];
     const view = this.#feed.last(session.channel, 'next') ?? null;
-    const next = view === null ? null : session.nextMessage(view);
+    const next = view === null ? this.#droppedOf(session, seen?.next) : session.nextMessage(view);
     const now = session.now(sync);
     const messages: Message[] = [];
     if (next !== null && next.id !== seen?.next) messages.push(next);
     if (now !== null && now.id !== seen?.now) messages.push(now);
     return messages;
+  }
+
+  /** What followed was dropped after this reader had seen it. */
+  #droppedOf(session: ReadableSession, seenNext = ''): Message | null {
+    const view = this.#feed.droppedNext(session.channel);
+    const message = view && session.nextMessage(view);
+    return message?.id === `${seenNext}-` ? message : null;
   }
 }
 

@@ -171,8 +171,8 @@ t.test('the three scopes', { buffered: true }, async (t) => {
 
   await push(t, port, 'zulu', 'z3');
   await push(t, port, 'zulu', 'z4');
-  await late.has(4);
-  t.same(late.songs.slice(2), ['now z3', 'now z4']);
+  await late.has(5);
+  t.same(late.songs.slice(2), ['now z3', 'next ', 'now z4'], 'what followed is dropped');
   const after = await (await watch('channel/zulu')).has(1);
   t.same(after.songs, ['now z4'], 'the second other now has dropped the next');
 
