@@ -15,14 +15,18 @@ export function reports(): Json {
         description:
           'Its session then follows its pauses, stalls and drift: ?sync=audio and polling. A WebSocket of the listener scope takes the same as ' +
           'a text frame. At most once a second, by default. A title that was sent is not recalled.',
-        requestBody: { required: true, content: content('application/json', ref('HeardReport')) },
+        requestBody: {
+          required: true,
+          // text/plain is what navigator.sendBeacon sends of a text.
+          content: { ...content('application/json', ref('HeardReport')), ...content('text/plain', ref('HeardReport')) },
+        },
         responses: {
           ...ANYWHERE,
           '204': { description: 'Its session follows it.', headers: { ...CORS, ...NO_STORE } },
           ...refused('bad-request', 'The body is not a JSON object.', CORS_WHERE_SERVED),
           ...refused('not-found', 'No listener plays with this metaid, or in this session.', CORS_WHERE_SERVED),
           ...refused('too-large', 'The body is longer than 256 bytes.', CORS),
-          ...refused('unsupported-media-type', 'The body has to be application/json.', CORS),
+          ...refused('unsupported-media-type', 'The body has to be application/json, or text/plain.', CORS),
           ...refused(
             'invalid',
             'This is not a report, or the player cannot be there: it was not sent that much.',

@@ -33,7 +33,7 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
       ? { parameters: parametersOf(all.PushQuery) }
       : {
           description:
-            'A form has the rules of the parameters of GET, which may also stand in the address; its fields count more than those.',
+            'A form has the rules of the parameters of GET, which may also stand in the address; its fields count more than those. A body may be compressed (Content-Encoding: gzip, deflate or br).',
           requestBody: {
             required: false,
             content: {
@@ -69,7 +69,12 @@ function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {
         bearer ? { 'WWW-Authenticate': header('Which way there is.', { const: 'Bearer' }) } : {},
       ),
       ...refused('too-large', 'The body, a text or extdata is too large.'),
-      ...(method === 'post' ? refused('unsupported-media-type', 'The body has to be JSON or a form.') : {}),
+      ...(method === 'post'
+        ? refused(
+            'unsupported-media-type',
+            'The body has to be JSON or a form, as it is or compressed by gzip, deflate or br.',
+          )
+        : {}),
       ...refused('invalid', 'Fields are missing or invalid; all of them are named.'),
       ...refused(
         'too-many',

@@ -13,6 +13,8 @@ import { isMetaid, notFound, READ_CORS } from './reads.js';
 
 const HEARD_PATH = '/metadata/listener/:metaid/heard';
 const ROLE: RouteRole = { role: 'poll' };
+/** What a page sends without being asked for permission, when it is left: navigator.sendBeacon. */
+const TEXT_TYPE = /^text\/plain\s*(;|$)/i;
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const PREFLIGHT = {
   Allow: REPORT_METHODS,
@@ -35,14 +37,16 @@ export function registerHeard(
     bodyLimit: REPORT_BYTES,
     onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
       reply.headers(READ_CORS);
-      if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
-        throw new Refusal('unsupported-media-type', 'A report is JSON with Content-Type: application/json.');
+      const type = headers['content-type'] ?? '';
+      if (!JSON_TYPE.test(type) && !TEXT_TYPE.test(type)) {
+        const detail = 'A report is JSON with Content-Type: application/json, or text/plain.';
+        throw new Refusal('unsupported-media-type', detail);
       }
     },
     handler: async ({ params, body }: FastifyRequest, reply: FastifyReply) => {
       const { metaid } = params as { readonly metaid: string };
       if (!isMetaid(metaid)) throw notFound();
-      const verdict = await reports.take(metaid, (body as Buffer | undefined) ?? Buffer.alloc(0));
+      const verdict = await reports.take(metaid, Buffer.from((body as Buffer | string | undefined) ?? ''));
       if (verdict !== 'taken') throw refusalOf(verdict, retrySeconds());
       return reply.code(204).headers(NO_STORE).send();
     },

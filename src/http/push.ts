@@ -24,6 +24,7 @@ import { SECRET_REASONS } from '../net/secret-gate.js';
 import { connectionId } from '../net/tracked-connection.js';
 import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
+import { readBody } from './coded-body.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
 /** What pushing needs of the rest of the server; wired in app/. */
@@ -94,11 +95,10 @@ export function registerPush(
   rates: PushRates,
 ): void {
   const clients = new WeakMap<FastifyRequest, PushClient>();
-  app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer', bodyLimit: limits().pushBodyBytes }, (_, body, done) =>
-    done(null, body),
-  );
+  app.addContentTypeParser(BODY_TYPES, { parseAs: 'buffer' }, readBody);
   const route = {
     config: ROLE,
+    bodyLimit: limits().pushBodyBytes,
     exposeHeadRoute: false,
     // Before the body is read: strangers learn nothing but that they are strangers.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {

@@ -105,7 +105,7 @@ t.test('every documented operation and status is answered, and every message sen
   await until(async () => (await say('POST', heard, [JSON_HEAD], '{')).status === 400, 3000);
   await says(404, 'POST', '/metadata/listener/none/heard', [JSON_HEAD], '{"heardMs": 0}');
   await says(413, 'POST', heard, [JSON_HEAD], ' '.repeat(257));
-  await says(415, 'POST', heard, ['Content-Type: text/plain'], '0');
+  await says(415, 'POST', heard, ['Content-Type: text/html'], '0');
   await says(204, 'OPTIONS', heard);
 
   // Watchers of all scopes, by WebSocket and SSE.

@@ -89,6 +89,15 @@ t.test('a report is taken: pages of any origin may send it', async (t) => {
   t.same([read.status, read.headers.get('allow')], [405, 'POST, OPTIONS']);
 });
 
+t.test('as text/plain, which a page sends when it is left, without being asked for permission', async (t) => {
+  const { metaid } = await playing(t);
+  const answer = await report(t, metaid, '{"heardMs":0}', 'text/plain;charset=UTF-8');
+  t.equal(answer.status, 204, answer.body);
+  t.equal(answer.headers.get('access-control-allow-origin'), '*');
+  t.equal((await report(t, metaid, '{"heardMs":', 'text/plain')).status, 400);
+  t.equal((await report(t, metaid, `{"heardMs":0,"x":"${'x'.repeat(256)}"}`, 'text/plain')).status, 413);
+});
+
 t.test('forwards: what is due goes out at once; polling and watchers follow', async (t) => {
   const { player, metaid } = await playing(t);
   const watching = await new Watching(t, `${ws}/metadata/listener/${metaid}`).opened();
@@ -139,7 +148,7 @@ t.test('a report has 256 bytes, and a type', async (t) => {
   const body = (bytes: number) => '{"heardMs":0}'.padEnd(bytes);
   t.equal((await report(t, metaid, body(256))).status, 204);
   t.equal((await report(t, metaid, body(257))).status, 413);
-  t.equal((await report(t, metaid, body(13), 'text/plain')).status, 415);
+  t.equal((await report(t, metaid, body(13), 'text/html')).status, 415);
   t.equal((await report(t, metaid, body(13), 'application/json; charset=utf-8')).status, 204);
 });
 

@@ -65,7 +65,7 @@ t.test('the answer of GET and POST is the same record of 17 fields', async (t) =
     start: '01.06.2025 14:00:00',
     start_timestamp: 1748779200,
     duration: 12,
-    song: 'Tag \\ "x" ',
+    song: 'Tag \\ "x"',
     artist: 'é',
     timezone: 'Europe/Zurich',
     separator: ' - ',

@@ -43,9 +43,6 @@ t.test('what is none, or has an offset, stays as it is', async (t) => {
   for (const text of ['', 'x', '2026-11-20T12:37:28Z', '2026-11-20T12:37:28+01', '1795178248', '2026-02-30T00:00:00']) {
     t.equal(inZone(text, 'Europe/Zurich'), text);
   }
-  for (const zone of ['', 'x', '+01:00', 'Europe/Zürich', 'x'.repeat(10_000)]) {
-    t.equal(inZone('2026-11-20T12:37:28', zone), '2026-11-20T12:37:28', zone.slice(0, 20));
-  }
   t.equal(parseRfc3339('2026-11-20T12:37:28'), null, 'not of a push: an offset has to be there');
 });
 

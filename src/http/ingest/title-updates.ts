@@ -154,6 +154,9 @@ export class TitleUpdates implements HttpService {
     if (isForm && !FORM.test(request.headers['content-type'] ?? 'application/x-www-form-urlencoded')) {
       throw new TitleUpdateAnswer(415, 'The body must be a form (application/x-www-form-urlencoded)');
     }
+    if (isForm && !/^(identity)?$/i.test(request.headers['content-encoding'] ?? '')) {
+      throw new TitleUpdateAnswer(415, 'The body must not be compressed');
+    }
     let fields = this.#fields(query);
     const isSecretInHead = path !== '/admin.cgi' || fields.has('pass');
     if (isForm && !isSecretInHead) fields = this.#fields(`${query}&${await this.#readForm(request)}`);

@@ -1,0 +1,55 @@
+/**
+ * The body of a request without its Content-Encoding (RFC 9110, 8.4). What comes out is bounded as what came in: no more is ever inflated. Off the
+ * main thread.
+ */
+
+import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import type { FastifyRequest } from 'fastify';
+import { Refusal } from '../base/refusal.js';
+
+type Inflate = (
+  body: Buffer,
+  options: { maxOutputLength: number },
+  done: (error: Error | null, bytes: Buffer) => void,
+) => void;
+
+const CODINGS: Readonly<Record<string, Inflate>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  br: brotliDecompress,
+  deflate: (body, ...rest) => (hasZlibHead(body) ? inflate : inflateRaw)(body, ...rest),
+};
+const NONE: readonly unknown[] = [undefined, '', 'identity'];
+/** RFC 9110, 12.5.3: in an answer what requests may have. */
+const TAKEN = { 'Accept-Encoding': 'gzip, deflate, br' };
+
+/** As a parser of fastify's. The route says how many bytes there may be. */
+export function readBody(
+  request: FastifyRequest,
+  body: Buffer,
+  done: (error: Error | null, body?: Buffer) => void,
+): void {
+  const coding = request.headers['content-encoding']?.trim().toLowerCase();
+  if (NONE.includes(coding)) {
+    done(null, body);
+    return;
+  }
+  const decode = Object.hasOwn(CODINGS, coding!) ? CODINGS[coding!]! : undefined;
+  if (decode === undefined) {
+    const detail = 'The body has a Content-Encoding that is not read here: gzip, deflate or br, one of them.';
+    done(new Refusal('unsupported-media-type', detail, { headers: TAKEN }));
+    return;
+  }
+  const most = request.routeOptions.bodyLimit;
+  decode(body, { maxOutputLength: most }, (error: NodeJS.ErrnoException | null, bytes) => {
+    if (error === null) done(null, bytes);
+    else if (error.code === 'ERR_BUFFER_TOO_LARGE')
+      done(new Refusal('too-large', `The body has more than ${most} bytes.`));
+    else done(new Refusal('bad-request', `The body is not ${coding}, as its Content-Encoding says.`));
+  });
+}
+
+/** RFC 1950, 2.2: some write deflate without it. */
+function hasZlibHead([first = 0, second = 0]: Buffer): boolean {
+  return first % 16 === 8 && (first * 256 + second) % 31 === 0;
+}
