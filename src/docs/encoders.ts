@@ -58,7 +58,14 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
       ...anywhere,
       '200': {
         description: 'Taken, or ignored: the message says which. A title that is too long is cut.',
-        headers: NO_STORE,
+        headers: {
+          ...NO_STORE,
+          'Airsplice-Ignored': header(
+            'Where fields were not taken: a charset that is not known, placeholders that were not filled in. Their names.',
+            { type: 'string' },
+            false,
+          ),
+        },
         content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
       },
       '400': either(

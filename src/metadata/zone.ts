@@ -40,5 +40,5 @@ function isZoneName(name: string): boolean {
 
 /** In a query the `+` of an offset has become a blank. */
 export function plusOfZone(text: string): string {
-  return text.replace(/^(UTC|GMT)? (?=\d)/i, '$1+');
+  return text.replace(/^((?:Etc\/)?(?:UTC|GMT))? (?=\d)/i, '$1+');
 }

@@ -2,6 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { type FollowOptions, follow } from '../../src/client/follow.js';
+import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Events } from '../kit/events.js';
 import { Player } from '../kit/player.js';
 import { demoYaml, startServer, type TestServer } from '../kit/server.js';
@@ -78,13 +79,16 @@ t.test('at the second other now, before it; not where it has its turn', async (t
   await have('B B', 'B', 'C C', 'D D');
 });
 
-t.test('60 s after its time; and when it is withdrawn, by a newer one nothing is dropped', async (t) => {
-  const server = await startServer(t, demoYaml(''));
+t.test('60 s after its time, and when it is withdrawn; a newer one takes its place', async (t) => {
+  const server = await startServer(t, demoYaml('') + ADMIN_USERS);
   await push(server, { song: 'one' });
   const { have } = await readers(t, server);
   await next(server, 'B');
   await next(server, 'late', { time: String(Math.floor(Date.now() / 1000) - 58) });
   await have('B B', 'late late', 'late');
+  await next(server, 'C');
+  t.equal((await new AdminClient(server, 'titles').delete('channels/demo/titles/next')).status, 204);
+  await have('B B', 'late late', 'late', 'C C', 'C');
   t.equal((await fetch(`${server.base}/metadata/channel/demo.json?type=next`)).status, 204);
 });
 

@@ -101,6 +101,7 @@ t.test('GET: accepted', async (t) => {
     ['time=2026-11-20T17:37:28&timezone=%2B05:00', { timeSeconds: 1795178248, timezone: '+05:00' }],
     ['time=2026-11-20T17:37:28&timezone=+05:00', { timeSeconds: 1795178248, timezone: '+05:00' }],
     ['timezone=UTC+1&time=2026-11-20T13:37:28', { timeSeconds: 1795178248, timezone: 'UTC+1' }],
+    ['timezone=Etc/GMT+1&time=2026-11-20T11:37:28', { timeSeconds: 1795178248, timezone: 'Etc/GMT+1' }],
     ['timezone=GMT-3&time=2026-11-20T09:37:28', { timeSeconds: 1795178248, timezone: 'GMT-3' }],
     [
       'timezone=+W.+Europe+Standard+Time&time=2026-11-20T13:37:28',
