@@ -182,7 +182,8 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
       return;
     }
     const before = atByte - (atByte % metaint);
-    const isBeforeNearer = atByte - before <= metaint / 2 && before >= this.#fill && before > 0;
+    // A place that was known ahead may have the block before it, also one of the open segment: nobody was sent that yet.
+    const isBeforeNearer = atByte - before <= metaint / 2 && (before >= this.#fill || aheadBytes > 0) && before > 0;
     const blockByte = Math.max(isBeforeNearer ? before : atByte, last?.blockByte ?? 0);
     this.#marks.push({ mark, atMs, atByte, blockByte });
   }

@@ -124,6 +124,31 @@ t.test('the block next to its place carries a title, before it or behind, wherev
   t.same(placed, bytes.slice(0, placed.length), 'and keeps its exact place');
 });
 
+t.test('that holds up to the last moment, but where the block next to it ends a segment that was closed', async (t) => {
+  const random = new Random();
+  const metaint = random.int(1500, 6000);
+  const segmentBytes = metaint * Math.floor((1000 * BYTES_PER_MS) / metaint);
+  const { clock, play, titles, marks, title } = channelOf(3000, metaint);
+  let next = 5000;
+  play(240_000, () => {
+    if (clock.now() < next) return;
+    title(`Song ${next}`, random.int(2700, 2999));
+    next += random.int(1000, 5000);
+  });
+  const places = new Map(marks().map(({ mark, atMs }) => [mark.view.title, atMs * BYTES_PER_MS]));
+  let near = 0;
+  for (const { song, byte } of titles()) {
+    const place = places.get(song)!;
+    const isNear = Math.abs(byte - place) <= metaint / 2 + 1;
+    if (isNear) near++;
+    const isBehindSegment = place % segmentBytes <= metaint / 2 + 1;
+    if (!isNear && !isBehindSegment)
+      t.fail(`seed ${random.seed}: ${song} ${byte - place} bytes off, metaint ${metaint}`);
+    if (Math.abs(byte - place) > metaint) t.fail(`seed ${random.seed}: ${song} ${byte - place} bytes off`);
+  }
+  t.ok(near > 20, `seed ${random.seed}: ${near}`);
+});
+
 t.test('without a delay the block behind its place carries it', async (t) => {
   const { play, titles, title } = channelOf(0);
   play(1250);
