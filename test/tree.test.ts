@@ -104,7 +104,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/play-titles': ['client/attach'],
   'app/worker': ['app/app', 'app/housekeeping'],
   'app/worker-metrics': ['source/health', 'http/ops'],
-  'channel/channel': ['app/app', 'behaviour/push-durability', 'titles/service'],
   'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/service'],
   'cli/offset-recorder': ['cli/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],

@@ -230,7 +230,11 @@ export class Channel {
     this.#sourceLog.goOn(timeline);
     const source = this.switch.sources[onAir];
     if (source instanceof FileSource && file !== null) source.goOn(file);
-    else if (!(source instanceof EncoderSource)) return;
+    else if (!(source instanceof EncoderSource)) {
+      // It connects anew, and is chosen all the same.
+      if (isPinned && source !== undefined) this.switch.pin(onAir);
+      return;
+    }
     if (contentType === undefined) return;
     this.switch.goOn(onAir, lastTitle, isPinned);
     this.#own.goOn(onAirSinceMs);
