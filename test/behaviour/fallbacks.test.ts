@@ -73,8 +73,8 @@ class Station {
     );
   }
 
-  listen(path: string, icy = true): Player {
-    const player = new Player(this.server.port, path, { icy, keep: true, agent: `icy ${icy}` });
+  listen(path: string, icy = true, headers = ''): Player {
+    const player = new Player(this.server.port, path, { icy, keep: true, agent: `icy ${icy}`, headers });
     this.#t.teardown(() => player.close());
     return player;
   }
@@ -87,6 +87,7 @@ class Station {
   }
 }
 
+const SAFARI = 'X-Playback-Session-Id: one\r\n';
 const titlesOf = ({ titles }: Player) => titles.map(({ title }) => title);
 
 t.test('listeners go where there is audio, and come back, without a cut', async (t) => {
@@ -96,13 +97,22 @@ t.test('listeners go where there is audio, and come back, without a cut', async 
   t.match(await station.channel('live'), { fallback: '/demo.mp3' });
   const [titled, plain, guest] = [
     station.listen('/live.mp3?metaid=abcdefghijkl'),
-    station.listen('/live.mp3', false),
-    station.listen('/demo.mp3'),
+    station.listen('/live.mp3', false, SAFARI),
+    station.listen('/demo.mp3', true, SAFARI),
   ];
   for (const player of [titled, plain, guest]) await station.hears(player);
   await station.untilOn('live', 2);
   studio.socket.destroy();
   await station.untilOn('demo', 3);
+  const counts = async () => {
+    const text = await (await fetch(`${station.server.base}/status-json.xsl?mount=/demo`)).text();
+    return /"connections":(\d+).*?"listeners":(\d+)/.exec(text)?.slice(1).join(' ');
+  };
+  await until(
+    async () => (await counts()) === '3 2',
+    5000,
+    () => 'what makes two connections one listener goes along',
+  );
   for (const player of [titled, plain]) await station.hears(player);
   await titled.until((player) => titlesOf(player).at(-1) === 'demo');
   const session = await fetch(`${station.server.base}/metadata/listener/abcdefghijkl.json`);

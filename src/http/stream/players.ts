@@ -60,6 +60,8 @@ export interface Stay {
   readonly connection: StreamRequest['connection'];
   readonly client: ListenerClient;
   readonly counted: CountedListener;
+  /** What it had before it moved. Absent: it has not. */
+  readonly before?: Before;
   /** As its request had it. */
   readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
@@ -70,6 +72,17 @@ export interface Stay {
   /** What is missing of the frame in which its stream stands. */
   readonly cut: Buffer;
 }
+
+/** Of a listener that has moved. */
+interface Before {
+  /** Since its connection began to play, milliseconds. */
+  readonly lastedMs: number;
+  /** The same of what it is counted for: it was moved to another channel, or to another tape of this one. */
+  readonly countedMs: number;
+  readonly bytes: number;
+}
+
+const NOT_MOVED: Before = { lastedMs: 0, countedMs: 0, bytes: 0 };
 
 /** Where a listener goes. */
 type Where = Pick<Mount, 'audio' | 'path'>;
@@ -106,21 +119,8 @@ export class Players implements AlarmHandler {
 
   /** The audience has counted it where it plays (its place). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
-    const {
-      audio,
-      home,
-      metaint,
-      phase,
-      place,
-      session,
-      connection,
-      client,
-      counted,
-      readAheadMs,
-      format,
-      endMs,
-      cut,
-    } = stay;
+    const { audio, home, metaint, phase, place, session, connection } = stay;
+    const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
       burstMs,
@@ -130,8 +130,8 @@ export class Players implements AlarmHandler {
       limitMs: endMs - this.#clock.now(),
       ...{ client, cut, phase },
       onEnd: ({ ending, bytes, lastedMs }) => {
-        place.end(lastedMs);
-        this.#stats.leave(counted, bytes, lastedMs);
+        place.end(before.lastedMs + lastedMs);
+        this.#stats.leave(counted, before.bytes + bytes, before.countedMs + lastedMs);
         const seconds = Math.round(lastedMs / 1000);
         this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
       },
@@ -269,14 +269,20 @@ export class Players implements AlarmHandler {
       return;
     }
     this.#away.delete(listener);
-    this.#stats.leave(stay.counted, end.bytes, end.lastedMs);
+    const before = stay.before ?? NOT_MOVED;
+    const [bytes, countedMs] = [before.bytes + end.bytes, before.countedMs + end.lastedMs];
+    const lastedMs = before.lastedMs + end.lastedMs;
+    // With another tape of its channel it is the same listener of that.
+    const isSame = audio === stay.audio;
+    if (!isSame) this.#stats.leave(stay.counted, bytes, countedMs);
     const metaid = stay.session?.metaid ?? null;
     const client = { ...stay.client, mount: path };
-    this.join(listener.socket, NOTHING, audio === stay.audio ? OPEN_MS : 0, {
+    this.join(listener.socket, NOTHING, isSame ? OPEN_MS : 0, {
       ...stay,
+      before: isSame ? { lastedMs, countedMs, bytes } : { lastedMs, countedMs: 0, bytes: 0 },
       ...{ audio, client, cut: end.cut },
       session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
-      counted: this.#stats.join(audio.key, requestOf(client, stay.playbackSession), metaid),
+      counted: isSame ? stay.counted : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), metaid),
     });
   }
 }

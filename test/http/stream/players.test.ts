@@ -29,7 +29,9 @@ async function start(t: Test, metaint = METAINT) {
   const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
   const sessions = new Sessions(clock, quiet, { keepMs: 1000, max: 10 });
   const audience = new Audience(clock, sessions);
-  const stats = new ListenerStats(clock, { togetherMs: 0, accessLog: null } as never);
+  const left: number[] = [];
+  const onJoin = () => (lastedMs: number) => void left.push(lastedMs);
+  const stats = new ListenerStats(clock, { togetherMs: 0, accessLog: null, onJoin } as never);
   const players = new Players(audience, sessions, stats, clock, {
     startTimeoutMs: START_TIMEOUT_MS,
     log: keepLines().log,
@@ -74,7 +76,7 @@ async function start(t: Test, metaint = METAINT) {
     await until(() => Buffer.concat(got).length >= before, 5000);
     return readBack(Buffer.concat(got).subarray(HEAD.length), metaint);
   };
-  return { hub, linked, clock, audience, stats, ends, heard, sentBytes, isEnded: () => isEnded };
+  return { hub, linked, clock, audience, stats, left, ends, heard, sentBytes, isEnded: () => isEnded };
 }
 
 /** Another hub has the channel. */
@@ -86,7 +88,8 @@ function another(hub: LinkHarness, next = hub): LinkHarness {
 }
 
 t.test('with another tape it goes on, frame by frame, block by block, at its place', async (t) => {
-  const { hub, linked, clock, audience, stats, ends, heard, sentBytes, isEnded } = await start(t);
+  const { hub, linked, clock, audience, stats, left, ends, heard, sentBytes, isEnded } = await start(t);
+  const fromMs = clock.now();
   hub.play(3000).settle();
   clock.advance(1000);
   const before = (await heard()).audio.length;
@@ -106,6 +109,10 @@ t.test('with another tape it goes on, frame by frame, block by block, at its pla
   t.match(stats.counts('demo'), { listeners: 1, connections: 2 }, 'of one playback session, as before');
   t.ok(sentBytes() > 0);
   t.notOk(isEnded());
+  t.same(left, [], 'and one connection: nothing of it has ended');
+  audience.endAll('operator');
+  const lastedMs = clock.now() - fromMs;
+  t.same([left, ends], [[lastedMs], [lastedMs]], 'all of its time, for statistics and for the hook');
 });
 
 t.test('other bytes between two blocks: it is ended, with a whole frame', async (t) => {
