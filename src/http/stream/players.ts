@@ -77,7 +77,7 @@ export interface Stay {
 interface Before {
   /** Since its connection began to play, milliseconds. */
   readonly lastedMs: number;
-  /** The same of what it is counted for: it was moved to another channel, or to another tape of this one. */
+  /** Where it is counted now, and what it was sent there. */
   readonly countedMs: number;
   readonly bytes: number;
 }
