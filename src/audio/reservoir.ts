@@ -3,7 +3,8 @@
  * bytes back); behind a cut those are another stream's, and a decoder makes noise of them or reports errors.
  *
  *   …old][old]│[new][new][new]…      A frame that reaches back over the cut is muted: its side information is zeroed, so it plays as
- *             └─ cut  ▲muted         silence, and its bytes stay for the frames behind it, which need them. One or two, no more.
+ *             └─ cut  ▲muted         silence, and its bytes stay for the frames behind it, which need them: one or two at 128 kb/s, seven
+ *                                  at most.
  *
  * Frames without a reservoir (AAC, layers I and II) pass. Owned by a channel; per frame it allocates nothing, a muted one apart.
  */

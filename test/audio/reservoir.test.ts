@@ -70,6 +70,23 @@ t.test('a frame that reaches back over the cut is muted, at the limit and one pa
   }
 });
 
+t.test('as many are muted as hold what the next one may need: one or two at 128 kb/s, seven at most', async (t) => {
+  // Bytes of a frame at 44.1 kHz, or of the smallest there are, at 32 kb/s and 48 kHz, and at 8 kb/s and 8 kHz.
+  for (const [kind, frameBytes, most] of [
+    ['stereo', 417, 2],
+    ['mono', 96, 7],
+    ['lsfMono', 72, 5],
+  ] as const) {
+    const { head, side } = KINDS[kind]!;
+    const reservoir = new Reservoir();
+    reservoir.cut();
+    const far = (head[1] & 8) === 0 ? 255 : 511;
+    const sent = Array.from({ length: 20 }, () => frame(KINDS[kind]!, far, frameBytes - 4 - side));
+    const muted = sent.map((each) => reservoir.mend(each) !== each).lastIndexOf(true) + 1;
+    t.equal(muted, most, kind);
+  }
+});
+
 t.test('what has no reservoir passes', async (t) => {
   const reservoir = new Reservoir();
   reservoir.cut();
