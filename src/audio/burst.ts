@@ -39,6 +39,22 @@ export function joinAt(tape: AudioTape, burstMs: number, moreMs = 0): number {
   return givenMs >= wantedMs && givenMs <= tape.lagMs - SPARE_MS ? earlier : found;
 }
 
+/**
+ * Where a listener goes on that comes from another tape: the newest segment with an entry that has what its player lacks, else the oldest; `head`
+ * where it lacks nothing. Its player plays already, so a block is nothing to it.
+ */
+export function resumeAt(tape: AudioTape, lackMs: number): number {
+  let found = Math.max(tape.head, tape.joinFrom);
+  let givenMs = 0;
+  while (givenMs < lackMs) {
+    const seq = tape.lastEntry(found - 1);
+    if (seq < tape.tail || seq < tape.joinFrom) break;
+    found = seq;
+    givenMs = tape.edgeMs - tape.at(seq)!.entryMs;
+  }
+  return found;
+}
+
 /** The first segment that any listener may begin with whose burst is `burstMs` or less, with `moreMs` or without. */
 export function neededFrom(tape: AudioTape, burstMs: number, moreMs: number): number {
   const found = joinWith(tape, burstMs, LATE_MS);

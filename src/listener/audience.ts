@@ -11,7 +11,7 @@
 
 import type { Socket } from 'node:net';
 import type { AudioTape } from '../audio/audio-tape.js';
-import { MORE_MS } from '../audio/burst.js';
+import { MORE_MS, resumeAt } from '../audio/burst.js';
 import type { Phase } from '../audio/phase.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import { NOTHING } from '../audio/segment.js';
@@ -57,6 +57,8 @@ export interface JoinOptions {
   readonly cut?: Buffer;
   /** Whether its player cannot go on in another sample rate or number of channels. */
   readonly endsOnFormatChange?: boolean;
+  /** What it was on the tape that it comes from. Absent: it begins. */
+  readonly before?: Pick<Listener, 'hasMore'> & { readonly aheadMs: number };
   /** Absent: not known. */
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
@@ -135,15 +137,17 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const tape = channel.tape!;
     channel.playing++;
     const nowMs = this.#clock.now();
-    const cursor = tape.joinAt(options.burstMs);
-    const earlier = this.#joinEarlier(tape, cursor, options);
+    const { before } = options;
+    const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options));
+    const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
     const listener = new Listener(socket, tape, channel.key, earlier, options.icy, options.session, nowMs);
     listener.id = ++this.#joined;
     listener.client = options.client ?? null;
     listener.cut = options.cut ?? NOTHING;
     listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
-    listener.hasMore = earlier < cursor;
-    if (listener.hasMore) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
+    listener.hasMore = before?.hasMore ?? earlier < cursor;
+    listener.carriedMs = before?.aheadMs ?? 0;
+    if (earlier < cursor) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
     this.#resumes.enter(listener.runs, nowMs);
@@ -303,6 +307,11 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.leave(channel);
     return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
   }
+}
+
+/** What it has less than one that begins is given. */
+function lackOf({ aheadMs, hasMore }: NonNullable<JoinOptions['before']>, { burstMs }: JoinOptions): number {
+  return burstMs === 0 ? 0 : burstMs + (hasMore ? MORE_MS : 0) - aheadMs;
 }
 
 function noEndings(): Record<Ending, number> {

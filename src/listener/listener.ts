@@ -76,6 +76,8 @@ export class Listener implements Slotted {
   readonly session: Session | null;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   joinMs = -1;
+  /** What its player had ahead when it came from another tape, milliseconds. Set before `start`. */
+  carriedMs = 0;
   /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
   late: LateBlocks | null = null;
   /** Its player cannot go on in another format: it is ended before that. Set before `start`. */
@@ -92,6 +94,8 @@ export class Listener implements Slotted {
   readonly #tape: AudioTape;
   /** Segments in one go, for each second between two writes. */
   readonly #mostPerSecond: number;
+  /** Audio time on the tape up to which it was sent. */
+  #sentMs = 0;
   /** The last late title that it was sent in a segment that was closed when it came. */
   #late: Mark | null = null;
   /** Null: it is sent what all are. */
@@ -172,8 +176,13 @@ export class Listener implements Slotted {
 
   /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */
   catchUp(nowMs: number): void {
-    const last = this.#tape.at(this.cursor - 1);
-    if (!this.#isFollowed && last !== undefined) this.player.catchUp(last.endMs - this.joinMs, nowMs);
+    if (!this.#isFollowed && this.joinMs >= 0) this.player.catchUp(this.#sentMs - this.joinMs, nowMs);
+  }
+
+  /** What its player has and has not played, milliseconds of audio. */
+  aheadMs(nowMs: number): number {
+    this.catchUp(nowMs);
+    return this.player.aheadMs(nowMs, this.carriedMs);
   }
 
   /** Whether its player's clock knows of each write. */
@@ -280,6 +289,7 @@ export class Listener implements Slotted {
       this.joinMs = segment.entryMs;
       this.player.begin(nowMs);
     }
+    this.#sentMs = segment.endMs;
     if (this.session !== null) this.#follow(this.session, segment, first, nowMs);
     if (segment.late !== null) this.#late = segment.late;
   }
@@ -342,6 +352,7 @@ export class Listener implements Slotted {
       this.cut = NOTHING;
       this.player.begin(nowMs);
     }
+    this.#sentMs = segment.endMs;
     if (this.#isFollowed) this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }

@@ -18,7 +18,7 @@ import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
-import type { Audience } from '../../listener/audience.js';
+import type { Audience, JoinOptions } from '../../listener/audience.js';
 import type { Listener, ListenerClient } from '../../listener/listener.js';
 import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
@@ -32,10 +32,12 @@ const LOOK_MS = 200;
 const SILENT_MS = 500;
 /** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
 const MOST_PER_LOOK = 200;
-/** Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: about as much is sent again, so that its player does not run dry. */
+/** Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: it gets as much, with no burst too. */
 const OPEN_MS = 1000;
 
 export interface PlayersOptions {
+  /** What listeners begin with, and have ahead. */
+  readonly burstMs: number;
   /** How long a tape is waited for that is in another process. */
   readonly startTimeoutMs: number;
   readonly log: Log;
@@ -118,7 +120,7 @@ export class Players implements AlarmHandler {
   }
 
   /** The audience has counted it where it plays (its place). */
-  join(socket: Socket, head: Buffer, burstMs: number, stay: Stay): void {
+  join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: JoinOptions['before']): void {
     const { audio, home, metaint, phase, place, session, connection } = stay;
     const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
@@ -129,6 +131,7 @@ export class Players implements AlarmHandler {
       endsOnFormatChange: format !== null,
       limitMs: endMs - this.#clock.now(),
       ...{ client, cut, phase },
+      ...(from !== undefined && { before: from }),
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(before.lastedMs + lastedMs);
         this.#stats.leave(counted, before.bytes + bytes, before.countedMs + lastedMs);
@@ -234,7 +237,7 @@ export class Players implements AlarmHandler {
     if (mount.audio !== stay.audio) this.#audience.enter(mount.audio);
     const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
     const moving: MovingListener = { mount, stay, untilMs, seen: isGrowing ? { tape: undefined, head: 0 } : null };
-    if (isReady(moving)) this.#moveNow(listener, mount, stay);
+    if (isReady(moving)) this.#moveNow(listener, moving);
     else this.#moving.set(listener, moving);
   }
 
@@ -247,7 +250,7 @@ export class Players implements AlarmHandler {
         if (moving.mount.audio === moving.stay.audio) listener.end('format');
       } else {
         this.#moving.delete(listener);
-        this.#moveNow(listener, moving.mount, moving.stay);
+        this.#moveNow(listener, moving);
       }
     }
   }
@@ -260,7 +263,8 @@ export class Players implements AlarmHandler {
   }
 
   /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
-  #moveNow(listener: Listener, { audio, path }: Where, stay: Stay): void {
+  #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
+    const from = { aheadMs: listener.aheadMs(this.#clock.now()), hasMore: listener.hasMore };
     if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.release() : null;
     if (end === null) {
@@ -277,13 +281,16 @@ export class Players implements AlarmHandler {
     if (!isSame) this.#stats.leave(stay.counted, bytes, countedMs);
     const metaid = stay.session?.metaid ?? null;
     const client = { ...stay.client, mount: path };
-    this.join(listener.socket, NOTHING, isSame ? OPEN_MS : 0, {
+    // What lies on a tape that grows again is from before.
+    const burstMs = seen === null ? Math.max(this.#options.burstMs, isSame ? OPEN_MS : 0) : 0;
+    const next: Stay = {
       ...stay,
       before: isSame ? { lastedMs, countedMs, bytes } : { lastedMs, countedMs: 0, bytes: 0 },
       ...{ audio, client, cut: end.cut },
       session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
       counted: isSame ? stay.counted : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), metaid),
-    });
+    };
+    this.join(listener.socket, NOTHING, burstMs, next, from);
   }
 }
 

@@ -39,7 +39,6 @@ const CLIENT_CHARACTERS = 200;
 const RETRY_SECONDS = 5;
 
 export interface StreamOptions extends PlayersOptions {
-  readonly burstMs: number;
   /** Players that show a title when they read it. */
   readonly showsOnReading: ReadingPlayers;
   /** Players that cannot go on where sample rate or channels change: how a product in their user agent begins → in what. */

@@ -10,12 +10,13 @@ import { ListenerStats } from '../../../src/listener/listener-stats.js';
 import { Sessions } from '../../../src/listener/sessions.js';
 import { framesIn } from '../../kit/feeder.js';
 import { readBack } from '../../kit/icy.js';
-import { LinkHarness } from '../../kit/link-harness.js';
+import { FRAME_BYTES, FRAME_MS, LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { socketPair } from '../../kit/socket-pair.js';
 import { until } from '../../kit/until.js';
 
 const METAINT = 500;
+const BURST_MS = 2000;
 const START_TIMEOUT_MS = 3000;
 const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
 
@@ -33,6 +34,7 @@ async function start(t: Test, metaint = METAINT) {
   const onJoin = () => (lastedMs: number) => void left.push(lastedMs);
   const stats = new ListenerStats(clock, { togetherMs: 0, accessLog: null, onJoin } as never);
   const players = new Players(audience, sessions, stats, clock, {
+    burstMs: BURST_MS,
     startTimeoutMs: START_TIMEOUT_MS,
     log: keepLines().log,
   });
@@ -65,7 +67,7 @@ async function start(t: Test, metaint = METAINT) {
       playbackSession: 'one',
     },
   } as unknown as Stay;
-  players.join(socket, HEAD, 2000, stay);
+  players.join(socket, HEAD, BURST_MS, stay);
   // The same player on a second connection.
   stats.join('demo', request, null);
   const sentBytes = () => [...audience.all()].reduce((sum, { bytes }) => sum + bytes, 0);
@@ -113,6 +115,23 @@ t.test('with another tape it goes on, frame by frame, block by block, at its pla
   audience.endAll('operator');
   const lastedMs = clock.now() - fromMs;
   t.same([left, ends], [[lastedMs], [lastedMs]], 'all of its time, for statistics and for the hook');
+});
+
+t.test('what it has ahead stays, however often its tape is lost', async (t) => {
+  const { hub, clock, heard } = await start(t);
+  const fromMs = clock.now();
+  const seen: number[] = [];
+  for (let i = 0; i < 6; i++) {
+    hub.play(4000);
+    // In all there is as much audio as time: none comes while things settle.
+    for (let ms = 0; ms < 2 * SETTLE_MS; ms += FRAME_MS) hub.write();
+    hub.settle();
+    const { audio } = await heard();
+    seen.push(Math.round((audio.length * FRAME_MS) / FRAME_BYTES - (clock.now() - fromMs)));
+    another(hub).settle();
+  }
+  const [first, last] = [seen[0]!, seen.at(-1)!];
+  t.ok(Math.abs(last - first) < 1500, `ahead: ${seen.join(', ')} ms`);
 });
 
 t.test('other bytes between two blocks: it is ended, with a whole frame', async (t) => {
