@@ -4,9 +4,9 @@
  *
  *   stat ─► open ─► read ─► frames … pause … frames ─► read … ─► close ─► stat        `end` may come at each of them
  *
- * Invariants: the audio passed on since the start is at most MOST_AHEAD_MS (and a frame) ahead of the monotonic clock, the gap before the
- * start made good, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has room, which another source
- * has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the next player.
+ * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MOST_AHEAD_MS (and a frame) ahead of
+ * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
+ * room, which another source has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the next player.
  * Owned by a file source (file.ts), which makes one for each start.
  */
 
