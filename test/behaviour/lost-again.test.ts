@@ -18,7 +18,7 @@ const LOSSES = 5;
 const FRAMES_PER_SECOND = 44_100 / 1152;
 const BYTES_PER_MS = 16;
 
-/** A channel with an encoder and a file, and a listener; `story` is what its encoder does, again and again. @returns what the listener had ahead, each time */
+/** A channel with an encoder and a file, and a listener. @param story what its encoder does each time @returns what the listener had ahead then */
 async function play(t: Test, story: (feeder: Feeder) => Promise<void>): Promise<number[]> {
   const server = await startServer(
     t,
