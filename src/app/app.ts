@@ -10,6 +10,7 @@ import type { Alerts } from '../alerts/alerts.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Output } from '../base/output.js';
+import { measured } from '../base/watchdog.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import type { AdminQueries } from '../link/admin-reports.js';
@@ -255,12 +256,12 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     (nowMs) => worker.tidy(nowMs),
     (nowMs) => hub.tidy(nowMs),
     ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
-    () => counting.tidy(),
-    () => recorder.look(),
+    () => measured('statistics', () => counting.tidy()),
+    () => measured('statistics', () => recorder.look()),
     (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),
     () => accessLog?.flush(),
-    turnWatch(clock.watchdog, log),
+    turnWatch(core),
     storeWatch(store, log),
     silenceWatch(hub.channels, log),
     (nowMs) => alerts.look(nowMs),

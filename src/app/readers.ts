@@ -1,5 +1,6 @@
 /** Where readers of metadata come in: polling (with history) and watching. */
 
+import { measured } from '../base/watchdog.js';
 import type { Feed } from '../feed/feed.js';
 import { PollAcceptor } from '../http/poll/accept.js';
 import { Poll } from '../http/poll/poll.js';
@@ -60,7 +61,7 @@ export class Readers {
       proxies,
       onError,
       history: {
-        read: (channel, page) => history.history(channel, page),
+        read: (channel, page) => measured('history', () => history.history(channel, page), channel),
         versionOf,
         get entries() {
           return limits.historyEntries;

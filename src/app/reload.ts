@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { measured } from '../base/watchdog.js';
 import type { ServedChannel } from '../channel/served.js';
 import { adoptConfig } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
@@ -81,11 +82,11 @@ export class Reload {
 
   async #apply(next: LoadedConfig): Promise<ReloadPlan> {
     const { core, addresses } = this.#parts;
-    const plan = planReload(core.config, next);
+    const plan = measured('reload', () => planReload(core.config, next));
     if (plan.refused.length > 0) throw new NeedsRestart(plan);
     const takeAddresses = await addresses.prepare(next);
     takeAddresses();
-    this.#take(next);
+    measured('reload', () => this.#take(next));
     this.#results = withApplied(this.#results, core.clock.wallMs() / 1000);
     return plan;
   }

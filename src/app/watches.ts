@@ -5,9 +5,9 @@
 
 import { type Clock, WRONG_CLOCK_MS } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { Watchdog } from '../base/watchdog.js';
 import type { Channel } from '../channel/channel.js';
 import type { Store } from '../store/store.js';
+import type { Core } from './core.js';
 
 /** Logs when the store is not where it was, and when it is again. */
 export function storeWatch(store: Store, log: Log): () => void {
@@ -37,11 +37,23 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
   };
 }
 
-/** Logs the longest turn of the event loop that was too long. */
-export function turnWatch(watchdog: Watchdog, log: Log): () => void {
+/** Between two writes to a listener; one that is written to each two seconds holds as much more (listener/audience.ts). */
+const WRITE_MS = 1000;
+
+/** Logs the longest turn of the event loop that was too long: as a warning where players may have run dry, which hold what they got when they joined. */
+export function turnWatch({
+  clock: { watchdog },
+  log,
+  config: { streams },
+}: Pick<Core, 'clock' | 'log' | 'config'>): () => void {
   return () => {
     const turn = watchdog.take();
-    if (turn !== null) log.warn({ ...turn, tookMs: Math.round(turn.tookMs) }, 'the event loop was held for too long');
+    if (turn === null) return;
+    const isHeard = turn.tookMs >= streams.burstSeconds * 1000 - WRITE_MS;
+    log[isHeard ? 'warn' : 'info'](
+      { ...turn, tookMs: Math.round(turn.tookMs) },
+      'the event loop was held for too long',
+    );
   };
 }
 

@@ -7,7 +7,7 @@
  * Tests pass a clock of their own (test/kit/clock.ts); the system clock is made in app/app.ts and stopped by it.
  */
 
-import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks';
+import { createHistogram, PerformanceObserver, performance, type RecordableHistogram } from 'node:perf_hooks';
 import { Watchdog } from './watchdog.js';
 
 /** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
@@ -119,9 +119,18 @@ export class SystemClock implements Clock {
   readonly lateMicros: RecordableHistogram = createHistogram();
   readonly #wheel = new Wheel(performance.now(), this.watchdog);
   readonly #timer = setInterval(() => this.#tick(), TICK_MS);
+  readonly #collector = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) this.watchdog.collected(duration);
+  });
   #lastMs = performance.now();
+  #lastRan = process.cpuUsage();
   /** As `follow` has it; null: the machine's wall clock counts. */
   #aheadMs: number | null = null;
+
+  constructor() {
+    this.#collector.observe({ entryTypes: ['gc'] });
+    this.watchdog.watchProcess();
+  }
 
   now(): number {
     return performance.now();
@@ -149,13 +158,16 @@ export class SystemClock implements Clock {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#collector.disconnect();
   }
 
   #tick(): void {
     const nowMs = performance.now();
     const lateMs = nowMs - this.#lastMs - TICK_MS;
     this.lateMicros.record(Math.max(1, Math.round(lateMs * 1000)));
-    this.watchdog.late(lateMs);
+    const ran = process.cpuUsage();
+    this.watchdog.late(lateMs, (ran.user + ran.system - this.#lastRan.user - this.#lastRan.system) / 1000);
+    this.#lastRan = ran;
     this.#lastMs = nowMs;
     this.#wheel.turn(nowMs);
   }

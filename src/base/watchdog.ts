@@ -4,7 +4,8 @@
  *
  *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
- *   the clock's tick came late, cause unknown   ┘  'unknown': garbage collection, the machine itself
+ *   what begins by itself ──────measured───────►┤
+ *   the clock's tick came late, nothing of this ┘  'gc', 'stopped' (the process did not run), else 'unknown'
  *
  * Two readings of the clock for each piece of work, plain fields, nothing allocated. Owned by the clock, whose time it takes.
  * Invariant: no time is booked twice. Sections may nest (an alarm that goes on with an encoder): each is booked without the time
@@ -12,7 +13,10 @@
  */
 
 /** Ways by which work comes in. */
-const TURN_PARTS = ['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer', 'unknown'] as const;
+const TURN_PARTS = [
+  ...(['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer'] as const),
+  ...(['history', 'statistics', 'reload', 'document', 'gc', 'stopped', 'unknown'] as const),
+] as const;
 export type TurnPart = (typeof TURN_PARTS)[number];
 
 export interface LongTurn {
@@ -24,6 +28,21 @@ export interface LongTurn {
 
 /** The default of `log.longTurnMs`. */
 export const LONG_TURN_MS = 100;
+
+/** Of the process: that of the system's clock. */
+let ofProcess: Watchdog | null = null;
+
+/** Work that comes by no way of its own, such as a history that is read between two requests; before there is a clock it is just done. @param who as `blame` has it */
+export function measured<T>(part: TurnPart, work: () => T, who = ''): T {
+  const watchdog = ofProcess;
+  if (watchdog === null) return work();
+  const startMs = watchdog.begin();
+  try {
+    return work();
+  } finally {
+    if (watchdog.end(part, startMs)) watchdog.blame(who);
+  }
+}
 
 export class Watchdog {
   readonly #clock: { now(): number };
@@ -40,6 +59,11 @@ export class Watchdog {
   #longestTurnMs = 0;
   /** All that was booked since the start. */
   #bookedMs = 0;
+  /** By how much the loop was late at the last tick for no reason that was known then, and whether the process ran meanwhile. */
+  #lateMs = 0;
+  #hasRun = true;
+  /** How long the collector has run since the last tick that was in time. */
+  #collectedMs = 0;
 
   constructor(clock: { now(): number }) {
     this.#clock = clock;
@@ -78,11 +102,33 @@ export class Watchdog {
     this.#who = who;
   }
 
-  /** The event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added. */
-  late(lateMs: number): void {
+  /** It measures what `measured` does from here on. */
+  watchProcess(): void {
+    ofProcess = this;
+  }
+
+  /** The collector has run: Node says so a moment after a tick that was late for it. */
+  collected(tookMs: number): void {
+    this.#collectedMs += tookMs;
+  }
+
+  /**
+   * Each tick: the event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added; else the next tick says
+   * what it was. @param ranMs how much CPU time the process has had meanwhile
+   */
+  late(lateMs: number, ranMs = lateMs): void {
     const longestTurnMs = this.#longestTurnMs;
-    if (lateMs >= this.longMs && longestTurnMs < lateMs / 2) this.took('unknown', lateMs);
     this.#longestTurnMs = 0;
+    if (this.#lateMs > 0) {
+      const isCollector = this.#collectedMs >= this.#lateMs / 2;
+      this.took(!this.#hasRun ? 'stopped' : isCollector ? 'gc' : 'unknown', this.#lateMs);
+      // It belongs to the tick before.
+      this.#longestTurnMs = this.#collectedMs = 0;
+    }
+    const isOpen = lateMs >= this.longMs && longestTurnMs < lateMs / 2;
+    this.#lateMs = isOpen ? lateMs : 0;
+    this.#hasRun = ranMs >= lateMs / 2;
+    if (!isOpen) this.#collectedMs = 0;
   }
 
   /** The longest of the long turns since the last call; null: none was long. */

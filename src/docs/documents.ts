@@ -5,6 +5,7 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { ownVersion } from '../base/version.js';
+import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
 import { openApi } from './openapi.js';
@@ -21,11 +22,11 @@ export interface ApiDocuments {
 /** @param limits of a push and of a history, described in their fields */
 export async function documents(limits: PushLimits & ReadLimits): Promise<ApiDocuments> {
   const version = ownVersion();
-  const all = schemas(limits);
+  const all = measured('document', () => schemas(limits));
   await setImmediate();
   return {
     openApi: await openApi(limits, version, all),
-    asyncApi: asyncApi(version, all),
-    record: recordSchema(all),
+    asyncApi: measured('document', () => asyncApi(version, all)),
+    record: measured('document', () => recordSchema(all)),
   };
 }

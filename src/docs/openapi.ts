@@ -5,6 +5,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
+import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { administration } from './admin.js';
 import { hoisted } from './components.js';
@@ -239,9 +240,9 @@ function published(all: Json): Json {
  * @param limits of a push and of reads, described in their fields @param version of this server
  */
 export async function openApi(limits: PushLimits & ReadLimits, version: string, all: Schemas): Promise<Json> {
-  const whole = published(paths(limits, all));
+  const whole = measured('document', () => published(paths(limits, all)));
   await setImmediate();
-  const { paths: short, components } = hoisted(whole, all);
+  const { paths: short, components } = measured('document', () => hoisted(whole, all));
   return {
     openapi: '3.1.0',
     info: {

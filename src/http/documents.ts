@@ -6,6 +6,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
@@ -85,7 +86,7 @@ function serve(app: FastifyInstance, url: string, read: () => Promise<object>): 
     const now = await read();
     if (document !== now) {
       document = now;
-      served = servedDocument(now);
+      served = measured('document', () => servedDocument(now));
     }
     return served;
   };

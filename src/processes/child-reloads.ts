@@ -4,6 +4,7 @@
  */
 
 import { NeedsRestart } from '../app/reload.js';
+import { measured } from '../base/watchdog.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planReload } from '../config/plan.js';
 import { readConfig } from './configuration.js';
@@ -58,7 +59,7 @@ export class ChildReloads {
   async #take(id: number, step: ReloadStep): Promise<void> {
     if (step.step === 'prepare') {
       const next = readConfig(step.source);
-      const plan = planReload(this.#config, next);
+      const plan = measured('reload', () => planReload(this.#config, next));
       if (plan.refused.length > 0) throw new NeedsRestart(plan);
       this.#steps.prepare(next);
       this.#prepared = { id, next };

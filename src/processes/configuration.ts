@@ -5,6 +5,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../base/log.js';
 import { packageFile } from '../base/own-files.js';
+import { measured } from '../base/watchdog.js';
 import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../cli/command.js';
 import { commandMeant, commandNamed } from '../cli/commands.js';
 import { usageOf } from '../cli/help.js';
@@ -52,7 +53,7 @@ export function readConfig({ path, text, port, logLevel }: ConfigSource, judge?:
     // The package's own folder may not be writable: the demo's data are where it is run.
     ...(path === DEMO ? { DATA: resolve(process.env['DATA'] || 'data') } : {}),
   };
-  const config = loadConfig(path, env, text, judge);
+  const config = measured('reload', () => loadConfig(path, env, text, judge));
   if (port !== undefined) config.addresses[0]!.port = port;
   const level = logLevel ?? levelOf('LOG_LEVEL', process.env['LOG_LEVEL'] || undefined);
   if (level !== undefined) config.log.level = level;

@@ -6,6 +6,7 @@ import type { Core } from '../app/core.js';
 import type { Faces } from '../app/faces.js';
 import type { Hub } from '../app/hub.js';
 import { takeConfig } from '../app/reload.js';
+import { measured } from '../base/watchdog.js';
 import type { LoadedConfig } from '../config/load.js';
 import type { HubLinks } from '../link/hub-links.js';
 import type { ReloadSteps } from './child-reloads.js';
@@ -30,11 +31,13 @@ export function hubReload({ core, faces, hub, links, onChannels }: HubReloadPart
       for (const place of coming) await tryPort(place);
     },
     commit: async (next: LoadedConfig) => {
-      takeConfig(core, next);
-      faces.refresh();
-      const { added, removed } = hub.refresh();
-      onChannels();
-      links.refresh(added, removed);
+      measured('reload', () => {
+        takeConfig(core, next);
+        faces.refresh();
+        const { added, removed } = hub.refresh();
+        onChannels();
+        links.refresh(added, removed);
+      });
     },
     discard: () => undefined,
     restore: async () => undefined,

@@ -22,6 +22,7 @@ import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
 import { clockWatch, silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
+import { measured } from '../base/watchdog.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
 import type { SharedTapes } from '../cluster/shared-tapes.js';
 import { Sequence } from '../feed/sequence.js';
@@ -201,10 +202,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => hub.tidy(nowMs),
     ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
-    () => recorder.look(),
+    () => measured('statistics', () => recorder.look()),
     (nowMs) => hubAdmin.tidy(nowMs),
     () => metrics.turn(),
-    turnWatch(clock.watchdog, log),
+    turnWatch(core),
     storeWatch(store, log),
     silenceWatch(channels, log),
     (nowMs) => alerts.look(nowMs),

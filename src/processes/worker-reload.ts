@@ -8,6 +8,7 @@ import type { Core } from '../app/core.js';
 import type { Faces } from '../app/faces.js';
 import { takeConfig } from '../app/reload.js';
 import type { Worker } from '../app/worker.js';
+import { measured } from '../base/watchdog.js';
 import type { ServedChannel } from '../channel/served.js';
 import { channelsOf } from '../config/adopt.js';
 import type { WorkerLink } from '../link/worker-link.js';
@@ -41,7 +42,7 @@ export function workerReload(parts: WorkerReloadParts): ReloadSteps {
     commit: async (next) => {
       await link.known([...channelsOf(next).keys()].filter((key) => !parts.channels.has(key)));
       ports?.take();
-      take(parts, takeConfig(core, next));
+      measured('reload', () => take(parts, takeConfig(core, next)));
     },
     discard: () => ports?.discard(),
     restore: async () => await ports?.restore(),

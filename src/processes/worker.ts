@@ -15,6 +15,7 @@ import { turnWatch } from '../app/watches.js';
 import { Worker } from '../app/worker.js';
 import { observeWorker } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
+import { measured } from '../base/watchdog.js';
 import { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
@@ -132,10 +133,10 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   observeWorker(metrics.registry, worker);
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
-    () => counting.tidy(),
+    () => measured('statistics', () => counting.tidy()),
     () => metrics.turn(),
     () => accessLog?.flush(),
-    turnWatch(clock.watchdog, log),
+    turnWatch(core),
   ]);
   const ready = { isListening: false, isDraining: false };
   await network.ready({

@@ -1,12 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import t from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { type Log, openLog } from '../../src/base/log.js';
+import { measured } from '../../src/base/watchdog.js';
 import { EncoderSource } from '../../src/source/encoder.js';
 import { FakeClock } from '../kit/clock.js';
-import { block } from '../kit/pause.js';
+import { block, pause } from '../kit/pause.js';
+import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { socketPair } from '../kit/socket-pair.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
@@ -35,16 +42,53 @@ t.test('work without a name leaves no name behind', async (t) => {
   t.same(dog.take(), { part: 'poll', who: '', tookMs: 300 });
 });
 
-t.test('a late loop that no long turn explains has an unknown cause', async (t) => {
+t.test('a late loop that no long turn explains has a cause that the next tick knows', async (t) => {
   const { watchdog: dog } = new FakeClock();
-  dog.late(99);
+  const late = (lateMs: number, ranMs = lateMs) => {
+    dog.late(lateMs, ranMs);
+    dog.late(0);
+  };
+  late(99);
   t.equal(dog.take(), null);
   dog.took('encoder', 150);
-  dog.late(160);
+  late(160);
   t.match(dog.take(), { part: 'encoder' });
   dog.took('encoder', 101);
-  dog.late(500);
+  late(500);
   t.same(dog.take(), { part: 'unknown', who: '', tookMs: 500 });
+  late(500, 249);
+  t.same(dog.take(), { part: 'stopped', who: '', tookMs: 500 }, 'it had less than half of the time');
+  late(500, 250);
+  t.match(dog.take(), { part: 'unknown' });
+  dog.took('http', 400);
+  late(500, 1);
+  t.match(dog.take(), { part: 'http' }, 'a disk that holds a request is its own cause');
+  t.match(dog.long, { encoder: 2, unknown: 2, stopped: 1, http: 1, gc: 0 });
+});
+
+t.test('the collector is the cause where it took half of the time, however late that is known', async (t) => {
+  const { watchdog: dog } = new FakeClock();
+  dog.collected(250);
+  dog.late(500);
+  dog.late(0);
+  t.same(dog.take(), { part: 'gc', who: '', tookMs: 500 }, 'known before');
+  dog.late(500);
+  t.equal(dog.take(), null);
+  dog.collected(100);
+  dog.collected(150);
+  dog.late(0);
+  t.match(dog.take(), { part: 'gc', tookMs: 500 }, 'known after');
+  dog.collected(300);
+  dog.late(0);
+  dog.late(500);
+  dog.collected(249);
+  dog.late(0);
+  t.match(dog.take(), { part: 'unknown' }, 'what it took before does not count');
+  dog.late(300);
+  dog.late(200);
+  dog.late(0);
+  t.match(dog.take(), { part: 'unknown', tookMs: 300 });
+  t.match(dog.long, { gc: 2, unknown: 3 }, 'one late tick behind another');
 });
 
 t.test('work within other work is booked once, as what it is, and the other with the rest only', async (t) => {
@@ -76,9 +120,11 @@ t.test('a long turn that was taken before the loop was measured is not reported 
   dog.took('encoder', 150);
   t.match(dog.take(), { part: 'encoder' });
   dog.late(130);
+  dog.late(0);
   t.equal(dog.take(), null);
   t.equal(dog.long.unknown, 0);
   dog.late(130);
+  dog.late(0);
   t.match(dog.take(), { part: 'unknown' }, 'it explains one late look, not the next');
 });
 
@@ -141,10 +187,88 @@ t.test('the system clock times what it rings, and sees what it does not', async 
   const turn = clock.watchdog.take()!;
   t.match(turn, { part: 'timer', who: 'Sluggard' });
   t.ok(turn.tookMs >= 119);
-  clock.watchdog.long.unknown = 0;
+  const { long } = clock.watchdog;
+  long.unknown = long.stopped = 0;
   block(250);
-  await until(() => clock.watchdog.long.unknown > 0, 5000);
-  t.match(clock.watchdog.take(), { part: 'unknown', who: '' });
+  // It waits at no CPU, as for a disk; but the process may do something else.
+  await until(() => long.unknown + long.stopped > 0, 5000);
+  t.match(clock.watchdog.take(), { part: long.stopped > 0 ? 'stopped' : 'unknown', who: '' });
+});
+
+t.test('work that comes by no way of its own has a name', async (t) => {
+  t.equal(
+    measured('reload', () => 7),
+    7,
+  );
+  const clock = new SystemClock();
+  t.teardown(() => clock.stop());
+  const { watchdog: dog } = clock;
+  measured('history', () => block(120), 'demo');
+  t.match(dog.take(), { part: 'history', who: 'demo' });
+  const outer = dog.begin();
+  const fails = () => {
+    block(110);
+    throw new Error('as it may');
+  };
+  t.throws(() => measured('statistics', fails), /as it may/);
+  dog.end('http', outer);
+  t.match(dog.take(), { part: 'statistics', who: '' }, 'also where it fails');
+  t.equal(dog.long.http, 0);
+  t.ok(dog.longestMs.http < 50, 'and nothing is booked twice');
+});
+
+t.test('the collector by itself', async (t) => {
+  const clock = new SystemClock();
+  t.teardown(() => clock.stop());
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as () => void;
+  let all: object[] = Array.from({ length: 2_000_000 }, (_, i) => ({ i, of: [i] }));
+  clock.watchdog.longMs = 30;
+  await until(
+    () => {
+      collect();
+      return clock.watchdog.long.gc > 0;
+    },
+    20_000,
+    () => JSON.stringify(clock.watchdog.long),
+  );
+  all = [];
+  t.equal(all.length, 0);
+});
+
+t.test('a process that was stopped says so, and not as a warning, unless players have run dry', async (t) => {
+  const folder = tempFolder(t);
+  const config = join(folder, 'config.yaml');
+  const port = await freePort();
+  writeFileSync(
+    config,
+    demoYaml(`data: { folder: '${folder}/data' }\nlog: { format: json }\nstreams: { burstSeconds: 3 }`, port),
+  );
+  const server = new ServerProcess(t, port, [config], {});
+  await server.plays();
+  const lines = () =>
+    server.err
+      .split('\n')
+      .filter((line) => line.includes('the event loop was held') && line.includes('"stopped"'))
+      .map((line) => JSON.parse(line) as { level: unknown; tookMs: number });
+  for (const [ms, levels] of [
+    [800, [30]],
+    [2600, [30, 40]],
+  ] as const) {
+    server.child.kill('SIGSTOP');
+    await pause(ms);
+    server.child.kill('SIGCONT');
+    const found = () => lines().find(({ tookMs }) => tookMs >= ms - 100);
+    await until(
+      () => found() !== undefined,
+      10_000,
+      () => server.err.slice(-2000),
+    );
+    const { level, tookMs } = found()!;
+    t.equal(level, levels[tookMs < 2000 ? 0 : 1] ?? 40, `${tookMs} ms`);
+  }
+  const metrics = await (await fetch(`${server.base}/metrics`)).text();
+  t.match(metrics, /^airsplice_long_turns_total\{part="stopped"\} [2-9]/m);
 });
 
 t.test('a long turn stands in the log with whose it was, and in the metrics', async (t) => {
@@ -155,7 +279,12 @@ t.test('a long turn stands in the log with whose it was, and in the metrics', as
     info: (_: object, message: string) => message === 'title' && block(60),
     warn: (fields: object) => void lines.push(fields),
   } as unknown as Log;
-  const server = await startServer(t, demoYaml('log: { longTurnMs: 50 }'), undefined, log);
+  const server = await startServer(
+    t,
+    demoYaml('log: { longTurnMs: 50 }\nstreams: { burstSeconds: 0 }'),
+    undefined,
+    log,
+  );
   await until(
     async () => {
       await fetch(`${server.base}/metapush/demo/demo-token?song=${lines.length}-${performance.now()}`);

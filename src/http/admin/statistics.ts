@@ -6,6 +6,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.js';
 import { queryOf } from '../../base/request-target.js';
+import { measured } from '../../base/watchdog.js';
 import { zonedTime } from '../../metadata/time.js';
 import type { StatisticsReader } from '../../statistics/queries.js';
 import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
@@ -65,10 +66,10 @@ function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQ
   query.check();
   return async () => {
     const found = await reader.series(subject, period, span, dimension);
-    if (isCsv) return seriesCsv(found, subject, dimension);
+    if (isCsv) return measured('statistics', () => seriesCsv(found, subject, dimension));
     const { kind, key, timezone } = subject;
     const head = { [kind]: key, timezone, by: period, ...(dimension && { of: dimension }), ...spanOf(span, timezone) };
-    return seriesJson(head, found, subject, dimension);
+    return measured('statistics', () => seriesJson(head, found, subject, dimension));
   };
 }
 
