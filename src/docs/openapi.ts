@@ -130,6 +130,7 @@ function streams(): Json {
     Expires: header('The same; a time that has passed.'),
   };
   const anyOrigin = { 'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }) };
+  const challenge = { ...anyOrigin, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
   const path = readable([inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' })], {
     operationId: 'hear',
     tag: 'Hear',
@@ -156,23 +157,18 @@ function streams(): Json {
         anyOrigin,
       ),
       ...refused('not-found', 'There is no such mount.'),
+      '302': {
+        description: 'There is no room here, and another node may have some.',
+        headers: {
+          ...anyOrigin,
+          Location: header('The stream there.'),
+          'Cache-Control': header('Never kept.', { const: 'no-store' }),
+        },
+      },
+      ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
     },
   });
-  const get = path['get'] as { readonly responses: Json };
-  const challenge = { ...anyOrigin, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
-  const responses = {
-    ...get.responses,
-    '302': {
-      description: 'There is no room here, and another node may have some.',
-      headers: {
-        ...anyOrigin,
-        Location: header('The stream there.'),
-        'Cache-Control': header('Never kept.', { const: 'no-store' }),
-      },
-    },
-    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
-  };
-  return { '/{mount}': { ...path, get: { ...get, responses } } };
+  return { '/{mount}': path };
 }
 
 /** What each group is for, and the role of the addresses that serve it. */

@@ -214,12 +214,12 @@ t.test('every documented operation and status is answered, and every message sen
     await says(503, method, '/mute');
     await says(404, method, '/nothing-here');
   }
-  await says(401, 'GET', '/members');
+  for (const method of ['GET', 'HEAD']) await says(401, method, '/members');
   for (const method of ['GET', 'HEAD']) await says(403, method, '/signed?expires=1&sig=x');
   const only = new Player(port, '/full');
   t.teardown(() => only.close());
   await only.until((p) => p.status === 200);
-  await says(302, 'GET', '/full?metaid=x');
+  for (const method of ['GET', 'HEAD']) await says(302, method, '/full?metaid=x');
   await says(204, 'OPTIONS', '/demo.mp3');
   await says(405, 'DELETE', '/demo.mp3');
 

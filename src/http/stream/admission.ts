@@ -110,19 +110,26 @@ export class Admission {
 
   /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
   enter(request: StreamRequest, mount: GuardedMount): Place | string {
-    const { audio, overflowUrl } = mount;
+    const elsewhere = this.room(request, mount);
+    if (elsewhere !== null) return elsewhere;
+    const origin = originOf(request.address);
+    this.#byOrigin.add(origin, 1);
+    const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
+    return new Place(this.#audience, mount.audio, limitMs, () => this.#byOrigin.add(origin, -1));
+  }
+
+  /** Null: there is room for one more; else the URL of another node that may have some. @throws Refusal unavailable */
+  room(request: StreamRequest, mount: GuardedMount): string | null {
+    const { overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
     if (isFull || !this.hasRoom(mount)) {
       if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
-    const origin = originOf(request.address);
-    if (this.#byOrigin.count(origin) >= listenersPerAddress)
+    if (this.#byOrigin.count(originOf(request.address)) >= listenersPerAddress)
       throw retryLater('unavailable', 'Too many listeners from this address.', 30);
-    this.#byOrigin.add(origin, 1);
-    const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
-    return new Place(this.#audience, audio, limitMs, () => this.#byOrigin.add(origin, -1));
+    return null;
   }
 
   /** Whether one more may play there. */
@@ -131,7 +138,7 @@ export class Admission {
   }
 
   /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
-  async ask(request: StreamRequest, place: Place): Promise<Refusal | null> {
+  async ask(request: StreamRequest, place: Pick<Place, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
     const hook = this.#hook()!;
     const given = request.header('authorization');
     const caller = callerOf(request, given);

@@ -23,6 +23,7 @@ import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
 import { canBegin, isHere, Players, type PlayersOptions } from './players.js';
+import { answerProbe, firstBytes, probedBytes } from './probe.js';
 import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
@@ -91,7 +92,7 @@ export class Stream implements AlarmHandler {
   handle(request: StreamRequest, mount: Mount): void {
     try {
       if (this.#closed) throw shuttingDown(RETRY_SECONDS);
-      if (request.method === 'HEAD') this.#headOnly(request, mount);
+      if (request.method === 'HEAD') this.#admitHead(request, mount);
       else this.#admit(request, mount);
     } catch (error) {
       this.#refuse(request, error);
@@ -221,6 +222,12 @@ export class Stream implements AlarmHandler {
     const { audio } = mount;
     const metaint = metaintOf(request, audio);
     const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
+    const probed = probedBytes(request);
+    if (probed > 0) {
+      place.leave();
+      answerProbe(request.take(), Buffer.concat([head, firstBytes(audio.tape!, metaint !== null, probed)]));
+      return;
+    }
     const session = this.#session(request, mount);
     const { burstMs, showsOnReading, endsOnFormatChange, log } = this.#options;
     const agent = request.header('user-agent') ?? '';
@@ -243,9 +250,33 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** It never waits. The hook is not asked about a HEAD: it does not listen. */
+  /** As a GET would be, without a place of its own. */
+  #admitHead(request: StreamRequest, mount: Mount): void {
+    this.#admission.check(request, mount);
+    const elsewhere = this.#admission.room(request, mount);
+    if (elsewhere !== null) request.redirect(elsewhere);
+    else if (mount.access === 'hook')
+      this.#askForHead(request, mount).catch((error: unknown) => this.#options.onError(error));
+    else this.#headOnly(request, mount);
+  }
+
+  /** The hook hears that it has gone again. */
+  async #askForHead(request: StreamRequest, mount: Mount): Promise<void> {
+    const asking: Pick<Place, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
+    try {
+      request.wait();
+      const refusal = await this.#admission.ask(request, asking);
+      asking.onEnd?.(0);
+      if (refusal !== null) throw refusal;
+      if (this.#closed) throw shuttingDown(RETRY_SECONDS);
+      if (!request.gone) this.#headOnly(request, mount);
+    } catch (error) {
+      this.#refuse(request, error);
+    }
+  }
+
+  /** It never waits. */
   #headOnly(request: StreamRequest, home: Mount): void {
-    this.#admission.check(request, home);
     const mount = this.#where(home);
     // An on-demand source is not woken for a HEAD: its metaint is not known yet.
     if (!canBegin(mount) && !mount.onDemand) throw noAudio();

@@ -104,7 +104,12 @@ t.test('room: of a channel, in all and of an address; at each limit and one past
   other.leave();
   await until(async () => (await listeners(port)) === 4, 5000);
   t.equal(await come('/other').status(), 200, 'a place that was given back, of the address and in all');
-  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a head takes no place');
+  const full = await ask(t, port, 'HEAD /demo HTTP/1.1');
+  t.same([full.status, full.headers.get('retry-after')], [503, '30'], 'a HEAD is answered as a GET');
+  all[0]!.leave();
+  await until(async () => (await listeners(port)) === 4, 5000);
+  for (let i = 0; i < 3; i++) t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200);
+  t.equal(await listeners(port), 4, 'and takes no place');
 });
 
 t.test('places of those who never played are given back', { buffered: true }, async (t) => {

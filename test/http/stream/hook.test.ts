@@ -378,6 +378,40 @@ stations:
       open: { sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 `;
 
+t.test('a HEAD and a probe of some bytes are asked about, and have gone at once', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = ({ mount }, response) =>
+    response.writeHead(200, mount?.includes('good') ? { 'icecast-auth-user': '1' } : {}).end();
+  const { port } = await startServer(t, yaml(operator.url));
+  await until(async () => (await ask(t, port, 'HEAD /open HTTP/1.1')).status === 200, 10_000);
+  await until(async () => (await ask(t, port, 'HEAD /demo?good HTTP/1.1')).status === 200, 10_000);
+  const asked = (action: string) => operator.of(action).filter(({ mount }) => mount?.startsWith('/demo.mp3'));
+  for (const method of ['HEAD', 'GET']) {
+    const range = method === 'GET' ? '\nRange: bytes=0-1' : '';
+    t.equal((await ask(t, port, `${method} /demo.mp3 HTTP/1.1${range}`)).status, 401, method);
+    t.equal((await ask(t, port, `${method} //demo%2Emp3?good HTTP/1.1${range}`)).status, 200, method);
+  }
+  await until(
+    () => asked('listener_remove').length === 2,
+    5000,
+    () => JSON.stringify(operator.forms),
+  );
+  const [added, removed] = [asked('listener_add'), asked('listener_remove')];
+  t.same(
+    added.map(({ mount }) => mount),
+    ['/demo.mp3', '/demo.mp3?good', '/demo.mp3', '/demo.mp3?good'],
+    'by the name of the mount, however it was written',
+  );
+  t.same(
+    removed.map(({ client, duration, mount }) => [client, duration, mount]),
+    [added[1]!, added[3]!].map(({ client }) => [client, '0', '/demo.mp3?good']),
+  );
+  t.equal(
+    (await ask(t, port, 'GET /metrics HTTP/1.1')).body.match(/^airsplice_listeners\{channel="demo"\} (\d+)$/m)?.[1],
+    '0',
+  );
+});
+
 t.test('at a server: asked, let in, limited, notified of the end', { buffered: true }, async (t) => {
   const operator = await new Operator(t).start();
   operator.answer = ({ user, pass, mount, action }, response) => {
@@ -416,7 +450,7 @@ t.test('at a server: asked, let in, limited, notified of the end', { buffered: t
     ip: '127.0.0.1',
     agent: 'test',
   });
-  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 200, 'a HEAD is no listener');
+  t.equal((await ask(t, port, 'HEAD /demo HTTP/1.1')).status, 401, 'a HEAD is answered as a GET');
 
   await short.until((p) => p.closed);
   t.ok(performance.now() - startedMs > 1900);
@@ -426,7 +460,7 @@ t.test('at a server: asked, let in, limited, notified of the end', { buffered: t
   t.match(operator.of('listener_remove')[1], { user: 'nina', client: operator.of('listener_add')[2]!['client'] });
   await app.stop();
   t.equal(operator.of('listener_remove').length, 3, 'a stop notifies it of all who are in');
-  t.equal(operator.forms.length, 8);
+  t.equal(operator.forms.length, 9);
 });
 
 t.test(
