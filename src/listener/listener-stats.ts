@@ -1,8 +1,7 @@
 /**
  * How many people listen, as far as connections show it: connections with one metaid, with one X-Playback-Session-Id (Safari's probe
  * and its real connection), or from one address with one user agent within seconds of each other are one listener (src/listener/README.md, "Unique
- * listeners"). Counted when a connection begins to play and when it ends, never in between (a probe once it is none); its end also writes its line in the
- * access log.
+ * listeners"). Counted when a connection begins to play and when it ends, never in between; its end also writes its line in the access log.
  *
  *   connection ─► metaid? playback session? address + agent, joined together? ─► unique listener ─► counts of the channel
  *
@@ -12,7 +11,7 @@
  * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/worker.ts.
  */
 
-import type { Alarm, Clock } from '../base/clock.js';
+import type { Clock } from '../base/clock.js';
 import { anonymized, plainAddress } from '../base/ip.js';
 import type { Output } from '../base/output.js';
 import type { SecretMask } from '../base/secret-mask.js';
@@ -24,9 +23,6 @@ import { type NamedListener, UniqueTally } from './unique-tally.js';
 const AGENT_CHARACTERS = 200;
 /** An X-Playback-Session-Id in another form is ignored. */
 const PLAYBACK_SESSION = /^[!-~]{1,128}$/;
-/** A range with an end: some bytes are looked at before the stream is asked for (Safari). Who is still there after a while plays all the same. */
-const PROBE = /^\s*bytes\s*=\s*\d+-\d+\s*$/i;
-const PROBE_MS = 5000;
 
 /** A request for a stream, as it came. */
 export interface ListenerRequest {
@@ -59,14 +55,11 @@ interface AccessEntry {
 
 /** A connection that plays: `join` gives it, `leave` takes it back. */
 export interface CountedListener {
-  /** Null: it is a probe so far. */
-  unique: UniqueListener | null;
+  readonly unique: UniqueListener;
   /** Null: no access log is written. */
   readonly entry: AccessEntry | null;
   /** For statistics over time; null: none are kept. */
-  onLeave: ((lastedMs: number) => void) | null;
-  /** When a probe is a listener. */
-  readonly alarm: Alarm | null;
+  readonly onLeave: ((lastedMs: number) => void) | null;
 }
 
 export interface ListenerStatsOptions {
@@ -173,17 +166,7 @@ export class ListenerStats {
   /** A connection begins to play. Balance with `leave`. @param metaid a well-formed one */
   join(channel: string, request: ListenerRequest, metaid: string | null): CountedListener {
     const agent = request.header('user-agent') ?? '';
-    const entry = this.#options.accessLog === null ? null : this.#entry(request, agent);
-    const counted = (alarm: Alarm | null): CountedListener => ({ unique: null, entry, onLeave: null, alarm });
-    if (!PROBE.test(request.header('range') ?? '')) return this.#count(counted(null), channel, request, metaid);
-    const onAlarm = () => void this.#count(probe, channel, request, metaid);
-    const probe = counted(this.#clock.alarm(this.#clock.now() + PROBE_MS, { onAlarm }));
-    return probe;
-  }
-
-  #count(counted: CountedListener, channel: string, request: ListenerRequest, metaid: string | null): CountedListener {
     const nowMs = this.#clock.now();
-    const agent = request.header('user-agent') ?? '';
     const { identity, isLasting } = identify(request, agent, metaid);
     const elsewhere = this.#uniqueOf(channel);
     const key = `${channel} ${this.#tallies.isShared ? elsewhere.digest(identity) : identity}`;
@@ -198,15 +181,13 @@ export class ListenerStats {
     unique.counts.ownConnections++;
     if (this.#tallies.isShared) elsewhere.add(unique);
     unique.counts.raise();
-    counted.unique = unique;
-    counted.onLeave = this.#options.onJoin?.(channel, request) ?? null;
-    return counted;
+    const entry = this.#options.accessLog === null ? null : this.#entry(request, agent);
+    return { unique, entry, onLeave: this.#options.onJoin?.(channel, request) ?? null };
   }
 
   /** The connection has ended. @param bytes given to it, without the head @param lastedMs since its first audio */
-  leave({ unique, entry, onLeave, alarm }: CountedListener, bytes: number, lastedMs: number): void {
-    alarm?.cancel();
-    if (unique !== null) this.#uncount(unique);
+  leave({ unique, entry, onLeave }: CountedListener, bytes: number, lastedMs: number): void {
+    this.#uncount(unique);
     onLeave?.(lastedMs);
     if (entry === null) return;
     const { address, request, agents } = entry;

@@ -86,11 +86,8 @@ t.test('a player at a mount', async (t) => {
       t.equal(head.audioBytes, 0);
     }
     const range = new Player(port, '/demo.mp3', { headers: 'Range: bytes=0-1\r\n' });
-    await range.until((p) => p.audioBytes > 16_000);
-    t.equal(range.status, 200);
-    const { icestats } = (await (await fetch(`${base}/status-json.xsl`)).json()) as { icestats: { source: object[] } };
-    t.match(icestats.source[0], { listeners: 1, connections: 1 }, 'it is no listener');
-    range.close();
+    await range.until((p) => p.closed);
+    t.same([range.status, range.audioBytes], [200, 2], 'a probe');
     const options = await fetch(`${base}/demo.mp3`, { method: 'OPTIONS' });
     t.equal(options.status, 204);
     t.match(options.headers.get('access-control-allow-headers'), /icy-metadata, range/);
@@ -98,7 +95,7 @@ t.test('a player at a mount', async (t) => {
     t.equal(post.status, 405);
     t.match(post.headers.get('allow'), /GET/);
     t.match(post.headers.get('content-type'), /problem\+json/);
-    for (const path of ['/demo.mp4', '/demo.mp3/', '/Demo', '/%64emo']) {
+    for (const path of ['/demo.mp4', '/demo.mp3/', '/Demo']) {
       t.equal((await fetch(base + path)).status, 404, path);
     }
   });

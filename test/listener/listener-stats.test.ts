@@ -81,38 +81,6 @@ t.test('an address and agent is one listener for so long after its first connect
   t.equal(stats.size, 0);
 });
 
-t.test('a probe is no listener, unless it stays', async (t) => {
-  const [clock, seen] = [new FakeClock(), [] as string[]];
-  const stats = new ListenerStats(clock, {
-    ...{ togetherMs: TOGETHER_MS, accessLog: null, anonymize: false, textCharacters: 16, secrets: new SecretMask([]) },
-    onJoin: (channel) => {
-      seen.push(channel);
-      return (lastedMs) => void seen.push(`${lastedMs}`);
-    },
-  });
-  const join = (range: string) => stats.join('demo', makeRequest({}, { range }), null);
-  const first = join('bytes=0-1');
-  t.match(stats.counts('demo'), { listeners: 0, connections: 0, peakListeners: 0 });
-  stats.leave(first, 2, 10);
-  clock.advance(60_000);
-  t.match(stats.counts('demo'), { listeners: 0, connections: 0, peakListeners: 0 }, 'nor after its end');
-  t.same([seen, stats.size], [[], 0]);
-  for (const range of ['', 'bytes=0-', 'bytes=-2', 'frames=0-1']) {
-    const player = join(range);
-    t.match(stats.counts('demo'), { listeners: 1, connections: 1 }, range);
-    stats.leave(player, 0, 0);
-  }
-  seen.length = 0;
-  const stays = join('bytes=0-65535');
-  clock.advance(4900);
-  t.match(stats.counts('demo'), { listeners: 0 });
-  clock.advance(200);
-  t.match(stats.counts('demo'), { listeners: 1, connections: 1 }, 'it plays');
-  stats.leave(stays, 100, 6000);
-  t.match(stats.counts('demo'), { listeners: 0, connections: 0 });
-  t.same([seen, stats.size], [['demo', '6000'], 0]);
-});
-
 t.test('channels are counted apart', async (t) => {
   const stats = makeStats(new FakeClock());
   connect(stats, { metaid: 'm' });
