@@ -10,6 +10,7 @@
  */
 
 import { emptyHeader, MAX_FRAME_BYTES, readHeader } from './header.js';
+import { hasCrcs, wholePceBytes, writeLength } from './program-config.js';
 
 /** A frame's header with its CRC, the longest. */
 export const ADTS_HEADER_BYTES = 9;
@@ -32,13 +33,12 @@ const FILL_BYTE = 0xa5;
  * @param frame the whole frame
  */
 export function canStretch(frame: Buffer, byBytes: number): boolean {
-  const hasCrcs = (frame[1]! & 1) === 0 && (frame[6]! & 3) > 0;
-  return byBytes >= HEADERS_BYTES && frame.length + byBytes <= MAX_FRAME_BYTES && !hasCrcs;
+  return byBytes >= HEADERS_BYTES && frame.length + byBytes <= MAX_FRAME_BYTES && !hasCrcs(frame);
 }
 
 /**
  * Makes the frame that begins at `from` begin at 0; it ends where it did.
- * @param out changed in place, up to the frame's raw data block; what follows the frame's header need not be there
+ * @param out changed in place, up to the frame's raw data block, and a PCE in it; what follows the frame's header need not be there
  * @param from a number of bytes that `canStretch` allows
  */
 export function stretchFrame(out: Buffer, from: number): void {
@@ -48,12 +48,12 @@ export function stretchFrame(out: Buffer, from: number): void {
   const lengthBytes = from + header.lengthBytes;
   out.copyWithin(0, from, from + HEADER_BYTES);
   out[1]! |= 1;
-  out[3] = (out[3]! & 0xfc) | (lengthBytes >> 11);
-  out[4] = lengthBytes >> 3;
-  // A buffer fullness of all ones: variable rate.
-  out[5] = (lengthBytes << 5) | 0x1f;
-  out[6]! |= 0xfc;
-  fill(out, HEADER_BYTES, from + (hasCrc ? CRC_BYTES : 0));
+  writeLength(out, lengthBytes);
+  // What names its channels stays the first element.
+  const bodyAt = from + HEADER_BYTES + (hasCrc ? CRC_BYTES : 0);
+  const pceBytes = header.channels === 0 ? wholePceBytes(out.subarray(bodyAt)) : 0;
+  out.copyWithin(HEADER_BYTES, bodyAt, bodyAt + pceBytes);
+  fill(out, HEADER_BYTES + pceBytes, bodyAt - HEADER_BYTES);
 }
 
 /** Writes fill elements that have `bytes` bytes in all. */

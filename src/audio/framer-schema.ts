@@ -6,6 +6,7 @@ import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
 import { MAX_PAGE_BYTES, MOST_LACINGS } from './ogg-page.js';
+import { MAX_PCE_BYTES } from './program-config.js';
 
 /** Bytes, as text in base64. @param most how many at most */
 export function base64(most: number) {
@@ -44,6 +45,8 @@ const framesState = z.looseObject({
   neededBytes: z.int().min(0).max(SCRATCH_BYTES),
   ...{ tagLeftBytes: bytes, tagsBytes: bytes, key: z.int() },
   ...{ atBoundary: z.boolean(), atFirst: z.boolean(), fresh: z.boolean(), mean },
+  // A process of an earlier version sends none.
+  pce: base64(MAX_PCE_BYTES).default(Buffer.alloc(0)),
 });
 
 const oggState = z.looseObject({

@@ -1,5 +1,6 @@
 /**
- * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged.
+ * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged
+ * but for AAC whose headers do not name its channels (program-config.ts).
  *
  *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          kept in the scratch until its rest has come
  *     sink          └view ┘└view ┘                 └view ┘ └───────►
@@ -22,6 +23,7 @@ import {
 } from './header.js';
 import { MeanBitrate, type MeanBitrateState } from './mean-bitrate.js';
 import type { OggLink } from './ogg-link.js';
+import { ProgramConfig } from './program-config.js';
 
 export type { Codec } from './header.js';
 
@@ -58,6 +60,8 @@ export interface FramerState {
   readonly atFirst: boolean;
   readonly fresh: boolean;
   readonly mean: MeanBitrateState;
+  /** As ProgramConfig has it. */
+  readonly pce: Buffer;
 }
 
 export class Framer {
@@ -89,6 +93,7 @@ export class Framer {
   #atFirst = false;
   #fresh = true;
   readonly #mean = new MeanBitrate();
+  readonly #config = new ProgramConfig();
   #isPaused = false;
 
   constructor(sink: FrameSink) {
@@ -103,6 +108,7 @@ export class Framer {
     this.#tagsBytes = 0;
     this.#key = 0;
     this.#atBoundary = true;
+    this.#config.pce = Buffer.alloc(0);
   }
 
   get state(): FramerState {
@@ -119,6 +125,7 @@ export class Framer {
       atFirst: this.#atFirst,
       fresh: this.#fresh,
       mean: this.#mean.state,
+      pce: this.#config.pce,
     };
   }
 
@@ -134,6 +141,7 @@ export class Framer {
     this.#atFirst = state.atFirst;
     this.#fresh = state.fresh;
     this.#mean.goOnFrom(state.mean);
+    this.#config.pce = state.pce;
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
@@ -253,7 +261,9 @@ export class Framer {
     this.#tagsBytes = 0;
     const fresh = this.#fresh;
     this.#fresh = false;
-    this.#sink.onFrame(bytes.subarray(at, at + header.lengthBytes), durationMs, fresh);
+    const frame = bytes.subarray(at, at + header.lengthBytes);
+    const isNamed = header.codec === 'mp3' || header.channels > 0;
+    this.#sink.onFrame(isNamed ? frame : this.#config.mend(frame), durationMs, fresh);
   }
 
   #count(header: FrameHeader, durationMs: number): void {

@@ -11,6 +11,7 @@
  */
 
 import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
+import { namesChannels } from '../audio/program-config.js';
 import { isSilent } from './silence.js';
 
 const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
@@ -24,6 +25,7 @@ const SOURCE_EVENTS = [
     'channels',
     'bitrate',
     'content-type',
+    'no-channels',
     'no-frames',
     'damaged',
     'broken-body',
@@ -133,14 +135,14 @@ export class Health {
     if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});
     const header = this.#header;
     const isKnown = hasHeader && bytes.length >= HEADER_BYTES && readHeader(bytes, 0, header);
-    if (isKnown) this.#watchFormat(durationMs);
+    if (isKnown) this.#watchFormat(bytes, durationMs);
     this.#watchSound(isKnown && isSilent(bytes, header), durationMs);
     this.#windowBytes += bytes.length;
     this.#windowMs += durationMs;
     if (this.#windowMs >= WINDOW_MS) this.#closeWindow();
   }
 
-  #watchFormat(durationMs: number): void {
+  #watchFormat(frame: Buffer, durationMs: number): void {
     const { codec, sampleRate, channels, bitrateKbps } = this.#header;
     if (codec !== this.#codec || sampleRate !== this.#sampleRate || channels !== this.#channels) {
       const [wasCodec, wasRate, wasChannels] = [this.#codec, this.#sampleRate, this.#channels];
@@ -153,6 +155,7 @@ export class Health {
         if (channels !== wasChannels) this.report('channels', { from: wasChannels, to: channels });
       }
       if (codec !== wasCodec) this.#forgetBitrate();
+      if (codec === 'aac' && channels === 0 && !namesChannels(frame)) this.report('no-channels', {});
     }
     if (codec === 'mp3') this.#watchRun(bitrateKbps, durationMs);
   }

@@ -28,7 +28,7 @@ const PLACE: ChannelPlace = {
       format: 'frames',
       facts: { codec: 'mp3', sampleRate: 44_100, channels: 2, bitrateKbps: 128 },
       ...{ kept: Buffer.from('abc'), neededBytes: 7, tagLeftBytes: 0, tagsBytes: 0, key: 3, atBoundary: true },
-      ...{ atFirst: false, fresh: false, mean: { bytes: 1, ms: 1, isKnown: true } },
+      ...{ atFirst: false, fresh: false, mean: { bytes: 1, ms: 1, isKnown: true }, pce: Buffer.from('pce') },
     },
   },
   timeline: [{ atMs: Date.now(), what: 'on-air', place: 0, kind: 'file', reason: '', isOver: false, count: 1 }],

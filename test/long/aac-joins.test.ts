@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Framer } from '../../src/audio/framer.js';
+import { wholePceBytes } from '../../src/audio/program-config.js';
 import { AAC_DECODERS, decode } from '../kit/decoder-program.js';
 import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';
@@ -21,6 +22,8 @@ const STREAMS: Readonly<Record<string, readonly string[]>> = {
   mono: ['-ac', '1', '-ar', '22050', '-b:a', '32k'],
   stereo: ['-ar', '44100', '-b:a', '96k'],
   surround: ['-ac', '6', '-ar', '48000', '-b:a', '384k'],
+  // Its channels stand in its first frame alone.
+  side: ['-af', 'aformat=channel_layouts=5.1(side)', '-ar', '48000', '-b:a', '384k'],
 };
 /** Into each stream; half of them with ICY. */
 const JOINS = 18;
@@ -78,8 +81,8 @@ stations:
     player.close();
     const whole = Buffer.concat(frames);
     t.ok(player.audio.subarray(0, whole.length).equals(whole), `seed ${random.seed}: ${name} begins with a frame`);
-    // A fill element is its first.
-    if (icy && whole[7]! >> 5 === 0b110) stretched++;
+    // A fill element is its first, but for what names its channels.
+    if (icy && whole[7 + wholePceBytes(whole.subarray(7))]! >> 5 === 0b110) stretched++;
     const path = join(folder, `${name}-${i}.aac`);
     writeFileSync(path, whole);
     return { path, frames: frames.length, hertz };
@@ -99,7 +102,9 @@ stations:
 
   for (const decoder of AAC_DECODERS) {
     await t.test(decoder.name, { skip: decoder.missing }, async (t) => {
-      const rest = [...files];
+      // GStreamer's parser takes no stream whose headers do not say its channels, from the first frame on neither.
+      const isTaken = ({ path }: Joined) => !/^gstreamer/.test(decoder.name) || !path.includes('side-');
+      const rest = files.filter(isTaken);
       const one = async () => {
         for (let file = rest.pop(); file !== undefined; file = rest.pop()) {
           const { samples, hertz, complaints } = await decode(decoder, file.path);

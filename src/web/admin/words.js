@@ -90,6 +90,7 @@ export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
   channels: 'mono became stereo, or the reverse',
   bitrate: 'another bitrate',
   'content-type': 'its Content-Type is not what it sends',
+  'no-channels': 'its AAC does not say which channels it has: who joins cannot play it',
   'no-frames': 'sends no frames',
   damaged: 'sends damaged frames',
   'broken-body': 'its transfer encoding is broken',

@@ -6,6 +6,7 @@
 import { Framer, type FrameSink } from '../../../src/audio/framer.js';
 import { OggFramer } from '../../../src/audio/ogg.js';
 import { FIRST, PageWriter } from '../../../src/audio/ogg-page.js';
+import { MAX_PCE_BYTES, namesChannels } from '../../../src/audio/program-config.js';
 import { icyBlock } from '../../../src/metadata/title.js';
 import { bodyOf } from '../../../src/source/dechunk.js';
 import { IcyStripper } from '../../../src/source/strip.js';
@@ -37,7 +38,8 @@ function take(make: (sink: FrameSink) => AnyFramer, pieces: readonly Buffer[]): 
   let [bytes, longestMs] = [0, 0];
   const framer = make({
     onFrame: (frame, durationMs, fresh) => {
-      bytes += frame.length;
+      // AAC that does not name its channels gets what does in each frame (program-config.ts).
+      bytes += Math.max(0, frame.length - (namesChannels(frame) ? MAX_PCE_BYTES : 0));
       longestMs = Number.isFinite(durationMs) && durationMs >= 0 ? Math.max(longestMs, durationMs) : Infinity;
       output.push(`${frame.toString('latin1')} ${durationMs} ${fresh}`);
     },
