@@ -54,7 +54,7 @@ export class ServedChannel {
   #mounts: readonly Mount[] = [];
   /** By configuration, and with what the source on air says. */
   #configured: HeadFacts;
-  #facts: { readonly source: SourceFacts | undefined; readonly merged: HeadFacts };
+  #facts: { readonly source: SourceFacts | undefined; readonly sends: string | null; readonly merged: HeadFacts };
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ServedParts) {
     this.key = key;
@@ -66,7 +66,7 @@ export class ServedChannel {
     this.#sendTitle = parts.sendTitle;
     this.#encoder = this.#encoderMount();
     this.#configured = headFacts(key, config, all);
-    this.#facts = { source: undefined, merged: mergeFacts(this.#configured, undefined) };
+    this.#facts = { source: undefined, sends: null, merged: mergeFacts(this.#configured, undefined) };
     this.#mounts = this.#makeMounts();
   }
 
@@ -84,8 +84,8 @@ export class ServedChannel {
   refresh(): void {
     this.#encoder = this.#encoderMount();
     this.#configured = headFacts(this.key, this.#config, this.#all);
-    const { source } = this.#facts;
-    this.#facts = { source, merged: mergeFacts(this.#configured, source) };
+    const { source, sends } = this.#facts;
+    this.#facts = { source, sends, merged: mergeFacts(this.#configured, source, sends) };
     this.#mounts = this.#makeMounts();
   }
 
@@ -108,8 +108,9 @@ export class ServedChannel {
   }
 
   #factsNow(): HeadFacts {
-    const { facts: source } = this.live;
-    if (source !== this.#facts.source) this.#facts = { source, merged: mergeFacts(this.#configured, source) };
+    const { facts: source, sends } = this.live;
+    if (source !== this.#facts.source || sends !== this.#facts.sends)
+      this.#facts = { source, sends, merged: mergeFacts(this.#configured, source, sends) };
     return this.#facts.merged;
   }
 
@@ -193,6 +194,7 @@ function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
     audioInfo: '',
     sampleRate: 0,
     channels: 0,
+    oggType: 'audio/ogg',
     server: all.streams.server,
     headers: Object.fromEntries(headers),
   };

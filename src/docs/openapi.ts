@@ -148,7 +148,12 @@ function streams(): Json {
       '200': {
         description: 'Audio.',
         headers,
-        content: { ...content('audio/mpeg', AUDIO), ...content('audio/aac', AUDIO), ...content('audio/ogg', AUDIO) },
+        content: {
+          ...content('audio/mpeg', AUDIO),
+          ...content('audio/aac', AUDIO),
+          ...content('audio/ogg', AUDIO),
+          ...content('application/ogg', AUDIO),
+        },
       },
       ...refused('unavailable', 'No audio now, or no room.', anyOrigin),
       ...refused(

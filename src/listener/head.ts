@@ -17,6 +17,8 @@ export interface HeadFacts {
   /** Hertz, and number of audio channels; 0: those of the frames. */
   readonly sampleRate: number;
   readonly channels: number;
+  /** The content type of Ogg. */
+  readonly oggType: string;
   readonly server: string;
   /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
@@ -28,8 +30,18 @@ type AnnouncedFacts = Pick<
   'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
 >;
 
-/** The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name. */
-export function mergeFacts(configured: HeadFacts, source: AnnouncedFacts | undefined): HeadFacts {
+/** Both are right for Vorbis (RFC 5334). MOC takes `audio/ogg` for Opus, and only this one for Vorbis: it is passed on where a source declares it. */
+const VORBIS_TYPE = 'application/ogg';
+
+/**
+ * The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name.
+ * @param sends a content type, or a codec of Ogg; null: nothing
+ */
+export function mergeFacts(
+  configured: HeadFacts,
+  source: (AnnouncedFacts & { readonly contentType?: string }) | undefined,
+  sends: string | null = null,
+): HeadFacts {
   return {
     ...configured,
     name: configured.name || source?.name || configured.key,
@@ -42,6 +54,7 @@ export function mergeFacts(configured: HeadFacts, source: AnnouncedFacts | undef
     audioInfo: configured.bitrateKbps === 0 ? (source?.audioInfo ?? '') : '',
     sampleRate: source?.sampleRate ?? 0,
     channels: source?.channels ?? 0,
+    oggType: sends === 'vorbis' && source?.contentType === VORBIS_TYPE ? VORBIS_TYPE : configured.oggType,
   };
 }
 
@@ -55,9 +68,10 @@ export interface AudioFacts {
   readonly channels: number;
 }
 
-/** Bitrate, hertz and number of audio channels: as the configuration or the source says, else as the frames do; 0: not known. The same in all answers. */
-export function formatFacts(facts: HeadFacts, audio: AudioFacts): Omit<AudioFacts, 'contentType'> {
+/** As the configuration or the source says, else as the frames do; hertz; 0: not known. The same in all answers. */
+export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
   return {
+    contentType: audio.contentType === 'audio/ogg' ? facts.oggType : audio.contentType,
     bitrateKbps: facts.bitrateKbps || audio.bitrateKbps,
     sampleRate: facts.sampleRate || audio.sampleRate,
     channels: facts.channels || audio.channels,
@@ -100,7 +114,7 @@ export function streamHead(
   addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
   const headers: [string, string][] = [
-    ['Content-Type', audio.contentType],
+    ['Content-Type', formatFacts(facts, audio).contentType],
     ['Connection', 'close'],
     ['Server', facts.server],
     ['Cache-Control', 'no-store'],

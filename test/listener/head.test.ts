@@ -14,6 +14,7 @@ const CONFIGURED: HeadFacts = {
   audioInfo: '',
   sampleRate: 0,
   channels: 0,
+  oggType: 'audio/ogg',
   server: 'airsplice',
   headers: {},
 };
@@ -73,4 +74,19 @@ t.test('no text breaks out of its line', async (t) => {
   const lines = linesOf({ name: ' a\r\nSet-Cookie: b\u0000\u007f', headers: { 'X-More': 'c\nd' } });
   t.notOk(lines.has('Set-Cookie'));
   t.same([lines.get('icy-name'), lines.get('X-More')], ['a  Set-Cookie: b', 'c d']);
+});
+
+t.test('the type of Ogg: a source’s own where it sends Vorbis', async (t) => {
+  const ogg = { ...AUDIO, contentType: 'audio/ogg' };
+  const type = (declared: string, sends: string | null, audio = ogg) => {
+    const source = { ...CONFIGURED, contentType: declared };
+    return /Content-Type: (.*)\r/.exec(
+      streamHead(mergeFacts(CONFIGURED, source, sends), audio, null, {}).toString(),
+    )?.[1];
+  };
+  t.equal(type('application/ogg', 'vorbis'), 'application/ogg');
+  t.equal(type('audio/ogg', 'vorbis'), 'audio/ogg');
+  t.equal(type('video/ogg', 'vorbis'), 'audio/ogg');
+  for (const codec of ['opus', 'flac', null]) t.equal(type('application/ogg', codec), 'audio/ogg', `${codec}`);
+  t.equal(type('application/ogg', 'vorbis', AUDIO), 'audio/mpeg');
 });

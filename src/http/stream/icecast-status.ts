@@ -49,7 +49,7 @@ function sourcesOf({ channels }: StatusFacts, { base }: Reached, path: string | 
 
 function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountStatus, url: string): StatusMembers {
   const { facts, audio } = mount;
-  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
+  const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const audioInfo = audioInfoOf(facts, audio);
   return {
     ...(audioInfo === '' ? {} : { audio_info: audioInfo }),
@@ -63,7 +63,7 @@ function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountSt
     ...(sampleRate > 0 ? { samplerate: sampleRate } : {}),
     server_description: facts.description,
     server_name: facts.name,
-    server_type: audio.contentType,
+    server_type: contentType,
     ...(facts.url === '' ? {} : { server_url: facts.url }),
     ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),

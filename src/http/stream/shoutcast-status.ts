@@ -90,7 +90,7 @@ function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reache
     streamuptime: onAirSinceMs === null ? 0 : Math.max(0, Math.floor((clock.wallMs() - onAirSinceMs) / 1000)),
     bitrate: String(formatFacts(facts, audio).bitrateKbps),
     samplerate: String(formatFacts(facts, audio).sampleRate),
-    content: audio.contentType,
+    content: formatFacts(facts, audio).contentType,
   };
 }
 

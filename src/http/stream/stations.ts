@@ -99,7 +99,7 @@ function stationJson({ key, name, timezone, channels }: ListedStation, base: str
 function channelJson(channel: MountStatus, base: string): string {
   const { mount, paths, records } = channel;
   const { facts, audio } = mount;
-  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
+  const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const members = JSON.stringify({
     channelkey: facts.key,
     name: facts.name,
@@ -107,7 +107,7 @@ function channelJson(channel: MountStatus, base: string): string {
     url: facts.url,
     description: facts.description,
     onair: isOnAir(channel),
-    type: audio.contentType,
+    type: contentType,
     bitrate: bitrateKbps,
     samplerate: sampleRate,
     channels,
