@@ -1,6 +1,6 @@
 /** Compressed bodies of pushes, on the whole server: each coding, the limit and one past it, a bomb, and what is none. */
 
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import t from 'tap';
 import { FULL, isProblem, now, PATH, YAML } from '../kit/http-push.js';
 import { startServer } from '../kit/server.js';
@@ -40,7 +40,7 @@ t.test('limits.pushBodyBytes counts behind it, too', async (t) => {
     const coding = compress === gzipSync ? 'gzip' : 'br';
     t.match((await post(compress(filled(65_536)), coding)).json(), { song: 'filled' });
     isProblem(t, await post(compress(filled(65_537)), coding), 413);
-    isProblem(t, await post(compress(Buffer.alloc(40_000_000)), coding), 413);
+    isProblem(t, await post(compress(Buffer.alloc(4_000_000)), coding), 413);
   }
   isProblem(t, await post(Buffer.alloc(65_537), 'gzip'), 413);
 });
@@ -65,10 +65,10 @@ t.test('what is none', async (t) => {
 });
 
 t.test('a crowd of bombs costs no more than their limit each', async (t) => {
-  const bomb = brotliCompressSync(Buffer.alloc(100_000_000));
+  const bomb = brotliCompressSync(Buffer.alloc(50_000_000), { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
   const before = process.memoryUsage().rss;
-  const answers = await Promise.all(Array.from({ length: 40 }, () => post(bomb, 'br')));
-  t.ok(answers.every(({ status }) => status === 413 || status === 429));
+  const answers = await Promise.all(Array.from({ length: 8 }, () => post(bomb, 'br')));
+  t.ok(answers.every(({ status }) => status === 413));
   t.ok(process.memoryUsage().rss - before < 200_000_000);
   t.equal((await fetch(`${base}/metadata/channel/demo.json`)).status, 200);
 });
