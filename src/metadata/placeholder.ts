@@ -7,12 +7,14 @@
 const WORD =
   '(?:(?:song|track|cue|item|current|now|next|playing)[._ -]?)?(?:artists?|performer|title|song|track|album|duration(?:inseconds)?|length|seconds|' +
   'name|year|genre|isrc|label|composer|e?type|id|guid|cover|starttime|time|date)';
+/** In frames that titles have, too: `[ID]`, `#time#`. */
+const PART = '(?:artist|title|song|album)';
 const NAME = '[\\w.:-]{1,64}';
 const PLACEHOLDERS = new RegExp(
   [
     // Such a frame is none of a title's.
     ...[`\\$\\{${NAME}\\}`, `\\$\\(${NAME}\\)`, `\\{\\{[ \\w.:|-]{1,64}\\}\\}`],
-    ...[`%${WORD}\\b%?`, `\\$${WORD}\\$`, `\\{${WORD}\\}`, `\\[{1,2}${WORD}\\]{1,2}`, `<${WORD}>`, `#${WORD}#`],
+    ...[`%${WORD}\\b%?`, `\\$${WORD}\\$`, `\\{${WORD}\\}`, `\\[{1,2}${PART}\\]{1,2}`, `<${PART}>`, `#${PART}#`],
     // mAirList, Rivendell, StationPlaylist.
     '%[a-z](?![a-z0-9])',
   ].join('|'),

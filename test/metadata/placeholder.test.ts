@@ -53,7 +53,8 @@ t.test('real titles', async (t) => {
     '%%30%30',
     '',
   ];
-  for (const text of [...titles, ...more, '$', 'US$ - C$', '# - %', '%ab', '%a1']) t.notOk(isUnfilled(text), text);
+  for (const text of [...titles, ...more, '[ID]', '#time#', '<Name>', '$', 'US$ - C$', '# - %', '%ab', '%a1'])
+    t.notOk(isUnfilled(text), text);
 });
 
 t.test('any text is looked at in time with its length', async (t) => {
