@@ -10,13 +10,18 @@
  */
 
 import type { FrameHeader } from '../audio/header.js';
+import { wholePceBytes } from '../audio/program-config.js';
 
 /** Silent frames of AAC encoders have 4 to 6 bytes behind their header, with SBR some more; music never gets by with so few. */
 const SILENT_AAC_BYTES = 24;
 
 /** @param header of exactly this frame */
 export function isSilent(frame: Buffer, header: FrameHeader): boolean {
-  if (header.codec === 'aac') return frame.length - 7 <= SILENT_AAC_BYTES * (header.samples / 1024);
+  if (header.codec === 'aac') {
+    // What names its channels is no sound (program-config.ts).
+    const namedBytes = header.channels === 0 ? wholePceBytes(frame.subarray(7)) : 0;
+    return frame.length - 7 - namedBytes <= SILENT_AAC_BYTES * (header.samples / 1024);
+  }
   const second = frame[1]!;
   if (((second >> 1) & 3) !== 1) return false;
   const isFirstVersion = (second & 0x18) === 0x18;

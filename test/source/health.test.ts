@@ -46,6 +46,7 @@ t.test('silence is what encoders make of digital silence; the softest noise is n
     'MPEG 2 stereo': encoded(folder, 'e.mp3', stereo, '-ar', '24000', '-b:a', '64k'),
     'AAC stereo': encoded(folder, 'f.aac', stereo, '-b:a', '192k'),
     'AAC mono': encoded(folder, 'g.aac', mono, '-b:a', '48k'),
+    'AAC 5.1': encoded(folder, 'h.aac', 'anullsrc=r=48000:cl=5.1(side)', '-b:a', '384k'),
   };
   for (const [name, frames] of Object.entries(silences)) {
     // The first frame of ffmpeg's AAC names the encoder.
