@@ -1,6 +1,6 @@
 /** What a player must be able to follow where a stream goes on in another one (README.md). Values. */
 
-import type { Codec } from './header.js';
+import { type Codec, emptyHeader, HEADER_BYTES, readHeader } from './header.js';
 import type { OggCodec } from './ogg-codec.js';
 
 export interface AudioFormat {
@@ -8,6 +8,20 @@ export interface AudioFormat {
   /** Hertz and number of audio channels, as PlayableAudio has them; 0: not known. */
   readonly sampleRate: number;
   readonly channels: number;
+}
+
+/** Of a frame of MP3 or AAC. */
+export function frameFormat(frame: Buffer): AudioFormat {
+  const header = emptyHeader();
+  if (frame.length >= HEADER_BYTES) readHeader(frame, 0, header);
+  const { codec, sampleRate, channels } = header;
+  return { codec, sampleRate, channels };
+}
+
+/** How much of it one has in common with another; 0: not even the codec, so that nobody goes on. */
+export function likeness(one: AudioFormat, other: AudioFormat): number {
+  if (one.codec !== other.codec) return 0;
+  return 1 + (isSame(one.sampleRate, other.sampleRate) ? 2 : 0) + (isSame(one.channels, other.channels) ? 1 : 0);
 }
 
 /** Whether sample rate and channels are the same, as far as they are known. */
@@ -34,3 +48,4 @@ const NAMES: Readonly<Record<AudioFormat['codec'], string>> = {
   opus: 'Opus',
   flac: 'FLAC',
 };
+export const CODECS = Object.keys(NAMES) as readonly AudioFormat['codec'][];

@@ -14,12 +14,11 @@ import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './arrivals.js';
-import { type AudioFormat, canFollow } from './audio-format.js';
+import { type AudioFormat, canFollow, frameFormat } from './audio-format.js';
 import type { WritableTape } from './audio-tape.js';
 import { BlockSpacing } from './block-spacing.js';
 import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace } from './delay-line.js';
 import { contentTypeOf } from './format.js';
-import { FrameFacts } from './frame-facts.js';
 import { HeldFrames } from './held-frames.js';
 import { Mark } from './mark.js';
 import type { OggLink } from './ogg-link.js';
@@ -89,9 +88,12 @@ export class ChannelAudio implements PlayableAudio {
   /** Of the present tape. */
   #arrivals: Arrivals;
   readonly #spacing: BlockSpacing;
-  readonly #facts = new FrameFacts();
+  /** The next frame is the first of its source. */
+  #isFirst = true;
   /** Of what went onto a tape last, whether that is still there or not; null: nothing has. */
   #format: AudioFormat | null = null;
+  /** Of what came in last, where that goes into a delay line; null: nothing has. */
+  #coming: AudioFormat | null = null;
   readonly #readers = new TapeReaders();
 
   constructor(options: ChannelAudioOptions) {
@@ -156,8 +158,9 @@ export class ChannelAudio implements PlayableAudio {
     return this.#format?.channels ?? 0;
   }
 
+  /** Of what came in last; null: nothing has. */
   get format(): AudioFormat | null {
-    return this.#format;
+    return this.#coming ?? this.#format;
   }
 
   get tape(): WritableTape | undefined {
@@ -230,6 +233,7 @@ export class ChannelAudio implements PlayableAudio {
     else {
       const isNextSource = this.#isNextSource;
       this.#isNextSource = false;
+      if (link !== undefined || fresh || isNextSource) this.#coming = link?.facts ?? frameFormat(bytes);
       line.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, isNextSource });
     }
   }
@@ -397,7 +401,7 @@ export class ChannelAudio implements PlayableAudio {
   #changeSource(): void {
     this.#held.drop();
     this.#spacing.sourceChanged();
-    this.#facts.isDue = true;
+    this.#isFirst = true;
     this.#reservoir.cut();
   }
 
@@ -406,7 +410,7 @@ export class ChannelAudio implements PlayableAudio {
    * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
    * ends before it (listener.ts).
    */
-  #follow(format: AudioFormat, contentType: string): void {
+  #follow(format: AudioFormat): void {
     const before = this.#format;
     this.#format = format;
     if (before?.codec === format.codec && canFollow(before, format)) return;
@@ -417,7 +421,7 @@ export class ChannelAudio implements PlayableAudio {
     } else {
       this.tape?.end();
       this.#letGo();
-      this.contentType = contentType;
+      this.contentType = contentTypeOf(format.codec);
     }
     if (before === null) return;
     this.formatChanges++;
@@ -434,10 +438,9 @@ export class ChannelAudio implements PlayableAudio {
 
   #writeFrame(frame: Buffer, durationMs: number, fresh: boolean, arrivedMs: number): void {
     if (fresh) this.#reservoir.cut();
-    if (fresh || this.#facts.isDue || this.#packets !== undefined) {
-      this.#facts.read(frame);
-      const { codec, sampleRate, channels } = this.#facts;
-      this.#follow({ codec, sampleRate, channels }, contentTypeOf(codec)!);
+    if (fresh || this.#isFirst || this.#packets !== undefined) {
+      this.#isFirst = false;
+      this.#follow(frameFormat(frame));
     }
     if (this.#frames === undefined) {
       this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
@@ -453,7 +456,7 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {
-    if (link !== this.#packets?.link) this.#follow(link.facts, contentTypeOf('ogg')!);
+    if (link !== this.#packets?.link) this.#follow(link.facts);
     if (this.#packets === undefined) {
       this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
       this.#keep();

@@ -6,6 +6,7 @@
 import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
 import type { KnownLinks } from './known-links.js';
 import { OggFramer } from './ogg.js';
+import type { OggCodec } from './ogg-codec.js';
 import type { OggLink } from './ogg-link.js';
 import { PAGE_START } from './ogg-page.js';
 import type { OggFramerState } from './ogg-state.js';
@@ -29,9 +30,11 @@ const TYPES: readonly (readonly [RegExp, Format])[] = [
 ];
 
 /** The content type of a stream; undefined where it is not known yet. */
-export function contentTypeOf(format: Format | undefined): string | undefined {
-  if (format === 'ogg') return 'audio/ogg';
-  return format === undefined ? undefined : format === 'mp3' ? 'audio/mpeg' : 'audio/aac';
+export function contentTypeOf(format: Format | OggCodec): string;
+export function contentTypeOf(format: Format | undefined): string | undefined;
+export function contentTypeOf(format: Format | OggCodec | undefined): string | undefined {
+  if (format === undefined) return undefined;
+  return format === 'mp3' ? 'audio/mpeg' : format === 'aac' ? 'audio/aac' : 'audio/ogg';
 }
 
 /** What a content type says of the frames; undefined: nothing. */

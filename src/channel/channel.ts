@@ -5,8 +5,9 @@
  */
 
 import type { Socket } from 'node:net';
-import { formatText } from '../audio/audio-format.js';
+import { type AudioFormat, CODECS, formatText } from '../audio/audio-format.js';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
+import { contentTypeOf } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
@@ -102,6 +103,7 @@ export class Channel {
         onWanted: () => (isWanted) => this.switch.want(isWanted),
       }),
     );
+    const channel = this;
     const { audio } = this;
     this.switch = new Switch(
       {
@@ -110,6 +112,9 @@ export class Channel {
           else if (this.#coming.isOpen) {
             this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
           }
+        },
+        get format() {
+          return channel.#format;
         },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
@@ -200,6 +205,14 @@ export class Channel {
   #write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link: OggLink | undefined): void {
     this.audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
     this.#isFresh = false;
+  }
+
+  /** What listeners hear: of another machine its codec is known. */
+  get #format(): AudioFormat | null {
+    if (this.#elsewhere === null) return this.audio.format;
+    const { sends } = this.#elsewhere;
+    const codec = CODECS.find((one) => one === sends || contentTypeOf(one) === sends);
+    return codec === undefined ? null : { codec, sampleRate: 0, channels: 0 };
   }
 
   /** This machine is about to feed the channel: what its source sends until then goes onto the tape too. */

@@ -3,18 +3,21 @@
  * something is wrong.
  */
 
+import { formatText } from '../audio/audio-format.js';
 import { urlHost } from '../base/ip.js';
-import { printableLines } from '../base/printable.js';
+import { printable, printableLines } from '../base/printable.js';
 import { workersAsked } from '../config/cluster.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../config/load.js';
-import { audioProblem } from '../source/audio-file.js';
+import { audioFormat, audioProblem } from '../source/audio-file.js';
 import type { RunCommand } from './command.js';
 import { askAbout } from './reload.js';
 
 export const check: RunCommand = async ({ operands: [path = ''], values }, stop) => {
   if (values['diff'] === true) return await showPlan(path, stop);
   try {
-    process.stdout.write(`${path} can be used: ${summary(loadConfig(path, process.env, undefined, audioProblem))}\n`);
+    const config = loadConfig(path, process.env, undefined, audioProblem);
+    process.stdout.write(`${path} can be used: ${summary(config)}\n`);
+    for (const line of await filesThatDiffer(config)) process.stdout.write(`${printable(line)}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -30,6 +33,24 @@ async function showPlan(path: string, stop: AbortSignal): Promise<number> {
   if (plan === null) return 2;
   process.stdout.write(`${printableLines(plan)}\n`);
   return 0;
+}
+
+/** Of each channel whose files listeners cannot all go on with, one after the other. */
+async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
+  const lines: string[] = [];
+  for (const [station, { channels }] of Object.entries(stations)) {
+    for (const [channel, { sources }] of Object.entries(channels)) {
+      const paths = sources.flatMap((source) => (source.type === 'file' ? [source.path] : []));
+      const found = await Promise.all(paths.map((path) => audioFormat(path)));
+      const formats = found.map((format) => (format === null ? 'nothing' : formatText(format)));
+      if (new Set(formats).size < 2) continue;
+      const files = paths.map((path, i) => `${path} (${formats[i]})`).join(', ');
+      lines.push(
+        `stations.${station}.channels.${channel}: its files differ: ${files}. Where one follows another, players are disconnected that cannot go on; of another codec all`,
+      );
+    }
+  }
+  return lines;
 }
 
 function summary({ order, addresses, workers, cluster }: LoadedConfig): string {

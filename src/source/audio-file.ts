@@ -1,9 +1,11 @@
 /**
- * Whether a file can be played, before anything plays it: its first frame is looked for as the player (file-player.ts) would. Synchronous, for the
- * start of the process.
+ * Whether a file can be played, and what that is, before anything plays it: its first frame is looked for as the player (file-player.ts) would.
+ * Synchronous for the start of the process.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { type AudioFormat, frameFormat } from '../audio/audio-format.js';
 import { type AnyFramer, framerFor } from '../audio/format.js';
 import { MOST_GARBAGE_BYTES } from './file-player.js';
 import { nameOfFormat } from './magic.js';
@@ -14,25 +16,48 @@ const READ_BYTES = 65_536;
 export function audioProblem(path: string): string | null {
   const file = openSync(path, 'r');
   try {
-    return look((piece, at) => readSync(file, piece, 0, READ_BYTES, at));
+    const first = new FirstFrame();
+    while (first.wants(readSync(file, first.piece, 0, READ_BYTES, first.atByte)));
+    return first.format === null ? `has no MP3, AAC (ADTS) or Ogg audio that could be played${first.looks}` : null;
   } finally {
     closeSync(file);
   }
 }
 
-function look(read: (piece: Buffer, at: number) => number): string | null {
-  const framer: AnyFramer = framerFor({ onFrame: () => framer.pause() });
-  const piece = Buffer.allocUnsafeSlow(READ_BYTES);
-  let looks = '';
-  for (let at = 0; ; ) {
-    const bytes = read(piece, at);
-    if (at === 0) looks = looksLike(piece.subarray(0, bytes));
-    framer.push(piece.subarray(0, bytes));
-    at += bytes;
-    const { frames, skippedBytes } = framer.counters;
-    if (frames > 0) return null;
-    if (bytes > 0 && skippedBytes <= MOST_GARBAGE_BYTES) continue;
-    return `has no MP3, AAC (ADTS) or Ogg audio that could be played${looks}`;
+/** What it plays; null: nothing. Rejects where it cannot be read. */
+export async function audioFormat(path: string): Promise<AudioFormat | null> {
+  // Opening a pipe would hang until something is written to it.
+  if (!(await stat(path)).isFile()) return null;
+  const file = await open(path);
+  try {
+    const first = new FirstFrame();
+    while (first.wants((await file.read(first.piece, 0, READ_BYTES, first.atByte)).bytesRead));
+    return first.format;
+  } finally {
+    await file.close();
+  }
+}
+
+class FirstFrame {
+  readonly piece = Buffer.allocUnsafeSlow(READ_BYTES);
+  atByte = 0;
+  /** Null: it was not found yet. */
+  format: AudioFormat | null = null;
+  looks = '';
+  readonly #framer: AnyFramer = framerFor({
+    onFrame: (bytes, _durationMs, _fresh, link) => {
+      this.format = link?.facts ?? frameFormat(bytes);
+      this.#framer.pause();
+    },
+  });
+
+  /** So much was read into the piece. Whether more is to be read. */
+  wants(bytes: number): boolean {
+    const piece = this.piece.subarray(0, bytes);
+    if (this.atByte === 0) this.looks = looksLike(piece);
+    this.#framer.push(piece);
+    this.atByte += bytes;
+    return bytes > 0 && this.format === null && this.#framer.counters.skippedBytes <= MOST_GARBAGE_BYTES;
   }
 }
 

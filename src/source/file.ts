@@ -3,7 +3,9 @@
  * at most one player passes anything on, whatever the one before still waits for. Owned by the switch.
  */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { Clock } from '../base/clock.js';
+import { audioFormat } from './audio-file.js';
 import { type FilePlace, FilePlayer } from './file-player.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
@@ -15,6 +17,7 @@ export class FileSource implements Source {
   readonly #roomMs: () => number;
   #player: FilePlayer | null = null;
   #place: FilePlace | null = null;
+  format: AudioFormat | null = null;
 
   /**
    * @param path absolute, or relative to the process; looked at only after `start`
@@ -34,6 +37,12 @@ export class FileSource implements Source {
 
   get contentType(): string | undefined {
     return this.#player?.contentType;
+  }
+
+  /** Where it cannot be read, the player will say so. */
+  look(): void {
+    const found = (format: AudioFormat | null) => (this.format = format);
+    void audioFormat(this.#path).then(found, () => found(null));
   }
 
   start(): void {

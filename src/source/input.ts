@@ -9,6 +9,7 @@
  * restarted once or twice is on air at once.
  */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
@@ -54,6 +55,8 @@ interface WaitingFrame {
 export interface SwitchOutput {
   readonly onFrame: OnFrame;
   onTitle(title: SourceTitle, source: Source): Promise<void>;
+  /** What listeners hear, as far as frames have come of it; null: nothing. */
+  readonly format: AudioFormat | null;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
   /** Something of any source that the operator should know (health.ts). */
@@ -82,8 +85,14 @@ export class Input implements SourceInput, AlarmHandler {
   /** The latest title in its stream, and who has sent it; undefined: none has come. */
   #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
   running = false;
+  /** Since when it has run, on the clock. */
+  runningSinceMs = 0;
+  /** Lower is better; its switch writes it. */
+  rank = 0;
   /** Ended, and waited for. */
   isAway = false;
+  /** Lost since it was started, and nothing has come since. */
+  hasFailed = false;
   readonly health: Health;
   /** Since when it has delivered without being overdue. */
   #steadySinceMs = Number.NEGATIVE_INFINITY;
@@ -139,6 +148,7 @@ export class Input implements SourceInput, AlarmHandler {
     if (nowMs - due.atMs > this.#options.stallMs) this.#steadySinceMs = nowMs;
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
+    this.hasFailed = false;
     this.health.frame(bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.claimAir(this.index)) return 0;
     if (this.#waiting !== null) {
@@ -226,6 +236,7 @@ export class Input implements SourceInput, AlarmHandler {
   #lose(reason: string): void {
     if (this.settings.returnMs > 0 && this.#owner.isOnAir(this.index)) this.isAway = true;
     else this.#forgetLost();
+    this.hasFailed = true;
     this.#owner.check(reason);
   }
 
@@ -269,6 +280,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.#due.reset();
     this.#title = undefined;
     this.isAway = false;
+    this.hasFailed = false;
     this.#lostReason = null;
     this.#goneSinceMs = this.#clock.now();
     this.health.reset();

@@ -4,6 +4,7 @@
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { SourceFacts } from './facts.js';
 
@@ -59,6 +60,10 @@ export interface Source {
   readonly contentType: string | undefined;
   /** Names who sends: the same when that one comes again. Undefined: none does, or it has no titles. */
   readonly sender?: string | undefined;
+  /** What it will play, as far as that is known before it does: of a file. */
+  readonly format?: AudioFormat | null;
+  /** Finds that out. */
+  look?(): void;
   /** What it says of itself; undefined: nothing, or it is not connected. */
   readonly facts?: SourceFacts | undefined;
   /** How long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */

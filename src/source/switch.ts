@@ -11,7 +11,9 @@
  * again and again is not switched back to before it has delivered for a while (input.ts), unless nothing else has bytes. Owned by a channel.
  */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
+import { orderOf } from './file-order.js';
 import type { Health } from './health.js';
 import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
 import { AirPacer } from './pacer.js';
@@ -21,6 +23,8 @@ import type { Source, SourceTitle } from './source.js';
 const CHECK_MS = 100;
 /** For how long a source on air that was taken out of the configuration plays on, while the one at its place has no bytes. */
 const LEAVING_MS = 10_000;
+/** For how long a file is waited for that has yet to deliver, before the next best one is started: two must not play one after the other. */
+const FILE_MS = 500;
 
 /** A source that the channel is to have. */
 export interface NextInput {
@@ -41,6 +45,9 @@ export class Switch implements AlarmHandler {
   #leavesAtMs = 0;
   readonly #clock: Clock;
   readonly #options: InputOptions;
+  /** The same, best first, and of what format that was made. */
+  #order: readonly Input[] = [];
+  #orderedFor: AudioFormat | null = null;
   /** Index of the input on air; -1: none. */
   #onAir = -1;
   #wanted = false;
@@ -62,6 +69,7 @@ export class Switch implements AlarmHandler {
   /** Adds a source behind those that are there already (less preferred). Before start only. */
   add(settings: SourceSettings, make: (input: Input) => Source): void {
     this.#inputs.push(this.#make({ settings, make }));
+    this.#arrange();
   }
 
   /**
@@ -98,6 +106,8 @@ export class Switch implements AlarmHandler {
     this.#inputs = inputs;
     for (const [i, input] of inputs.entries()) input.index = i;
     this.#onAir = onAir === undefined ? -1 : inputs.indexOf(onAir);
+    this.#lookAtFiles();
+    this.#arrange();
     if (!this.#open) return;
     if (onAir !== undefined && this.#onAir === -1) this.output.onSourceChanged(null, 'reload');
     this.check('reload');
@@ -193,6 +203,7 @@ export class Switch implements AlarmHandler {
 
   start(): void {
     this.#open = true;
+    this.#lookAtFiles();
     this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
     this.check('start');
   }
@@ -242,7 +253,8 @@ export class Switch implements AlarmHandler {
     // What an operator has chosen is better than all.
     const pinned = this.#pinned?.index ?? -1;
     if (index !== pinned && this.#onAir !== -1) {
-      if (this.#onAir === pinned || index > this.#onAir || this.#inputs[index]!.isUnsteady) return false;
+      const isBetter = this.#inputs[index]!.rank < this.#inputs[this.#onAir]!.rank;
+      if (this.#onAir === pinned || !isBetter || this.#inputs[index]!.isUnsteady) return false;
     }
     this.#putOnAir(index, 'has bytes');
     return true;
@@ -260,6 +272,7 @@ export class Switch implements AlarmHandler {
   /** Puts things right: which source is on air, which ones have to run. */
   check(reason: string): void {
     if (!this.#open) return;
+    if (this.output.format !== this.#orderedFor) this.#arrange();
     const nowMs = this.#clock.now();
     const best = this.#best(nowMs);
     if (best !== this.#onAir) this.#putOnAir(best, reason);
@@ -270,13 +283,25 @@ export class Switch implements AlarmHandler {
   #best(nowMs: number): number {
     if (this.#pinned?.isGood(nowMs)) return this.#pinned.index;
     let spare = -1;
-    for (let i = 0; i < this.#inputs.length; i++) {
-      const input = this.#inputs[i]!;
+    for (const input of this.#order) {
       if (!input.isGood(nowMs)) continue;
-      if (i === this.#onAir || !input.isUnsteady) return i;
-      if (spare === -1) spare = i;
+      if (input.index === this.#onAir || !input.isUnsteady) return input.index;
+      if (spare === -1) spare = input.index;
     }
     return spare;
+  }
+
+  /** Which is better than which. */
+  #arrange(): void {
+    this.#orderedFor = this.output.format;
+    this.#order = orderOf(this.#inputs, this.#inputs[this.#onAir], this.#orderedFor);
+    for (const [rank, input] of this.#order.entries()) input.rank = rank;
+  }
+
+  /** Where one has to be chosen, what they have is known before. */
+  #lookAtFiles(): void {
+    const files = this.#inputs.filter(({ source }) => source.kind === 'file');
+    if (files.length > 1) for (const { source } of files) source.look?.();
   }
 
   /** What was chosen and does not come is chosen no more. (Once it is lost, neither: `putOnAir`.) */
@@ -291,6 +316,8 @@ export class Switch implements AlarmHandler {
     before?.left(this.#clock.now());
     this.#onAir = index;
     if (before !== undefined && before === this.#leaving) this.#dropLeaving();
+    if (this.onAir !== null && this.onAir.kind !== 'file') this.#lookAtFiles();
+    this.#arrange();
     this.output.onSourceChanged(this.onAir, reason);
     // A source sends its title once: the one that came while another source was on air is in force from here on.
     const input = this.#inputs[this.#onAir];
@@ -307,6 +334,7 @@ export class Switch implements AlarmHandler {
     this.#inputs = this.#inputs.filter((input) => input !== leaving);
     for (const [i, input] of this.#inputs.entries()) input.index = i;
     this.#onAir = onAir === undefined ? -1 : this.#inputs.indexOf(onAir);
+    this.#arrange();
     leaving.end();
     if (onAir === leaving) this.output.onSourceChanged(null, 'reload');
   }
@@ -315,9 +343,10 @@ export class Switch implements AlarmHandler {
   #run(nowMs: number): void {
     for (let i = 0; i < this.#inputs.length; i++) {
       const input = this.#inputs[i]!;
-      const needed = this.#isNeeded(input, i, nowMs);
+      const needed = this.#isNeeded(input, nowMs);
       if (needed === input.running) continue;
       input.running = needed;
+      input.runningSinceMs = nowMs;
       if (needed) input.source.start();
       else {
         input.forget();
@@ -331,10 +360,18 @@ export class Switch implements AlarmHandler {
     }
   }
 
-  #isNeeded(input: Input, index: number, nowMs: number): boolean {
+  #isBetterFileComing(input: Input, nowMs: number): boolean {
+    return this.#inputs.some(({ source, rank, index, hasFailed, running, runningSinceMs }) => {
+      const isBetter = source.kind === 'file' && rank < input.rank && index !== this.#onAir && !hasFailed;
+      return isBetter && (!running || nowMs - runningSinceMs < FILE_MS);
+    });
+  }
+
+  #isNeeded(input: Input, nowMs: number): boolean {
     if (input.source.kind === 'encoder' || input === this.#pinned) return true;
-    const isBetterOnAir = this.#onAir !== -1 && (this.#onAir < index || this.#onAir === this.#pinned?.index);
-    if (input.source.kind === 'file') return !isBetterOnAir;
+    const onAir = this.#inputs[this.#onAir];
+    const isBetterOnAir = onAir !== undefined && (onAir.rank < input.rank || onAir === this.#pinned);
+    if (input.source.kind === 'file') return !isBetterOnAir && !this.#isBetterFileComing(input, nowMs);
     if (!input.settings.onDemand) return true;
     return !isBetterOnAir && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }

@@ -3,6 +3,8 @@
  * go on; each with a whole frame, and none is sent anything of the other format. Also with workers, and on two machines.
  */
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Framer } from '../../src/audio/framer.js';
 import { adtsFrame } from '../kit/adts.js';
@@ -12,6 +14,7 @@ import { keepLines } from '../kit/log-lines.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
 import { atOnce, DEMO_AUDIO, metricsOf, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
 // They wait more than they compute.
@@ -32,14 +35,14 @@ const STEREO_48 = mp3([0xff, 0xfb, 0x94, 0x00], 384);
 const MONO_44 = mp3([0xff, 0xfb, 0x90, 0xc0], 417);
 const AAC = [adtsFrame(new Random(), 365, {}).frame];
 
-async function start(t: Test, channel: string, more = '') {
+async function start(t: Test, channel: string, more = '', files = `{ type: file, path: ${DEMO_AUDIO} }`) {
   const { log, lines } = keepLines();
   const server = await startServer(
     t,
     `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 streams: { burstSeconds: 1, ${more} }
-stations: { s: { channels: { live: { ${channel} sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }] } } } }
+stations: { s: { channels: { live: { ${channel} sources: [{ type: encoder, password: demo-source }, ${files}] } } } }
 `,
     undefined,
     log,
@@ -118,6 +121,32 @@ for (const [name, frames, format] of [
     for (const each of staying) t.notOk(each.closed);
   });
 }
+
+t.test('of several fallback files the one in the format on air: nobody notices', async (t) => {
+  const folder = tempFolder(t);
+  const file = (name: string, [frame]: readonly Buffer[]) => {
+    const path = join(folder, name);
+    writeFileSync(path, Buffer.concat(Array.from({ length: 400 }, () => frame!)));
+    return `{ type: file, path: ${path} }`;
+  };
+  const files = [file('a.mp3', STEREO_48), file('b.aac', AAC), file('c.mp3', MONO_44), file('d.mp3', STEREO_44)];
+  const { server, feeder, listen, changes } = await start(t, '', '', files.join(', '));
+  const players = [await listen(CHROMIUM), await listen(MPV, true)];
+  feeder.socket.destroy();
+  const before = players.map(({ audioBytes }) => audioBytes);
+  for (const [i, player] of players.entries())
+    await player.until(({ audioBytes }) => audioBytes > before[i]! + 64_000, 15_000);
+  for (const player of players) t.same(formatsOf(player), ['mp3 44100/2']);
+  const again = new Feeder(t, server.port, '/live', { frames: AAC }).stream(t, 4);
+  await ends(t, players, ['mp3 44100/2']);
+  const next = await listen(CHROMIUM);
+  again.socket.destroy();
+  const from = next.audioBytes;
+  await next.until(({ audioBytes }) => audioBytes > from + 64_000, 15_000);
+  t.same(formatsOf(next), ['aac 44100/2']);
+  // Before the encoder came the first file had played.
+  t.match(changes().at(-1), /^MP3, .* → AAC, /);
+});
 
 t.test('there and back within a moment: nothing of what was between', async (t) => {
   const { feeder, listen } = await start(t, '');

@@ -9,7 +9,7 @@ import { COMMANDS } from '../../src/cli/commands.js';
 import { airsplice } from '../kit/command-line.js';
 import { PROGRAM } from '../kit/process.js';
 import { Program } from '../kit/program.js';
-import { demoYaml, startServer } from '../kit/server.js';
+import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
@@ -88,6 +88,22 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
   writeFileSync(shared, `${demoYaml('', 8123)}\n${cluster}\n`);
   const ofMany = await airsplice(['check', shared], { CLUSTER: 'a secret that all machines know, really' });
   t.match(ofMany.out, /, a hub and 1 worker\n$/, 'what shares audio has a worker');
+  const differing = join(folder, 'differing.yaml');
+  // Frames of 384 bytes, silent.
+  const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x94, 0xc0]), Buffer.alloc(380)]);
+  writeFileSync(join(folder, 'mono48.mp3'), Buffer.concat([frame, frame, frame]));
+  const files = (...paths: string[]) => `sources: [${paths.map((path) => `{ type: file, path: ${path} }`).join(', ')}]`;
+  writeFileSync(
+    differing,
+    `stations: { s: { channels: { one: { ${files(DEMO_AUDIO, 'mono48.mp3')} }, other: { ${files(DEMO_AUDIO, DEMO_AUDIO)} } } } }`,
+  );
+  const { code: usable, out: said } = await airsplice(['check', differing]);
+  t.equal(usable, 0);
+  t.match(
+    said,
+    /stations\.s\.channels\.one: its files differ: .*airsplice\.mp3 \(MP3, 44\.1 kHz, stereo\), .*mono48\.mp3 \(MP3, 48 kHz, mono\)\. /,
+  );
+  t.notMatch(said, /channels\.other/);
   const { code, err } = await airsplice(['check', bad]);
   t.equal(code, 2);
   for (const line of [

@@ -1,5 +1,6 @@
 /** A switch against a false clock, and its sources: fakes that are the port. Only so can a source deliver or be lost in the middle of its own `start`. */
 
+import type { AudioFormat } from '../../src/audio/audio-format.js';
 import type { Source, SourceInput, SourceKind, SourceState } from '../../src/source/source.js';
 import { Switch } from '../../src/source/switch.js';
 import { FakeClock } from './clock.js';
@@ -17,6 +18,8 @@ export const BURST_MS = 5000;
 export class FakeSource implements Source {
   state: SourceState = 'idle';
   contentType = 'audio/mpeg';
+  /** Of a file. */
+  format: AudioFormat | null = null;
   starts = 0;
   stops = 0;
   onStart: () => void = () => undefined;
@@ -66,8 +69,12 @@ export function setUp(
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
   const events: string[] = [];
+  const air: { format: AudioFormat | null } = { format: null };
   const audio = new Switch(
     {
+      get format() {
+        return air.format;
+      },
       onFrame: (bytes) => void out.push(bytes.toString()),
       onTitle: (line, source) => {
         titles.push(`${(source as FakeSource).name}: ${line}`);
@@ -103,5 +110,5 @@ export function setUp(
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, fakes, out, titles, changes, reasons, events, heard, pass };
+  return { clock, audio, air, fakes, out, titles, changes, reasons, events, heard, pass };
 }

@@ -3,7 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { audioProblem } from '../../src/source/audio-file.js';
+import { audioFormat, audioProblem } from '../../src/source/audio-file.js';
+import { opusLink } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -53,4 +54,18 @@ t.test('files that are no audio of ours are named for what they are', async (t) 
   );
   t.equal(judged('dirty.mp3', Buffer.concat([Buffer.alloc(1_200_000), MP3])), none, 'more');
   t.throws(() => audioProblem(join(folder, 'none.mp3')), /ENOENT/);
+});
+
+t.test('what it plays, by its first frame', async (t) => {
+  const folder = tempFolder(t);
+  const path = (name: string, bytes: Buffer) => {
+    writeFileSync(join(folder, name), bytes);
+    return join(folder, name);
+  };
+  t.same(await audioFormat(DEMO_AUDIO), { codec: 'mp3', sampleRate: 44_100, channels: 2 });
+  t.same(await audioFormat(path('picture.mp3', tagged(700_000))), { codec: 'mp3', sampleRate: 44_100, channels: 2 });
+  t.match(await audioFormat(path('a.opus', opusLink(1, 100))), { codec: 'opus', sampleRate: 48_000, channels: 2 });
+  t.equal(await audioFormat(path('none.mp3', Buffer.alloc(2_000_000))), null);
+  t.equal(await audioFormat(folder), null, 'nothing that is opened could hang');
+  await t.rejects(audioFormat(join(folder, 'missing.mp3')), /ENOENT/);
 });

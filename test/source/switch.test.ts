@@ -1,6 +1,7 @@
 /** Which source is on air, when another takes over, and what runs meanwhile: all the time, on demand, or while nothing better has audio. */
 
 import t from 'tap';
+import type { AudioFormat } from '../../src/audio/audio-format.js';
 import type { Input } from '../../src/source/input.js';
 import type { SourceKind } from '../../src/source/source.js';
 import { CHECK_MS, FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/switch-harness.js';
@@ -72,6 +73,77 @@ t.test('an encoder that went is waited for while it was heard, and only then', a
   t.equal(spare.heard(), 'pull');
   main.lose();
   t.equal(spare.heard(), null, 'nor is one that stalled while another source was heard');
+});
+
+const format = (codec: AudioFormat['codec'], sampleRate: number, channels = 2): AudioFormat => ({
+  codec,
+  sampleRate,
+  channels,
+});
+
+t.test(
+  'of several files the one in the format on air: codec, then rate, then channels, else as configured',
+  async (t) => {
+    const { audio, air, fakes, heard, clock } = setUp(['encoder', 'file1', 'file2', 'file3', 'file4']);
+    const [encoder, ...files] = fakes as [FakeSource, ...FakeSource[]];
+    const formats = [format('mp3', 44_100), format('aac', 44_100), format('aac', 48_000, 1), format('aac', 48_000)];
+    for (const [i, file] of files.entries()) {
+      file.format = formats[i]!;
+      file.onStart = () => {
+        file.send();
+        air.format = file.format;
+      };
+    }
+    audio.start();
+    t.equal(heard(), 'file1', 'nothing has played: as configured');
+    for (const [playing, best] of [
+      [format('aac', 48_000), 'file4'],
+      [format('aac', 48_000, 1), 'file3'],
+      [format('aac', 22_050, 1), 'file3'],
+      [format('aac', 22_050), 'file2'],
+      [format('mp3', 22_050), 'file1'],
+      [format('opus', 48_000), 'file1'],
+      [format('aac', 0, 0), 'file2'],
+    ] as const) {
+      encoder.send();
+      air.format = playing;
+      clock.advance(CHECK_MS);
+      t.equal(heard(), 'encoder');
+      const starts = files.map((file) => file.starts);
+      encoder.lose();
+      t.equal(heard(), best);
+      clock.advance(CHECK_MS);
+      t.equal(heard(), best, 'and no other is heard on the way');
+      t.same(
+        files.filter((file, i) => file.starts > starts[i]!).map(({ name }) => name),
+        [best],
+      );
+    }
+  },
+);
+
+t.test('a file that cannot be played: the next best at once; one that hangs is not waited for', async (t) => {
+  const { audio, air, fakes, heard, clock, pass } = setUp(['encoder', 'file1', 'file2', 'file3']);
+  const [encoder, one, two, three] = fakes as [FakeSource, FakeSource, FakeSource, FakeSource];
+  one.format = format('mp3', 44_100);
+  two.format = format('aac', 44_100);
+  three.format = format('aac', 48_000);
+  audio.start();
+  encoder.send();
+  air.format = format('aac', 48_000);
+  pass(200, encoder);
+  three.onStart = () => three.lose('no such file');
+  encoder.lose();
+  t.same([one.running, two.running, three.running], [false, true, true]);
+  clock.advance(400);
+  t.notOk(one.running);
+  clock.advance(200);
+  t.ok(one.running, 'the second best has hung for half a second');
+  one.send();
+  t.equal(heard(), 'file1');
+  air.format = one.format;
+  pass(CHECK_MS, one);
+  t.same([one.running, two.running, three.running], [true, false, false], 'what plays now is in the format on air');
 });
 
 t.test('stall: the next one is heard after stallMs, the better one again with its first frames', async (t) => {

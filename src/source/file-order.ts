@@ -1,0 +1,27 @@
+/**
+ * In which order a switch prefers its sources: as the configuration has them, but for files. Of several files the one comes first in which listeners can go
+ * on: it has the codec of what they hear, then its rate and channels. Pure.
+ */
+
+import { type AudioFormat, likeness } from '../audio/audio-format.js';
+import type { Input } from './input.js';
+
+/**
+ * @param onAir the one that plays is like itself, whatever was known of its file
+ * @param playing null: nothing has played
+ * @returns inputs, each once
+ */
+export function orderOf(
+  inputs: readonly Input[],
+  onAir: Input | undefined,
+  playing: AudioFormat | null,
+): readonly Input[] {
+  const files = inputs.filter(({ source }) => source.kind === 'file');
+  if (files.length < 2 || playing === null) return inputs;
+  const likenessOf = (input: Input) => {
+    const format = input === onAir ? playing : input.source.format;
+    return format == null ? 0 : likeness(format, playing);
+  };
+  files.sort((one, other) => likenessOf(other) - likenessOf(one));
+  return inputs.map((input) => (input.source.kind === 'file' ? files.shift()! : input));
+}
