@@ -5,9 +5,8 @@
  */
 
 import type { Socket } from 'node:net';
-import { type AudioFormat, CODECS, formatText } from '../audio/audio-format.js';
+import { formatText } from '../audio/audio-format.js';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
-import { contentTypeOf } from '../audio/format.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
@@ -114,7 +113,7 @@ export class Channel {
           }
         },
         get format() {
-          return channel.#format;
+          return (channel.#elsewhere ?? channel.#own).format;
         },
         onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
         onSourceChanged: (source, reason) => {
@@ -205,14 +204,6 @@ export class Channel {
   #write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link: OggLink | undefined): void {
     this.audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
     this.#isFresh = false;
-  }
-
-  /** What listeners hear: of another machine its codec is known. */
-  get #format(): AudioFormat | null {
-    if (this.#elsewhere === null) return this.audio.format;
-    const { sends } = this.#elsewhere;
-    const codec = CODECS.find((one) => one === sends || contentTypeOf(one) === sends);
-    return codec === undefined ? null : { codec, sampleRate: 0, channels: 0 };
   }
 
   /** This machine is about to feed the channel: what its source sends until then goes onto the tape too. */

@@ -1,5 +1,6 @@
 /** What a channel's sources here make of it, as its clients and operators need it. Kept by the channel, which says what its switch does. */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
@@ -71,6 +72,10 @@ export class OwnLive implements ChannelLive {
     return this.#parts.audio.sends;
   }
 
+  get format(): AudioFormat | null {
+    return this.#parts.audio.format;
+  }
+
   get facts(): SourceFacts | undefined {
     return this.#parts.switch.onAir?.facts;
   }
@@ -90,6 +95,7 @@ export function liveOf(feeding: () => ChannelLive): ChannelLive {
     onAir: () => feeding().onAir,
     contentType: () => feeding().contentType,
     sends: () => feeding().sends,
+    format: () => feeding().format,
     facts: () => feeding().facts,
     hopeful: () => feeding().hopeful,
   });

@@ -3,6 +3,7 @@
  * while it runs; it knows no source, so that it is the same in every process that serves the channel.
  */
 
+import type { AudioFormat } from '../audio/audio-format.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
@@ -29,6 +30,8 @@ export interface ChannelLive {
   readonly contentType: string | undefined;
   /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
   readonly sends: string | null;
+  /** Of what came in last; null: nothing has. */
+  readonly format: AudioFormat | null;
   /** What the source on air says of itself. */
   readonly facts: SourceFacts | undefined;
   /** Whether waiting for audio makes sense. */

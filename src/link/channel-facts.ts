@@ -1,5 +1,7 @@
 /** What processes that do not feed a channel know of it without its tape: made at the hub, read in workers as the channel's `live` (channel/served.ts). */
 
+import { type AudioFormat, CODECS } from '../audio/audio-format.js';
+import { contentTypeOf } from '../audio/format.js';
 import type { Clock } from '../base/clock.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelLive } from '../channel/served.js';
@@ -81,6 +83,7 @@ export const NO_FACTS: ChannelFacts = {
 
 /** A channel's `live` from what the hub says. */
 export class LinkedLive implements ChannelLive {
+  format: AudioFormat | null = null;
   #facts = NO_FACTS;
   /** Monotonic milliseconds of this process. */
   #silentSinceMs: number;
@@ -92,6 +95,9 @@ export class LinkedLive implements ChannelLive {
 
   set(facts: ChannelFacts, clock: Clock): void {
     this.#facts = facts;
+    const { sends = null, sampleRate, channels } = facts;
+    const codec = CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
+    this.format = codec === undefined ? null : { codec, sampleRate, channels };
     const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
     this.#silentSinceMs = own(facts.silentSinceMs);
     this.#missingSinceMs = own(facts.missingSinceMs);

@@ -7,8 +7,8 @@ import { type AudioFormat, likeness } from '../audio/audio-format.js';
 import type { Input } from './input.js';
 
 /**
- * @param onAir the one that plays is like itself, whatever was known of its file
- * @param playing null: nothing has played
+ * @param onAir what plays is like itself, where nothing is known of its file
+ * @param playing what listeners hear; null: nothing has played
  * @returns inputs, each once
  */
 export function orderOf(
@@ -19,8 +19,8 @@ export function orderOf(
   const files = inputs.filter(({ source }) => source.kind === 'file');
   if (files.length < 2 || playing === null) return inputs;
   const likenessOf = (input: Input) => {
-    const format = input === onAir ? playing : input.source.format;
-    return format == null ? 0 : likeness(format, playing);
+    const format = input.source.format ?? (input === onAir ? playing : null);
+    return format === null ? 0 : likeness(format, playing);
   };
   files.sort((one, other) => likenessOf(other) - likenessOf(one));
   return inputs.map((input) => (input.source.kind === 'file' ? files.shift()! : input));

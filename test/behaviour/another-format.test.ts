@@ -13,13 +13,13 @@ import { leftover } from '../kit/frame-recorder.js';
 import { keepLines } from '../kit/log-lines.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { atOnce, DEMO_AUDIO, metricsOf, startServer } from '../kit/server.js';
+import { atOnce, DEMO_AUDIO, knownEverywhere, metricsOf, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = atOnce(4);
-t.setTimeout(120_000);
+t.setTimeout(240_000);
 
 const CHROMIUM =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
@@ -131,6 +131,10 @@ t.test('of several fallback files the one in the format on air: nobody notices',
   };
   const files = [file('a.mp3', STEREO_48), file('b.aac', AAC), file('c.mp3', MONO_44), file('d.mp3', STEREO_44)];
   const { server, feeder, listen, changes } = await start(t, '', '', files.join(', '));
+  // The first file has played until now.
+  const says = async () => (await fetch(`${server.base}/live`, { method: 'HEAD' })).headers.get('ice-audio-info');
+  await until(async () => (await says())?.includes('samplerate=44100') === true, 10_000);
+  await knownEverywhere();
   const players = [await listen(CHROMIUM), await listen(MPV, true)];
   feeder.socket.destroy();
   const before = players.map(({ audioBytes }) => audioBytes);
