@@ -49,6 +49,8 @@ export interface Attachment {
 const MOST_TRIES = 5;
 /** An element that has stood still as long as this never goes on. */
 const STUCK_MS = 20_000;
+/** The same of one that has something to play: of a format, as Firefox, that it cannot go on in. */
+const SILENT_MS = 3000;
 const TICK_MS = 1000;
 /** As the lock screen has it. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
@@ -82,6 +84,8 @@ class AttachedPlayer implements Attachment {
   #ticker: ReturnType<typeof setInterval> | undefined;
   #lastMs = 0;
   #movedAtMs = 0;
+  /** When it last had nothing to play, as it was seen. */
+  #emptyAtMs = 0;
 
   constructor(audio: AudioElement, mount: string | URL, options: AttachOptions) {
     const isWhole = mount instanceof URL || /^https?:\/\//i.test(mount);
@@ -170,7 +174,7 @@ class AttachedPlayer implements Attachment {
   /** The element is asked to go on from where it is. */
   #resume(state: PlayState): void {
     this.#lastMs = this.#mediaMs;
-    this.#movedAtMs = performance.now();
+    this.#movedAtMs = this.#emptyAtMs = performance.now();
     clearInterval(this.#ticker);
     this.#ticker = setInterval(() => this.#tick(), TICK_MS);
     this.#setState(state);
@@ -262,7 +266,9 @@ class AttachedPlayer implements Attachment {
   #tick(): void {
     this.#look();
     const nowMs = performance.now();
-    if (nowMs - this.#movedAtMs > STUCK_MS) this.#end(true);
+    if (!this.#canPlay || this.#state === 'connecting') this.#emptyAtMs = nowMs;
+    const isSilent = nowMs - Math.max(this.#movedAtMs, this.#emptyAtMs) >= SILENT_MS;
+    if (isSilent || nowMs - this.#movedAtMs > STUCK_MS) this.#end(true);
     else this.#titles?.report(nowMs);
   }
 

@@ -86,9 +86,12 @@ class MovedAudio extends EventTarget implements AudioElement {
     this.goOn(() => seconds);
   }
 
+  /** Behind that it has no more to play: one that had some and stood still would be taken for a broken one. */
   goOn(clock: () => number): void {
     this.clock = clock;
+    this.readyState = 4;
     this.#fire('timeupdate');
+    this.readyState = 2;
   }
 
   #fire(name: string): void {
@@ -298,6 +301,25 @@ t.test('a stream that ends is asked for again, and its titles come anew', async 
   attachment.stop();
   t.equal(attachment.state, 'stopped', 'a stop ends the tries too');
 });
+
+t.test(
+  'a clock that stands still is asked for again soon where there is audio to play, and late where none has come',
+  async (t) => {
+    const { server, audio, attachment, placeOf } = await attached(t);
+    await pushFirst(server);
+    await attachment.play();
+    await placeOf('first');
+    audio.moveTo(0.02);
+    await quietFor(5000);
+    t.equal(attachment.state, 'playing', 'nothing has come');
+    audio.readyState = 4;
+    const fromMs = performance.now();
+    await until(() => attachment.state === 'retrying', 8000);
+    const ms = performance.now() - fromMs;
+    t.ok(ms > 1900, `${ms} ms: it may take a moment to go on`);
+    attachment.stop();
+  },
+);
 
 t.test(
   'an element that asks for its stream again by itself goes on: the new session follows what was received',
