@@ -79,7 +79,10 @@ const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 const ROTATED = [
   {
     programs: [
-      ...files('e2e', 'alerts backup clock cluster-clocks cluster-example faults firefox log monitoring ogg origins'),
+      ...files(
+        'e2e',
+        'alerts backup clock cluster-clocks cluster-example faults firefox format-change log monitoring ogg origins',
+      ),
       ...files('e2e', 'package silent-links woken-node'),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
