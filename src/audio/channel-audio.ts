@@ -160,7 +160,7 @@ export class ChannelAudio implements PlayableAudio {
 
   /** Of what came in last; null: nothing has. */
   get format(): AudioFormat | null {
-    return this.#coming ?? this.#format;
+    return this.#line === null ? this.#format : (this.#coming ?? this.#format);
   }
 
   get tape(): WritableTape | undefined {
@@ -292,6 +292,7 @@ export class ChannelAudio implements PlayableAudio {
   leave(): void {
     this.#held.drop();
     this.#line?.leave();
+    this.#coming = null;
     this.#isNextSource = false;
     this.#letGo();
     const { delay } = this.#options;

@@ -7,6 +7,8 @@ import type { Source } from '../source/source.js';
 import type { Switch } from '../source/switch.js';
 import { SourceTimeline, type TimelineEntry } from './source-timeline.js';
 
+const SECOND_MS = 1000;
+
 export interface SourceLogParts {
   /** The channel's. */
   readonly key: string;
@@ -20,6 +22,8 @@ export class SourceLog {
   readonly #parts: SourceLogParts;
   readonly #repeats: Repeats;
   #timeline = new SourceTimeline();
+  /** When another format came last, on the clock: one that changes with every frame must not push all else out of the timeline. */
+  #formatMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: SourceLogParts) {
     this.#parts = parts;
@@ -47,9 +51,13 @@ export class SourceLog {
 
   /** From here on listeners get another format: those end whose players cannot go on in it. One line a second at most. */
   formatChanged(from: string, to: string): void {
-    const { key, sources } = this.#parts;
+    const { key, clock, sources } = this.#parts;
     const { placeOnAir, onAir } = sources();
-    this.#note('format', placeOnAir === -1 ? null : placeOnAir, onAir?.kind ?? null, `${from} → ${to}`);
+    const nowMs = clock.now();
+    if (nowMs - this.#formatMs >= SECOND_MS) {
+      this.#note('format', placeOnAir === -1 ? null : placeOnAir, onAir?.kind ?? null, `${from} → ${to}`);
+      this.#formatMs = nowMs;
+    }
     this.#repeats.warn('format', { channel: key, from, to }, 'another format');
   }
 

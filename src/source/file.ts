@@ -18,6 +18,8 @@ export class FileSource implements Source {
   #player: FilePlayer | null = null;
   #place: FilePlace | null = null;
   format: AudioFormat | null = null;
+  /** A disk that hangs is asked once. */
+  #isLooking = false;
 
   /**
    * @param path absolute, or relative to the process; looked at only after `start`
@@ -41,7 +43,12 @@ export class FileSource implements Source {
 
   /** Where it cannot be read, the player will say so. */
   look(): void {
-    const found = (format: AudioFormat | null) => (this.format = format);
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const found = (format: AudioFormat | null) => {
+      this.#isLooking = false;
+      this.format = format;
+    };
     void audioFormat(this.#path).then(found, () => found(null));
   }
 

@@ -244,6 +244,21 @@ t.test('another format, of another source or on one connection', async (t) => {
   ]);
 });
 
+t.test('where another process goes on with the tape its format and its mean go on too', async (t) => {
+  const frame = (header: readonly number[]) => Buffer.concat([Buffer.from(header), Buffer.alloc(413)]);
+  const before = channel({ metaint: 1000 });
+  for (let i = 0; i < 200; i++) before.write(frame(MP3_HEADER), FRAME_MS, 128, i === 0);
+  const seen: string[] = [];
+  const next = channel({ metaint: 1000, onFormat: (from, to) => seen.push(`${formatText(from)} → ${formatText(to)}`) });
+  next.goOn(before);
+  t.same([next.bitrateKbps, next.sampleRate, next.channels], [128, 44_100, 2], 'before its first frame');
+  next.write(frame(MP3_HEADER), FRAME_MS, 128, true);
+  t.same([seen, next.tape!.joinFrom], [[], before.tape!.joinFrom]);
+  next.write(frame([0xff, 0xfb, 0x94, 0x00]), 24, 128, true);
+  t.same(seen, ['MP3, 44.1 kHz, stereo → MP3, 48 kHz, stereo']);
+  t.equal(next.tape!.joinFrom, next.tape!.head + 1);
+});
+
 t.test('the bitrate is the mean of the source on air over a minute, whatever its last frame has', async (t) => {
   const one = channel();
   t.equal(one.bitrateKbps, 0);
