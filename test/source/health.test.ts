@@ -200,7 +200,7 @@ t.test('changes in mid-stream are reported once each; a variable bitrate is none
 });
 
 t.test(
-  'a codec that changes in one connection: new listeners get the right type, it is counted',
+  'a codec that changes in one connection: listeners end and come again for the right type, it is counted',
   { skip },
   async (t) => {
     const aac = encoded(t.testdir(), 'x.aac', 'sine=frequency=440:sample_rate=44100', '-ac', '2', '-b:a', '96k');
@@ -221,14 +221,12 @@ stations: { demo: { channels: { live: { sources: [{ type: encoder, password: dem
     feeder.socket.write(Buffer.concat([...aac, ...aac]));
     const text = async () => (await fetch(`${server.base}/metrics`)).text();
     await until(async () => /source_events_total\{.*event="codec"\} 1\n/.test(await text()), 5000);
-    await first.until((one) => one.audioBytes > 84_000);
+    await until(() => first.closed, 10_000);
     const second = new Player(server.port, '/live', { keep: true });
     await second.until((one) => one.audioBytes > 0);
     t.equal(second.headers.get('content-type'), 'audio/aac');
     t.equal(framesIn(second.audio).frames[0]![1]! & 0xf6, 0xf0, 'its first frame is AAC');
-    t.notOk(first.closed);
     t.match(await text(), /airsplice_source_trouble\{[^}]*trouble="silent"[^}]*\} 0\n/);
-    first.close();
     second.close();
   },
 );
