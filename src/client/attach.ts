@@ -47,10 +47,12 @@ export interface Attachment {
 
 /** How often a stream that broke off is asked for again in a row. */
 const MOST_TRIES = 5;
+/** A clock that stands still for less has not stalled: Firefox waits for a moment at each link of Ogg. */
+const STALL_MS = 1000;
 /** An element that has stood still as long as this never goes on. */
 const STUCK_MS = 20_000;
-/** The same of one that has something to play: of a format, as Firefox, that it cannot go on in. */
-const SILENT_MS = 3000;
+/** The same of one that has had something to play: Firefox, behind a change of the sample rate. */
+const SILENT_MS = 2000;
 const TICK_MS = 1000;
 /** As the lock screen has it. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
@@ -106,7 +108,6 @@ class AttachedPlayer implements Attachment {
       playing: look,
       timeupdate: look,
       ratechange: look,
-      waiting: () => this.#state === 'playing' && this.#setState('stalled'),
     };
     for (const [name, listener] of Object.entries(this.#events)) audio.addEventListener(name, listener);
     this.#stopWaking = onWake(
@@ -266,10 +267,15 @@ class AttachedPlayer implements Attachment {
   #tick(): void {
     this.#look();
     const nowMs = performance.now();
-    if (!this.#canPlay || this.#state === 'connecting') this.#emptyAtMs = nowMs;
+    const hasBegun = this.#state !== 'connecting';
+    if (!this.#canPlay || !hasBegun) this.#emptyAtMs = nowMs;
+    const stoodMs = nowMs - this.#movedAtMs;
     const isSilent = nowMs - Math.max(this.#movedAtMs, this.#emptyAtMs) >= SILENT_MS;
-    if (isSilent || nowMs - this.#movedAtMs > STUCK_MS) this.#end(true);
-    else this.#titles?.report(nowMs);
+    if (isSilent || stoodMs > STUCK_MS) this.#end(true);
+    else {
+      if (stoodMs >= STALL_MS && hasBegun) this.#setState('stalled');
+      this.#titles?.report(nowMs);
+    }
   }
 
   #setState(state: PlayState): void {

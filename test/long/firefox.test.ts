@@ -1,4 +1,7 @@
-/** Firefox for longer than a moment: our own page, a stream over a new link of each Ogg codec, an encoder that is killed while it plays. */
+/**
+ * Firefox for longer than a moment: our own page, a stream over a new link of each Ogg codec, an encoder that is killed while it plays, another sample
+ * rate, with which it stands still.
+ */
 
 import t, { type Test } from 'tap';
 import { heard, otherOrigin, play } from '../kit/browser.js';
@@ -13,8 +16,10 @@ const OGG = ['vorbis', 'opus', 'flac'] as const;
 /** More than any burst here holds. */
 const GOES_ON_SECONDS = 8;
 const PAUSED_MS = 1500;
+/** A clock that stood still was noticed in this time, as its page saw it. */
+const NOTICED_MS = 3000;
 
-t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 170_000 }, async (t) => {
+t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 230_000 }, async (t) => {
   const { log, lines } = keepLines();
   const server = await startCodecs(t, ['mp3', ...OGG], log);
   const firefox = await Firefox.start(t);
@@ -22,6 +27,9 @@ t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 170_000 }, async 
     ourPage(t, server, firefox),
   );
   await t.test('it plays on: the encoder is killed, titles make new links', (t) => playOn(t, server, firefox, lines));
+  await t.test('attach: a link of Ogg does not count as a stall, another sample rate is noticed', (t) =>
+    attached(t, server, firefox, lines),
+  );
   t.strictSame(firefox.strangers, [], 'nothing but loopback was asked');
 });
 
@@ -93,4 +101,67 @@ async function playOn(t: Test, server: TestServer, tab: Firefox, lines: readonly
     await until(goesOn, 30_000, () => `${name} stands still`);
     t.equal((await now()).error, null, `${name}: ${name === 'mp3' ? 'the file goes on' : 'a new link goes on'}`);
   }
+}
+
+/** A state, and for how long the element's clock had not moved then. */
+interface Noticed {
+  readonly state: string;
+  readonly stoodMs: number;
+}
+
+async function attached(t: Test, server: TestServer, tab: Firefox, lines: readonly LogLine[]): Promise<void> {
+  await tab.goto(await otherOrigin(t));
+  const names = ['mp3', 'vorbis', 'opus'] as const;
+  for (const name of names) await attachIn(tab, server.base, name);
+  const seen = () =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    tab.evaluate(() => (globalThis as any).seen as Record<string, { states: Noticed[]; seconds: number }>, null);
+  const plays = async (name: string, count: number) => {
+    const { states, seconds } = (await seen())[name]!;
+    return states.filter(({ state }) => state === 'playing').length >= count && seconds > GOES_ON_SECONDS;
+  };
+  for (const name of names) await until(() => plays(name, 1), 30_000);
+  for (const name of ['vorbis', 'opus'] as const) await pushTo(server, name, 'Anna', 'Winter');
+  const input = ['-v', 'error', '-nostdin', '-re', '-stream_loop', '-1', '-i', DEMO_AUDIO, '-ar', '48000'];
+  const encode = ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
+  const changes = sourceChanges(lines, 'mp3').length;
+  const to = `icecast://source:demo-source@127.0.0.1:${server.port}/mp3`;
+  const ffmpeg = new Program(t, 'ffmpeg', [...input, ...encode, to]);
+  await ffmpeg.until(() => sourceChanges(lines, 'mp3').length > changes, 20_000, 'is not heard');
+  await until(
+    () => plays('mp3', 2),
+    40_000,
+    () => 'it does not play the other rate',
+  );
+  const { mp3, vorbis, opus } = await seen();
+  t.comment(JSON.stringify(mp3!.states));
+  for (const { state, stoodMs } of mp3!.states)
+    t.ok(state !== 'retrying' || stoodMs < NOTICED_MS, `${state}: ${stoodMs} ms`);
+  for (const { state, stoodMs } of [...vorbis!.states, ...opus!.states]) {
+    t.ok(state !== 'stalled' || stoodMs > 900, `${state}: the clock has not moved for ${stoodMs} ms`);
+  }
+}
+
+/** Notes its states until the page is left. */
+function attachIn(tab: Firefox, base: string, name: CodecName): Promise<void> {
+  return tab.evaluate(
+    async ({ base, name }) => {
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const page = globalThis as any;
+      const { attach } = await import(`${base}/client.js`);
+      const audio = new page.Audio();
+      audio.muted = true;
+      const noticed = { states: [] as Noticed[], seconds: 0 };
+      page.seen = { ...page.seen, [name]: noticed };
+      let movedMs = performance.now();
+      page.setInterval(() => {
+        if (audio.currentTime !== noticed.seconds) movedMs = performance.now();
+        noticed.seconds = audio.currentTime;
+      }, 20);
+      const onState = (state: string) =>
+        noticed.states.push({ state, stoodMs: Math.round(performance.now() - movedMs) });
+      await attach(audio, `${base}/${name}`, { onState }).play();
+    },
+    { base, name },
+  );
 }
