@@ -317,10 +317,11 @@ function wantsIcy(request: StreamRequest): boolean {
 }
 
 /** Bytes of audio between the blocks that it is sent; null: it gets none. */
-function metaintOf(request: StreamRequest, { metaint, contentType, tape }: PlayableAudio): number | null {
+function metaintOf(request: StreamRequest, { metaint, tape }: PlayableAudio): number | null {
   if (metaint === null || !wantsIcy(request)) return null;
-  const isWide = ONE_INTERVAL_A_WRITE.test(request.header('user-agent') ?? '') && contentType !== 'audio/ogg';
-  return isWide && tape !== undefined ? INTERVAL_WRITES * tape.segmentBytes : metaint;
+  // A listener of Ogg has a rendering already.
+  const isWide = tape?.rendering(true) === null && ONE_INTERVAL_A_WRITE.test(request.header('user-agent') ?? '');
+  return isWide ? INTERVAL_WRITES * tape.segmentBytes : metaint;
 }
 
 function noAudio(): Refusal {
