@@ -1,6 +1,4 @@
-/**
- * DarkIce as an encoder of MP3. It records from ALSA: here from a device that is no sound card but a pipe into which ffmpeg plays.
- */
+/** DarkIce as an encoder. It records from ALSA: here from a device that reads a pipe, into which ffmpeg plays. */
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -11,8 +9,18 @@ import type { Target } from './encoder-kind.js';
 import { Program } from './program.js';
 import { tempFolder } from './temp-folder.js';
 
+const FORMATS = {
+  mp3: 'format = mp3\nbitrateMode = cbr\nbitrate = 128\nquality = 0.8',
+  vorbis: 'format = vorbis\nbitrateMode = vbr\nquality = 0.3',
+} as const;
+
 /** @param reconnect what it does when its server goes: `yes` is its default */
-export function startDarkice(t: Test, to: Omit<Target, 'sound'>, reconnect: 'yes' | 'no'): Program {
+export function startDarkice(
+  t: Test,
+  to: Omit<Target, 'sound'>,
+  reconnect: 'yes' | 'no',
+  format: keyof typeof FORMATS = 'mp3',
+): Program {
   const { port, mount, password } = to;
   const folder = tempFolder(t);
   const pipe = join(folder, 'pcm');
@@ -40,10 +48,7 @@ channel = 2
 port = ${port}
 password = ${password}
 mountPoint = ${mount.slice(1)}
-format = mp3
-bitrateMode = cbr
-bitrate = 128
-quality = 0.8
+${FORMATS[format]}
 server = 127.0.0.1
 name = Prögramm
 genre = Demo

@@ -20,6 +20,8 @@ export interface EzstreamOptions {
   readonly port: number;
   readonly mount: string;
   readonly password: string;
+  /** More elements of its `<server>`. */
+  readonly more?: string;
 }
 
 /** The path of a list of files, each so long. */
@@ -35,14 +37,14 @@ export function makeList(t: Test, files: readonly Tags[], seconds: number, hertz
 }
 
 export function startEzstream(t: Test, list: string, options: EzstreamOptions): Program {
-  const { protocol, tls, port, mount, password } = options;
+  const { protocol, tls, port, mount, password, more = '' } = options;
   const path = join(tempFolder(t), 'ezstream.xml');
   const server = `<protocol>${protocol}</protocol><hostname>127.0.0.1</hostname><port>${port}</port><password>${password}</password>`;
   const about =
     '<stream_name>Prögramm</stream_name><stream_genre>Demo</stream_genre><stream_bitrate>128</stream_bitrate>';
   const xml = `<?xml version="1.0" encoding="UTF-8"?>
 <ezstream>
-<servers><server>${server}<tls>${tls}</tls></server></servers>
+<servers><server>${server}<tls>${tls}</tls>${more}</server></servers>
 <streams><stream><mountpoint>${mount}</mountpoint><format>MP3</format>${about}</stream></streams>
 <intakes><intake><filename>${list}</filename></intake></intakes>
 </ezstream>

@@ -17,23 +17,26 @@ while kill -0 $! 2>&-; do
   mpc status 'state: %state% %currenttime%'
 done`;
 
+/** @param output a type of its outputs */
+export function mpdConfig(folder: string, output: 'null' | 'pulse'): void {
+  writeFileSync(
+    join(folder, 'mpd.conf'),
+    `bind_to_address "${join(folder, 'socket')}"
+log_level "verbose"
+zeroconf_enabled "no"
+audio_output {
+  type "${output}"
+  name "sound"
+}
+`,
+  );
+}
+
 export const mpdPlayer: PlayerKind = {
   name: 'mpd',
   program: 'bash',
   args: (url, folder) => ['-c', SHELL, 'mpd', folder, url],
-  prepare: (folder) => {
-    writeFileSync(
-      join(folder, 'mpd.conf'),
-      `bind_to_address "${join(folder, 'socket')}"
-log_level "verbose"
-zeroconf_enabled "no"
-audio_output {
-  type "null"
-  name "nothing"
-}
-`,
-    );
-  },
+  prepare: (folder) => mpdConfig(folder, 'null'),
   shows: (title) => `title: ${titleLine(title)}\n`,
   complaint: /error|exception|fail|lost|corrupt|invalid|warning/i,
   position: /^state: playing (\d+):(\d+)$/,

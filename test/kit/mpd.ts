@@ -113,6 +113,11 @@ const mpd = (codec: keyof typeof ENCODERS, refused: EncoderKind['refused']): Enc
   onLoss: 'stays away',
 });
 
+/** As its user asks it, or a loop beside it. */
+export async function playAgain(program: Program): Promise<void> {
+  await clients.get(program)!('play');
+}
+
 /** It plays no further, with an error in `mpc status`, until its user says so. */
 const REFUSED = { tries: [1, 1], says: /problem opening connection .*Login failed/, ends: true } as const;
 

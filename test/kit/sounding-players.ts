@@ -20,8 +20,14 @@ done`;
 
 const ICY = (title: string) => `StreamTitle='${title}';`;
 
-/** With the commands that each needs. */
-export const soundingPlayers: readonly (PlayerKind & { readonly needs: readonly string[] })[] = [
+interface SoundingPlayer extends PlayerKind {
+  /** Commands. */
+  readonly needs: readonly string[];
+  /** What it can play; absent: every codec. */
+  readonly codec?: 'mp3';
+}
+
+export const soundingPlayers: readonly SoundingPlayer[] = [
   {
     program: 'mpv',
     needs: ['mpv'],
@@ -62,6 +68,7 @@ export const soundingPlayers: readonly (PlayerKind & { readonly needs: readonly 
   {
     program: 'mpg123',
     needs: ['mpg123'],
+    codec: 'mp3',
     args: (url) => ['-vv', '-o', 'pulse', url],
     shows: (title) => `ICY-META: ${ICY(titleLine(title))}`,
     complaint: /error/,

@@ -94,7 +94,7 @@ const ROTATED = [
       'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles one-play',
     ),
     workers: files('app', 'reload'),
-    pairs: [...files('long', 'processes'), ...files('behaviour', 'heard-places')],
+    pairs: [...files('long', 'processes players-table'), ...files('behaviour', 'heard-places')],
     alone: files('long', 'hostile-workers truth'),
   },
   {
@@ -108,7 +108,7 @@ const ROTATED = [
     ],
     nodes: files('behaviour', 'pulled-channel pulled-titles push-durability push-tokens reading-players record-order'),
     workers: files('behaviour', 'cluster-titles'),
-    pairs: files('long', 'cluster-stops reload-pairs'),
+    pairs: files('long', 'cluster-stops encoders-restart reload-pairs'),
     alone: [],
   },
   {
@@ -182,7 +182,7 @@ const LONGEST = [
   ...files('behaviour', 'fallbacks encoder-takeover delay heard-places tls'),
   ...files('e2e', 'reload-workers kept-statistics'),
   ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),
-  ...files('long', 'cluster-faults reading-players reload-pairs'),
+  ...files('long', 'cluster-faults encoders-restart players-table reading-players reload-pairs'),
 ];
 
 /** A leg of processes: each file has the machine nearly for itself. */

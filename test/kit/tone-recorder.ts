@@ -45,6 +45,12 @@ export function toneAt(file: string, pitch: number): number {
 export class ToneRecorder {
   /** Each pitch that followed another. */
   readonly heard: HeardTone[] = [];
+  /** What it hears now; 0: none of the pitches. */
+  now = 0;
+  /** Nor anything else. */
+  isSilent = true;
+  /** For how long that was so since it heard the first one, milliseconds. */
+  lostMs = 0;
   #rest = Buffer.alloc(0);
   #last = 0;
 
@@ -68,7 +74,11 @@ export class ToneRecorder {
     const bytes = Buffer.concat([this.#rest, chunk]);
     let at = 0;
     for (; at + 2 * WINDOW <= bytes.length; at += 2 * WINDOW) {
-      const pitch = pitchOf(bytes.subarray(at, at + 2 * WINDOW));
+      const samples = bytes.subarray(at, at + 2 * WINDOW);
+      const pitch = pitchOf(samples);
+      this.isSilent = pitch === 0 && !isLoud(samples);
+      this.now = pitch;
+      if (pitch === 0 && this.#last > 0) this.lostMs += 20;
       if (pitch === 0 || pitch === this.#last) continue;
       this.#last = pitch;
       const behindMs = ((bytes.length - at) / 2 / HERTZ) * 1000 - 20;
@@ -86,6 +96,12 @@ function pitchOf(samples: Buffer): number {
     if (own > power) [best, power] = [pitch, own];
   }
   return best;
+}
+
+/** Louder than what is left of a fade. */
+function isLoud(samples: Buffer): boolean {
+  for (let i = 0; i < samples.length; i += 2) if (Math.abs(samples.readInt16LE(i)) > 32_768 * LEAST) return true;
+  return false;
 }
 
 /** Goertzel's algorithm: 1 for a sine of full scale. */

@@ -122,8 +122,10 @@ stations: { demo: { channels: { ${channels.join(', ')} } } }
   const programs = await Promise.all(
     rows.map(async (row, i) => {
       const to = { port, mount: `/c${i}`, password: `${PASSWORD}-${i}`, sound };
-      const one = { row, i, to, program: await row.start(t, to), backMs: Number.NaN };
+      const fromMs = performance.now();
+      const one = { row, i, to, program: await row.start(t, to), startMs: 0, backMs: Number.NaN };
       await one.program.until(() => isHeard(i), 60_000, 'it is not heard');
+      one.startMs = performance.now() - fromMs;
       return one;
     }),
   );
@@ -156,10 +158,12 @@ stations: { demo: { channels: { ${channels.join(', ')} } } }
     await pause(200);
   }
   isOver = true;
-  for (const { row, backMs, program } of programs) {
+  for (const { row, startMs, backMs, program } of programs) {
     const what = `${row.name}, ${row.set || 'as it comes'}`;
     const is = Number.isNaN(backMs) ? 'does not come back' : `comes back after ${(backMs / 1000).toFixed(1)} s`;
-    t.comment(`${what}: ${is}${program.ended === undefined ? '' : `; ended: ${program.ended}`}`);
+    t.comment(
+      `${what}: starts after ${(startMs / 1000).toFixed(1)} s, ${is}${program.ended === undefined ? '' : `; ended: ${program.ended}`}`,
+    );
     t.equal(!Number.isNaN(backMs), row.comesBack, `${what} ${is}: ${program.said.slice(-200)}`);
   }
 });

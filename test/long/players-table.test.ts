@@ -49,6 +49,7 @@ interface Subject {
   /** Whether it plays this pitch now; one that cannot be heard: whether its clock moves. */
   plays(pitch: number): boolean;
   readonly lostMs: number;
+  readonly isSilent: boolean;
   shows(): boolean | undefined;
   readonly ended: boolean;
 }
@@ -138,11 +139,8 @@ stations:
     await pause(4000);
     for (const one of subjects) {
       const gap = lost(one) <= CLEAN_MS ? 'plays on' : `plays on, ${seconds(lost(one))} lost`;
-      note(
-        one,
-        column,
-        one.ended ? 'ends' : !times.has(one) || !one.plays(pitch) ? 'silent, or at another speed' : gap,
-      );
+      const still = one.isSilent ? 'falls silent' : 'at another speed';
+      note(one, column, one.ended ? 'ends' : times.has(one) && one.plays(pitch) ? gap : still);
     }
   };
   await encoder.stop('SIGKILL');
@@ -172,15 +170,17 @@ stations:
   for (const [{ name }, row] of found) {
     t.comment(`| ${name} | ${columns.map((column) => row[column]).join(' | ')} |`);
     t.not(row.starts, 'no', `${name} starts`);
+    t.not(row.titles, 'no', `${name} shows the title`);
+    if (name.endsWith('attach')) t.match(row.restart, /^comes back/, `${name} comes back`);
   }
 });
 
 /** Those whose sound is recorded. */
 async function sounding(t: Test, url: string): Promise<Subject[]> {
-  const kinds = soundingPlayers.filter(({ needs, name, program }) => {
+  const kinds = soundingPlayers.filter(({ needs, name, program, codec = CODEC }) => {
     const skip = missing(...needs);
     if (skip !== false) t.pass(name ?? program, { skip });
-    return skip === false && (ONLY === undefined || ONLY.includes(name ?? program));
+    return skip === false && codec === CODEC && (ONLY === undefined || ONLY.includes(name ?? program));
   });
   return Promise.all(
     kinds.map(async (kind) => {
@@ -203,6 +203,9 @@ async function sounding(t: Test, url: string): Promise<Subject[]> {
           program = new PlayerProgram(t, { ...kind, env }, url);
         },
         plays: (pitch: number) => recorder.now === pitch,
+        get isSilent() {
+          return recorder.isSilent;
+        },
         get lostMs() {
           return recorder.lostMs;
         },
@@ -277,6 +280,9 @@ async function browsers(t: Test, base: string, mount: string): Promise<Subject[]
             { base, mount, key: String(isAttached) },
           ),
         plays: () => place > 0 && performance.now() - movedMs < 600,
+        get isSilent() {
+          return performance.now() - movedMs >= 600;
+        },
         get lostMs() {
           return lostMs;
         },
