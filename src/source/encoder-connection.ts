@@ -93,7 +93,10 @@ export class EncoderConnection implements IntakeOwner {
   /** The latest chunk, and how far it has been taken. */
   #chunk = NOTHING;
   #chunkAt = 0;
-  #hasBody = false;
+  /** Something of its body has come, here or in the process that had it before. */
+  #hasBody: boolean;
+  /** Another one has had frames of it. */
+  readonly #hasHadFrames: boolean;
   /** When bytes were read last, and when the connection began or its last frame came. */
   #lastByteMs: number;
   #lastAudioMs: number;
@@ -134,6 +137,7 @@ export class EncoderConnection implements IntakeOwner {
     const { channel, framelessBytes } = options;
     this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes, links: owner.links });
     this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
+    this.#hasBody = this.#hasHadFrames = place !== undefined;
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
     this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
     this.#bytesRead = socket.bytesRead;
@@ -273,7 +277,7 @@ export class EncoderConnection implements IntakeOwner {
 
   /** It has sent something, and no frame. */
   get #isVain(): boolean {
-    return this.#hasBody && this.#intake.counters.frames === 0;
+    return this.#hasBody && !this.#hasHadFrames && this.#intake.counters.frames === 0;
   }
 
   #onSilent(): void {

@@ -103,3 +103,15 @@ t.test('one that takes over is heard from its first frame on; nothing of the one
   t.strictSame(one.tap.losses, [], 'no loss: the channel goes on');
   t.equal(one.encoder.contentType, undefined, 'nothing is known of it yet');
 });
+
+t.test('one that goes on where another source had it, and ends before its next frame, has sent frames', async (t) => {
+  const one = await setUp(t);
+  const other = await setUp(t);
+  one.client.write(flacLink(1, 8000, 3, SAMPLES_CODE));
+  await until(() => one.tap.parts.length === 2, 5000);
+  while (one.socket.isPaused()) one.clock.advance(40);
+  t.equal(one.encoder.moveTo(other.encoder, 'moved'), true);
+  one.client.end('rest');
+  await until(() => other.tap.losses.length > 0, 5000);
+  t.strictSame(other.tap.losses, ['the encoder has finished']);
+});

@@ -97,7 +97,9 @@ export class EncoderAcceptor {
 
   /** Mount and password stand side by side in the forms of encoders. */
   #isSecret(path: string): boolean {
-    return openedBy([{ user: null, password: path.slice(1) }], this.#options.encoderMounts).length > 0;
+    const texts = [path.slice(1), decoded(path.slice(1))];
+    const readings = texts.map((password) => ({ user: null, password }));
+    return openedBy(readings, this.#options.encoderMounts).length > 0;
   }
 
   #refuseAtPace(caller: EncoderCaller, refusal: EncoderRefusal): void {
@@ -108,5 +110,14 @@ export class EncoderAcceptor {
     const connection = connectionId(socket);
     this.#options.onVerdict({ ...caller, connection, status: refusal.status, why: refusal.why });
     answerRefusal(socket, this.#options.server, refusal);
+  }
+}
+
+/** As it stands where it is not percent-encoding. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

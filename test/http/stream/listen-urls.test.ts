@@ -134,6 +134,7 @@ t.test('a refusal names the mount that was asked for, and no secret that stands 
     ['http://elsewhere/%6detapush/live/the-token', '/metapush/…'],
     ['/demo-source', undefined],
     ['/demo%2Dsource', undefined],
+    ['/%64emo-source', undefined],
   ];
   for (const [path, mount, password = 'demo-source'] of named) {
     const before = lines.length;
