@@ -29,7 +29,8 @@ export class ProgramConfig {
     const at = bodyAt(frame);
     const ownBytes = pceBytes(frame.subarray(at));
     if (ownBytes > 0) {
-      this.pce = Buffer.concat([frame.subarray(at, at + ownBytes), NO_COMMENT]);
+      const isKnown = this.pce.length === ownBytes + 1 && frame.compare(this.pce, 0, ownBytes, at, at + ownBytes) === 0;
+      if (!isKnown) this.pce = Buffer.concat([frame.subarray(at, at + ownBytes), NO_COMMENT]);
       return frame;
     }
     const more = HEADER_BYTES + this.pce.length - at;
