@@ -144,6 +144,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'net/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],
   'net/outbound-connection': ['net/outbound'],
   'net/secret-queue': ['net/secret-gate'],
+  'metadata/record': ['metadata/view', 'now-playing/now-playing'],
   'now-playing/effect': ['now-playing/now-playing', 'now-playing/story'],
   'now-playing/repeat': ['now-playing/now-playing', 'now-playing/story', 'behaviour/one-play'],
   'source/encoder-connection': ['source/encoder', 'http/ingest/encoder', 'behaviour/encoder-takeover'],

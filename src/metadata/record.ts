@@ -45,7 +45,7 @@ export interface Track {
   readonly images: string | null;
   readonly extdata: string | null;
   readonly source: TitleSource;
-  /** The source on air that has said it in its stream or beside it (titles/speakers.ts); absent: it is no source's, and stays whichever is on air. */
+  /** The source on air that has said it in its stream or beside it (titles/speakers.ts); absent: it stays whichever is on air. */
   readonly saidBy?: string;
   /** When the track starts, unix seconds to the millisecond. */
   readonly startSeconds: number;

@@ -39,7 +39,7 @@ export interface TitleSchedulerParts {
   isSourceLost(channel: string): boolean;
   /** The title in the stream of the source on air; null: none. */
   streamTitle(channel: string): PlainTitle | null;
-  /** The source on air that may have titles; undefined: none. Absent: titles are no source's. */
+  /** The source on air that may have titles; undefined: none. Absent: titles stay whichever is on air. */
   speaker?(channel: string): Speaker | undefined;
   trust(channel: string): TrustRules;
   onError(error: unknown): void;
