@@ -104,6 +104,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/play-titles': ['client/attach'],
   'app/worker': ['app/app', 'app/housekeeping'],
   'app/worker-metrics': ['source/health', 'http/ops'],
+  'channel/own-live': ['behaviour/another-format', 'behaviour/delay'],
   'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/service'],
   'cli/offset-recorder': ['cli/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],

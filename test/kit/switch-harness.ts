@@ -8,7 +8,7 @@ import { FakeClock } from './clock.js';
 export const STALL_MS = 1500;
 /** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
 export const CHECK_MS = 150;
-/** For so long a better file is waited for. */
+/** How long a better file is waited for. */
 export const FILE_MS = 500;
 export const LINGER_MS = 10_000;
 export const PIECE_MS = 10_000;
