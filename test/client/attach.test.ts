@@ -326,11 +326,15 @@ t.test(
     await untilPromised(() => attachment.state === 'stalled', 3000);
     await quietFor(3000);
     t.equal(attachment.state, 'stalled', 'what it waits for may come');
-    audio.readyState = 4;
     audio.moveTo(1);
+    audio.readyState = 4;
     t.equal(attachment.state, 'playing');
 
-    await untilPromised(() => attachment.state === 'retrying', 4000);
+    await untilPromised(
+      () => attachment.state === 'retrying',
+      4000,
+      () => calls.join(),
+    );
     t.strictSame(calls, ['(connecting)', '(playing)', 'first', '(stalled)', '(playing)', '(stalled)', '(retrying)']);
     await until(() => attachment.state === 'connecting', 10_000);
     t.not(audio.metaid, metaid);

@@ -7,7 +7,7 @@
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import type { Log } from '../../src/base/log.js';
-import { FrameRecorder } from '../kit/frame-recorder.js';
+import { FrameRecorder, leftover } from '../kit/frame-recorder.js';
 import { isNextBlock } from '../kit/icy.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
@@ -213,7 +213,11 @@ t.test('ffmpeg', { skip: missing('ffmpeg', 'ffprobe') }, async (t) => {
     t.equal(player.headers.get('content-type'), 'audio/aac');
     player.close();
     t.equal((await probe(`${base}/studio.mp3`)).codec, 'aac');
-    t.notOk(players.some((one) => one.closed));
+    await until(() => players.every((one) => one.closed), 5000);
+    t.ok(
+      players.every(({ audio }) => leftover(audio) === 0),
+      'those of MP3 were ended, each with a whole frame',
+    );
     ffmpeg.child.kill('SIGKILL');
   });
 });

@@ -12,7 +12,7 @@ export function stateOf(version: number, song = `song ${version}`, channel = 'ja
   const now: TrackRecord = {
     id: `id-${version}`,
     type: 'now',
-    artist: 'Sigur Rós “Ágætis” 🎵 \u2028 "\\',
+    artist: 'Sigur Rós “Ágætis” 🎵 \u00a0 "\\',
     song,
     separator: ' - ',
     durationSeconds: 215,

@@ -36,8 +36,6 @@ interface EncoderCaller {
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: CHALLENGE_METHODS };
 const NO_CREDENTIALS: EncoderRefusal = { status: 401, headers: CHALLENGE, why: NO_SECRET };
 const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
-/** Of a path, in the answer that no mount is there. */
-const PATH_CHARACTERS = 255;
 
 export class EncoderAcceptor {
   readonly #options: EncoderAcceptorOptions;
@@ -78,7 +76,7 @@ export class EncoderAcceptor {
     if (given === null || mount === undefined) {
       // Many ask without a password first (NO_SECRET): that has no pace.
       if (given === null) this.#refuse(caller, NO_CREDENTIALS);
-      else this.#refuseAtPace(caller, { ...NO_MOUNT, text: `${NO_MOUNT.why}: ${path.slice(0, PATH_CHARACTERS)}` });
+      else this.#refuseAtPace(caller, NO_MOUNT);
       return;
     }
     const compare = () => mount.authorizes(given.user, given.password);

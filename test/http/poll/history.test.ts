@@ -157,7 +157,7 @@ t.test('csv', async (t) => {
     '"with, comma"',
     '"with ""quotes"""',
     "'=1+1",
-    "' =cmd|calc",
+    "'=cmd|calc",
     "'+49",
     "'-1",
     "'@SUM(A1)",

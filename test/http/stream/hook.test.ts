@@ -211,7 +211,8 @@ t.test(
   },
 );
 
-t.test('what is remembered takes the same memory whatever a client sends', { buffered: true }, async (t) => {
+// By itself: it measures the memory of the process.
+t.test('what is remembered takes the same memory whatever a client sends', async (t) => {
   const operator = await new Operator(t).start();
   const bench = new Bench(operator.url, { cacheMs: 600_000, cacheEntries: 1000, parallel: 10, waiting: 100 });
   const fill = async (bytes: number, round: string) => {
@@ -225,10 +226,11 @@ t.test('what is remembered takes the same memory whatever a client sends', { buf
   };
   await fill(1, 'short');
   const before = heldBytes();
-  await fill(20_000, 'long');
+  await fill(60_000, 'long');
   const grown = heldBytes() - before;
-  t.ok(grown < 5_000_000, `${grown} bytes more for 1,000 answers to 20,000 bytes each`);
-  t.match(await bench.ask({ mount: `/demo?long=999${'x'.repeat(20_000)}` }), /null$/, 'they are remembered');
+  // What connections and other tests leave is up to 12 MB; with the questions themselves it would be 60 MB.
+  t.ok(grown < 20_000_000, `${grown} bytes more for 1,000 answers to 60,000 bytes each`);
+  t.match(await bench.ask({ mount: `/demo?long=999${'x'.repeat(60_000)}` }), /null$/, 'they are remembered');
 });
 
 t.test('a question that joins one without an answer does not count as remembered', { buffered: true }, async (t) => {
