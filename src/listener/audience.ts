@@ -58,7 +58,7 @@ export interface JoinOptions {
   /** Whether its player cannot go on in another sample rate or number of channels. */
   readonly endsOnFormatChange?: boolean;
   /** What it was on the tape that it comes from. Absent: it begins. */
-  readonly before?: Pick<Listener, 'hasMore'> & { readonly aheadMs: number };
+  readonly before?: Pick<Listener, 'hasMore' | 'player'> & { readonly aheadMs: number };
   /** Absent: not known. */
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
@@ -140,13 +140,13 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const { before } = options;
     const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options));
     const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
-    const listener = new Listener(socket, tape, channel.key, earlier, options.icy, options.session, nowMs);
+    const { icy, session } = options;
+    const listener = new Listener(socket, tape, channel.key, earlier, icy, session, nowMs, before?.player);
     listener.id = ++this.#joined;
     listener.client = options.client ?? null;
     listener.cut = options.cut ?? NOTHING;
     listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
     listener.hasMore = before?.hasMore ?? earlier < cursor;
-    listener.carriedMs = before?.aheadMs ?? 0;
     if (earlier < cursor) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
@@ -171,7 +171,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       letGo();
       // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
       const cut = listener.hasBlocks ? listener.missing : NOTHING;
-      const end = this.#release(listener, channel, options.session, !listener.hasBlocks);
+      // Its session goes on with it.
+      const end = this.#release(listener, channel, null, !listener.hasBlocks);
       return end === null ? null : { ...end, cut };
     };
     listener.goOn = () => options.onOver?.(listener) ?? false;

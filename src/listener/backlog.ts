@@ -54,6 +54,7 @@ export class ListenerBacklog {
     this.listener = listener;
     this.tape = tape;
     this.endpoints = endpointsOf(listener.socket);
+    this.#seenPositionMs = listener.baseMs;
     this.#seenMs = nowMs;
   }
 
@@ -72,13 +73,13 @@ export class ListenerBacklog {
    * @returns milliseconds until the next sample is worth its cost
    */
   look(queuedBytes: number, nowMs: number, waitMs: number): number {
-    const { player, bytes, socket, joinMs } = this.listener;
+    const { player, bytes, socket, joinMs, baseMs } = this.listener;
     if (joinMs < 0) return Number.POSITIVE_INFINITY;
     this.listener.catchUp(nowMs);
     const { blockBytes } = player;
     const acknowledged = Math.max(0, bytes - queuedBytes - socket.writableLength);
     const partBytes = acknowledged % blockBytes;
-    const positionMs = Math.max(this.#seenPositionMs, this.#acknowledgedMs(queuedBytes + partBytes) - joinMs);
+    const positionMs = Math.max(this.#seenPositionMs, this.#acknowledgedMs(queuedBytes + partBytes) - joinMs + baseMs);
     const gained = acknowledged - this.#seenBytes;
     const missing = blockBytes - (this.#seenBytes % blockBytes);
     if (this.isFollowed && gained >= missing) {

@@ -34,8 +34,8 @@ export class LateBlocks implements AlarmHandler {
   readonly #waiting: PlacedMark[] = [];
   /** What the last block said. */
   #said: Buffer | undefined;
-  /** Audio time on the tape of the listener's first byte. */
-  #joinMs = 0;
+  /** Audio time on the tape at which the listener's stream has its position 0. */
+  #zeroMs = 0;
   #alarm: Alarm | null = null;
 
   /**
@@ -60,10 +60,11 @@ export class LateBlocks implements AlarmHandler {
 
   /** The first segment, with the title in force at the listener's first byte; those behind it wait. @param shared with all its titles */
   first(shared: Buffer, segment: AudioSegment, nowMs: number): readonly Buffer[] | null {
-    this.#joinMs = segment.entryMs;
-    const mark = inForceAt(segment, this.#joinMs);
+    const { entryMs } = segment;
+    this.#zeroMs = entryMs - this.#player.writtenMs;
+    const mark = inForceAt(segment, entryMs);
     this.#said = mark?.block;
-    for (const placed of segment.marks) if (placed.atMs > this.#joinMs) this.#waiting.push(placed);
+    for (const placed of segment.marks) if (placed.atMs > entryMs) this.#waiting.push(placed);
     return this.#slices(shared, segment, nowMs, mark);
   }
 
@@ -133,7 +134,7 @@ export class LateBlocks implements AlarmHandler {
 
   /** How long until the player plays its place. */
   #waitMs({ atMs }: PlacedMark, nowMs: number): number {
-    return atMs - this.#joinMs - this.#player.positionAt(nowMs);
+    return atMs - this.#zeroMs - this.#player.positionAt(nowMs);
   }
 
   /** Whether it reads on at once, and has enough to play that something may stay back for a moment. */

@@ -76,8 +76,8 @@ export class Listener implements Slotted {
   readonly session: Session | null;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   joinMs = -1;
-  /** What its player had ahead when it came from another tape, milliseconds. Set before `start`. */
-  carriedMs = 0;
+  /** The position of that byte in its stream: what its connection was sent of other tapes before, milliseconds. */
+  readonly baseMs: number;
   /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
   late: LateBlocks | null = null;
   /** Its player cannot go on in another format: it is ended before that. Set before `start`. */
@@ -109,6 +109,7 @@ export class Listener implements Slotted {
     icy: boolean,
     session: Session | null,
     nowMs: number,
+    player = session?.player ?? new PlayerClock(),
   ) {
     this.socket = socket;
     this.#bare = bareOf(socket);
@@ -121,7 +122,8 @@ export class Listener implements Slotted {
     this.icy = icy;
     this.#rendering = tape.rendering(icy);
     this.session = session;
-    this.player = session?.player ?? new PlayerClock();
+    this.player = player;
+    this.baseMs = player.writtenMs;
     this.startedMs = nowMs;
   }
 
@@ -159,7 +161,7 @@ export class Listener implements Slotted {
   heardLagMs(nowMs: number): number {
     this.catchUp(nowMs);
     const { endMs, lagMs } = this.#tape;
-    return Math.min(lagMs, endMs - this.joinMs - this.player.positionAt(nowMs));
+    return Math.min(lagMs, this.#positionOf(endMs) - this.player.positionAt(nowMs));
   }
 
   /** The title at the place that its player plays, as far as the tape still has that; null: none. */
@@ -176,13 +178,18 @@ export class Listener implements Slotted {
 
   /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */
   catchUp(nowMs: number): void {
-    if (!this.#isFollowed && this.joinMs >= 0) this.player.catchUp(this.#sentMs - this.joinMs, nowMs);
+    if (!this.#isFollowed && this.joinMs >= 0) this.player.catchUp(this.#positionOf(this.#sentMs), nowMs);
   }
 
   /** What its player has and has not played, milliseconds of audio. */
   aheadMs(nowMs: number): number {
     this.catchUp(nowMs);
-    return this.player.aheadMs(nowMs, this.carriedMs);
+    return this.player.aheadMs(nowMs);
+  }
+
+  /** The position in its stream of an audio time on the tape. */
+  #positionOf(atMs: number): number {
+    return atMs - this.joinMs + this.baseMs;
   }
 
   /** Whether its player's clock knows of each write. */
@@ -287,7 +294,7 @@ export class Listener implements Slotted {
     const first = this.joinMs < 0;
     if (first) {
       this.joinMs = segment.entryMs;
-      this.player.begin(nowMs);
+      if (this.baseMs === 0) this.player.begin(nowMs);
     }
     this.#sentMs = segment.endMs;
     if (this.session !== null) this.#follow(this.session, segment, first, nowMs);
@@ -318,7 +325,7 @@ export class Listener implements Slotted {
 
   #follow(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const { length } = this.#bytesOf(segment, first);
-    this.player.write(segment.endMs - this.joinMs, length, nowMs);
+    this.player.write(this.#positionOf(segment.endMs), length, nowMs);
     this.#progress(session, segment, first, nowMs);
   }
 
@@ -350,10 +357,10 @@ export class Listener implements Slotted {
     if (first) {
       this.joinMs = behind?.entryMs ?? segment.entryMs;
       this.cut = NOTHING;
-      this.player.begin(nowMs);
+      if (this.baseMs === 0) this.player.begin(nowMs);
     }
     this.#sentMs = segment.endMs;
-    if (this.#isFollowed) this.player.write(segment.endMs - this.joinMs, this.bytes - before, nowMs);
+    if (this.#isFollowed) this.player.write(this.#positionOf(segment.endMs), this.bytes - before, nowMs);
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
@@ -379,7 +386,7 @@ export class Listener implements Slotted {
   /** What of the segment its session must know: the titles that take effect in it, each at its own place; and that there is more to hear. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const joinMs = this.joinMs;
-    if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs);
+    if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs, this.baseMs);
     for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
     session.release(nowMs);
   }

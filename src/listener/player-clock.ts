@@ -16,8 +16,6 @@ export class PlayerClock {
   readonly blockBytes: number;
   /** When it played its first byte, or would have, without the silences since. */
   #startMs = 0;
-  /** When it could begin. */
-  #begunMs = 0;
   /** End of what is written, and of the whole blocks in it. */
   #writtenMs = 0;
   #writtenBytes = 0;
@@ -36,16 +34,15 @@ export class PlayerClock {
     return this.#writtenMs;
   }
 
-  /** Its first audio byte is written. */
+  /** The first audio byte of its connection is written. */
   begin(nowMs: number): void {
-    this.#startMs = this.#begunMs = nowMs;
+    this.#startMs = nowMs;
     this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** What it has and has not played. @param carriedMs what it had of another stream when this one began: its silences fell into that first */
-  aheadMs(nowMs: number, carriedMs: number): number {
-    const silentMs = Math.max(0, this.#startMs - this.#begunMs);
-    return this.#writtenMs - this.positionAt(nowMs) + Math.max(0, carriedMs - silentMs);
+  /** What it has and has not played. */
+  aheadMs(nowMs: number): number {
+    return this.#writtenMs - this.positionAt(nowMs);
   }
 
   /** More is written, up to this position. @param bytes how much more */

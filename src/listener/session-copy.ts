@@ -47,8 +47,8 @@ export class SessionCopy implements ReadableSession {
   /** Changes a little when it comes over another link between the same machines. */
   place: SessionPlace;
   readonly id: string;
-  readonly channel: string;
-  readonly mount: string;
+  channel: string;
+  mount: string;
   #waiting: KnownTitle[] = [];
   #written: KnownTitle | null = null;
   #heard: KnownTitle | null = null;
@@ -74,7 +74,9 @@ export class SessionCopy implements ReadableSession {
   }
 
   /** All of it once more. Returns what was not known, in order. */
-  catchUp({ titles, heard }: SessionState): CaughtUp {
+  catchUp({ channel, mount, titles, heard }: SessionState): CaughtUp {
+    this.channel = channel;
+    this.mount = mount;
     const [writtenBefore, heardBefore] = [this.#written?.order ?? -1, this.#heard?.order ?? -1];
     const known = titles.map((title) => this.#known(title));
     this.#written = known.at(-1) ?? null;

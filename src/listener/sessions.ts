@@ -32,6 +32,8 @@ export interface HeardTitle {
   readonly view: RecordView;
   /** Milliseconds of audio between the listener's first byte and the place where the title takes effect. */
   readonly positionMs: number;
+  /** The path that is played there. */
+  readonly mount: string;
   /** Rises with every title of a session. */
   readonly order: number;
 }
@@ -47,6 +49,8 @@ export interface SessionOutput {
 /** Other processes, which may have sessions with the same metaids. */
 export interface SessionPeers {
   onOpened(session: Session): void;
+  /** It plays at another mount. */
+  onMoved(session: Session): void;
   /** What this process has of a metaid is another session now, or none. */
   onChanged(metaid: string): void;
   /** Whether a newer one plays in another process. */
@@ -64,8 +68,6 @@ export interface SessionFacts {
 export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   readonly id = randomUUID();
   readonly metaid: string;
-  readonly channel: string;
-  readonly mount: string;
   readonly sinceMs: number;
   endedMs = Number.POSITIVE_INFINITY;
   lastWritten: HeardTitle | null = null;
@@ -76,9 +78,11 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   readonly player: PlayerClock;
   /** Until when there were reports enough (heard-reports.ts). */
   reportableMs = Number.NEGATIVE_INFINITY;
-  /** Audio time of its first byte on the tape; -1: it has not begun. */
-  #joinMs = -1;
-  /** The last that it was given. */
+  #channel: string;
+  #mount: string;
+  /** Audio time on the tape at which its position 0 lies; null: it has not begun on that tape. */
+  #zeroMs: number | null = null;
+  /** The last that it was given of that tape. */
   #mark: Mark | null = null;
   readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
@@ -94,16 +98,24 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   ) {
     this.metaid = metaid;
     this.sinceMs = sinceMs;
-    this.channel = channel;
-    this.mount = mount;
+    this.#channel = channel;
+    this.#mount = mount;
     this.player = new PlayerClock(blockBytes);
     this.#clock = clock;
     this.#output = output;
   }
 
+  get channel(): string {
+    return this.#channel;
+  }
+
+  get mount(): string {
+    return this.#mount;
+  }
+
   /** The record of a title of this session, as readers of the listener scope get it. */
   json(title: HeardTitle): string {
-    return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), this.mount);
+    return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), title.mount);
   }
 
   /** The same as a message; its id says session and position. */
@@ -129,15 +141,34 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return [...new Set([this.lastHeard, ...this.#unheard, this.lastWritten])].filter((title) => title !== null);
   }
 
-  /** The first audio byte is written. @param joinMs its audio time on the tape; @param mark in force there */
-  begin(joinMs: number, mark: Mark | null, nowMs: number): void {
-    this.#joinMs = joinMs;
-    if (mark !== null) this.written(mark, joinMs, nowMs);
+  /** Its connection goes on at another mount, or with another tape: what it was sent before that is heard first. */
+  move(channel: string, mount: string): void {
+    this.#channel = channel;
+    this.#mount = mount;
+    this.#zeroMs = null;
+    this.#mark = null;
+  }
+
+  /**
+   * The first audio byte of a tape is written.
+   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, behind what other tapes gave
+   */
+  begin(joinMs: number, mark: Mark | null, nowMs: number, baseMs = 0): void {
+    this.#zeroMs = joinMs - baseMs;
+    if (mark === null) return;
+    if (baseMs > 0 && this.#isLast(mark)) this.#mark = mark;
+    else this.written(mark, joinMs, nowMs);
+  }
+
+  /** Whether it is the title that was written last, on another tape. */
+  #isLast({ view: { record } }: Mark): boolean {
+    const last = this.lastWritten?.view.record;
+    return last?.version === record.version && last.channel === record.channel;
   }
 
   /** What this listener was sent already has another title: it gets this one at once, unless it still waits for the one before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
-    const isSent = this.#joinMs >= 0 && atMs < this.#joinMs + this.player.writtenMs;
+    const isSent = this.#zeroMs !== null && atMs < this.#zeroMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
   }
 
@@ -146,7 +177,8 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     // A late title was given before the segment that carries it.
     if (this.#mark !== null && mark.order <= this.#mark.order) return;
     this.#mark = mark;
-    const title = { view: mark.view, positionMs: Math.max(0, atMs - this.#joinMs), order: mark.order };
+    const positionMs = Math.max(0, atMs - (this.#zeroMs ?? atMs));
+    const title = { view: mark.view, positionMs, mount: this.#mount, order: (this.lastWritten?.order ?? -1) + 1 };
     this.lastWritten = title;
     if (this.isCurrent) this.#output.onWritten(this, title);
     this.#unheard.push(title);
@@ -250,6 +282,17 @@ export class Sessions implements SessionDirectory {
     this.#output.onBegan(session);
     this.peers?.onOpened(session);
     return session;
+  }
+
+  /** Its connection goes on at another mount, or with another tape. */
+  move(session: Session, channel: string, mount: string): void {
+    const { isCurrent } = session;
+    const isElsewhere = session.channel !== channel;
+    this.#setCurrent(session, false);
+    session.move(channel, mount);
+    this.#setCurrent(session, isCurrent);
+    if (isCurrent && isElsewhere) this.#output.onBegan(session);
+    this.peers?.onMoved(session);
   }
 
   /** The connection has ended. Where an older one with the same metaid still plays, that is the current session again. */

@@ -150,6 +150,10 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     this.#wake(followed);
   }
 
+  onMoved(session: Session): void {
+    if (this.#followers.has(session.metaid)) this.#parts.link.state(session, false, 0);
+  }
+
   onChanged(metaid: string): void {
     const { link, sessions } = this.#parts;
     link.place(metaid, sessions.get(metaid) ?? null);
@@ -240,6 +244,9 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     const { published } = followed;
     const isPublished = published instanceof SessionCopy && published.id === state.id;
     const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
+    const channelBefore = published?.channel;
+    // It may play at another channel now.
+    if (copy.channel !== state.channel) this.#followed.setCopy(followed, null);
     copy.place = place;
     // Of a session that has ended watchers are given nothing more: what the copy learns now is for polls.
     if (isPublished && !plays(place)) followed.published = publishedOf(published);
@@ -249,7 +256,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (plays(place)) {
       followed.published = copy;
       const isFirst = published === null || state.isNew;
-      if (!isPublished && (isFirst || published.channel !== copy.channel)) this.#publishNext(copy);
+      if ((!isPublished && isFirst) || channelBefore !== copy.channel) this.#publishNext(copy);
       for (const [sync, missed] of [
         ['wire', written],
         ['audio', heard],

@@ -102,6 +102,12 @@ t.test('listeners go where there is audio, and come back, without a cut', async 
   ];
   for (const player of [titled, plain, guest]) await station.hears(player);
   await station.untilOn('live', 2);
+  const heard = async () => {
+    const answer = await fetch(`${station.server.base}/metadata/listener/abcdefghijkl.json`);
+    return (await answer.json()) as { song: string; session: string; position: string };
+  };
+  const before = await heard();
+  t.equal(before.song, 'live');
   studio.socket.destroy();
   await station.untilOn('demo', 3);
   const counts = async () => {
@@ -115,8 +121,12 @@ t.test('listeners go where there is audio, and come back, without a cut', async 
   );
   for (const player of [titled, plain]) await station.hears(player);
   await titled.until((player) => titlesOf(player).at(-1) === 'demo');
-  const session = await fetch(`${station.server.base}/metadata/listener/abcdefghijkl.json`);
-  t.match(await session.json(), { song: 'demo' }, 'readers of its titles have gone along');
+  await until(async () => (await heard()).song === 'demo', 12_000);
+  const playedMs = performance.now() - titled.firstByteMs;
+  const { session, position } = await heard();
+  t.equal(session, before.session, 'readers of its titles have gone along');
+  t.ok(Number(position) > 3000, `its position counts on: ${position}`);
+  t.ok(playedMs > Number(position) - 100, `heard after ${playedMs} ms, not when it is sent: ${position}`);
 
   // Who comes now is served at once, and goes along later.
   const newcomer = station.listen('/live.mp3');

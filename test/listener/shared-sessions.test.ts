@@ -94,6 +94,20 @@ class Story {
     }
   }
 
+  /** Its connection goes on at another channel, or with another tape, before all that it was sent is heard. */
+  move(twins: Twins, channel: string, hasTitle: boolean): void {
+    this.log.push(`${this.named(twins.model.id)} goes on at ${channel}`);
+    const baseMs = twins.model.player.writtenMs;
+    this.one.sessions.move(twins.model, channel, `/${channel}`);
+    this.cluster.workers[twins.worker]!.sessions.move(twins.real, channel, `/${channel}`);
+    twins.atMs = 0;
+    const mark = hasTitle ? this.mark(channel) : null;
+    for (const session of [twins.model, twins.real]) {
+      session.player.write(baseMs + 5000, 80_000, this.clock.now());
+      session.begin(0, mark, this.clock.now(), baseMs);
+    }
+  }
+
   mark(channel: string): Mark {
     const version = ++this.#versions;
     this.log.push(`  title v${version}`);
@@ -134,7 +148,7 @@ class Story {
     const { random } = this;
     const metaid = this.pick(METAIDS)!;
     const session = this.pick(this.sessions);
-    switch (random.int(0, 9)) {
+    switch (random.int(0, 10)) {
       case 0:
       case 1:
         if (this.sessions.length < 6)
@@ -154,7 +168,10 @@ class Story {
       case 7:
         this.next(this.pick(CHANNELS)!);
         break;
-      case 8: {
+      case 8:
+        if (session !== undefined) this.move(session, this.pick(CHANNELS)!, random.chance(0.7));
+        break;
+      case 9: {
         const watcher = this.pick(this.watchers);
         if (watcher === undefined || this.watchers.length < 4) break;
         this.log.push(`${watcher.why} goes`);

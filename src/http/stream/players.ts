@@ -264,7 +264,8 @@ export class Players implements AlarmHandler {
 
   /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
   #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
-    const from = { aheadMs: listener.aheadMs(this.#clock.now()), hasMore: listener.hasMore };
+    const { player, hasMore } = listener;
+    const from = { aheadMs: listener.aheadMs(this.#clock.now()), hasMore, player };
     if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.release() : null;
     if (end === null) {
@@ -279,7 +280,7 @@ export class Players implements AlarmHandler {
     // With another tape of its channel it is the same listener of that.
     const isSame = audio === stay.audio;
     if (!isSame) this.#stats.leave(stay.counted, bytes, countedMs);
-    const metaid = stay.session?.metaid ?? null;
+    if (stay.session !== null) this.#sessions.move(stay.session, audio.key, path);
     const client = { ...stay.client, mount: path };
     // What lies on a tape that grows again is from before.
     const burstMs = seen === null ? Math.max(this.#options.burstMs, isSame ? OPEN_MS : 0) : 0;
@@ -287,8 +288,7 @@ export class Players implements AlarmHandler {
       ...stay,
       before: isSame ? { lastedMs, countedMs, bytes } : { lastedMs, countedMs: 0, bytes: 0 },
       ...{ audio, client, cut: end.cut },
-      session: metaid === null ? null : this.#sessions.open({ metaid, channel: audio.key, mount: path }),
-      counted: isSame ? stay.counted : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), metaid),
+      counted: isSame ? stay.counted : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), stay.session?.metaid ?? null),
     };
     this.join(listener.socket, NOTHING, burstMs, next, from);
   }
