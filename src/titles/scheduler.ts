@@ -48,6 +48,8 @@ export interface TitleSchedulerParts {
 export class TitleScheduler {
   readonly #parts: TitleSchedulerParts;
   readonly #schedules = new Map<string, ChannelSchedule>();
+  /** Channel → how many changes of whether its source is lost are under way. */
+  readonly #deciding = new Map<string, number>();
 
   constructor(parts: TitleSchedulerParts) {
     this.#parts = parts;
@@ -73,12 +75,21 @@ export class TitleScheduler {
     const { engine, fallback, isSourceLost, moments } = this.#parts;
     const rules = fallback(channel);
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
-    if (isLost === engine.state(channel).lost) return;
+    const deciding = this.#deciding.get(channel) ?? 0;
+    // The state says nothing of what is being decided: a source that is back at once would count as lost, and its title not be taken.
+    if (deciding === 0 && isLost === engine.state(channel).lost) return;
     const decide = (state: ChannelState) =>
       isLost
         ? sourceLost(state, rules.title, moments.of(channel))
         : sourceFound(state, moments.of(channel), this.#parts.speaker?.(channel)?.name);
-    await engine.update(channel, decide);
+    this.#deciding.set(channel, deciding + 1);
+    try {
+      await engine.update(channel, decide);
+    } finally {
+      const left = this.#deciding.get(channel)! - 1;
+      if (left > 0) this.#deciding.set(channel, left);
+      else this.#deciding.delete(channel);
+    }
   }
 
   /** The channel has gone. */

@@ -213,12 +213,18 @@ export class PushModel {
     const names = records.map(nameOf);
     let lastPlace = -1;
     let lastNext = 0;
+    let nextId: string | undefined;
     for (const [i, name] of names.entries()) {
       const pushed = this.pushes.get(name);
-      if (pushed === undefined || !says(records[i], pushed)) wrong.push(`${name} is half`);
+      const { type, rawdata, id } = records[i]!;
+      // A next that will not come: the same record without words.
+      if (type === 'next' && rawdata === '') {
+        if (nextId !== undefined && id !== nextId) wrong.push(`${id} is dropped, not ${nextId}`);
+      } else if (pushed === undefined || !says(records[i], pushed)) wrong.push(`${name} is half`);
       else if (records[i].type === 'next') {
         if (pushed.n <= lastNext) wrong.push(`${name} after a newer one, or twice`);
         lastNext = pushed.n;
+        nextId = id;
       } else {
         const place = places.get(name);
         if (place === undefined) wrong.push(`${name} was sent but is not in the history`);

@@ -235,7 +235,7 @@ class Story {
     const { random } = this;
     const isCorrection = random.chance(0.2);
     const number = isCorrection ? this.#titles : ++this.#titles;
-    const song = `T${number}${isCorrection ? ` corrected ${random.int(0, 99)}` : ''} ${'é'.repeat(random.int(0, 40))}`;
+    const song = `T${number}${isCorrection ? ` corrected ${random.int(0, 99)}` : ''} é${'é'.repeat(random.int(0, 40))}`;
     const agoMs = random.chance(0.5) ? 0 : random.int(-2000, 6000);
     const etype = random.chance(0.3) ? 101 : 0;
     this.audio.title(viewOf(song, { id: `${number}`, version: number, etype, effectAtMs: number }), agoMs);

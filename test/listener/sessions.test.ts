@@ -95,34 +95,37 @@ t.test('where the title changes within the first segment, both are written and h
   );
 });
 
-t.test('a connection that goes on elsewhere: what it had ahead is heard first; session and position go on', async (t) => {
-  const { sessions, clock, titlesOf, lines, began } = setUp();
-  const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/demo' });
-  session.player.begin(0);
-  session.begin(0, A, 0);
-  session.player.write(5000, 80_000, 0);
-  session.written(B, 3000, 0);
-  clock.advance(1000);
-  sessions.move(session, 'other', '/other');
-  t.same([...sessions.onChannel('demo')], []);
-  t.same([...sessions.onChannel('other')], [session]);
-  t.same(began, ['/demo', '/other'], 'what follows there is said');
-  session.player.write(6000, 16_000, clock.now());
-  // Its own times and order.
-  session.begin(70_000, C, clock.now(), 5000);
-  t.same(titlesOf('written').at(-1), ['C', 5000, 1000]);
-  t.equal(session.lastHeard?.view.title, 'A', 'a poll gets what is heard');
-  clock.advance(1960);
-  t.equal(session.lastHeard?.view.title, 'A');
-  clock.advance(80);
-  t.equal(session.lastHeard?.view.title, 'B', 'of the former tape');
-  t.match(JSON.parse(session.json(session.lastHeard!)), { mount: '/demo', position: '3000' });
-  clock.advance(1920);
-  t.equal(session.lastHeard?.view.title, 'B', 'not before its place');
-  clock.advance(80);
-  t.match(JSON.parse(session.json(session.lastHeard!)), { rawdata: 'C', mount: '/other', position: '5000' });
-  t.equal(new Set(lines.map((line) => line.session)).size, 1);
-});
+t.test(
+  'a connection that goes on elsewhere: what it had ahead is heard first; session and position go on',
+  async (t) => {
+    const { sessions, clock, titlesOf, lines, began } = setUp();
+    const session = sessions.open({ metaid: 'm', channel: 'demo', mount: '/demo' });
+    session.player.begin(0);
+    session.begin(0, A, 0);
+    session.player.write(5000, 80_000, 0);
+    session.written(B, 3000, 0);
+    clock.advance(1000);
+    sessions.move(session, 'other', '/other');
+    t.same([...sessions.onChannel('demo')], []);
+    t.same([...sessions.onChannel('other')], [session]);
+    t.same(began, ['/demo', '/other'], 'what follows there is said');
+    session.player.write(6000, 16_000, clock.now());
+    // Its own times and order.
+    session.begin(70_000, C, clock.now(), 5000);
+    t.same(titlesOf('written').at(-1), ['C', 5000, 1000]);
+    t.equal(session.lastHeard?.view.title, 'A', 'a poll gets what is heard');
+    clock.advance(1960);
+    t.equal(session.lastHeard?.view.title, 'A');
+    clock.advance(80);
+    t.equal(session.lastHeard?.view.title, 'B', 'of the former tape');
+    t.match(JSON.parse(session.json(session.lastHeard!)), { mount: '/demo', position: '3000' });
+    clock.advance(1920);
+    t.equal(session.lastHeard?.view.title, 'B', 'not before its place');
+    clock.advance(80);
+    t.match(JSON.parse(session.json(session.lastHeard!)), { rawdata: 'C', mount: '/other', position: '5000' });
+    t.equal(new Set(lines.map((line) => line.session)).size, 1);
+  },
+);
 
 t.test('a tape that begins with the title that was sent already says nothing', async (t) => {
   const { sessions, clock, titlesOf } = setUp();

@@ -22,8 +22,11 @@ class Harness {
   readonly clock = new FakeClock();
   store = new (class extends MemoryStore {
     failing = false;
+    /** What each save waits for. */
+    slow: Promise<unknown> = Promise.resolve();
     override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
       if (this.failing) throw new Error('full');
+      await this.slow;
       await super.save(channel, state, history);
     }
   })();
@@ -134,6 +137,24 @@ const bound = (engine: LocalEngine): Engine => ({
 
 /** The second in which the last record was published. */
 const whenPublished = (harness: Harness) => Number(harness.published.at(-1)!.split('@')[1]);
+
+t.test('a source that is back before its loss is saved has its title taken', async (t) => {
+  const harness = new Harness();
+  harness.fallback = { ...OWN, whenSourceLost: true };
+  await harness.title('one');
+  let save = (): void => undefined;
+  harness.store.slow = new Promise<void>((done) => (save = done));
+  harness.sourceLost = true;
+  const lost = harness.scheduler.checkSource('a');
+  harness.sourceLost = false;
+  const found = harness.scheduler.checkSource('a');
+  const title = harness.title('two');
+  save();
+  await Promise.all([lost, found, title]);
+  t.strictSame(harness.songs, ['one', 'OWN', 'one', 'two']);
+  await harness.pass(3);
+  t.equal(harness.songs.length, 4);
+});
 
 t.test('a held push takes effect at its moment', async (t) => {
   const harness = new Harness();

@@ -288,7 +288,9 @@ export class Players implements AlarmHandler {
       ...stay,
       before: isSame ? { lastedMs, countedMs, bytes } : { lastedMs, countedMs: 0, bytes: 0 },
       ...{ audio, client, cut: end.cut },
-      counted: isSame ? stay.counted : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), stay.session?.metaid ?? null),
+      counted: isSame
+        ? stay.counted
+        : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), stay.session?.metaid ?? null),
     };
     this.join(listener.socket, NOTHING, burstMs, next, from);
   }
