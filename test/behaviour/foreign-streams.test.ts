@@ -117,6 +117,7 @@ t.test('tags and junk before good frames, and heads that come byte by byte', asy
   for (const byte of OPUS.subarray(0, 200)) split.send(Buffer.from([byte]));
   split.send(OPUS.subarray(200));
   await isHeard(lines, 'byte by byte');
+  t.pass('all are heard');
 });
 
 const FOREIGN: Readonly<Record<string, Buffer>> = {
