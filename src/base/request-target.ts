@@ -32,6 +32,15 @@ export function plainPath(path: string): string {
   return `/${path.replace(/^https?:\/\/[^/]*/i, '')}`.replace(ENCODED, decodeURIComponent).replace(/\/{2,}/g, '/');
 }
 
+/** A part of a URL without its percent-encoding; as it stands where it has none that can be read. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** The target of a push with single slashes in its path and none at the end of it: templates are put together by hand. Any other as it is. */
 export function pushTarget(target: string): string {
   const path = pathOf(target);

@@ -58,7 +58,7 @@ export interface JoinOptions {
   /** Whether its player cannot go on in another sample rate or number of channels. */
   readonly endsOnFormatChange?: boolean;
   /** What it was on the tape that it comes from. Absent: it begins. */
-  readonly before?: Pick<Listener, 'hasMore' | 'player'> & { readonly aheadMs: number };
+  readonly before?: Listener;
   /** Absent: not known. */
   readonly client?: ListenerClient;
   /** Called once, unless it is released. */
@@ -138,7 +138,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     channel.playing++;
     const nowMs = this.#clock.now();
     const { before } = options;
-    const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options));
+    const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options, nowMs));
     const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
     const { icy, session } = options;
     const listener = new Listener(socket, tape, channel.key, earlier, icy, session, nowMs, before?.player);
@@ -311,8 +311,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 }
 
 /** What it has less than one that begins is given. */
-function lackOf({ aheadMs, hasMore }: NonNullable<JoinOptions['before']>, { burstMs }: JoinOptions): number {
-  return burstMs === 0 ? 0 : burstMs + (hasMore ? MORE_MS : 0) - aheadMs;
+function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): number {
+  // Always asked: it brings the player's clock up to date, with which the next listener goes on.
+  const aheadMs = before.aheadMs(nowMs);
+  return burstMs === 0 ? 0 : burstMs + (before.hasMore ? MORE_MS : 0) - aheadMs;
 }
 
 function noEndings(): Record<Ending, number> {

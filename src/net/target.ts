@@ -7,6 +7,7 @@
  */
 
 import { isIP } from 'node:net';
+import { decoded } from '../base/request-target.js';
 
 export class Target {
   readonly url: URL;
@@ -58,15 +59,8 @@ export function basic(user: string, password: string): string {
 
 function authorizationIn({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
-  return basic(decode(username), decode(password));
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // only of a redirect or a playlist: configured ones were checked
-  }
+  // Those of a redirect or a playlist may be malformed: configured ones were checked.
+  return basic(decoded(username), decoded(password));
 }
 
 function bareHost(url: URL): string {

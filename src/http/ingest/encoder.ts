@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net';
 import { originOf } from '../../base/ip.js';
-import { plainPath } from '../../base/request-target.js';
+import { decoded, plainPath } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { HeadReader } from '../../net/head-reader.js';
 import { judgeConnection } from '../../net/judge.js';
@@ -108,14 +108,5 @@ export class EncoderAcceptor {
     const connection = connectionId(socket);
     this.#options.onVerdict({ ...caller, connection, status: refusal.status, why: refusal.why });
     answerRefusal(socket, this.#options.server, refusal);
-  }
-}
-
-/** As it stands where it is not percent-encoding. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

@@ -18,7 +18,7 @@ import { NOTHING } from '../../audio/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
-import type { Audience, JoinOptions } from '../../listener/audience.js';
+import type { Audience } from '../../listener/audience.js';
 import type { Listener, ListenerClient } from '../../listener/listener.js';
 import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import type { Session, Sessions } from '../../listener/sessions.js';
@@ -120,7 +120,7 @@ export class Players implements AlarmHandler {
   }
 
   /** The audience has counted it where it plays (its place). */
-  join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: JoinOptions['before']): void {
+  join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: Listener): void {
     const { audio, home, metaint, phase, place, session, connection } = stay;
     const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
@@ -264,8 +264,6 @@ export class Players implements AlarmHandler {
 
   /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
   #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
-    const { player, hasMore } = listener;
-    const from = { aheadMs: listener.aheadMs(this.#clock.now()), hasMore, player };
     if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.release() : null;
     if (end === null) {
@@ -292,7 +290,7 @@ export class Players implements AlarmHandler {
         ? stay.counted
         : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), stay.session?.metaid ?? null),
     };
-    this.join(listener.socket, NOTHING, burstMs, next, from);
+    this.join(listener.socket, NOTHING, burstMs, next, listener);
   }
 }
 
