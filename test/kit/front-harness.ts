@@ -29,7 +29,7 @@ import { FakeClock } from './clock.js';
 export const PASSWORDS: Readonly<Record<string, string>> = { live: 'hackme', twin: 'both', other: 'both' };
 /** What the services and the stub behind the front may answer. */
 export const ANSWERS =
-  /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n)?$/;
+  /^(HTTP\/1\.1 100 Continue\r\n\r\n|HTTP\/1\.0 (200|400|401|403|404|409|415|429|501) [\s\S]*|HTTP\/1\.1 4\d\d [\s\S]*|OK2\r\nicy-caps:11\r\n\r\n|invalid password\r\n|Z\0\x10\x09\0[\s\S]NAK:[^\0]*\0)?$/;
 
 export interface Fed {
   readonly channel: string;

@@ -29,9 +29,6 @@ const OWN = [
   'test/corpus.test.ts',
   ...files('app', 'stop-steps'),
   ...files('audio', 'ogg-comment'),
-  ...files('base', 'watchdog'),
-  ...files('http/ingest', 'title-updates'),
-  ...files('http/poll', 'history-pages'),
   ...files('listener', 'audience'),
   ...files('net', 'outbound'),
   ...files('statistics', 'cost'),
@@ -44,22 +41,36 @@ const CHANGE = {
       'e2e',
       'cluster cluster-clocks crash dead-processes chromium ffmpeg-ogg libshout liquidsoap players reload reload-workers',
     ),
-    ...files('e2e', 'restart rolling-restart store sessions workers exception worker-limits'),
+    ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files(
       'e2e',
       'access clients container fail2ban ffmpeg files listener logrotate policy proxy pull statistics token',
     ),
     ...files('app', 'reload'),
+    ...files('audio', 'burst'),
+    ...files('base', 'watchdog'),
     ...files('channel', 'coming-frames'),
     ...files('bench', 'watcher'),
     ...files('cluster', 'cluster-engine held-log leases log-entry redis shared-audio'),
     ...files('client', 'attach client'),
+    ...files('http', 'cover page'),
     ...files('http/admin', 'page'),
+    ...files('http/ingest', 'title-updates'),
+    ...files('http/poll', 'history-pages'),
+    ...files('http/stream', 'hook'),
+    ...files('http/watch', 'nes'),
+    ...files('link', 'members offer-schema'),
+    ...files('net', 'rate secret-gate'),
+    ...files('setup', 'azuracast'),
+    'test/bundle.test.ts',
     ...files('docs', 'readme'),
     ...files('store', 'lock pages store'),
-    ...files('cli', 'commands doctor measure-offset own-output record server status'),
+    ...files('cli', 'commands completion doctor measure-offset own-output record server status watch'),
     ...files('kit', 'checked legs spread typescript'),
-    ...files('behaviour', 'fallbacks large-pieces moved-encoder'),
+    ...files(
+      'behaviour',
+      'fallbacks foreign-streams heard-acts large-pieces lost-again moved-encoder reading-players record-order secrets-stay-secret tls',
+    ),
   ],
   /** Once more on two machines, with a Redis between them. */
   nodes: files(
@@ -148,7 +159,6 @@ const ALL = readdirSync('test', { recursive: true })
 const ALSO_SHORT = [
   ...files('audio', 'delay-line framer ogg ogg-rendering'),
   ...files('behaviour', 'cluster-titles'),
-  ...files('e2e', 'start'),
   ...files('link', 'replica-tape tape-receiver tape-returns'),
   ...files('net', 'connections front proxy-protocol'),
 ];
@@ -167,6 +177,22 @@ for (const file of ALSO_SHORT) LATER.delete(file);
 const without = (list, other) => list.filter((file) => !other.includes(file));
 const union = (...lists) => [...new Set(lists.flat())];
 
+/** They wait for most of their time: what begins last would be waited for. */
+const LONGEST = [
+  ...files('app', 'reload'),
+  ...files(
+    'behaviour',
+    'another-format channel-delay delay encoder-takeover fallbacks heard-acts heard-places late-titles',
+  ),
+  ...files('behaviour', 'lost-again reading-players secrets-stay-secret tls'),
+  ...files('cluster', 'tape-server'),
+  ...files('e2e', 'reload-workers kept-statistics'),
+  ...files('http/admin', 'api'),
+  ...files('http/watch', 'watch'),
+  ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),
+  ...files('long', 'cluster-faults encoders-restart players-table reading-players reload-pairs'),
+];
+
 /** @param longer files that the same run has in their long form */
 function shortLegs(longer = []) {
   const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
@@ -175,15 +201,6 @@ function shortLegs(longer = []) {
     { name: 'npm test, alone', files: ALONE, processes: 1 },
   ];
 }
-
-/** They take longer than a minute: what begins last would be waited for. */
-const LONGEST = [
-  ...files('app', 'reload'),
-  ...files('behaviour', 'fallbacks encoder-takeover delay heard-places tls'),
-  ...files('e2e', 'reload-workers kept-statistics'),
-  ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),
-  ...files('long', 'cluster-faults encoders-restart players-table reading-players reload-pairs'),
-];
 
 /** A leg of processes: each file has the machine nearly for itself. */
 function later(name, list, env, processes) {
