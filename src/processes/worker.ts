@@ -15,6 +15,7 @@ import { turnWatch } from '../app/watches.js';
 import { Worker } from '../app/worker.js';
 import { observeWorker } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
+import { Requests } from '../base/requests.js';
 import { measured } from '../base/watchdog.js';
 import { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
@@ -25,7 +26,6 @@ import { WorkerLink } from '../link/worker-link.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { openLmdbHistory } from '../store/lmdb.js';
 import { Moments } from '../titles/moments.js';
-import { AskedReloads } from './asked-reloads.js';
 import { ChildReloads } from './child-reloads.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { pipeEncoder, sentEncoder } from './encoder-pipe.js';
@@ -105,7 +105,8 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     return served;
   };
   const channels = new Map([...faces.byChannel.keys()].map((key) => [key, serve(key)]));
-  const reloads = new AskedReloads(send);
+  /** Made by the supervisor. */
+  const reloads = new Requests();
   const connection = new HubConnection(link);
   onHub = () => void connection.open(hub.link);
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
@@ -117,7 +118,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,
       all: async (question, ask) => (await link.ask('everywhere', { question, ask })) as never,
     },
-    reload: () => reloads.ask(),
+    reload: () => reloads.ask((id) => send({ type: 'reload', id })),
     others: { worker: boot.number, link: link.sessions },
     onPush: (channel) => link.push(channel),
     onProven: (encoder) => {
@@ -167,8 +168,11 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     onMessage: (message, socket) => {
       socket?.destroy();
       if (message.type === 'reopen') accessLog?.reopen();
-      else if (message.type === 'reloaded') reloads.onAnswer(message);
-      else if (message.type === 'reloadStep') reloading.onMessage(message);
+      else if (message.type === 'reloaded') {
+        const { id, plan, reason } = message;
+        if (plan !== null) reloads.answer(id, plan);
+        else reloads.fail(id, new Error(reason ?? 'not reloaded'));
+      } else if (message.type === 'reloadStep') reloading.onMessage(message);
       else if (message.type === 'drain') {
         ready.isDraining = true;
         network.router.leave();
