@@ -8,6 +8,7 @@
 import { ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
+import { Requests } from '../base/requests.js';
 import type { ConfigSource } from './configuration.js';
 import {
   ALIVE_MS,
@@ -54,6 +55,8 @@ export class ManagedProcess {
   hasEnded = false;
   /** Asked to stop. */
   isStopping = false;
+  /** What it was asked and has not answered. Those that wait when it ends are rejected. */
+  readonly requests: Requests;
   readonly #parts: ManagedProcessParts;
   readonly #process: ChildProcess;
   #aliveMs = performance.now();
@@ -74,6 +77,7 @@ export class ManagedProcess {
     this.role = parts.role;
     this.boot = parts.boot;
     this.source = parts.boot.source;
+    this.requests = new Requests(`${this.role} ${this.number}`);
     this.#process = launch(parts);
     this.#process.on('message', (message, socket) =>
       this.#onMessage(message as FromChild, socket as Socket | undefined),
@@ -82,6 +86,7 @@ export class ManagedProcess {
       const end = (code: number | null, signal: NodeJS.Signals | null) => {
         this.hasEnded = true;
         clearInterval(this.#timer);
+        this.requests.lose(new Error(`the ${this.role} has ended meanwhile`));
         parts.onEnded(this, { code, signal, reason: this.#reason, wasHanging: this.#wasHanging });
         for (const onSent of this.#unsent) onSent(false);
         resolve();

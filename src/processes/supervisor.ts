@@ -19,7 +19,6 @@ import { planReload, type ReloadPlan } from '../config/plan.js';
 import { Children } from './children.js';
 import type { ConfigSource } from './configuration.js';
 import { DrainingWorkers } from './draining-workers.js';
-import { HubBackups } from './hub-backups.js';
 import type { EndOfProcess, ManagedProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 import { RollingRestart } from './rolling-restart.js';
@@ -30,6 +29,8 @@ import { SteppedReloads } from './stepped-reloads.js';
 const HUB_MS = 1000;
 /** How long a reload waits for a hub that is being started again. */
 const NEXT_HUB_MS = 10_000;
+/** How long a copy of the store may take: gigabytes on a slow disk. */
+const BACKUP_MS = 600_000;
 
 export interface SupervisorParts {
   readonly config: LoadedConfig;
@@ -45,7 +46,6 @@ export class Supervisor {
   readonly #children: Children;
   /** Sockets on their way to the hub. */
   readonly #post = new SocketPost();
-  readonly #backups = new HubBackups();
   readonly #restarting: RollingRestart;
   readonly #reloads = new SteppedReloads();
   #results = noReloads(Date.now() / 1000);
@@ -197,7 +197,9 @@ export class Supervisor {
 
   /** A copy of the store, beside it; resolves with its name in the data folder. Rejects while there is no hub. */
   backup(): Promise<string> {
-    return this.#backups.ask(this.#children.hub.child);
+    const { child: hub } = this.#children.hub;
+    if (!hub?.isReady) return Promise.reject(new Error('the hub is being started: try again'));
+    return hub.requests.ask((id) => hub.send({ type: 'backup', id }), { timeoutMs: BACKUP_MS });
   }
 
   /** A worker has been asked to have the configuration read again. */
@@ -244,8 +246,11 @@ export class Supervisor {
       for (const worker of this.#children.allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
     } else if (message.type === 'takes') {
       if (child === this.#children.hub.child) this.#children.suspects.onTakes(message);
-    } else if (message.type === 'backedUp') this.#backups.onAnswer(message);
-    else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
+    } else if (message.type === 'backedUp') {
+      const { id, name, reason } = message;
+      if (name !== null) child.requests.answer(id, name);
+      else child.requests.fail(id, new Error(reason ?? 'no backup'));
+    } else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
     else if (message.type === 'reload') void this.#reloadFor(child, message.id);
     else if (message.type === 'drained') this.#children.draining.end(child);
     else if (message.type === 'standby') this.#onStandby(child);
@@ -267,7 +272,6 @@ export class Supervisor {
   #onEnded(child: ManagedProcess, why: EndOfProcess): void {
     const place = this.#children.places.find((each) => each.child === child);
     this.#children.draining.delete(child);
-    this.#backups.onEnded(child);
     this.#reloads.onEnded(child);
     if (place === undefined) return;
     place.child = null;

@@ -126,6 +126,19 @@ t.test('one that hangs: of the sockets on their way all but the first stay', asy
   t.same([sockets[1]!.isOver(), sockets[2]!.isOver()], [false, false]);
 });
 
+t.test('what it was asked: it answers in time, or it has not, or it has ended', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
+  child.run();
+  const { requests } = child.process;
+  const ask = (timeoutMs: number) =>
+    requests.ask<string>((id) => child.process.send({ type: 'backup', id }), { timeoutMs });
+  await t.rejects(ask(5), { message: 'hub 1 has not answered within 5 ms' });
+  const waits = ask(600_000);
+  await until(() => child.said.length === 3, 10_000);
+  child.process.kill();
+  await t.rejects(waits, { message: 'the hub has ended meanwhile' });
+});
+
 t.test('one that is stopped before it has its work', async (t) => {
   const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
   await child.process.stop(10_000);
