@@ -9,13 +9,11 @@
 
 import type { ConfigSource } from './configuration.js';
 import type { ManagedProcess } from './managed-process.js';
-import type { FromChild, ReloadStep } from './messages.js';
+import type { ReloadStep } from './messages.js';
 
 /** How long a step may take: a large text is read in it. */
 const STEP_MS = 10_000;
-
-/** What a process makes of a step. */
-type StepAnswer = { readonly isGone: boolean; readonly reason: string | null };
+const HUB_ENDED = 'the hub has ended meanwhile';
 
 /** Those that know the steps. */
 export interface ReloadedProcesses {
@@ -27,8 +25,6 @@ export interface ReloadedProcesses {
 
 export class SteppedReloads {
   #last = 0;
-  /** By child, number and step. */
-  readonly #waiting = new Map<string, (answer: StepAnswer) => void>();
 
   /**
    * Rejects with why one of them refuses; then the text before stays in force in all. Resolves when all have put it in force: one that could not is
@@ -43,7 +39,7 @@ export class SteppedReloads {
       await this.#together([hub, ...workers], id, { step: 'prepare', source });
       await this.#together([hub], id, { step: 'listen' });
       await this.#together(workers, id, { step: 'listen' });
-      if (hub.hasEnded) throw new Error('the hub has ended meanwhile');
+      if (hub.hasEnded) throw new Error(HUB_ENDED);
     } catch (error) {
       await this.#giveUp(all, id);
       throw error;
@@ -67,37 +63,24 @@ export class SteppedReloads {
     }
   }
 
-  /** It answers no more. */
-  onEnded({ number }: ManagedProcess): void {
-    for (const [key, end] of this.#waiting) if (key.startsWith(`${number} `)) end({ isGone: true, reason: null });
-  }
-
-  onAnswer(child: ManagedProcess, { id, step, reason }: Extract<FromChild, { type: 'reloadStep' }>): void {
-    this.#waiting.get(keyOf(child, id, step))?.({ isGone: false, reason });
-  }
-
   /** Workers of before a restart may have been started with what this one cannot change: those go on with their own text until they end. */
   async #willing(workers: readonly ManagedProcess[], id: number, source: ConfigSource) {
-    const answers = await Promise.all(workers.map((worker) => this.#ask(worker, id, { step: 'prepare', source })));
-    return workers.filter((_, i) => answers[i]!.reason === null);
+    const reasons = await Promise.all(workers.map((worker) => this.#ask(worker, id, { step: 'prepare', source })));
+    return workers.filter((_, i) => reasons[i] === null);
   }
 
   /** Rejects with the first reason, when all have answered. */
   async #together(children: readonly ManagedProcess[], id: number, step: ReloadStep): Promise<void> {
-    const answers = await Promise.all(children.map((child) => this.#ask(child, id, step)));
-    const refusal = answers.find(({ isGone, reason }) => !isGone && reason !== null);
-    if (refusal !== undefined) throw new Error(refusal.reason!);
-    if (answers.some(({ isGone }, i) => isGone && children[i]!.role === 'hub')) {
-      throw new Error('the hub has ended meanwhile');
-    }
+    const reasons = await Promise.all(children.map((child) => this.#ask(child, id, step)));
+    const reason = reasons.find((each) => each !== null);
+    if (reason !== undefined) throw new Error(reason);
   }
 
   async #commit(children: readonly ManagedProcess[], id: number, source: ConfigSource): Promise<void> {
     const commit = async (child: ManagedProcess): Promise<void> => {
       child.source = source;
-      const { isGone, reason } = await this.#ask(child, id, { step: 'commit' });
       // It is started again, with this text.
-      if (!isGone && reason !== null) child.kill();
+      if ((await this.#ask(child, id, { step: 'commit' })) !== null) child.kill();
     };
     await Promise.all(children.map(commit));
   }
@@ -108,24 +91,21 @@ export class SteppedReloads {
     }
   }
 
-  /** Resolves with what becomes of the step there: also where the process ends, or does not answer. */
-  #ask(child: ManagedProcess, id: number, step: ReloadStep): Promise<StepAnswer> {
-    const key = keyOf(child, id, step.step);
-    return new Promise((resolve) => {
-      const end = (answer: StepAnswer) => {
-        clearTimeout(timer);
-        this.#waiting.delete(key);
-        resolve(answer);
-      };
-      const late = `${child.role} ${child.number} has not answered`;
-      const timer = setTimeout(end, STEP_MS, { isGone: false, reason: late });
-      this.#waiting.set(key, end);
-      if (child.hasEnded) end({ isGone: true, reason: null });
-      else child.send({ type: 'reloadStep', id, step });
-    });
+  /** Resolves with why the step cannot be, also where there is no answer; null: it is done, or a worker has ended. */
+  async #ask(child: ManagedProcess, id: number, step: ReloadStep): Promise<string | null> {
+    try {
+      if (!child.hasEnded) {
+        const send = () => child.send({ type: 'reloadStep', id, step });
+        return await child.requests.ask<string | null>(send, { key: stepKey(id, step.step), timeoutMs: STEP_MS });
+      }
+    } catch (error) {
+      if (!child.hasEnded) return (error as Error).message;
+    }
+    return child.role === 'hub' ? HUB_ENDED : null;
   }
 }
 
-function keyOf({ number }: ManagedProcess, id: number, step: string): string {
-  return `${number} ${id} ${step}`;
+/** A step of a reload among the requests of a child: each step of a reload has the same number. */
+export function stepKey(id: number, step: ReloadStep['step']): string {
+  return `${id} ${step}`;
 }

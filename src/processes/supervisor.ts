@@ -23,7 +23,7 @@ import type { EndOfProcess, ManagedProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 import { RollingRestart } from './rolling-restart.js';
 import { SocketPost } from './socket-post.js';
-import { SteppedReloads } from './stepped-reloads.js';
+import { SteppedReloads, stepKey } from './stepped-reloads.js';
 
 /** What is left of the grace for the hub. */
 const HUB_MS = 1000;
@@ -250,8 +250,9 @@ export class Supervisor {
       const { id, name, reason } = message;
       if (name !== null) child.requests.answer(id, name);
       else child.requests.fail(id, new Error(reason ?? 'no backup'));
-    } else if (message.type === 'reloadStep') this.#reloads.onAnswer(child, message);
-    else if (message.type === 'reload') void this.#reloadFor(child, message.id);
+    } else if (message.type === 'reloadStep') {
+      child.requests.answer(stepKey(message.id, message.step), message.reason);
+    } else if (message.type === 'reload') void this.#reloadFor(child, message.id);
     else if (message.type === 'drained') this.#children.draining.end(child);
     else if (message.type === 'standby') this.#onStandby(child);
     else if (socket === undefined) return;
@@ -272,7 +273,6 @@ export class Supervisor {
   #onEnded(child: ManagedProcess, why: EndOfProcess): void {
     const place = this.#children.places.find((each) => each.child === child);
     this.#children.draining.delete(child);
-    this.#reloads.onEnded(child);
     if (place === undefined) return;
     place.child = null;
     if (this.#children.isStopping) return;
