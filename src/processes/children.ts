@@ -3,6 +3,7 @@
  * Owned by the supervisor.
  */
 
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,9 +13,6 @@ import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
 import type { HubPaths, ProcessRole } from './messages.js';
 import { ProcessPlace } from './place.js';
 import { SuspectTapes } from './suspect-tapes.js';
-
-/** How often a hub is looked for. */
-const LOOK_MS = 50;
 
 type Handlers = Pick<ManagedProcessParts, 'onReady' | 'onMessage' | 'onEnded'>;
 
@@ -32,6 +30,8 @@ export class Children {
   /** Tapes because of which hubs ended. */
   readonly suspects = new SuspectTapes();
   readonly #handlers: Handlers;
+  /** The hub is ready; null: none will be any more. */
+  readonly #hubs = new EventEmitter<{ hub: [ManagedProcess | null] }>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
   /** Numbers are not given twice. */
   #last = 0;
@@ -66,13 +66,24 @@ export class Children {
 
   /** Resolves with null where there is none for too long, or they are being stopped. */
   async readyHub(patienceMs: number): Promise<ManagedProcess | null> {
-    const endMs = performance.now() + patienceMs;
-    for (;;) {
-      const { child } = this.hub;
-      if (child?.isServing) return child;
-      if (performance.now() > endMs || this.isStopping) return null;
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
+    const { child } = this.hub;
+    if (child?.isReady) return child;
+    if (this.isStopping) return null;
+    const signal = AbortSignal.timeout(patienceMs);
+    const [hub] = await once(this.#hubs, 'hub', { signal }).catch(() => [null]);
+    return hub as ManagedProcess | null;
+  }
+
+  /** The hub says that it is ready. */
+  onHub(hub: ManagedProcess): void {
+    this.#hubs.emit('hub', hub);
+  }
+
+  /** From here on none is started. */
+  stop(): void {
+    this.isStopping = true;
+    for (const place of this.places) place.close();
+    this.#hubs.emit('hub', null);
   }
 
   /** Outside of any place. @param offers as Boot has it */

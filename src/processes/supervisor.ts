@@ -214,10 +214,9 @@ export class Supervisor {
 
   /** Workers first, so that what they have accepted is committed and answered. */
   async stop(graceMs = Number.POSITIVE_INFINITY): Promise<readonly unknown[]> {
-    const { hub, places } = this.#children;
-    this.#children.isStopping = true;
+    const { hub } = this.#children;
+    this.#children.stop();
     const endMs = performance.now() + Math.min(graceMs, this.#parts.config.shutdown.graceSeconds * 1000);
-    for (const place of places) place.close();
     const workersMs = Math.max(0, endMs - performance.now() - HUB_MS);
     await Promise.all(this.#children.allWorkers().map((worker) => worker.stop(workersMs)));
     await hub.child?.stop(Math.max(0, endMs - performance.now()));
@@ -234,6 +233,7 @@ export class Supervisor {
       if (!this.#isRestarting && child.source !== children.source) this.#bring(child);
       return;
     }
+    children.onHub(child);
     this.#sayRestarts();
     this.#sayResults();
     if (!children.isStopping) for (const place of children.workers) if (place.isEmpty) place.begin();
