@@ -4,6 +4,7 @@
 
 import type { Duplex } from 'node:stream';
 import { Refusal } from '../base/refusal.js';
+import { Requests } from '../base/requests.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
@@ -22,11 +23,14 @@ import {
 import { readAnswer, readFromWorker } from './control-schema.js';
 import { HubSessions } from './hub-sessions.js';
 import { workerOf } from './left-alone.js';
-import { OpenQuestions, refusedAnswer } from './questions.js';
+import { LinkLost, refusedAnswer } from './questions.js';
 import type { SessionRegistry } from './session-registry.js';
 import type { TallyMessage } from './tally-messages.js';
 import { TapeSender, type TapeSenderParts } from './tape-sender.js';
 import { WireError } from './wire.js';
+
+/** How long the answer of a worker is waited for. */
+const ANSWER_MS = 1000;
 
 export interface HubLinkParts extends TapeSenderParts {
   /** The channels' states, in configured order. */
@@ -72,7 +76,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   readonly #parts: HubLinkParts;
   readonly #connection: LinkConnection;
   readonly #control: Control<FromWorker, FromHub>;
-  readonly #questions = new OpenQuestions();
+  readonly #questions = new Requests();
   readonly #sessions: HubSessions;
 
   constructor(stream: Duplex, parts: HubLinkParts) {
@@ -93,13 +97,13 @@ export class HubLink implements ControlHandler<FromWorker> {
     return this.#connection.isFull;
   }
 
-  /** Asks the worker. Rejects where it goes meanwhile. */
+  /** Asks the worker. Rejects where it goes meanwhile, or does not answer in time. */
   ask<Q extends keyof WorkerQuestions>(
     question: Q,
     ask: WorkerQuestions[Q]['ask'],
   ): Promise<WorkerQuestions[Q]['answer']> {
     const read = (answer: unknown) => readAnswer(question, ask, answer);
-    return this.#questions.ask((id) => this.send({ type: 'ask', id, question, ask }), read);
+    return this.#questions.ask((id) => this.send({ type: 'ask', id, question, ask }), { timeoutMs: ANSWER_MS, read });
   }
 
   close(): void {
@@ -123,7 +127,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   onClosed(): void {
-    this.#questions.drop();
+    this.#questions.lose(new LinkLost());
     this.#parts.onEnded(this);
   }
 

@@ -30,8 +30,6 @@ import { TapeNames } from './tape-names.js';
 
 /** How long an answer waits for workers. */
 const APPLY_MS = 250;
-/** How long the answer of a worker is waited for. */
-const ANSWER_MS = 1000;
 /** How often facts are looked at that change by themselves; after a change of source sooner, until there is audio, or for SOON_FOR_MS. */
 const LOOK_MS = 250;
 const SOON_MS = 40;
@@ -339,19 +337,13 @@ export class HubLinks implements AlarmHandler {
   }
 
   async #askAll<Q extends keyof WorkerQuestions>(question: Q, ask: WorkerQuestions[Q]['ask']) {
-    const { clock } = this.#parts;
     const answers = new Map<number, WorkerQuestions[Q]['answer']>();
-    let alarm: Alarm | undefined;
-    const tooLong = new Promise<void>((resolve) => {
-      alarm = clock.alarm(clock.now() + ANSWER_MS, { onAlarm: () => resolve() });
-    });
     const greeted = [...this.#links].filter(({ worker }) => worker !== 0);
     const asked = greeted.map((link) =>
       link.ask(question, ask).then((answer) => void answers.set(link.worker, answer)),
     );
-    await Promise.race([Promise.allSettled(asked), tooLong]);
-    alarm?.cancel();
-    return { answers: new Map(answers), linked: new Set(greeted.map(({ worker }) => worker)) };
+    await Promise.allSettled(asked);
+    return { answers, linked: new Set(greeted.map(({ worker }) => worker)) };
   }
 
   /** Resolves when all workers have this change, or after APPLY_MS. */

@@ -1,4 +1,4 @@
-/** Questions that wait for the other end's answer, by number. Owned by one end of a link. */
+/** How a question over a link ends where it is not answered: the other end refuses it, or the link is lost. */
 
 import { REFUSALS, Refusal, type RefusalKind, retryLater } from '../base/refusal.js';
 import type { RefusedAnswer } from './control.js';
@@ -6,51 +6,9 @@ import type { RefusedAnswer } from './control.js';
 /** The link has ended before the answer: what became of the question is not known. */
 export class LinkLost extends Error {
   override readonly name = 'LinkLost';
-}
 
-interface WaitingQuestion {
-  /** @throws where the answer is malformed */
-  read(answer: unknown): unknown;
-  resolve(answer: never): void;
-  reject(error: unknown): void;
-}
-
-export class OpenQuestions {
-  readonly #waiting = new Map<number, WaitingQuestion>();
-  #last = 0;
-
-  /** @param send called with the number of the question @param read checks the answer; throws where it is malformed @returns its answer; rejects with a Refusal, or LinkLost */
-  ask<T>(send: (id: number) => void, read: (answer: unknown) => unknown = (answer) => answer): Promise<T> {
-    const id = ++this.#last;
-    return new Promise<T>((resolve, reject) => {
-      this.#waiting.set(id, { read, resolve, reject });
-      send(id);
-    });
-  }
-
-  /** @throws where the answer is malformed; the question goes on waiting */
-  answer(id: number, answer: unknown): void {
-    const read = this.#waiting.get(id)?.read(answer);
-    this.#take(id)?.resolve(read as never);
-  }
-
-  refuse(id: number, { kind, detail, headers }: RefusedAnswer): void {
-    this.#take(id)?.reject(
-      new Refusal(Object.hasOwn(REFUSALS, kind) ? (kind as RefusalKind) : 'internal', detail, {
-        headers: { ...headers },
-      }),
-    );
-  }
-
-  /** The link has ended. */
-  drop(): void {
-    for (const id of [...this.#waiting.keys()]) this.#take(id)!.reject(new LinkLost('the link has ended'));
-  }
-
-  #take(id: number): WaitingQuestion | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    return waiting;
+  constructor() {
+    super('the link has ended');
   }
 }
 
@@ -68,4 +26,11 @@ export function refusedAnswer(error: unknown): RefusedAnswer {
   if (!(error instanceof Refusal))
     return { kind: 'internal', detail: 'Something went wrong on the server', headers: {} };
   return { kind: error.kind, detail: error.message, headers: error.headers };
+}
+
+/** As the other end has refused it. */
+export function refusalOf({ kind, detail, headers }: RefusedAnswer): Refusal {
+  return new Refusal(Object.hasOwn(REFUSALS, kind) ? (kind as RefusalKind) : 'internal', detail, {
+    headers: { ...headers },
+  });
 }

@@ -7,6 +7,8 @@
 
 import type { Duplex } from 'node:stream';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { Refusal } from '../base/refusal.js';
+import { Requests } from '../base/requests.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { Change } from '../now-playing/state.js';
@@ -26,14 +28,13 @@ import {
   MOST_ASKED_BYTES,
   type Question,
   type Questions,
-  type RefusedAnswer,
   type WorkerQuestions,
 } from './control.js';
 import { readFromHub } from './control-schema.js';
 import { LeftAlone } from './left-alone.js';
 import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
-import { LinkLost, OpenQuestions, refusalOfLost } from './questions.js';
+import { LinkLost, refusalOf, refusalOfLost } from './questions.js';
 import { followTime } from './shared-time.js';
 import { TALLY_MS } from './tally-messages.js';
 import { offerTapes } from './tape-offer.js';
@@ -48,11 +49,7 @@ const HUB = 'the hub';
 /** How many minutes' figures wait for a hub. */
 const MINUTES = 10;
 /** Of what a worker asks, a change alone can be so long. */
-const TOO_LONG: RefusedAnswer = {
-  kind: 'too-large',
-  detail: 'The channel would hold more than one process can pass on to another. Nothing was applied.',
-  headers: {},
-};
+const TOO_LONG = 'The channel would hold more than one process can pass on to another. Nothing was applied.';
 
 export interface WorkerLinkParts {
   /** Its number, which no other process of this server has had. */
@@ -89,7 +86,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   readonly #tallies: WorkerTallies;
   readonly #alone: LeftAlone;
   readonly #lives = new Map<string, LinkedLive>();
-  readonly #questions = new OpenQuestions();
+  readonly #questions = new Requests();
   /** By the number of what was asked: called with a change of ours as it was committed. */
   readonly #proposed = new Map<number, (change: Change) => void>();
   #control: Control<FromHub, FromWorker> | null = null;
@@ -256,7 +253,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
         this.#questions.answer(message.id, message.answer);
         break;
       case 'refused':
-        this.#questions.refuse(message.id, message.refusal);
+        this.#questions.fail(message.id, refusalOf(message.refusal));
         break;
       case 'admin':
         this.#parts.onAdminState?.(message.state);
@@ -274,7 +271,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#connection = null;
     this.#tallies.lose();
     this.#isReady = false;
-    this.#questions.drop();
+    this.#questions.lose(new LinkLost());
     this.engine.onLost();
   }
 
@@ -334,9 +331,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
   ): Promise<Questions[Q]['answer']> {
     return this.#questions.ask((id) => {
       onAsked(id);
-      if (this.#control === null) this.#questions.drop();
+      if (this.#control === null) this.#questions.fail(id, new LinkLost());
       else if (!this.#control.send({ type: 'ask', id, question, ask }, MOST_ASKED_BYTES)) {
-        this.#questions.refuse(id, TOO_LONG);
+        this.#questions.fail(id, new Refusal('too-large', TOO_LONG));
       }
     });
   }
