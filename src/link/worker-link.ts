@@ -99,7 +99,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   constructor(parts: WorkerLinkParts) {
     this.#parts = parts;
     this.#alone = new LeftAlone(parts.clock);
-    this.sessions = new WorkerSessions(parts.clock);
+    this.sessions = new WorkerSessions();
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies);
     this.#sayTallies(parts.clock.now());

@@ -1,12 +1,13 @@
 /** What a worker says to the others of its sessions, by the hub, and what it hears of theirs. Outlives the hub, as WorkerLink does. */
 
-import type { Alarm, Clock } from '../base/clock.js';
+import { Requests } from '../base/requests.js';
 import type { HeardReports, ReportVerdict } from '../listener/heard-reports.js';
 import type { SessionTimes } from '../listener/session-place.js';
 import type { HeardTitle, Session } from '../listener/sessions.js';
 import type { SessionLink, SharedSessions } from '../listener/shared-sessions.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import { readAll } from './members.js';
+import { LinkLost } from './questions.js';
 import {
   ASK,
   FIRST_SESSION_TYPE,
@@ -35,7 +36,7 @@ import {
 import { type MessageReader, WireError } from './wire.js';
 
 /** How long a report waits for its verdict: where the process has gone, so has the session. */
-const VERDICT_MS = 2000;
+export const VERDICT_MS = 2000;
 
 /** Who hears of theirs. */
 export interface SessionTarget {
@@ -43,22 +44,11 @@ export interface SessionTarget {
   readonly reports: Pick<HeardReports, 'judge'>;
 }
 
-interface WaitingReport {
-  resolve(verdict: ReportVerdict): void;
-  readonly alarm: Alarm;
-}
-
 export class WorkerSessions implements SessionLink, MessageHandler {
-  readonly #clock: Clock;
-  readonly #reports = new Map<number, WaitingReport>();
+  readonly #reports = new Requests();
   #target: SessionTarget | null = null;
   #writer: SessionWriter | null = null;
   #isReady = false;
-  #lastReport = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
 
   get isOpen(): boolean {
     return this.#isReady;
@@ -118,22 +108,17 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     if (this.#isReady) this.#writer!.begin(HEARD, 0, metaid).number(sinceMs).number(order).end();
   }
 
-  report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
-    if (!this.#isReady) return Promise.resolve('not-playing');
-    const id = ++this.#lastReport;
-    return new Promise((resolve) => {
-      const onAlarm = () => this.#settle(id, 'not-playing');
-      const alarm = this.#clock.alarm(this.#clock.now() + VERDICT_MS, { onAlarm });
-      this.#reports.set(id, { resolve, alarm });
-      this.#writer!.begin(REPORT, 0, metaid).whole(id).bytes(bytes).end();
-    });
+  async report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
+    if (!this.#isReady) return 'not-playing';
+    const send = (id: number) => this.#writer!.begin(REPORT, 0, metaid).whole(id).bytes(bytes).end();
+    return await this.#reports.ask<ReportVerdict>(send, { timeoutMs: VERDICT_MS }).catch(() => 'not-playing');
   }
 
   onMessage(type: number, message: MessageReader): void {
     const { worker, metaid } = readTo(message);
     if (type === VERDICT) {
       const { id, verdict } = readVerdict(message);
-      this.#settle(id, verdict);
+      this.#reports.answer(id, verdict);
       return;
     }
     if (this.#target === null) return;
@@ -177,13 +162,6 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     this.#isReady = false;
     this.#writer = null;
     this.#target?.shared.onLost();
-    for (const id of [...this.#reports.keys()]) this.#settle(id, 'not-playing');
-  }
-
-  #settle(id: number, verdict: ReportVerdict): void {
-    const waiting = this.#reports.get(id);
-    this.#reports.delete(id);
-    waiting?.alarm.cancel();
-    waiting?.resolve(verdict);
+    this.#reports.lose(new LinkLost());
   }
 }

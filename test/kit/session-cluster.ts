@@ -63,7 +63,7 @@ export class SessionProcess {
     this.sessions = new Sessions(clock, this.listenerFeed, { keepMs: KEEP_MS, max: 1000, sharedMs });
     const { feed, sessions } = this;
     if (worker > 0) {
-      this.link = new WorkerSessions(clock);
+      this.link = new WorkerSessions();
       this.shared = new SharedSessions({ worker, sessions, feed, clock, link: this.link, onError });
       this.listenerFeed.shared = this.shared;
     }

@@ -6,7 +6,6 @@ import { HubSessions } from '../../src/link/hub-sessions.js';
 import { SessionRegistry } from '../../src/link/session-registry.js';
 import { greeting } from '../../src/link/version.js';
 import { WorkerSessions } from '../../src/link/worker-sessions.js';
-import { FakeClock } from '../kit/clock.js';
 import { asStream, linkPipe } from '../kit/link-pipe.js';
 import { liesOf, METAID, PLACE, SESSION_MESSAGES, said } from '../kit/session-lies.js';
 
@@ -15,7 +14,6 @@ const MOST = 100;
 /** A hub with an honest worker, 2, that follows what the other one, 1, has. */
 function start() {
   const registry = new SessionRegistry(() => MOST);
-  const clock = new FakeClock();
   const errors: Error[] = [];
   const [one, two] = [linkPipe(), linkPipe()];
   const hubs = [one, two].map((pipe, i) => {
@@ -31,7 +29,7 @@ function start() {
   const shared = new Proxy({} as never, {
     get: (_, name) => (metaid: string) => void heard.push(`${String(name)} ${metaid}`),
   });
-  const worker = new WorkerSessions(clock);
+  const worker = new WorkerSessions();
   const broken: Error[] = [];
   worker.connect(new LinkConnection(asStream(two.worker), (error) => broken.push(error as Error)));
   worker.attach({ shared, reports: { judge: () => 'taken' } });

@@ -12,6 +12,7 @@ import { FakeClock } from '../kit/clock.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
 import { CHANNELS, SessionCluster, SessionProcess, type TakingPeer } from '../kit/session-cluster.js';
+import { untilPromised } from '../kit/until.js';
 
 const STEPS = 120;
 const STORIES = 40;
@@ -382,7 +383,13 @@ t.test('reports that come too often go no further', async (t) => {
 
 t.test('where the hub is away polls are told so, or get what is known; a watcher waits', async (t) => {
   const { clock, cluster, other, session } = await setUp(t);
+  let verdict = '';
+  void Promise.resolve(other.reports.take('m', Buffer.from('{"heardMs":1}'))).then((given) => {
+    verdict = given;
+  });
   cluster.cut(1);
+  await untilPromised(() => verdict !== '', 1000);
+  t.equal(verdict, 'not-playing', 'at once, where it was under way');
   await t.rejects(Promise.resolve(other.directory.get('m')), { message: /restarted/ });
   t.equal(await other.reports.take('m', Buffer.from('{"heardMs":1}')), 'not-playing');
   const { peer } = other.watch('m', 'audio');
