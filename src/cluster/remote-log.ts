@@ -8,26 +8,17 @@
 import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
+import { MAX_REQUESTS, Requests, RequestTimeout } from '../base/requests.js';
 import { LinkConnection } from '../link/connection.js';
 import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from '../link/wire.js';
 import { check, mustJson } from '../metadata/record-schema.js';
-import {
-  type CommitAnswer,
-  type LogArgs,
-  LogLost,
-  type Pairs,
-  type Reply,
-  type SharedLog,
-  within,
-} from './shared-log.js';
+import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
 
 /** The number of its messages (../link/message-types.ts). */
 const LOG = 64;
 /** What an origin does for another node. */
 const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
 type LogAsk = (typeof ASKS)[number];
-/** Questions of a node that wait at once: no version of airsplice has more. */
-const MOST_WAITING = 10_000;
 /** Of one question: it may ask for the leases of all channels, with some fields each. */
 const MAX_ARGS = 1_000_000;
 /** Of one read of the log: more entries, and a longer wait, than a node asks for (node-link.ts). */
@@ -64,8 +55,7 @@ type LogAnswer = { readonly id: number; readonly answer: unknown } | { readonly 
 export class RemoteLog implements SharedLog {
   readonly #connection: LinkConnection;
   readonly #answerMs: number;
-  readonly #waiting = new Map<number, (answered: LogAnswer) => void>();
-  #last = 0;
+  readonly #requests = new Requests();
   #lost: LogLost | null = null;
   onLost: (reason: Error) => void = () => undefined;
 
@@ -86,7 +76,8 @@ export class RemoteLog implements SharedLog {
     this.#connection.handle(LOG, LOG, {
       onMessage: (_, message) => {
         const answered = read<LogAnswer>(message, answerSchema);
-        this.#waiting.get(answered.id)?.(answered);
+        if ('error' in answered) this.#requests.fail(answered.id, new Error(answered.error));
+        else this.#requests.answer(answered.id, answered.answer);
       },
       onDrain: () => undefined,
       onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin has ended the connection'),
@@ -112,29 +103,20 @@ export class RemoteLog implements SharedLog {
   entriesAfter = (seq: number, most: number, waitMs: number) =>
     this.#ask<readonly Reply[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
 
-  async #ask<T>(ask: LogAsk, args: readonly unknown[], ms = this.#answerMs): Promise<T> {
+  async #ask<T>(ask: LogAsk, args: readonly unknown[], timeoutMs = this.#answerMs): Promise<T> {
     if (this.#lost !== null) throw this.#lost;
-    const id = ++this.#last;
-    const answer = new Promise<LogAnswer>((resolve) => this.#waiting.set(id, resolve));
-    write(this.#connection, { id, ask, args } satisfies LogQuestion);
-    let answered: LogAnswer;
     try {
-      answered = await within(ms, answer);
+      return await this.#requests.ask<T>((id) => write(this.#connection, { id, ask, args }), { timeoutMs });
     } catch (error) {
-      this.#lose((error as Error).message);
-      throw this.#lost;
-    } finally {
-      this.#waiting.delete(id);
+      if (error instanceof RequestTimeout) this.#lose(error.message);
+      throw this.#lost ?? error;
     }
-    if (this.#lost !== null) throw this.#lost;
-    if ('error' in answered) throw new Error(answered.error);
-    return answered.answer as T;
   }
 
   #lose(reason: string): void {
     if (this.#lost !== null) return;
     this.#lost = new LogLost(`the origin cannot be reached: ${reason}`);
-    for (const resolve of this.#waiting.values()) resolve({ id: 0, error: reason });
+    this.#requests.lose(this.#lost);
     this.#connection.close();
     this.onLost(this.#lost);
   }
@@ -165,9 +147,9 @@ export async function serveLog(
   const answer = async ({ id, ask, args }: LogQuestion) => {
     try {
       const answered = await (log[ask] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
-      write(connection, { id, answer: answered ?? null } satisfies LogAnswer);
+      write(connection, { id, answer: answered ?? null });
     } catch (error) {
-      if (!log.isLost) write(connection, { id, error: (error as Error).message } satisfies LogAnswer);
+      if (!log.isLost) write(connection, { id, error: (error as Error).message });
     } finally {
       waiting--;
     }
@@ -177,7 +159,7 @@ export async function serveLog(
       const { id, ask, args } = read<LogQuestion>(message, questionSchema);
       const { value, bad } = check<readonly unknown[]>(questions[ask], args);
       if (bad !== null) throw new WireError(`a question for ${ask} cannot be read: ${bad}`);
-      if (++waiting > MOST_WAITING) throw new WireError(`more than ${MOST_WAITING} questions at once`);
+      if (++waiting > MAX_REQUESTS) throw new WireError(`more than ${MAX_REQUESTS} questions at once`);
       void answer({ id, ask, args: value });
     },
     onDrain: () => undefined,
