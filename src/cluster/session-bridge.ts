@@ -9,9 +9,11 @@
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
+import { Requests } from '../base/requests.js';
 import { LinkConnection, type MessageHandler } from '../link/connection.js';
 import { machineOf } from '../link/left-alone.js';
 import { readAll } from '../link/members.js';
+import { LinkLost } from '../link/questions.js';
 import {
   ASK,
   CLOCKS,
@@ -37,6 +39,7 @@ import {
   STATE,
   TITLE,
   VERDICT,
+  VERDICT_MS,
   writeTimes,
 } from '../link/session-messages.js';
 import type { RegistryPort, SessionRegistry } from '../link/session-registry.js';
@@ -61,9 +64,6 @@ export interface SessionBridgeParts {
   onError(error: unknown): void;
 }
 
-/** Reports that wait for their verdict: past it the oldest gets none, and its worker gives up by itself. */
-const MOST_REPORTS = 10_000;
-
 export class SessionBridge implements MessageHandler {
   readonly #parts: SessionBridgeParts;
   readonly #connection: LinkConnection;
@@ -71,9 +71,8 @@ export class SessionBridge implements MessageHandler {
   readonly #port: RegistryPort;
   readonly #there: OtherCounts;
   readonly #otherSettings: OtherSettings;
-  /** By the number under which they went there → where they came from. */
-  readonly #reports = new Map<number, { readonly worker: number; readonly id: number }>();
-  #lastReport = 0;
+  /** Reports that wait for their verdict. One that gets none is given up by its worker itself. */
+  readonly #reports = new Requests();
   /** Of a moment there to one here, milliseconds; null: not known yet. */
   #laterMs: number | null = null;
 
@@ -152,7 +151,7 @@ export class SessionBridge implements MessageHandler {
       }
       case VERDICT: {
         const { id, verdict } = readVerdict(message);
-        this.#onVerdict(id, verdict);
+        this.#reports.answer(id, verdict);
         break;
       }
       default:
@@ -164,6 +163,7 @@ export class SessionBridge implements MessageHandler {
 
   onClosed(): void {
     this.#parts.registry.remove(this.#parts.number, this.#port);
+    this.#reports.lose(new LinkLost());
     this.#parts.counts.leave(this.#there);
     this.#parts.onClosed();
   }
@@ -174,12 +174,6 @@ export class SessionBridge implements MessageHandler {
     } catch (error) {
       throw new WireError(`the settings of a channel: ${(error as Error).message}`);
     }
-  }
-
-  #onVerdict(there: number, verdict: string): void {
-    const report = this.#reports.get(there);
-    this.#reports.delete(there);
-    if (report !== undefined) this.#parts.registry.verdict(report.worker, report.id, verdict);
   }
 
   #moved(times: SessionTimes | null): SessionTimes | null {
@@ -203,10 +197,11 @@ export class SessionBridge implements MessageHandler {
       relay: (type: RelayedType, _worker, metaid, sinceMs, rest) =>
         writer.begin(type, 0, metaid).number(sinceMs).bytes(rest).end(),
       report: (metaid, worker, id, bytes) => {
-        const there = ++this.#lastReport;
-        this.#reports.set(there, { worker, id });
-        if (this.#reports.size > MOST_REPORTS) this.#reports.delete(this.#reports.keys().next().value!);
-        writer.begin(REPORT, 0, metaid).whole(there).bytes(bytes).end();
+        const send = (there: number) => writer.begin(REPORT, 0, metaid).whole(there).bytes(bytes).end();
+        this.#reports.ask<string>(send, { timeoutMs: VERDICT_MS }).then(
+          (verdict) => this.#parts.registry.verdict(worker, id, verdict),
+          () => undefined,
+        );
       },
       verdict: (id, verdict) => writer.begin(VERDICT, 0, '').whole(id).text(verdict).end(),
     };

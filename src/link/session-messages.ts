@@ -38,6 +38,8 @@ export const TITLE = 52;
 export const HEARD = 53;
 export const REPORT = 54;
 export const VERDICT = 55;
+/** How long a report waits for its verdict: where the process has gone, so has the session. */
+export const VERDICT_MS = 2000;
 /** Between machines: which moment of its own clock is which of the cluster's. */
 export const CLOCKS = 56;
 /** How many listen to a channel on that machine. */

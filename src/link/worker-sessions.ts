@@ -29,14 +29,12 @@ import {
   STATE,
   TITLE,
   VERDICT,
+  VERDICT_MS,
   writeState,
   writeTimes,
   writeTitle,
 } from './session-messages.js';
 import { type MessageReader, WireError } from './wire.js';
-
-/** How long a report waits for its verdict: where the process has gone, so has the session. */
-export const VERDICT_MS = 2000;
 
 /** Who hears of theirs. */
 export interface SessionTarget {
