@@ -5,7 +5,7 @@
  * without it.
  */
 
-import { LogLost, type Reply, within } from './shared-log.js';
+import { LogLost, type Reply } from './shared-log.js';
 
 export interface RedisOptions {
   /** redis:// or rediss://, with user and password where they are needed. */
@@ -151,4 +151,17 @@ async function masterUrl(options: RedisOptions): Promise<string> {
     }
   }
   throw new RedisLost(`no Sentinel says where it is (${reasons.join('; ')})`);
+}
+
+/** Rejects when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -41,16 +41,3 @@ export interface SharedLog {
   nodes(): Promise<Pairs>;
   forget(nodes: readonly string[]): Promise<void>;
 }
-
-/** Rejects when it takes longer. */
-export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
