@@ -18,6 +18,7 @@ import {
   MESSAGES_VERSION,
   type ProcessRole,
   STEPS_VERSION,
+  stepKey,
   type ToChild,
 } from './messages.js';
 
@@ -171,10 +172,22 @@ export class ManagedProcess {
       this.knowsSteps = message.steps === STEPS_VERSION;
       this.#parts.onReady(this, message);
     } else if (message.type === 'failed') this.#reason = message.reason;
-    else if (message.type !== 'alive') this.#parts.onMessage(this, message, socket);
+    else if (message.type !== 'alive' && !this.#isAnswer(message)) this.#parts.onMessage(this, message, socket);
     if (message.type === 'alive' || message.type === 'encoder') return;
     this.#said.add(message.type);
     for (const { type, resolve } of this.#waiting) if (type === message.type) resolve();
+  }
+
+  #isAnswer(message: FromChild): boolean {
+    if (message.type === 'released') this.requests.answer('released', null);
+    else if (message.type === 'reloadStep') {
+      this.requests.answer(stepKey(message.id, message.step), message.reason);
+    } else if (message.type === 'backedUp') {
+      const { id, name, reason } = message;
+      if (name !== null) this.requests.answer(id, name);
+      else this.requests.fail(id, new Error(reason ?? 'no backup'));
+    } else return false;
+    return true;
   }
 
   /** A program of another version on the disk may not know what it is sent, and is sent nothing. */

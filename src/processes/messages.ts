@@ -74,6 +74,11 @@ export type ReloadStep =
   /** Ports that were let go of are taken again. */
   | { readonly step: 'restore' };
 
+/** A step among the requests of a child: all steps of a reload have the same number. */
+export function stepKey(id: number, step: ReloadStep['step']): string {
+  return `${id} ${step}`;
+}
+
 export type ToChild =
   | { readonly type: 'boot'; readonly boot: Boot }
   /** A new hub takes back the tapes of the one before it. */

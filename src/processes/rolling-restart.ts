@@ -109,11 +109,9 @@ export class RollingRestart {
   /** Whether the hub has handed over to the next one. It ends by itself then. */
   async #released(before: ManagedProcess, next: ManagedProcess): Promise<boolean> {
     before.isStopping = true;
-    before.send({ type: 'handover', hub: next.boot.hub });
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<boolean>((resolve) => (timer = setTimeout(resolve, HANDOVER_MS, false)));
-    const isReleased = await Promise.race([before.said('released').then(...ANSWERS), late]);
-    clearTimeout(timer);
+    const send = () => before.send({ type: 'handover', hub: next.boot.hub });
+    const released = before.requests.ask(send, { key: 'released', timeoutMs: HANDOVER_MS });
+    const isReleased = await released.then(...ANSWERS);
     if (!isReleased) this.#log.error({ pid: before.pid }, 'the hub has not handed over: its encoders come again');
     // What the next one wants of it, it has soon.
     setTimeout(() => before.kill(), HANDOVER_MS).unref();

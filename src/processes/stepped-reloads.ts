@@ -9,7 +9,7 @@
 
 import type { ConfigSource } from './configuration.js';
 import type { ManagedProcess } from './managed-process.js';
-import type { ReloadStep } from './messages.js';
+import { type ReloadStep, stepKey } from './messages.js';
 
 /** How long a step may take: a large text is read in it. */
 const STEP_MS = 10_000;
@@ -103,9 +103,4 @@ export class SteppedReloads {
     }
     return child.role === 'hub' ? HUB_ENDED : null;
   }
-}
-
-/** A step of a reload among the requests of a child: each step of a reload has the same number. */
-export function stepKey(id: number, step: ReloadStep['step']): string {
-  return `${id} ${step}`;
 }

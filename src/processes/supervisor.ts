@@ -23,7 +23,7 @@ import type { EndOfProcess, ManagedProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 import { RollingRestart } from './rolling-restart.js';
 import { SocketPost } from './socket-post.js';
-import { SteppedReloads, stepKey } from './stepped-reloads.js';
+import { SteppedReloads } from './stepped-reloads.js';
 
 /** What is left of the grace for the hub. */
 const HUB_MS = 1000;
@@ -246,12 +246,6 @@ export class Supervisor {
       for (const worker of this.#children.allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
     } else if (message.type === 'takes') {
       if (child === this.#children.hub.child) this.#children.suspects.onTakes(message);
-    } else if (message.type === 'backedUp') {
-      const { id, name, reason } = message;
-      if (name !== null) child.requests.answer(id, name);
-      else child.requests.fail(id, new Error(reason ?? 'no backup'));
-    } else if (message.type === 'reloadStep') {
-      child.requests.answer(stepKey(message.id, message.step), message.reason);
     } else if (message.type === 'reload') void this.#reloadFor(child, message.id);
     else if (message.type === 'drained') this.#children.draining.end(child);
     else if (message.type === 'standby') this.#onStandby(child);

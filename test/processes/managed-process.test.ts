@@ -6,7 +6,7 @@ import net, { type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type EndOfProcess, ManagedProcess } from '../../src/processes/managed-process.js';
-import { MESSAGES_VERSION, type ToChild } from '../../src/processes/messages.js';
+import { MESSAGES_VERSION, stepKey, type ToChild } from '../../src/processes/messages.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
@@ -20,6 +20,17 @@ process.on('message', (heard, socket) => {
   socket?.destroy();
 });
 process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${version} }));
+process.send({ type: 'loaded' });
+`;
+
+/** It answers: copies once, steps but the last one, and that it has handed over. */
+const ANSWERS = `
+process.on('message', ({ type, id, step }) => {
+  if (type === 'backup') process.send({ type: 'backedUp', id, name: id === 1 ? 'copy' : null, reason: 'the disk is full' });
+  if (type === 'reloadStep') process.send({ type, id, step: step.step, reason: step.step === 'commit' ? 'no' : null });
+  if (type === 'handover') process.send({ type: 'released' });
+});
+process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${MESSAGES_VERSION} }));
 process.send({ type: 'loaded' });
 `;
 
@@ -126,7 +137,27 @@ t.test('one that hangs: of the sockets on their way all but the first stay', asy
   t.same([sockets[1]!.isOver(), sockets[2]!.isOver()], [false, false]);
 });
 
-t.test('what it was asked: it answers in time, or it has not, or it has ended', async (t) => {
+t.test('what it answers, each in its own way', async (t) => {
+  const { process: child, said } = await new Child(t, ANSWERS).loaded();
+  process.kill(child.pid!, 'SIGUSR2');
+  const backup = () => child.requests.ask<string>((id) => child.send({ type: 'backup', id }));
+  const step = (name: 'listen' | 'commit') =>
+    child.requests.ask(() => child.send({ type: 'reloadStep', id: 7, step: { step: name } }), {
+      key: stepKey(7, name),
+    });
+  const handover: ToChild = { type: 'handover', hub: paths('second') };
+  const all = [
+    backup(),
+    step('listen'),
+    step('commit'),
+    child.requests.ask(() => child.send(handover), { key: 'released' }),
+  ];
+  t.same(await Promise.all(all), ['copy', null, 'no', null]);
+  await t.rejects(backup(), { message: 'the disk is full' });
+  t.same(said, [], 'nothing of it is for another process');
+});
+
+t.test('what it was asked and has not answered: it is late, or it has ended', async (t) => {
   const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
   child.run();
   const { requests } = child.process;
