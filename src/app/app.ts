@@ -206,9 +206,8 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const worker: Worker = new Worker(core, {
     queries,
     reload: () => reload.onAsked(),
-    ...{ feed, faces, channels, engine, moments, history: store, accessLog, pace },
+    ...{ feed, faces, channels, states: engine, decisions: hub.decider, moments, history: store, accessLog, pace },
     onJoin: counting.observe,
-    onPush: (channel) => titles.check(channel),
     onProven: (encoder) => admissions.take(encoder),
   });
   const hubAdmin = new HubAdmin(core, hub.channels, store, {

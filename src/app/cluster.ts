@@ -31,8 +31,6 @@ export interface ClusterParts extends EngineParts {
   has(channel: string): boolean;
   /** A change that was decided here. */
   onChange: Deliver;
-  /** A change that another node has decided, or that comes of a merge. */
-  onForeignChange: Deliver;
 }
 
 const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
@@ -80,7 +78,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
 
 export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: ClusterParts): ClusterEngine {
   const { clock, log, repeats } = core;
-  const { sequence, has, onChange, onForeignChange } = parts;
+  const { sequence, has, onChange } = parts;
   const { node } = cluster;
   let isReached: boolean | null = null;
   const place = NAMES[placeOf(cluster)];
@@ -89,7 +87,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
     open: wayToLog(cluster, clock),
     makeTime: (skewMs) => new ClusterTime(clock, skewMs),
-    deliver: (channel, change, isOwn) => (isOwn ? onChange(channel, change) : onForeignChange(channel, change)),
+    deliver: onChange,
     onReached: (reason) => {
       const isNow = reason === null;
       if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);

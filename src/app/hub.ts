@@ -7,12 +7,13 @@ import type { LateTitle } from '../audio/playable-audio.js';
 import type { Channel } from '../channel/channel.js';
 import type { ClusterEngine } from '../cluster/cluster-engine.js';
 import type { Sequence } from '../feed/sequence.js';
-import { EngineHost } from '../link/engine-host.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import type { Change } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import { SaveTimes } from '../store/timed.js';
+import type { Engine } from '../titles/engine.js';
 import { Moments } from '../titles/moments.js';
+import { PushDecider } from '../titles/push-decider.js';
 import type { TitleService } from '../titles/service.js';
 import { type ChannelChanges, Channels } from './channels.js';
 import { makeClusterEngine } from './cluster.js';
@@ -25,6 +26,8 @@ export interface HubParts {
   /** The order of all records. */
   readonly sequence: Sequence;
   readonly faces: Faces;
+  /** Whether workers can be sent a change. Absent: there are none. */
+  fits?(change: Change): boolean;
 }
 
 /** What clients are to know, in this order. */
@@ -42,7 +45,9 @@ const RELEASE_MS = 1000;
 
 export class Hub {
   readonly channels: ReadonlyMap<string, Channel>;
-  readonly engine: EngineHost;
+  readonly engine: Engine;
+  /** What pushes change. */
+  readonly decider: PushDecider;
   /** Null: this machine is alone. */
   readonly cluster: ClusterEngine | null;
   readonly moments: Moments;
@@ -53,7 +58,7 @@ export class Hub {
   readonly #channels: Channels;
   #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
 
-  constructor(core: Core, { store, sequence, faces }: HubParts) {
+  constructor(core: Core, { store, sequence, faces, fits }: HubParts) {
     const { config, clock, log } = core;
     this.#core = core;
     this.#faces = faces.byChannel;
@@ -66,15 +71,25 @@ export class Hub {
       config.cluster === undefined
         ? null
         : makeClusterEngine(core, config.cluster, {
-            ...{ ...parts, has: (channel: string) => this.channels.has(channel), onChange },
-            onForeignChange: (channel, change) => this.engine.elsewhere(channel, () => this.#deliver(channel, change)),
+            ...parts,
+            has: (channel) => this.channels.has(channel),
+            onChange,
           });
-    this.engine = new EngineHost(this.cluster ?? makeEngine(core, parts, onChange));
+    this.engine = this.cluster ?? makeEngine(core, parts, onChange);
     const { moments, channels } = this;
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
     this.titles = makeTitles(core, {
       ...{ engine: this.engine, moments, channels, faces: faces.byChannel, onLate },
       goesBySources: (channel) => this.goesBySources(channel),
+    });
+    this.decider = new PushDecider({
+      engine: this.engine,
+      moments,
+      log,
+      rulesOf: (channel) => channels.get(channel)?.served.rules,
+      heldPushes: () => config.metadata.heldPushes,
+      check: (channel) => this.titles.check(channel),
+      ...(fits && { fits }),
     });
   }
 

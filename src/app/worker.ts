@@ -20,9 +20,10 @@ import { ListenerStats, type ListenerStatsOptions } from '../listener/listener-s
 import { Sessions } from '../listener/sessions.js';
 import { SharedSessions } from '../listener/shared-sessions.js';
 import type { HistoryStore } from '../store/store.js';
-import type { Engine } from '../titles/engine.js';
+import type { States } from '../titles/engine.js';
 import { MadeTokens } from '../titles/made-tokens.js';
 import type { Moments } from '../titles/moments.js';
+import type { PushDecisions } from '../titles/push-decider.js';
 import { Pushes } from '../titles/pushes.js';
 import { TitleReaders } from '../titles/readers.js';
 import type { ChannelChanges } from './channels.js';
@@ -37,7 +38,9 @@ export interface WorkerParts {
   readonly feed: Feed;
   readonly faces: Faces;
   readonly channels: ReadonlyMap<string, ServedChannel>;
-  readonly engine: Engine;
+  readonly states: States;
+  /** What pushes change. */
+  readonly decisions: PushDecisions;
   readonly moments: Moments;
   readonly history: HistoryStore;
   readonly accessLog: Output | null;
@@ -51,8 +54,6 @@ export interface WorkerParts {
   readonly queries: AdminQueries;
   /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
   reload(): Promise<string>;
-  /** A push is about to be decided. */
-  onPush(channel: string): void;
   /** An encoder's secret is right. */
   onProven(encoder: ProvenEncoder): void;
 }
@@ -71,7 +72,6 @@ export class Worker {
   /** What an operator sees and does here. */
   readonly admin: ProcessAdmin;
   readonly channels: ReadonlyMap<string, ServedChannel>;
-  readonly #engine: Engine;
   readonly #core: Core;
   readonly #parts: WorkerParts;
   /** By path. */
@@ -79,9 +79,8 @@ export class Worker {
 
   constructor(core: Core, parts: WorkerParts) {
     const { config, clock, tallies } = core;
-    const { feed, channels, engine, moments, history, accessLog, onPush, others } = parts;
+    const { feed, channels, states, decisions, moments, history, accessLog, others } = parts;
     this.channels = channels;
-    this.#engine = engine;
     this.#core = core;
     const faces = parts.faces.byChannel;
     feed.change(parts.faces.byStation);
@@ -115,8 +114,7 @@ export class Worker {
       (by) => mayMakeTokens(config.admin.users, by),
     );
     this.pushes = new Pushes({
-      ...{ engine, moments, faces, clock, log: core.log, onPush, channels, madeTokens },
-      heldPushes: () => config.metadata.heldPushes,
+      ...{ decisions, states, moments, faces, clock, log: core.log, channels, madeTokens },
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
     });
     this.listenerStats = new ListenerStats(clock, {
@@ -142,7 +140,7 @@ export class Worker {
     this.network = new Network(core, {
       ...{ channels, mounts, feed, sessions, reports, audience, listenerStats, pushes, verdicts, pace, onProven },
       directory: this.shared ?? sessions,
-      ...{ history, versionOf: (channel) => engine.state(channel).version },
+      ...{ history, versionOf: (channel) => states.state(channel).version },
       statuses: new MountStatuses(channels, { feed, audience, listenerStats }, config),
       queries: parts.queries,
       reload: () => parts.reload(),
@@ -160,7 +158,7 @@ export class Worker {
     for (const { key, audio, live } of this.channels.values()) {
       if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
-    this.readers.tidy(this.#engine);
+    this.readers.tidy(this.#parts.states);
     this.sessions.purge();
     this.shared?.tidy();
   }
@@ -172,7 +170,7 @@ export class Worker {
     for (const key of removed) this.#core.tallies.tally(LISTENERS_OF_CHANNELS).set(key, 0);
     this.readers.forget(removed);
     feed.change(faces.byStation);
-    this.readers.begin(added, this.#engine);
+    this.readers.begin(added, this.#parts.states);
     this.#collectMounts();
     for (const key of removed) this.audience.endAll('removed', key);
     this.network.refresh();

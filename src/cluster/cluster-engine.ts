@@ -13,6 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { retryLater, shuttingDown } from '../base/refusal.js';
 import type { Sequence } from '../feed/sequence.js';
 import { check } from '../metadata/record-schema.js';
+import { stampedChange } from '../now-playing/stamp.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import type { Engine } from '../titles/engine.js';
@@ -44,8 +45,7 @@ export interface ClusterEngineParts {
   makeTime(skewMs: number): ClusterTime;
   /** Whether this node has such a channel. */
   has(channel: string): boolean;
-  /** @param isOwn whether it was decided here */
-  deliver(channel: string, change: Change, isOwn: boolean): void;
+  deliver(channel: string, change: Change): void;
   /** Redis is reached (null), or not any more, or still not, and why. */
   onReached(reason: Error | null): void;
   /** A change that waited was dropped: there were too many. */
@@ -275,7 +275,7 @@ export class ClusterEngine implements Engine {
         if (change === null) return null;
         if (change.record !== null) {
           stamp = sequence.issue(this.time.ms());
-          change = stamped(change, stamp);
+          change = stampedChange(change, stamp);
         }
         return { change, id: isKept ? keptId : this.#newId(), decided: this.#decided(shared) };
       });
@@ -410,28 +410,12 @@ export class ClusterEngine implements Engine {
         ...{ channel, store, onBad, onUnsaved: onError, onDropped: () => onDropped(channel) },
         mostUnsent: options.waitingChanges,
         lastStamp: () => sequence.last,
-        deliver: (change, isOwn) => {
-          if (this.#isDelivering) deliver(channel, change, isOwn);
+        deliver: (change) => {
+          if (this.#isDelivering) deliver(channel, change);
         },
       });
       this.#channels.set(channel, shared);
     }
     return shared;
   }
-}
-
-/** With a stamp of this node's. */
-function stamped(change: Change, stamp: number): Change {
-  const record = { ...change.record!, stamp };
-  const { state } = change;
-  const { version } = record;
-  return {
-    ...change,
-    record,
-    state: {
-      ...state,
-      now: state.now?.version === version ? record : state.now,
-      next: state.next?.version === version ? record : state.next,
-    },
-  };
 }

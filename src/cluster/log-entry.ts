@@ -3,8 +3,8 @@
  * may have written them. A bad one is returned as a value that says why, since the log goes on behind it.
  */
 
-import type { TrackRecord } from '../metadata/record.js';
 import { CheckError, must, parseJson, stamp as stampSchema } from '../metadata/record-schema.js';
+import { stampedRecord, stampedState } from '../now-playing/stamp.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import type { Ordered } from './ordered.js';
 import { changeId, nodeName, readHistory, readOrdered, readVersion } from './ordered-schema.js';
@@ -64,7 +64,7 @@ export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
     const ordered = withStamp(readOrdered(channel, parseJson(field('o'))), stamp);
     const history = readHistory(channel, parseJson(field('h'))).map((entry) => ({
       ...entry,
-      record: stampedRecord(entry.record, ordered.state.version, stamp),
+      record: stamp === 0 ? entry.record : stampedRecord(entry.record, ordered.state.version, stamp),
     }));
     return {
       ...{ seq, channel, stamp, ordered, history },
@@ -111,23 +111,7 @@ function fieldsOf(list: unknown): ReadonlyMap<string, string> {
   return fields;
 }
 
-/** The stamp is Redis's to give, so it stands beside the text. */
+/** The stamp is Redis's to give, so it stands beside the text. 0: it has none. */
 function withStamp(ordered: Ordered, stamp: number): Ordered {
-  if (stamp === 0) return ordered;
-  const { state } = ordered;
-  const { version } = state;
-  return {
-    ...ordered,
-    state: {
-      ...state,
-      stamp,
-      now: state.now && stampedRecord(state.now, version, stamp),
-      next: state.next && stampedRecord(state.next, version, stamp),
-      covered: state.covered && stampedRecord(state.covered, version, stamp),
-    },
-  };
-}
-
-function stampedRecord(record: TrackRecord, version: number, stamp: number): TrackRecord {
-  return stamp !== 0 && record.version === version ? { ...record, stamp } : record;
+  return stamp === 0 ? ordered : { ...ordered, state: stampedState(ordered.state, stamp) };
 }

@@ -36,8 +36,7 @@ export interface SharedChannelParts {
   readonly mostUnsent: number;
   /** The highest stamp of this node. */
   lastStamp(): number;
-  /** @param isOwn whether it was decided here, and is not known here yet */
-  deliver(change: Change, isOwn: boolean): void;
+  deliver(change: Change): void;
   /** The store does not take what the cluster has committed: it is in force, and saved with the next change. */
   onUnsaved(error: unknown): void;
   onDropped(): void;
@@ -208,7 +207,7 @@ export class SharedChannel {
       for (let i = unsent.length; i < all.length; i++) this.#parts.onDropped();
       this.unsent = unsent;
       this.state = change.state;
-      this.#parts.deliver(change, true);
+      this.#parts.deliver(change);
       this.wake();
       return change;
     });
@@ -240,7 +239,7 @@ export class SharedChannel {
     let last: Change | null = null;
     for (const change of changesBetween(before, state, history)) {
       last = own === null ? change : { ...change, connection: own.connection };
-      this.#parts.deliver(last, own !== null);
+      this.#parts.deliver(last);
     }
     this.wake();
     return last;

@@ -12,13 +12,14 @@ import {
   MAX_COUNTED,
   moment,
   must,
+  pushSchema,
   recordSchema,
   signedMs,
   stamp,
   version,
 } from '../metadata/record-schema.js';
-import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { entrySchema, stateFault, stateSchema } from '../now-playing/state-schema.js';
+import type { ChannelState } from '../now-playing/state.js';
+import { stateFault, stateSchema } from '../now-playing/state-schema.js';
 import { DIMENSIONS } from '../statistics/figures.js';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from './admin-schema.js';
 import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control.js';
@@ -30,8 +31,6 @@ const MOST_NAMES = 200_000;
 const MOST_ROWS = 1_000_000;
 /** Of the key of a tally, of a scope, of an id. */
 const MOST_KEY_CHARACTERS = 256;
-/** Entries of the history that one change makes. */
-const MOST_ENTRIES = 1000;
 /** Metrics of one process. */
 const MOST_METRICS = 10_000;
 /** Changes that are committed and not delivered yet. */
@@ -116,20 +115,14 @@ function isMetricRow(row: unknown): boolean {
   return true;
 }
 
-const change = z.looseObject({
-  state: stateSchema,
-  record: recordSchema.nullable(),
-  history: z.array(entrySchema).max(MOST_ENTRIES),
-  connection: key.optional(),
-});
-
 /** What may be asked, by question. */
 const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
   title: z.looseObject({ channel, title: titleSchema }),
   metrics: z.null(),
   admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
   everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),
-  change: z.looseObject({ channel, version, change }),
+  push: z.looseObject({ channel, input: pushSchema, connection: key.optional() }),
+  withdraw: z.looseObject({ channel, what: z.union([z.literal('next'), z.looseObject({ held: key })]) }),
 };
 
 const fromWorker = z.discriminatedUnion('type', [
@@ -146,7 +139,6 @@ const fromWorker = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('ask'), id, question: z.enum(namesOf(ASKS)), ask: z.unknown() }),
   z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
   z.looseObject({ type: z.literal('applied'), turn: counted }),
-  z.looseObject({ type: z.literal('push'), channel }),
 ]);
 
 /** @throws CheckError that names the member */
@@ -165,18 +157,14 @@ function readAsk(question: keyof Questions, value: unknown): unknown {
     const asked = ask as AskedProcess;
     return { ...asked, ask: inside(`ask of ${asked.question}`, PROCESS_QUESTIONS[asked.question].ask, asked.ask) };
   }
-  if (question === 'change') mustBeOf(ask as Questions['change']['ask']);
   return ask;
 }
 
-/** @throws CheckError where any part is of another channel */
-function mustBeOf({ channel, change: { state, record, history } }: Questions['change']['ask']): void {
-  const fault = stateFault(channel, state);
-  if (fault !== null) throw new CheckError(fault);
-  const records = [record, ...history.map((entry: HistoryEntry) => entry.record)];
-  if (records.some((each) => each !== null && each.channel !== channel)) {
-    throw new CheckError('a record of another channel in a change');
-  }
+const decidedPush = z.looseObject({ answer: recordSchema, isFarAhead: z.boolean(), version: version.nullable() });
+
+/** What the hub has answered. @throws CheckError that names the member */
+export function readHubAnswer<Q extends keyof Questions>(question: Q, answer: unknown): Questions[Q]['answer'] {
+  return (question === 'push' ? inside('answer to push', decidedPush, answer) : answer) as Questions[Q]['answer'];
 }
 
 /** What was asked of a worker, as it answers. @throws CheckError that names the member */
@@ -198,7 +186,6 @@ const fromHub = z.discriminatedUnion('type', [
     turn: counted,
     channel,
     change: z.looseObject({ state: stateSchema, record: recordSchema.nullable() }),
-    by: z.tuple([counted, counted]).nullable(),
     open: z.array(stamp).max(MOST_STAMPS),
   }),
   z.looseObject({ type: z.literal('facts'), channel, facts: factsSchema }),

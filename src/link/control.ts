@@ -3,12 +3,14 @@
  * closes the link, and has no other effect. What each says: README.md.
  */
 
+import type { PushInput } from '../metadata/push-input.js';
 import { parseJson } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
+import type { DecidedPush, Withdrawal } from '../titles/push-decider.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
@@ -18,8 +20,8 @@ import { type MessageReader, MOST_MESSAGE_BYTES } from './wire.js';
 const CONTROL = 32;
 /** Before a text. */
 const LENGTH_BYTES = 4;
-/** Of what a worker asks: a change comes back to all workers, with less of it. */
-export const MOST_ASKED_BYTES = MOST_MESSAGE_BYTES / 2;
+/** Of a channel's state: a change is sent with its record beside the state. */
+export const MAX_STATE_BYTES = MOST_MESSAGE_BYTES / 2;
 
 /** What a channel's sources make of it, and what a head says of its audio, for processes that do not feed it. */
 export interface ChannelFacts {
@@ -56,11 +58,14 @@ export interface Questions {
   admin: { readonly ask: AskedHub; readonly answer: unknown };
   /** An operator asks every process: a list of answers. */
   everywhere: { readonly ask: AskedProcess; readonly answer: readonly unknown[] };
-  /** A change that was decided on the state with this version; the version that it made, or that of the newer state. */
-  change: {
-    readonly ask: { readonly channel: string; readonly version: number; readonly change: Change };
-    readonly answer: { readonly isStale: boolean; readonly version: number };
-  };
+  /** A push, and what takes one back: the hub decides (titles/push-decider.ts). */
+  push: { readonly ask: AskedPush; readonly answer: DecidedPush };
+  withdraw: { readonly ask: { readonly channel: string; readonly what: Withdrawal }; readonly answer: boolean };
+}
+export interface AskedPush {
+  readonly channel: string;
+  readonly input: PushInput;
+  readonly connection?: string | undefined;
 }
 export interface AskedHub {
   readonly question: HubQuestion;
@@ -96,9 +101,7 @@ export type FromWorker =
   | { readonly type: 'ask'; readonly id: number; readonly question: Question; readonly ask: unknown }
   | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
   /** All changes up to this number are in force here. */
-  | { readonly type: 'applied'; readonly turn: number }
-  /** A push is about to be decided. */
-  | { readonly type: 'push'; readonly channel: string };
+  | { readonly type: 'applied'; readonly turn: number };
 
 export type FromHub =
   | TallyMessage
@@ -112,8 +115,6 @@ export type FromHub =
       readonly turn: number;
       readonly channel: string;
       readonly change: Pick<Change, 'state' | 'record'>;
-      /** Who has decided it: a worker and the id of what it asked. */
-      readonly by: readonly [worker: number, id: number] | null;
       /** Stamps that were given but not published yet (feed/sequence.ts). */
       readonly open: readonly number[];
     }

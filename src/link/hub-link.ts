@@ -46,14 +46,8 @@ export interface HubLinkParts extends TapeSenderParts {
   onFigures(link: HubLink, figures: MinuteFigures): void;
   readonly adminState: AdminState;
   readonly sessions: SessionRegistry;
-  /** Rejects with a Refusal. @param worker that asks @param id of what it asks */
-  onQuestion<Q extends Question>(
-    question: Q,
-    ask: Questions[Q]['ask'],
-    worker: number,
-    id: number,
-  ): Promise<Questions[Q]['answer']>;
-  onPush(channel: string): void;
+  /** Rejects with a Refusal. */
+  onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
   /** Whether it is left alone for now, after a bad message. */
   isLeftAlone(worker: number): boolean;
   /** It has said who it is. */
@@ -121,8 +115,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     else if (message.type === 'applied') {
       this.applied = message.turn;
       this.#parts.onApplied(this);
-    } else if (message.type === 'push') this.#parts.onPush(message.channel);
-    else if (message.type === 'ask') void this.#answer(message.id, message.question, message.ask);
+    } else if (message.type === 'ask') void this.#answer(message.id, message.question, message.ask);
     else this.#questions.answer(message.id, message.answer);
   }
 
@@ -155,7 +148,7 @@ export class HubLink implements ControlHandler<FromWorker> {
 
   async #answer(id: number, question: Question, ask: unknown): Promise<void> {
     try {
-      const answer = await this.#parts.onQuestion(question, ask as never, this.worker, id);
+      const answer = await this.#parts.onQuestion(question, ask as never);
       if (!this.send({ type: 'answer', id, answer })) throw new Error('an answer is longer than a message may be');
     } catch (error) {
       if (!(error instanceof Refusal)) this.#parts.onBroken(error);

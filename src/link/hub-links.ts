@@ -1,5 +1,5 @@
 /**
- * The links of all workers, at the hub. Every committed change goes to all of them in one order; what a worker has changed is answered when all
+ * The links of all workers, at the hub. Every committed change goes to all of them in one order; a push is answered when all
  * workers have it, so that its pusher finds it wherever it reads.
  *
  *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        one that does not say so holds it up no longer than APPLY_MS
@@ -8,21 +8,29 @@
 import type { Duplex } from 'node:stream';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Refusal } from '../base/refusal.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
+import type { States } from '../titles/engine.js';
+import type { PushDecisions } from '../titles/push-decider.js';
 import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from './admin-reports.js';
 import { areSame, factsOf } from './channel-facts.js';
-import type { AskedHub, AskedProcess, ChannelFacts, FromHub, Question, Questions, WorkerQuestions } from './control.js';
-import type { EngineHost } from './engine-host.js';
+import {
+  type AskedHub,
+  type AskedProcess,
+  type ChannelFacts,
+  type FromHub,
+  MAX_STATE_BYTES,
+  type Question,
+  type Questions,
+  type WorkerQuestions,
+} from './control.js';
 import { HubLink, type HubLinkParts } from './hub-link.js';
 import { HubTallies } from './hub-tallies.js';
 import { LeftAlone, workerOf } from './left-alone.js';
-import type { Proposed } from './link-engine.js';
 import { SessionRegistry } from './session-registry.js';
 import { systemMs } from './shared-time.js';
 import { TALLY_PASS_MS } from './tally-messages.js';
@@ -40,7 +48,9 @@ export interface HubLinksParts {
   readonly channels: ReadonlyMap<string, Channel>;
   /** Those whose titles workers must know, in configured order. */
   keys(): Iterable<string>;
-  readonly engine: EngineHost;
+  readonly states: States;
+  /** What workers' pushes change. */
+  readonly decisions: PushDecisions;
   readonly sequence: Sequence;
   /** Of a channel that another machine feeds: its audio here, and what is known of it; undefined: it is fed here. Absent: all are. */
   elsewhere?(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined;
@@ -58,8 +68,6 @@ export interface HubLinksParts {
   onFigures?(figures: MinuteFigures, worker: number): void;
   /** A worker is gone. */
   onGone?(): void;
-  /** A push is about to be decided. */
-  onPush(channel: string): void;
   /** The metrics of all processes. @param workers what prom-client makes of theirs, of those that answered @param linked all that are there */
   metrics(workers: ReadonlyMap<number, unknown>, linked: ReadonlySet<number>): Promise<string>;
   /** A worker that ends says what it has counted. */
@@ -100,7 +108,7 @@ export class HubLinks implements AlarmHandler {
 
   constructor(parts: HubLinksParts) {
     this.#parts = parts;
-    const { clock, channels, engine, sequence } = parts;
+    const { clock, channels, states, sequence } = parts;
     this.#alone = new LeftAlone(clock);
     this.sessions = new SessionRegistry(parts.mostMetaids);
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
@@ -114,7 +122,7 @@ export class HubLinks implements AlarmHandler {
       sessions: this.sessions,
       audioOf: (channel): PlayableAudio | undefined =>
         parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
-      states: () => this.#states(engine),
+      states: () => this.#states(states),
       facts: () => {
         for (const channel of channels.keys()) this.look(channel);
         return this.#facts;
@@ -136,10 +144,7 @@ export class HubLinks implements AlarmHandler {
         return links.#adminState;
       },
       openStamps: () => sequence.open,
-      onQuestion: (question, ask, worker, id) => this.#onQuestion(question, ask, worker, id),
-      onPush: (channel) => {
-        if (this.#isKnown(channel)) parts.onPush(channel);
-      },
+      onQuestion: (question, ask) => this.#onQuestion(question, ask),
       onGreeted: (link) => this.#tallies.enter(link),
       onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
       onTallies: (link, message) => this.#tallies.hear(link, message),
@@ -176,14 +181,18 @@ export class HubLinks implements AlarmHandler {
     this.#links.add(new HubLink(stream, this.#linkParts));
   }
 
+  /** Whether workers can be sent this change. */
+  fits({ state }: Change): boolean {
+    return Buffer.byteLength(JSON.stringify(state)) <= MAX_STATE_BYTES;
+  }
+
   /** A committed change, while it is delivered. */
   onChange(channel: string, { state, record }: Change): void {
-    const { engine, sequence } = this.#parts;
+    const { sequence } = this.#parts;
     this.#turn++;
     if (record?.stamp !== undefined) sequence.publish(record.stamp);
-    const by = engine.proposerOf(channel);
     const change = { state, record };
-    this.#send({ type: 'change', turn: this.#turn, channel, change, by, open: sequence.open });
+    this.#send({ type: 'change', turn: this.#turn, channel, change, open: sequence.open });
   }
 
   /**
@@ -204,7 +213,7 @@ export class HubLinks implements AlarmHandler {
       this.#beginning.delete(channel);
     }
     for (const channel of added) {
-      this.#send({ type: 'state', channel, state: this.#parts.engine.state(channel) });
+      this.#send({ type: 'state', channel, state: this.#parts.states.state(channel) });
       this.look(channel);
     }
   }
@@ -274,13 +283,8 @@ export class HubLinks implements AlarmHandler {
     for (const link of [...this.#links]) link.close();
   }
 
-  #isKnown(channel: string): boolean {
-    for (const key of this.#parts.keys()) if (key === channel) return true;
-    return false;
-  }
-
-  *#states(engine: EngineHost): Iterable<readonly [string, ChannelState]> {
-    for (const channel of this.#parts.keys()) yield [channel, engine.state(channel)];
+  *#states(states: States): Iterable<readonly [string, ChannelState]> {
+    for (const channel of this.#parts.keys()) yield [channel, states.state(channel)];
   }
 
   #passTallies(nowMs: number): Alarm {
@@ -295,13 +299,16 @@ export class HubLinks implements AlarmHandler {
     for (const link of this.#links) link.send(message);
   }
 
-  async #onQuestion<Q extends Question>(
-    question: Q,
-    ask: Questions[Q]['ask'],
-    worker: number,
-    id: number,
-  ): Promise<Questions[Q]['answer']> {
-    if (question === 'change') return (await this.#propose(ask as Questions['change']['ask'], worker, id)) as never;
+  async #onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
+    const { decisions } = this.#parts;
+    if (question === 'push') {
+      const { channel, input, connection } = ask as Questions['push']['ask'];
+      return (await this.#applied(decisions.push(channel, input, connection))) as never;
+    }
+    if (question === 'withdraw') {
+      const { channel, what } = ask as Questions['withdraw']['ask'];
+      return (await this.#applied(decisions.withdraw(channel, what))) as never;
+    }
     if (question === 'metrics') return (await this.#metrics()) as never;
     if (question === 'everywhere') return (await this.everywhere(ask as AskedProcess)) as never;
     if (question === 'admin') {
@@ -313,15 +320,11 @@ export class HubLinks implements AlarmHandler {
     return ((await encoder?.sendTitle(title)) ?? false) as never;
   }
 
-  async #propose(
-    { channel, version, change }: Questions['change']['ask'],
-    worker: number,
-    id: number,
-  ): Promise<Proposed> {
-    if (!this.#isKnown(channel)) throw new Refusal('not-found', 'There is no such channel.');
-    const proposed = await this.#parts.engine.propose(channel, version, change, [worker, id]);
-    if (!proposed.isStale) await this.#applied(this.#turn);
-    return proposed;
+  /** Resolves as `decided` when all workers have what it changed. */
+  async #applied<T>(decided: Promise<T>): Promise<T> {
+    const answer = await decided;
+    await this.#settled(this.#turn);
+    return answer;
   }
 
   /** What all workers answer to an operator, those that do not in time apart. */
@@ -347,7 +350,7 @@ export class HubLinks implements AlarmHandler {
   }
 
   /** Resolves when all workers have this change, or after APPLY_MS. */
-  #applied(turn: number): Promise<void> {
+  #settled(turn: number): Promise<void> {
     if (this.#isApplied(turn)) return Promise.resolve();
     const { clock } = this.#parts;
     return new Promise((resolve) => {

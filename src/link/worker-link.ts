@@ -1,5 +1,5 @@
 /**
- * The link to the hub, at a worker: its channels' audio and facts, its engine, what it asks. It outlives the hub: where the link ends it waits for the
+ * The link to the hub, at a worker: its channels' audio, titles and facts, what it asks. It outlives the hub: where the link ends it waits for the
  * next, and goes on where it was.
  *
  *   connected ──► hello ──► states, facts ──► ready ──► subscriptions, changes …        ready: clients may come
@@ -11,7 +11,6 @@ import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';
-import type { Change } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { Deliver } from '../titles/engine.js';
@@ -25,14 +24,12 @@ import {
   type ControlHandler,
   type FromHub,
   type FromWorker,
-  MOST_ASKED_BYTES,
   type Question,
   type Questions,
   type WorkerQuestions,
 } from './control.js';
-import { readFromHub } from './control-schema.js';
+import { readFromHub, readHubAnswer } from './control-schema.js';
 import { LeftAlone } from './left-alone.js';
-import { LinkEngine, PATIENCE_MS } from './link-engine.js';
 import type { LinkedAudio } from './linked-audio.js';
 import { LinkLost, refusalOf, refusalOfLost } from './questions.js';
 import { followTime } from './shared-time.js';
@@ -42,14 +39,15 @@ import { TapeReceiver } from './tape-receiver.js';
 import { OtherVersion } from './version.js';
 import { WorkerSessions } from './worker-sessions.js';
 import { WorkerTallies } from './worker-tallies.js';
+import { WorkerTitles } from './worker-titles.js';
 
+/** How long a question waits for a hub. */
+const PATIENCE_MS = 10_000;
 /** How long a tape comes after its last listener has gone: who comes back finds it. */
 const LINGER_MS = 10_000;
 const HUB = 'the hub';
 /** How many minutes' figures wait for a hub. */
 const MINUTES = 10;
-/** Of what a worker asks, a change alone can be so long. */
-const TOO_LONG = 'The channel would hold more than one process can pass on to another. Nothing was applied.';
 
 export interface WorkerLinkParts {
   /** Its number, which no other process of this server has had. */
@@ -77,7 +75,7 @@ export interface WorkerLinkParts {
 }
 
 export class WorkerLink implements ControlHandler<FromHub> {
-  readonly engine: LinkEngine;
+  readonly titles: WorkerTitles;
   readonly sessions: WorkerSessions;
   /** Why the store cannot be used; null: it can. */
   storeFault: string | null = null;
@@ -87,8 +85,6 @@ export class WorkerLink implements ControlHandler<FromHub> {
   readonly #alone: LeftAlone;
   readonly #lives = new Map<string, LinkedLive>();
   readonly #questions = new Requests();
-  /** By the number of what was asked: called with a change of ours as it was committed. */
-  readonly #proposed = new Map<number, (change: Change) => void>();
   #control: Control<FromHub, FromWorker> | null = null;
   #connection: LinkConnection | null = null;
   #isReady = false;
@@ -103,21 +99,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies);
     this.#sayTallies(parts.clock.now());
-    this.engine = new LinkEngine({
-      propose: async (channel, version, change, onDelivered) => {
-        let asked = 0;
-        try {
-          return await this.#askWith('change', { channel, version, change }, (id) => {
-            asked = id;
-            this.#proposed.set(id, onDelivered);
-          });
-        } finally {
-          this.#proposed.delete(asked);
-        }
-      },
-      isConnected: (withinMs) => this.#isConnected(withinMs),
-      deliver: parts.deliver,
-    });
+    this.titles = new WorkerTitles((question, ask) => this.ask(question, ask));
   }
 
   /** Whether there is a hub whose states are known. */
@@ -144,13 +126,13 @@ export class WorkerLink implements ControlHandler<FromHub> {
 
   /** Resolves when the hub has said what it knows of these channels; at once where there is none: the next one says it first of all. */
   async known(channels: readonly string[]): Promise<void> {
-    if (this.#isReady) await Promise.all(channels.map((channel) => this.engine.known(channel)));
+    if (this.#isReady) await Promise.all(channels.map((channel) => this.titles.known(channel)));
   }
 
   /** The configuration has these channels no more. */
   forget(channels: readonly string[]): void {
     for (const channel of channels) {
-      this.engine.forget(channel);
+      this.titles.forget(channel);
       this.#tapes.forget(channel);
       this.#lives.delete(channel);
     }
@@ -201,7 +183,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     for (;;) {
       const isConnected = await this.#isConnected(endMs - performance.now());
       try {
-        return await this.#askWith(question, ask);
+        return await this.#askOnce(question, ask);
       } catch (error) {
         if (!(error instanceof LinkLost) || !isConnected) throw refusalOfLost(error);
       }
@@ -221,15 +203,10 @@ export class WorkerLink implements ControlHandler<FromHub> {
     if (this.#isReady) this.#sayFigures();
   }
 
-  /** A push is about to be decided. */
-  push(channel: string): void {
-    this.#control?.send({ type: 'push', channel });
-  }
-
   onControl(message: FromHub): void {
     switch (message.type) {
       case 'state':
-        this.engine.onState(message.channel, message.state);
+        this.titles.set(message.channel, message.state);
         break;
       case 'facts':
         this.#onFacts(message.channel, message.facts);
@@ -272,7 +249,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#tallies.lose();
     this.#isReady = false;
     this.#questions.lose(new LinkLost());
-    this.engine.onLost();
+    this.titles.onLost();
   }
 
   #sayTallies(nowMs: number): void {
@@ -299,12 +276,10 @@ export class WorkerLink implements ControlHandler<FromHub> {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  #onChange({ turn, channel, change, by, open }: Extract<FromHub, { type: 'change' }>): void {
-    const { worker, sequence } = this.#parts;
-    sequence.setRemote(open);
-    const whole: Change = { ...change, history: [] };
-    if (by !== null && by[0] === worker) this.#proposed.get(by[1])?.(whole);
-    this.engine.onChange(channel, whole);
+  #onChange({ turn, channel, change, open }: Extract<FromHub, { type: 'change' }>): void {
+    this.#parts.sequence.setRemote(open);
+    this.titles.set(channel, change.state);
+    this.#parts.deliver(channel, { ...change, history: [] });
     this.#control?.send({ type: 'applied', turn });
   }
 
@@ -324,18 +299,13 @@ export class WorkerLink implements ControlHandler<FromHub> {
     }
   }
 
-  #askWith<Q extends Question>(
-    question: Q,
-    ask: Questions[Q]['ask'],
-    onAsked: (id: number) => void = () => undefined,
-  ): Promise<Questions[Q]['answer']> {
-    return this.#questions.ask((id) => {
-      onAsked(id);
+  #askOnce<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
+    const send = (id: number) => {
       if (this.#control === null) this.#questions.fail(id, new LinkLost());
-      else if (!this.#control.send({ type: 'ask', id, question, ask }, MOST_ASKED_BYTES)) {
-        this.#questions.fail(id, new Refusal('too-large', TOO_LONG));
-      }
-    });
+      else if (!this.#control.send({ type: 'ask', id, question, ask }))
+        this.#questions.fail(id, new Refusal('too-large', 'It is longer than one process can pass on to another.'));
+    };
+    return this.#questions.ask(send, { read: (answer) => readHubAnswer(question, answer) });
   }
 
   async #isConnected(withinMs: number): Promise<boolean> {

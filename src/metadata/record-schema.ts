@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { imageUrl, webImages } from './image-url.js';
+import type { PushInput } from './push-input.js';
 import { cleaned, cleanedCharacters, imagesSchema } from './push-schema.js';
 import { rawMembers } from './rawjson.js';
 import type { TrackRecord } from './record.js';
@@ -65,26 +66,26 @@ const name = cleaned(MAX_NAME_BYTES);
 
 /** JSON of an object in one line, with its white space taken out. */
 function jsonObject(members: z.ZodType) {
-  return z
-    .string()
-    .transform((json, context) => {
-      const bad = (message: string) => {
-        context.addIssue({ code: 'custom', message });
-        return z.NEVER;
-      };
-      if (utf8Bytes(json) > MAX_PUSH.extdataBytes) return bad('is too long');
-      let value: unknown;
-      try {
-        value = JSON.parse(json);
-      } catch {
-        return bad('is not JSON');
-      }
-      if (!members.safeParse(value).success) return bad('is not such an object');
-      const raw = rawMembers(`{"":${json}}`).get('')!;
-      return raw.depth > MAX_PUSH.extdataDepth ? bad('is too deep') : raw.text;
-    })
-    .nullable();
+  return z.string().transform((json, context) => {
+    const bad = (message: string) => {
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    };
+    if (utf8Bytes(json) > MAX_PUSH.extdataBytes) return bad('is too long');
+    let value: unknown;
+    try {
+      value = JSON.parse(json);
+    } catch {
+      return bad('is not JSON');
+    }
+    if (!members.safeParse(value).success) return bad('is not such an object');
+    const raw = rawMembers(`{"":${json}}`).get('')!;
+    return raw.depth > MAX_PUSH.extdataDepth ? bad('is too deep') : raw.text;
+  });
 }
+
+const images = jsonObject(imagesSchema(MAX_PUSH.urlBytes)).transform((json) => webImages(json));
+const extdata = jsonObject(z.looseObject({}));
 
 const track = {
   id: text,
@@ -99,14 +100,32 @@ const track = {
   cover: cleaned(MAX_PUSH.urlBytes).transform(imageUrl),
   album: text,
   timezone: cleanedCharacters(MAX_PUSH.timezoneCharacters),
-  images: jsonObject(imagesSchema(MAX_PUSH.urlBytes)).transform((json) => json && webImages(json)),
-  extdata: jsonObject(z.looseObject({})),
+  images: images.nullable(),
+  extdata: extdata.nullable(),
   source: z.enum(['metapush', 'encoder', 'upstream', 'fallback']),
   saidBy: text.exactOptional(),
   startSeconds: seconds,
 };
 
 export const trackSchema = z.looseObject(track);
+
+/** A push that another process has read (push-input.ts). */
+export const pushSchema = z.looseObject({
+  type: track.type,
+  artist: text,
+  song: text,
+  id: text.exactOptional(),
+  separator: track.separator.exactOptional(),
+  durationSeconds: track.durationSeconds.exactOptional(),
+  timeSeconds: seconds.exactOptional(),
+  etype: track.etype.exactOptional(),
+  isrc: text.exactOptional(),
+  cover: track.cover.exactOptional(),
+  album: text.exactOptional(),
+  timezone: track.timezone.exactOptional(),
+  images: images.exactOptional(),
+  extdata: extdata.exactOptional(),
+});
 
 export const recordSchema = z.looseObject({
   ...track,
@@ -168,4 +187,5 @@ function firstIssue({ issues }: z.ZodError): string {
 /** The compiler compares the schemas with the types. */
 export type Is<_Wanted, _Found extends _Wanted> = true;
 export type RecordIsChecked = Is<TrackRecord, z.output<typeof recordSchema>>;
+export type PushIsChecked = Is<PushInput, z.output<typeof pushSchema>>;
 export type FaceIsChecked = Is<ChannelFace, z.output<typeof viewSchema>['channel']>;

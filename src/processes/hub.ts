@@ -80,7 +80,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const store = await openLmdbStore(config.data.folder, config.history, onStoreError, undefined, clock);
   const sequence = new Sequence();
-  const hub: Hub = new Hub(core, { store, sequence, faces });
+  const hub: Hub = new Hub(core, { store, sequence, faces, fits: (change) => links.fits(change) });
   const { channels, engine, titles } = hub;
   let shared: SharedTapes | null = null;
 
@@ -94,7 +94,16 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links: HubLinks = new HubLinks({
-    ...{ clock, channels, engine, sequence, names, keys: () => channels.keys(), tallies: core.tallies },
+    ...{
+      clock,
+      channels,
+      states: engine,
+      decisions: hub.decider,
+      sequence,
+      names,
+      keys: () => channels.keys(),
+      tallies: core.tallies,
+    },
     ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
     mostMetaids: () => config.sessions.max + config.limits.listeners + config.limits.watchers,
     mostKeys: () => KEYS_OF_CONNECTION * config.limits.connections + KEYS_OF_CHANNEL * channels.size + OTHER_KEYS,
@@ -104,7 +113,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     onGone: () => {
       gone.isSome = true;
     },
-    onPush: (channel) => titles.check(channel),
     onAdmin: (question, ask) => hubAdmin.answer(question, ask as never),
     ownAnswer: ({ question, ask }) => {
       if (question === 'refusals') return lastRefusals(core.refusals);

@@ -74,9 +74,9 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     },
     onSalts: (salts) => counting.collector.setSalts(salts),
     onReady: () => {
-      for (const channel of faces.byChannel.keys()) counting.setTitle(channel, link.engine.state(channel));
-      if (hasBegun) worker?.readers.catchUp(link.engine);
-      else worker?.readers.restore(link.engine);
+      for (const channel of faces.byChannel.keys()) counting.setTitle(channel, link.titles.state(channel));
+      if (hasBegun) worker?.readers.catchUp(link.titles);
+      else worker?.readers.restore(link.titles);
       hasBegun = true;
     },
     metrics: () => metrics.registry.plain(),
@@ -112,7 +112,17 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const history = openLmdbHistory(config.data.folder, config.history, onStoreError, clock);
   worker = new Worker(core, {
-    ...{ feed, faces, channels, engine: link.engine, moments, history, accessLog, pace: makePace(core) },
+    ...{
+      feed,
+      faces,
+      channels,
+      states: link.titles,
+      decisions: link.titles,
+      moments,
+      history,
+      accessLog,
+      pace: makePace(core),
+    },
     onJoin: counting.observe,
     queries: {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,
@@ -120,7 +130,6 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     },
     reload: () => reloads.ask((id) => send({ type: 'reload', id })),
     others: { worker: boot.number, link: link.sessions },
-    onPush: (channel) => link.push(channel),
     onProven: (encoder) => {
       // It may go while the hub is waited for.
       encoder.socket.on('error', () => undefined);
@@ -154,7 +163,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const steps = workerReload({
     ...{ core, faces, link, worker, addresses, channels, serve },
     takesConnections: () => !ready.isDraining,
-    onAdded: (channel) => counting.setTitle(channel, link.engine.state(channel)),
+    onAdded: (channel) => counting.setTitle(channel, link.titles.state(channel)),
   });
   const reloading = new ChildReloads(config, steps, send, () => parts.opened.setLevel(config.log.level));
   send({
@@ -188,7 +197,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       ready.isListening = false;
       const connections = addresses.close().then(() => network.streams.settled());
       network.drain();
-      const steps = { titles: link.engine.close(), requests: network.close(), connections };
+      const steps = { titles: link.titles.close(), requests: network.close(), connections };
       const errors = await waitForEnd(graceMs - Math.min(LAST_STEPS_MS, graceMs / 2), log, steps);
       network.terminate();
       housekeeping.stop();

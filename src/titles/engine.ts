@@ -10,9 +10,12 @@ import type { Change, ChannelState } from '../now-playing/state.js';
 /** Called on this node with every change of a channel, whichever node has decided it, in version order, after its commit. */
 export type Deliver = (channel: string, change: Change) => void;
 
-export interface Engine {
+export interface States {
   /** The committed state of a channel. */
   state(channel: string): ChannelState;
+}
+
+export interface Engine extends States {
   /**
    * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null when `decide`
    * finds nothing to change. What `decide` throws comes back as the rejection. Rejects with Refusal `unavailable` when it cannot be

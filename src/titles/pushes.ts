@@ -1,6 +1,6 @@
 /**
- * Pushes, as HTTP hands them on: which token may push to which channel, and what a push changes. Decided on the last committed state, wherever
- * that is committed: the engine is asked, and the answer comes after its commit and after this process's readers.
+ * Pushes, as HTTP hands them on: which token may push to which channel, and what a push is answered. What it changes is decided where the engine is
+ * (push-decider.ts).
  */
 
 import { createHash } from 'node:crypto';
@@ -10,18 +10,19 @@ import type { Log } from '../base/log.js';
 import { Refusal } from '../base/refusal.js';
 import type { ChannelRules } from '../channel/rules.js';
 import { secretMatches } from '../config/secret.js';
-import { type PushInput, withoutEntities } from '../metadata/push-input.js';
-import { type Track, type TrackRecord, titleLine } from '../metadata/record.js';
+import type { PushInput } from '../metadata/push-input.js';
+import type { Track, TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
-import { changeSilently, dropNext, realNow } from '../now-playing/effect.js';
-import { acceptPush, type Pushed } from '../now-playing/now-playing.js';
+import { realNow } from '../now-playing/effect.js';
 import { takesCorrection } from '../now-playing/repeat.js';
-import type { Engine } from './engine.js';
+import type { States } from './engine.js';
 import type { MadeTokens } from './made-tokens.js';
 import type { Moments } from './moments.js';
+import type { PushDecisions, Withdrawal } from './push-decider.js';
 
 export interface PushParts {
-  readonly engine: Engine;
+  readonly decisions: PushDecisions;
+  readonly states: States;
   readonly moments: Moments;
   readonly channels: ReadonlyMap<string, { readonly rules: ChannelRules }>;
   readonly faces: ReadonlyMap<string, ChannelFace>;
@@ -29,12 +30,8 @@ export interface PushParts {
   readonly log: Log;
   /** Tokens that operators have made. Absent: there are none. */
   readonly madeTokens?: MadeTokens;
-  /** How many pushes of a channel may wait for their time. */
-  readonly heldPushes: () => number;
   /** Whether the readers of a channel get the record with this version later. */
   isWaiting(channel: string, version: number): boolean;
-  /** Does what is due on a channel: a held push that is due at this moment comes before a new one. */
-  onPush(channel: string): void;
 }
 
 export interface AcceptedPush {
@@ -83,62 +80,30 @@ export class Pushes {
 
   /** Takes a push; resolves after commit and readers. Rejects with a Refusal. @param connection its id, for the log */
   async push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush> {
-    const { engine, moments, heldPushes, isWaiting, onPush, log } = this.#parts;
-    const face = this.#faceOf(channel);
-    const { titlesFrom, holdSeconds, pushDecodesEntities } = this.#parts.channels.get(channel)!.rules;
-    if (!titlesFrom.includes('metapush')) {
-      throw new Refusal('invalid', 'This channel takes no pushed titles: metapush is not in its titlesFrom.');
-    }
-    const rules = { holdSeconds, heldPushes: heldPushes() };
-    const meant = pushDecodesEntities ? withoutEntities(input) : input;
-    onPush(channel);
-    let pushed: Pushed | undefined;
-    await engine.update(channel, (state) => {
-      pushed = acceptPush(state, meant, moments.of(channel), rules);
-      return pushed.change === null ? null : { ...pushed.change, connection };
-    });
-    const { answer, change, isFarAhead } = pushed!;
+    const { decisions, faces, isWaiting } = this.#parts;
+    const face = faces.get(channel);
+    // It has gone since the token was read.
+    if (face === undefined) throw new Refusal('not-found', 'This channel has gone.');
+    const { answer, isFarAhead, version } = await decisions.push(channel, input, connection);
     if (isFarAhead) this.#farAhead.count(channel);
-    const record = change?.record ?? null;
-    if (record === null) {
-      const title = titleLine(answer);
-      const isOver = change !== null && change.history.length > 0;
-      const what = isOver ? 'a push corrects a title that is over' : 'a push waits for its time';
-      log.debug(
-        { channel, connection, title, startSeconds: answer.startSeconds },
-        change === null ? 'a push repeats what is known' : what,
-      );
-    }
-    const isPublished = record !== null && !isWaiting(channel, record.version);
+    const isPublished = version !== null && !isWaiting(channel, version);
     return { json: new RecordView(answer, face).pushAnswer(), isPublished };
   }
 
-  /** @throws Refusal where the channel has gone since its token was read */
-  #faceOf(channel: string): ChannelFace {
-    const face = this.#parts.faces.get(channel);
-    if (face === undefined) throw new Refusal('not-found', 'This channel has gone.');
-    return face;
-  }
-
-  /** Takes back what waits for its time, or what follows. False: there is no such. Rejects with a Refusal. @param id of a held push */
-  async withdraw(channel: string, what: { readonly held: string } | 'next'): Promise<boolean> {
-    const change = await this.#parts.engine.update(channel, (state) => {
-      if (what === 'next') return state.next === null ? null : dropNext(state);
-      const held = state.held.filter(({ id }) => id !== what.held);
-      return held.length === state.held.length ? null : changeSilently(state, { held });
-    });
-    return change !== null;
+  /** Takes back what waits for its time, or what follows. False: there is none. Rejects with a Refusal. */
+  withdraw(channel: string, what: Withdrawal): Promise<boolean> {
+    return this.#parts.decisions.withdraw(channel, what);
   }
 
   /** What waits for its time, earliest first. */
   held(channel: string): readonly Track[] {
-    return this.#parts.engine.state(channel).held;
+    return this.#parts.states.state(channel).held;
   }
 
   /** As it is committed, also where readers get it later; null: nothing has come yet. */
   inForce(channel: string): InForce | null {
-    const { engine, moments } = this.#parts;
-    const state = engine.state(channel);
+    const { states, moments } = this.#parts;
+    const state = states.state(channel);
     const { now: record } = state;
     if (record === null) return null;
     // Ages are of the real now.

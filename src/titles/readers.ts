@@ -11,7 +11,7 @@ import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { agoOf, currentNext, placeMs, realNow } from '../now-playing/effect.js';
 import type { Change } from '../now-playing/state.js';
-import type { Engine } from './engine.js';
+import type { States } from './engine.js';
 import type { Moments } from './moments.js';
 import { ReaderDelay } from './reader-delay.js';
 
@@ -42,13 +42,13 @@ export class TitleReaders {
   }
 
   /** What was committed before is in force again, before anybody can read. */
-  restore(engine: Engine): void {
-    for (const [key, face] of this.#parts.faces) this.#restore(key, face, engine);
+  restore(states: States): void {
+    for (const [key, face] of this.#parts.faces) this.#restore(key, face, states);
   }
 
-  #restore(key: string, face: ChannelFace, engine: Engine): void {
+  #restore(key: string, face: ChannelFace, states: States): void {
     const { feed, clock, moments } = this.#parts;
-    const state = engine.state(key);
+    const state = states.state(key);
     const real = realNow(state);
     if (real !== null) moments.ageMs(key, real);
     if (state.now !== null) feed.set(key, 'now', new RecordView(state.now, face));
@@ -57,10 +57,10 @@ export class TitleReaders {
   }
 
   /** What was committed while there was no link: readers get it as they get any change. */
-  catchUp(engine: Engine): void {
+  catchUp(states: States): void {
     const { feed, faces, clock } = this.#parts;
     for (const [key, face] of faces) {
-      const state = engine.state(key);
+      const state = states.state(key);
       for (const record of [state.now, currentNext(state, clock.wallMs())]) {
         if (record === null || this.isWaiting(key, record.version)) continue;
         const last = feed.last(key, record.type)?.record.version ?? 0;
@@ -94,8 +94,8 @@ export class TitleReaders {
   }
 
   /** What was committed before of channels that are new is in force again. */
-  begin(channels: readonly string[], engine: Engine): void {
-    for (const channel of channels) this.#restore(channel, this.#parts.faces.get(channel)!, engine);
+  begin(channels: readonly string[], states: States): void {
+    for (const channel of channels) this.#restore(channel, this.#parts.faces.get(channel)!, states);
   }
 
   /** Whether the record with this version waits. */
@@ -104,11 +104,11 @@ export class TitleReaders {
   }
 
   /** Once a second: a next whose time has passed is dropped. */
-  tidy(engine: Engine): void {
+  tidy(states: States): void {
     const { feed, faces, clock } = this.#parts;
     for (const channel of faces.keys()) {
       if (feed.last(channel, 'next') == null) continue;
-      if (currentNext(engine.state(channel), clock.wallMs()) === null) this.#delay.dropNext(channel);
+      if (currentNext(states.state(channel), clock.wallMs()) === null) this.#delay.dropNext(channel);
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Sequence } from '../feed/sequence.js';
-import type { Change } from '../now-playing/state.js';
+import { stampedChange } from '../now-playing/stamp.js';
 import type { Engine } from './engine.js';
 
 /** @param wallMs the wall clock, unix milliseconds */
@@ -27,27 +27,12 @@ export function stamped(engine: Engine, sequence: Sequence, wallMs: () => number
           if (change === null) return null;
           if (change.record === null) return { ...change, state: { ...change.state, stamp: sequence.last } };
           stamp = sequence.issue(wallMs());
-          return withStamp(change, stamp);
+          return stampedChange(change, stamp);
         });
       } finally {
         settle();
       }
     },
     close: () => engine.close(),
-  };
-}
-
-function withStamp(change: Change, stamp: number): Change {
-  const record = { ...change.record!, stamp };
-  const { state } = change;
-  return {
-    ...change,
-    record,
-    state: {
-      ...state,
-      stamp,
-      now: state.now?.version === record.version ? record : state.now,
-      next: state.next?.version === record.version ? record : state.next,
-    },
   };
 }

@@ -19,7 +19,7 @@ export interface TestNode {
   readonly engine: ClusterEngine;
   readonly store: SlowStore;
   readonly sequence: Sequence;
-  readonly delivered: { readonly channel: string; readonly change: Change; readonly isOwn: boolean }[];
+  readonly delivered: { readonly channel: string; readonly change: Change }[];
   /** Why Redis is not reached; null: it is. */
   reason: Error | null;
   readonly errors: unknown[];
@@ -63,8 +63,8 @@ export async function startNode(
     },
     open: typeof where === 'string' ? () => RedisLog.open({ ...redis, url: where }, prefix) : where,
     has: () => true,
-    deliver: (channel, change, isOwn) => {
-      delivered.push({ channel, change, isOwn });
+    deliver: (channel, change) => {
+      delivered.push({ channel, change });
       node.onDeliver(channel, change);
     },
     onReached: (reason) => {

@@ -13,7 +13,6 @@ import { greeting } from '../../src/link/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
-import { makeRecord } from './record.js';
 import { BRIDGE_MESSAGES, clocks, liesOf, SESSION_MESSAGES } from './session-lies.js';
 import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
 
@@ -248,12 +247,22 @@ export class LyingWorker {
 
 /** What a worker says beside tapes and sessions, as it should be. */
 export function saidByWorker(channel: string): object[] {
-  const record = makeRecord({ channel });
-  const state = {
-    ...{ version: 1, now: record, next: null, nowsSinceNext: 0, nextHasTime: false, held: [], saidSeconds: null },
-    ...{ lost: false, covered: null, onAirSinceMs: 1 },
+  const input = {
+    type: 'now',
+    artist: 'a',
+    song: 's',
+    id: 'i',
+    separator: ' / ',
+    durationSeconds: 1,
+    timeSeconds: 1_795_178_248,
+    etype: 1,
+    isrc: 'x',
+    cover: 'https://a.example/c.png',
+    album: 'b',
+    timezone: 'UTC',
+    images: '{"x":{"url":"https://a.example/c.png"}}',
+    extdata: '{"x":1}',
   };
-  const change = { state, record, history: [{ record, fromMs: 1, toMs: null }] };
   const ask = (question: string, asked: unknown) => ({ type: 'ask', id: 1, question, ask: asked });
   const admin = (question: string, asked: unknown) => ask('admin', { question, ask: asked });
   const everywhere = (question: string, asked: unknown) => ask('everywhere', { question, ask: asked });
@@ -282,9 +291,9 @@ export function saidByWorker(channel: string): object[] {
     { type: 'figures', figures },
     { type: 'answer', id: 1, answer: [metric] },
     { type: 'applied', turn: 1 },
-    { type: 'push', channel },
     ask('title', { channel, title: { artist: 'a', song: 's', cover: '' } }),
-    ask('change', { channel, version: 0, change }),
+    ask('push', { channel, input, connection: 'c1' }),
+    ask('withdraw', { channel, what: { held: 'x' } }),
     ask('metrics', null),
     ...[admin('putToken', token), admin('rotateToken', { id: 'x', made: token, untilMs: null }), admin('block', block)],
     ...[admin('depth', { channel }), admin('pin', { channel, place: 0 }), admin('unblock', { network: '192.0.2.1' })],

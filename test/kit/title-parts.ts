@@ -14,6 +14,7 @@ import type { Store } from '../../src/store/store.js';
 import type { Engine } from '../../src/titles/engine.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { Moments } from '../../src/titles/moments.js';
+import { PushDecider } from '../../src/titles/push-decider.js';
 import { Pushes } from '../../src/titles/pushes.js';
 import { TitleReaders } from '../../src/titles/readers.js';
 import { TitleService } from '../../src/titles/service.js';
@@ -63,10 +64,21 @@ export class TitleParts {
       onLate: (channel, late) => sessions.late(channel, late),
     });
     this.pushes = new Pushes({
-      ...{ engine, moments, faces, clock, log, heldPushes: () => 64 },
+      decisions: new PushDecider({
+        engine,
+        moments,
+        log,
+        rulesOf: (channel) => channels.get(channel)?.served.rules,
+        heldPushes: () => 64,
+        check: (channel) => this.titles.check(channel),
+      }),
+      states: engine,
+      moments,
+      faces,
+      clock,
+      log,
       channels: new Map([...channels].map(([key, { served }]) => [key, served])),
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
-      onPush: (channel) => this.titles.check(channel),
     });
   }
 

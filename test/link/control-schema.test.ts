@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { NO_FACTS } from '../../src/link/channel-facts.js';
-import { readAnswer, readFromHub, readFromWorker } from '../../src/link/control-schema.js';
+import { readAnswer, readFromHub, readFromWorker, readHubAnswer } from '../../src/link/control-schema.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
 import { EMPTY_STATE } from '../../src/now-playing/state.js';
 import { saidByWorker } from '../kit/liars.js';
@@ -36,7 +36,7 @@ t.test('from a hub', async (t) => {
   const change = { state, record: makeRecord() };
   for (const message of [
     { type: 'state', channel: 'demo', state },
-    { type: 'change', turn: 1, channel: 'demo', change, by: [1, 2], open: [1] },
+    { type: 'change', turn: 1, channel: 'demo', change, open: [1] },
     { type: 'time', aheadMs: 1_760_000_000_000.25 },
     { type: 'facts', channel: 'demo', facts: NO_FACTS },
     { type: 'ready', turn: 1, open: [] },
@@ -61,15 +61,18 @@ t.test('what would end a process later', async (t) => {
   const filter = (ask: unknown) => ({ type: 'ask', id: 1, question: 'everywhere', ask: { question: 'end', ask } });
   t.throws(() => readFromWorker(filter({})), /names no listeners/);
   t.ok(readFromWorker(filter({ channel: 'demo' })));
-  const record = makeRecord({ channel: 'other' });
-  const change = { state: { ...EMPTY_STATE, version: 1, now: record }, record, history: [] };
-  const proposed = { type: 'ask', id: 1, question: 'change', ask: { channel: 'demo', version: 0, change } };
-  t.throws(() => readFromWorker(proposed), /another channel/);
+  const push = (input: unknown) => ({ type: 'ask', id: 1, question: 'push', ask: { channel: 'demo', input } });
+  t.throws(() => readFromWorker(push({ type: 'now', artist: '' })), /ask of push: input.song/);
+  t.throws(() => readFromWorker(push({ type: 'now', artist: '', song: '', timeSeconds: 1e12 })), /input.timeSeconds/);
   t.throws(() => readFromWorker({ type: 'hello', worker: 1_000_000_000 }), /worker/, 'the number of a machine');
   t.ok(readFromWorker({ type: 'hello', worker: 999_999_999 }));
 });
 
 t.test('answers', async (t) => {
+  const decided = { answer: makeRecord(), isFarAhead: false, version: 1 };
+  t.same(readHubAnswer('push', decided), decided);
+  for (const { what, value } of plainLies(decided)) isTaken(() => readHubAnswer('push', value), what);
+  t.throws(() => readHubAnswer('push', { ...decided, version: '1' }), /answer to push: version/);
   const metric = { name: 'x', help: '', type: 'gauge', values: [{ value: null, labels: { a: 1 } }], aggregator: 'sum' };
   t.ok(readAnswer('metrics', null, [metric]));
   for (const { what, value } of plainLies([metric])) isTaken(() => readAnswer('metrics', null, value), what);

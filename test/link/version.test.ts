@@ -8,7 +8,6 @@ import { Tallies } from '../../src/base/tallies.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { LinkConnection } from '../../src/link/connection.js';
 import { Control } from '../../src/link/control.js';
-import { EngineHost } from '../../src/link/engine-host.js';
 import { HubLinks } from '../../src/link/hub-links.js';
 import { MessageWriter } from '../../src/link/message-writer.js';
 import { offerTapes } from '../../src/link/tape-offer.js';
@@ -89,16 +88,22 @@ t.test('a hub refuses workers of other versions, says its own, and serves the ot
   const pushes: string[] = [];
   const links = new HubLinks({
     ...{ clock, sequence, channels: new Map(), keys: () => ['a'], tallies: new Tallies(), remembered: 10 },
-    engine: new EngineHost(local),
+    states: local,
+    decisions: {
+      push: () => Promise.reject(new Error('not asked for')),
+      withdraw: async (channel) => {
+        pushes.push(channel);
+        return false;
+      },
+    },
     storeFault: () => null,
-    onPush: (channel) => void pushes.push(channel),
     metrics: async () => '',
     onLastMetrics: () => undefined,
     onError: (error) => void errors.push(error),
   });
   t.teardown(() => links.close());
   const hello = control({ type: 'hello', worker: 7 });
-  const push = control({ type: 'push', channel: 'a' });
+  const push = control({ type: 'ask', id: 1, question: 'withdraw', ask: { channel: 'a', what: 'next' } });
   for (const [version, first] of [
     [NEXT, greeting(NEXT)],
     [0, Buffer.alloc(0)],
@@ -181,7 +186,7 @@ t.test('who is refused reads why, also where it writes on', async (t) => {
   });
   forged.on('end', () => {
     // The end has come, and what is written behind it goes through: nothing that waits here is lost by that.
-    forged.write(control({ type: 'hello', worker: 7 }), () => forged.end(control({ type: 'push', channel: 'a' })));
+    forged.write(control({ type: 'hello', worker: 7 }), () => forged.end(control({ type: 'applied', turn: 1 })));
   });
   forged.write(greeting(NEXT));
   await until(() => isOver, 2000);

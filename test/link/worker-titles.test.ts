@@ -1,27 +1,27 @@
-/** The engine of a worker, over a real local socket to a hub's: it keeps the port's contract, alone and with others beside it. */
+/** Pushes at workers, over a real local socket to a hub that decides them. */
 
 import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
+import { openLog } from '../../src/base/log.js';
 import { Tallies } from '../../src/base/tallies.js';
 import { Sequence } from '../../src/feed/sequence.js';
-import { EngineHost } from '../../src/link/engine-host.js';
 import { HubLinks } from '../../src/link/hub-links.js';
 import { MOST_MESSAGE_BYTES } from '../../src/link/wire.js';
 import { WorkerLink } from '../../src/link/worker-link.js';
-import { takeNow } from '../../src/now-playing/effect.js';
-import { makeTrack } from '../../src/now-playing/repeat.js';
+import type { PushInput } from '../../src/metadata/push-input.js';
 import type { Change, ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
+import { Moments } from '../../src/titles/moments.js';
+import { PushDecider } from '../../src/titles/push-decider.js';
 import { stamped } from '../../src/titles/stamped.js';
-import { pause } from '../kit/pause.js';
+import { pause, quietFor } from '../kit/pause.js';
 import { Random } from '../kit/random.js';
 import { SlowStore } from '../kit/slow-store.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
-import { type Bench, engineContract } from '../titles/engine-contract.js';
 
 /** What one hub writes to the store. */
 class OwnStore extends MemoryStore {
@@ -44,6 +44,12 @@ class OwnStore extends MemoryStore {
   }
 }
 
+const RULES = {
+  titlesFrom: ['metapush' as const],
+  holdSeconds: 86_400,
+  pushDecodesEntities: false,
+};
+
 const KEYS = ['a', ...Array.from({ length: 20 }, (_, i) => `c${i}`)];
 
 /** A hub of titles alone, at a local socket, on a store that outlives it. */
@@ -62,17 +68,23 @@ class TitleHub {
     const own = new OwnStore(store);
     this.#store = own;
     const local = stamped(new LocalEngine(own, deliver, () => undefined), sequence, () => clock.wallMs());
-    const engine = new EngineHost(local);
+    const decisions = new PushDecider({
+      engine: local,
+      moments: new Moments(clock),
+      log: openLog('silent', 0).log,
+      rulesOf: (channel) => (KEYS.includes(channel) ? RULES : undefined),
+      heldPushes: () => 10_000,
+      check: () => undefined,
+      fits: (change) => this.links.fits(change),
+    });
     this.links = new HubLinks({
-      ...{
-        clock,
-        channels: new Map(),
-        keys: () => KEYS,
-        engine,
-        sequence,
-        storeFault: () => null,
-        onPush: () => undefined,
-      },
+      clock,
+      channels: new Map(),
+      keys: () => KEYS,
+      states: local,
+      decisions,
+      sequence,
+      storeFault: () => null,
       ...{ tallies: new Tallies(), remembered: 10, metrics: async () => this.metrics, onLastMetrics: () => undefined },
       onError: (error) => this.onError(error),
     });
@@ -139,40 +151,63 @@ function start(t: Test): { clock: SystemClock; path: string; store: SlowStore } 
   return { clock, path: join(tempFolder(t), 'link'), store: new SlowStore() };
 }
 
-t.test('the contract', (t) =>
-  engineContract(t, () => {
+const play = (song: string): PushInput => ({ type: 'now', artist: '', song });
+
+t.test(
+  'a push is committed, delivered, answered: in this order; one that cannot be committed changes nothing',
+  async (t) => {
     const { clock, path, store } = start(t);
     const hub = new TitleHub(t, path, store, clock);
     t.teardown(() => hub.kill());
     const worker = new TitleWorker(t, 7, path, clock);
-    const bench: Bench = {
-      engine: worker.link.engine,
-      delivered: worker.delivered,
-      committed: (channel) => store.load(channel)?.version ?? 0,
-      pause: () => store.pause(),
-      fail: (failing) => {
-        store.failing = failing;
-      },
-      onDeliver: () => undefined,
+    const { titles } = worker.link;
+    await worker.link.ready();
+    const go = store.pause();
+    let isAnswered = false;
+    const pushed = titles.push('a', play('first')).then((decided) => {
+      isAnswered = true;
+      return decided;
+    });
+    await quietFor(20);
+    t.same(worker.delivered, [], 'nothing is delivered before its commit');
+    t.equal(titles.state('a').version, 0, 'nor is it in force');
+    worker.onDeliver = () => {
+      t.equal(store.load('a')!.version, 1);
+      t.equal(isAnswered, false);
     };
-    worker.onDeliver = (channel, change) => bench.onDeliver(channel, change);
-    return bench;
-  }),
+    go();
+    t.match(await pushed, { answer: { song: 'first' }, isFarAhead: false, version: 1 });
+    t.equal(worker.delivered.length, 1, 'answered after delivery');
+    t.match(await titles.push('a', play('first')), { answer: { song: 'first' }, version: null }, 'it repeats');
+    store.failing = true;
+    await t.rejects(titles.push('a', play('lost')), { name: 'Refusal', kind: 'unavailable' });
+    t.equal(titles.state('a').now?.song, 'first');
+    store.failing = false;
+    worker.onDeliver = () => undefined;
+    t.match(await titles.push('a', play('second')), { version: 2 }, 'without a gap');
+    await t.rejects(titles.push('unknown', play('x')), { name: 'Refusal', kind: 'not-found' });
+  },
 );
 
-/** @param extra bytes of other data */
-const play =
-  (channel: string, song: string, extra = 0) =>
-  (state: ChannelState) => {
-    // A push that is in force already changes nothing (now-playing/repeat.ts).
-    if (state.now?.song === song) return null;
-    const at = { channel, wallMs: Date.now(), newId: () => song, ageMs: () => 0 };
-    const extdata = extra === 0 ? {} : { extdata: `{"x":"${'x'.repeat(extra)}"}` };
-    return takeNow(state, makeTrack({ type: 'now', artist: '', song, ...extdata }, song, 1_795_178_248), at);
-  };
+t.test('what waits is taken back, and the next', async (t) => {
+  const { clock, path, store } = start(t);
+  const hub = new TitleHub(t, path, store, clock);
+  t.teardown(() => hub.kill());
+  const { titles } = new TitleWorker(t, 7, path, clock).link;
+  const timeSeconds = Math.floor(Date.now() / 1000) + 3600;
+  t.match(await titles.push('a', { ...play('later'), id: 'l', timeSeconds }), { version: null });
+  t.match(titles.state('a').held, [{ id: 'l' }], 'a worker sees what waits');
+  t.equal(await titles.withdraw('a', { held: 'x' }), false);
+  t.equal(await titles.withdraw('a', { held: 'l' }), true);
+  t.same(titles.state('a').held, []);
+  t.equal(await titles.withdraw('a', 'next'), false);
+  await titles.push('a', { ...play('follows'), type: 'next' });
+  t.equal(await titles.withdraw('a', 'next'), true);
+  t.equal(titles.state('a').next, null);
+});
 
 t.test(
-  'workers that change one channel at a time: each sees all changes in one order, answered when all have them',
+  'workers that push to one channel at a time: each sees all changes in one order, answered when all have them',
   async (t) => {
     const { clock, path, store } = start(t);
     const hub = new TitleHub(t, path, store, clock);
@@ -180,12 +215,12 @@ t.test(
     const workers = [1, 2, 3].map((number) => new TitleWorker(t, number, path, clock));
     const updates = workers.flatMap((worker, w) =>
       Array.from({ length: 20 }, async (_, i) => {
-        const change = await worker.link.engine.update('a', play('a', `${w}.${i}`));
+        const { answer, version } = await worker.link.titles.push('a', play(`${w}.${i}`));
         for (const other of workers) {
-          const has = other.delivered.some((one) => one.change.state.version === change!.state.version);
-          t.ok(has, `${w}.${i}: an answered change is everywhere`);
+          const has = other.delivered.some(({ change }) => change.state.version === version);
+          t.ok(has, `${w}.${i}: an answered push is everywhere`);
         }
-        return change!.record!.song;
+        return answer.song;
       }),
     );
     const songs = await Promise.all(updates);
@@ -217,18 +252,21 @@ t.test('what is long comes over, what is too long is refused, and the link holds
   // Of a thousand channels and more.
   hub.metrics = 'airsplice_source_up 1\n'.repeat(500_000);
   t.equal((await link.ask('metrics', null)).length, hub.metrics.length);
-  // As many long pushes that wait for their time.
-  const change = await link.engine.update('a', play('a', 'long', 5_000_000));
-  t.equal(change!.record!.extdata!.length, 5_000_008);
-  const tooLong = link.engine.update('a', play('a', 'longer', 15_000_000));
-  await t.rejects(tooLong, { name: 'Refusal', kind: 'too-large' });
-  t.equal(store.load('a')!.version, 1);
+  const long = (n: number): PushInput => ({
+    ...play(`${n}`),
+    timeSeconds: Math.floor(Date.now() / 1000) + 3600 + n,
+    extdata: `{"x":"${'x'.repeat(10_000_000)}"}`,
+  });
+  for (let n = 0; n < 3; n++) await link.titles.push('a', long(n));
+  t.equal(link.titles.state('a').held.length, 3);
+  await t.rejects(link.titles.push('a', long(3)), { name: 'Refusal', kind: 'too-large' });
+  t.equal(store.load('a')!.version, 3);
   const errors: unknown[] = [];
   hub.onError = (error) => errors.push(error);
   hub.metrics = 'm'.repeat(MOST_MESSAGE_BYTES);
   await t.rejects(link.ask('metrics', null), { name: 'Refusal', kind: 'internal' });
   t.equal(errors.length, 1, 'which is logged');
-  t.equal((await link.engine.update('a', play('a', 'short')))!.state.version, 2);
+  t.match(await link.titles.push('a', play('short')), { version: 4 });
   t.equal(hub.sockets.size, 1, 'one link all the time');
 });
 
@@ -242,8 +280,10 @@ t.test('the hub is killed again and again: no change is lost, none is made twice
   let isOver = false;
   const pushing = workers.map(async (worker, w) => {
     for (let i = 0; !isOver; i++) {
-      await worker.link.engine.update(`c${w}`, play(`c${w}`, `${w}.${i}`));
-      answered.push(`${w}.${i}`);
+      // Two at a time: the second is not to be decided before the first is answered, or that would be asked for again behind it.
+      const songs = [`${w}.${i}`, `${w}.${i}b`];
+      await Promise.all(songs.map((song) => worker.link.titles.push(`c${w}`, play(song))));
+      answered.push(...songs);
     }
   });
   for (let round = 0; round < 8; round++) {
