@@ -58,7 +58,7 @@ interface LastRecords {
   nowMessage: Message | null;
   nextMessage: Message | null;
   /** The last next, without words, where it was dropped; null: it was not, or there is another. */
-  dropped: { readonly view: RecordView; readonly message: Message; readonly published: number } | null;
+  dropped: { readonly view: RecordView; readonly message: Message; readonly issued: number } | null;
 }
 
 const NOTHING = { now: null, next: null, nowMessage: null, nextMessage: null, dropped: null };
@@ -169,9 +169,9 @@ export class Feed {
     if (last === undefined || last.next === null) return null;
     const view = new RecordView(dropped(last.next.record), last.face);
     this.set(channel, 'next', null);
-    const published = this.sequence.dropPublished(stampOf(view));
+    const issued = this.sequence.dropPublished(stampOf(view));
     const message = new Message(`${channel} next`, this.sequence.text, view.json, ++this.#turn);
-    last.dropped = { view, message, published };
+    last.dropped = { view, message, issued };
     this.#publishAbove(last, message);
     return view;
   }
@@ -258,7 +258,7 @@ export class Feed {
         const [view, message] = place % 2 === 0 ? [next, nextMessage] : [now, nowMessage];
         if (message !== null && message.turn <= turn && !seen.has(place, stampOf(view!))) return message;
         if (place % 2 === 1 || dropped === null || dropped.message.turn > turn) continue;
-        if (seen.missesDrop(place, stampOf(dropped.view), dropped.published)) return dropped.message;
+        if (seen.missesDrop(place, stampOf(dropped.view), dropped.issued)) return dropped.message;
       }
       return null;
     };

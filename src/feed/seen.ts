@@ -60,10 +60,10 @@ export class Seen {
     return this.#at(place).has(stamp);
   }
 
-  /** It has the record at this place, and not that it was dropped. @param published what Sequence.dropPublished returned */
-  missesDrop(place: number, stamp: number, published: number): boolean {
+  /** It has the record at this place, and not that it was dropped. @param issued what Sequence.dropPublished returned */
+  missesDrop(place: number, stamp: number, issued: number): boolean {
     const covered = this.#at(place);
-    return covered.has(stamp) && !covered.hasDrop(stamp, published);
+    return covered.has(stamp) && !covered.hasDrop(stamp, issued);
   }
 
   #at(place: number): Covered {

@@ -4,7 +4,7 @@
  *
  *   issue ──► commit ─(hold)─► publish  published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
  *
- * That a published record was dropped is published, too, without a stamp of its own: "7-2~1" says it of 6, until there is an 8.
+ * That a published record was dropped is published, too, without a stamp of its own: "7-2~1" says it of 6, until a later one is published.
  *
  * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
  * published stamp is part of the text. Invariant: a reader with that text has exactly the records that it covers.
@@ -15,8 +15,8 @@ export interface Covered {
   /** As it stands in ids. */
   readonly text: string;
   has(stamp: number): boolean;
-  /** Also that this record was dropped. @param published what `dropPublished` returned */
-  hasDrop(stamp: number, published: number): boolean;
+  /** Also that this record was dropped. @param issued what `dropPublished` returned */
+  hasDrop(stamp: number, issued: number): boolean;
 }
 
 const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*(?:~[0-9a-z]{1,10})*$/;
@@ -29,8 +29,8 @@ export class Sequence {
   readonly #open = new Set<number>();
   /** Of the open ones, those that are committed and wait to be published. */
   readonly #held = new Set<number>();
-  /** Published ones that were dropped since the highest was published. */
-  readonly #dropped = new Set<number>();
+  /** Published ones that were dropped → the highest stamp that had been issued then. Until one above that is published. */
+  readonly #dropped = new Map<number, number>();
   /** Open in the process from which the records come. */
   #remote: readonly number[] = [];
   #text: string | undefined;
@@ -64,16 +64,16 @@ export class Sequence {
     this.#open.delete(stamp);
     this.#held.delete(stamp);
     this.#last = Math.max(this.#last, stamp);
-    if (stamp > this.#published) this.#dropped.clear();
     this.#published = Math.max(this.#published, stamp);
+    for (const [dropped, issued] of this.#dropped) if (issued < this.#published) this.#dropped.delete(dropped);
     this.#text = undefined;
   }
 
-  /** A published record is dropped. @returns the highest that is published */
+  /** A published record is dropped. @returns the highest stamp that was issued, here or by the process before this one */
   dropPublished(stamp: number): number {
-    if (this.#dropped.size < MAX_DROPPED) this.#dropped.add(stamp);
+    if (this.#dropped.size < MAX_DROPPED) this.#dropped.set(stamp, this.#last);
     this.#text = undefined;
-    return this.#published;
+    return this.#last;
   }
 
   /** The record is committed and will be published later: until then it stays open. */
@@ -112,7 +112,7 @@ export class Sequence {
     let text = this.#published.toString(36);
     for (const stamp of this.#open) text += this.#missing(stamp);
     for (const stamp of this.#remote) if (!this.#open.has(stamp)) text += this.#missing(stamp);
-    for (const stamp of this.#dropped) text += `~${(this.#published - stamp).toString(36)}`;
+    for (const stamp of this.#dropped.keys()) text += `~${(this.#published - stamp).toString(36)}`;
     return (this.#text = text);
   }
 
@@ -132,6 +132,6 @@ export function readCovered(text: string): Covered | null {
   return {
     text,
     has: (stamp) => stamp <= published && !missing.has(stamp),
-    hasDrop: (stamp, at) => published > at || dropped.has(stamp),
+    hasDrop: (stamp, issued) => published > issued || dropped.has(stamp),
   };
 }

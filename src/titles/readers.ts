@@ -49,6 +49,8 @@ export class TitleReaders {
   #restore(key: string, face: ChannelFace, states: States): void {
     const { feed, clock, moments } = this.#parts;
     const state = states.state(key);
+    // A client may have seen a later one than those that are left.
+    feed.sequence.follow(state.stamp ?? 0);
     const real = realNow(state);
     if (real !== null) moments.ageMs(key, real);
     if (state.now !== null) feed.set(key, 'now', new RecordView(state.now, face));

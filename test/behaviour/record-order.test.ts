@@ -5,6 +5,7 @@
 
 import t from 'tap';
 import { Feed, type Firsts, type Message } from '../../src/feed/feed.js';
+import { readCovered, Sequence } from '../../src/feed/sequence.js';
 import { type Transport, WatchConnection } from '../../src/http/watch/connection.js';
 import type { TrackRecord, TrackType } from '../../src/metadata/record.js';
 import { RecordView } from '../../src/metadata/view.js';
@@ -297,4 +298,20 @@ ${channels.join('\n')}
       'after the restart nothing is repeated',
     );
   }
+});
+
+t.test('a drop is not covered by an id of the process before this one', async (t) => {
+  const before = new Sequence();
+  for (const stamp of [19, 22, 23]) before.publish(stamp);
+  const { text } = before;
+  // What had 23 is not there any more.
+  const sequence = new Sequence();
+  sequence.follow(23);
+  for (const stamp of [19, 22]) sequence.publish(stamp);
+  const issued = sequence.dropPublished(19);
+  t.equal(readCovered(text)!.hasDrop(19, issued), false, 'it was dropped later');
+  t.equal(readCovered(sequence.text)!.hasDrop(19, issued), true);
+  sequence.publish(sequence.issue(0));
+  t.match(sequence.text, /^[0-9a-z]+$/, 'a later one says it too');
+  t.equal(readCovered(sequence.text)!.hasDrop(19, issued), true);
 });
