@@ -31,12 +31,12 @@ t.test('long and short, in pages of their own, after much writing', async (t) =>
     const database = root.openDB<string, number[]>({ name: 'history', encoding: 'string' });
     for (let batch = 0; batch < 20; batch++) {
       await root.batch(() => {
-        for (let i = 0; i < 300; i++) database.put([random.int(0, 50), i], 'x'.repeat(random.int(0, 6000)));
+        for (let i = 0; i < 300; i++) void database.put([random.int(0, 50), i], 'x'.repeat(random.int(0, 6000)));
       });
     }
     await root.batch(() => {
       for (let channel = 0; channel < 50; channel++) {
-        for (let i = round; i < 300; i += 2) database.remove([channel, i]);
+        for (let i = round; i < 300; i += 2) void database.remove([channel, i]);
       }
     });
     await root.close();
@@ -84,7 +84,7 @@ t.test('nonsense in the head of any page that is in use', async (t) => {
       // Long ones have one page each.
       const value = () => 'x'.repeat(random.chance(0.5) ? random.int(0, 900) : random.int(3000, 4000));
       for (const database of databases) {
-        for (let i = 0; i < 100; i++) database.put([random.int(0, 200), i], value());
+        for (let i = 0; i < 100; i++) void database.put([random.int(0, 200), i], value());
       }
     });
   }

@@ -55,7 +55,7 @@ class Harness {
   scheduler!: TitleScheduler;
 
   constructor() {
-    this.start();
+    void this.start();
   }
 
   /** As the server starts; the one before is dead. */
