@@ -175,6 +175,22 @@ t.test('the same title brought about by two nodes is one; the same played again 
   );
 });
 
+t.test('a next that names the title in force is not spent by it, where it was decided behind it', async (t) => {
+  const played = now(NOTHING.state, 'one', START_MS);
+  const base = merge(NOTHING, unsentOf(NOTHING.state, played, '1', { atMs: START_MS, node: 'a' }))!.ordered;
+  const [a, b] = [new Apart('a', base), new Apart('b', base)];
+  const again = (state: ChannelState) =>
+    takeNext(state, track('next', 'one', START_MS + 1000), false, momentAt(START_MS + 1000));
+  a.do(again, START_MS + 1000);
+  let all: Ordered = base;
+  // What b has sent meanwhile: a's next is merged, not taken as it is.
+  b.do((state) => changeSilently(state, { held: [track('now', 'h', START_MS + 60_000)] }), START_MS + 500);
+  while (b.unsent.length > 0) all = b.send(all);
+  while (a.unsent.length > 0) all = a.send(all);
+  t.equal(all.state.now?.song, 'one');
+  t.equal(all.state.next?.song, 'one', 'it plays again');
+});
+
 t.test(
   'next and held pushes: the later next stands, one that is spent does not come back, held ones are a set',
   async (t) => {

@@ -87,6 +87,30 @@ t.test('until a new hub has heard from all, they go on with what they know', asy
   t.equal(two.tallies.tally('listeners').others('a'), 0, 'and nothing stays that is not there any more');
 });
 
+t.test('a new hub waits until all have said what they have, and no longer', async (t) => {
+  const clock = new FakeClock();
+  const hub = new HubTallies(new Tallies(), 10, clock.now());
+  const said: [isFirst: boolean, count: number][] = [];
+  const early: TallySender = {
+    isFull: false,
+    send: ({ rows, isFirst }) => void said.push([isFirst, rows.counts[0]?.[1][0]?.[1] ?? 0]),
+  };
+  const late: TallySender = { isFull: false, send: () => undefined };
+  hub.enter(early);
+  hub.enter(late);
+  clock.advance(TALLY_MS);
+  hub.pass(clock.now());
+  t.same(said, [], 'the other one has not said yet what it has');
+  hub.hear(late, {
+    type: 'tallies',
+    isFirst: true,
+    rows: { counts: [['listeners', [['a', 7]]]], peaks: [], notices: [] },
+  });
+  clock.advance(3 * TALLY_MS);
+  hub.pass(clock.now());
+  t.same(said, [[true, 7]]);
+});
+
 t.test(
   'numbers that are looked at come before a flood of addresses, and a flood does not hold up other tallies',
   async (t) => {
