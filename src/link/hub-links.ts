@@ -19,7 +19,6 @@ import type { PushDecisions } from '../titles/push-decider.js';
 import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from './admin-reports.js';
 import { areSame, factsOf } from './channel-facts.js';
 import {
-  type AskedHub,
   type AskedProcess,
   type ChannelFacts,
   type FromHub,
@@ -79,6 +78,9 @@ export interface HubLinksParts {
   onError(error: unknown): void;
 }
 
+/** What a worker asks, by question. */
+type Answers = { readonly [Q in Question]: (ask: Questions[Q]['ask']) => Promise<Questions[Q]['answer']> };
+
 /** An answer that waits until all workers have a change. */
 interface WaitingAnswer {
   readonly turn: number;
@@ -97,6 +99,17 @@ export class HubLinks implements AlarmHandler {
   readonly #waiting = new Set<WaitingAnswer>();
   /** Channels whose audio is about to begin → until when that is looked for, monotonic milliseconds. */
   readonly #beginning = new Map<string, number>();
+  readonly #answers: Answers = {
+    push: ({ channel, input, connection }) => this.#applied(this.#parts.decisions.push(channel, input, connection)),
+    withdraw: ({ channel, what }) => this.#applied(this.#parts.decisions.withdraw(channel, what)),
+    title: async ({ channel, title }) => {
+      const encoder = this.#parts.channels.get(channel)?.served.encoder;
+      return (await encoder?.sendTitle(title)) ?? false;
+    },
+    metrics: () => this.#metrics(),
+    admin: async ({ question, ask }) => await this.#parts.onAdmin?.(question, ask),
+    everywhere: (ask) => this.everywhere(ask),
+  };
   #turn = 0;
   #storeFault: string | null = null;
   #salts: readonly DaySalt[] = [];
@@ -144,7 +157,7 @@ export class HubLinks implements AlarmHandler {
         return links.#adminState;
       },
       openStamps: () => sequence.open,
-      onQuestion: (question, ask) => this.#onQuestion(question, ask),
+      onQuestion: (question, ask) => this.#answers[question](ask),
       onGreeted: (link) => this.#tallies.enter(link),
       onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
       onTallies: (link, message) => this.#tallies.hear(link, message),
@@ -297,27 +310,6 @@ export class HubLinks implements AlarmHandler {
 
   #send(message: FromHub): void {
     for (const link of this.#links) link.send(message);
-  }
-
-  async #onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
-    const { decisions } = this.#parts;
-    if (question === 'push') {
-      const { channel, input, connection } = ask as Questions['push']['ask'];
-      return (await this.#applied(decisions.push(channel, input, connection))) as never;
-    }
-    if (question === 'withdraw') {
-      const { channel, what } = ask as Questions['withdraw']['ask'];
-      return (await this.#applied(decisions.withdraw(channel, what))) as never;
-    }
-    if (question === 'metrics') return (await this.#metrics()) as never;
-    if (question === 'everywhere') return (await this.everywhere(ask as AskedProcess)) as never;
-    if (question === 'admin') {
-      const asked = ask as AskedHub;
-      return (await this.#parts.onAdmin?.(asked.question, asked.ask)) as never;
-    }
-    const { channel, title } = ask as Questions['title']['ask'];
-    const encoder = this.#parts.channels.get(channel)?.served.encoder;
-    return ((await encoder?.sendTitle(title)) ?? false) as never;
   }
 
   /** Resolves as `decided` when all workers have what it changed. */
