@@ -3,7 +3,6 @@
 import type { AudioFormat } from '../audio/audio-format.js';
 import type { ChannelAudio } from '../audio/channel-audio.js';
 import type { Clock } from '../base/clock.js';
-import { live } from '../base/live.js';
 import type { ChannelConfig } from '../config/schema.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { Switch } from '../source/switch.js';
@@ -85,18 +84,22 @@ export class OwnLive implements ChannelLive {
   }
 }
 
-/** As what feeds the channel says it: its sources here, or another machine. */
+const MEMBERS: { readonly [Name in keyof ChannelLive]: true } = {
+  onAirSinceMs: true,
+  silentSinceMs: true,
+  missingSinceMs: true,
+  isSilence: true,
+  onAir: true,
+  contentType: true,
+  sends: true,
+  format: true,
+  facts: true,
+  hopeful: true,
+};
+
+/** As what feeds the channel says it: its sources here, or another process. */
 export function liveOf(feeding: () => ChannelLive): ChannelLive {
-  return live<ChannelLive>({
-    onAirSinceMs: () => feeding().onAirSinceMs,
-    silentSinceMs: () => feeding().silentSinceMs,
-    missingSinceMs: () => feeding().missingSinceMs,
-    isSilence: () => feeding().isSilence,
-    onAir: () => feeding().onAir,
-    contentType: () => feeding().contentType,
-    sends: () => feeding().sends,
-    format: () => feeding().format,
-    facts: () => feeding().facts,
-    hopeful: () => feeding().hopeful,
-  });
+  const names = Object.keys(MEMBERS) as (keyof ChannelLive)[];
+  const gets = names.map((name) => [name, { get: () => feeding()[name], enumerable: true }]);
+  return Object.defineProperties({}, Object.fromEntries(gets)) as ChannelLive;
 }

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../base/clock.js';
 import type { Channel } from '../channel/channel.js';
-import { areSame, factsOf, LinkedLive, NO_FACTS } from '../link/channel-facts.js';
+import { areSame, factsOf, type LinkedLive, linkedLive, NO_FACTS } from '../link/channel-facts.js';
 import type { ChannelFacts } from '../link/control.js';
 import { factsSchema } from '../link/facts-schema.js';
 import { sharedMs } from '../link/shared-time.js';
@@ -20,7 +20,7 @@ export class RemoteFacts {
   /** @param clock whose wall clock is the cluster's: moments are exchanged by it */
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.live = new LinkedLive(clock);
+    this.live = linkedLive(clock);
   }
 
   /** While its tape does not come, the channel has no audio here, whatever its owner says. */
@@ -46,7 +46,7 @@ export class RemoteFacts {
   /** It was fed here until now: what is known of another node is older. */
   keep(channel: Channel): void {
     this.#facts = factsOf(channel, this.#clock);
-    this.live.set(this.facts, this.#clock);
+    this.live.set(this.facts);
   }
 
   /** What was said last is said again. */
@@ -60,13 +60,13 @@ export class RemoteFacts {
     this.#said = null;
     const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
     this.#facts = { ...facts, ...moments };
-    this.live.set(this.facts, this.#clock);
+    this.live.set(this.facts);
   }
 
   /** @param sinceMs since when its tape does not come, monotonic milliseconds; +∞: it comes again */
   lose(sinceMs: number): void {
     this.#lostSinceMs = sinceMs;
-    this.live.set(this.facts, this.#clock);
+    this.live.set(this.facts);
   }
 
   /** Unix milliseconds by the clock of the cluster. @param ms of the clock that the processes of this machine share */

@@ -1,9 +1,11 @@
 /** What processes that do not feed a channel know of it without its tape: made at the hub, read in workers as the channel's `live` (channel/served.ts). */
 
-import { type AudioFormat, CODECS } from '../audio/audio-format.js';
+import { CODECS } from '../audio/audio-format.js';
 import { contentTypeOf } from '../audio/format.js';
 import type { Clock } from '../base/clock.js';
+import { together } from '../base/live.js';
 import type { Channel } from '../channel/channel.js';
+import { liveOf } from '../channel/own-live.js';
 import type { ChannelLive } from '../channel/served.js';
 import type { ChannelFacts } from './control.js';
 import { ownMs, sharedMs } from './shared-time.js';
@@ -36,28 +38,14 @@ export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Chan
 /** What waits in a delay line is said in such steps: it changes with every frame. */
 const DELAYED_STEP_MS = 1000;
 
+const MOMENTS: ReadonlySet<string> = new Set(['silentSinceMs', 'missingSinceMs'] satisfies (keyof ChannelFacts)[]);
+
 /** Whether nothing has changed. What a source says of itself is one object as long as it is the same. */
 export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
-  return (
-    one.onAirSinceMs === other.onAirSinceMs &&
-    isSameMoment(one.silentSinceMs, other.silentSinceMs) &&
-    isSameMoment(one.missingSinceMs, other.missingSinceMs) &&
-    one.isSilence === other.isSilence &&
-    one.onAir === other.onAir &&
-    one.isAwaited === other.isAwaited &&
-    one.onAirType === other.onAirType &&
-    one.sends === other.sends &&
-    one.facts === other.facts &&
-    one.hopeful === other.hopeful &&
-    one.contentType === other.contentType &&
-    one.bitrateKbps === other.bitrateKbps &&
-    one.sampleRate === other.sampleRate &&
-    one.channels === other.channels &&
-    one.delayMs === other.delayMs &&
-    one.delayedMs === other.delayedMs &&
-    one.metaint === other.metaint &&
-    one.hasSegments === other.hasSegments
-  );
+  return (Object.keys({ ...one, ...other }) as (keyof ChannelFacts)[]).every((name) => {
+    const [a, b] = [one[name], other[name]];
+    return MOMENTS.has(name) ? isSameMoment(a as number | null, b as number | null) : a === b;
+  });
 }
 
 /** The same moment is not computed twice to the same millisecond. */
@@ -82,60 +70,35 @@ export const NO_FACTS: ChannelFacts = {
 };
 
 /** A channel's `live` from what the hub says. */
-export class LinkedLive implements ChannelLive {
-  format: AudioFormat | null = null;
-  #facts = NO_FACTS;
-  /** Monotonic milliseconds of this process. */
-  #silentSinceMs: number;
-  #missingSinceMs = Number.POSITIVE_INFINITY;
+export interface LinkedLive extends ChannelLive {
+  set(facts: ChannelFacts): void;
+}
 
-  constructor(clock: Clock) {
-    this.#silentSinceMs = clock.now();
-  }
+export function linkedLive(clock: Clock): LinkedLive {
+  let live: ChannelLive = { ...liveFrom(NO_FACTS, clock), silentSinceMs: clock.now() };
+  const set = (facts: ChannelFacts) => {
+    live = liveFrom(facts, clock);
+  };
+  return together(
+    liveOf(() => live),
+    { set },
+  );
+}
 
-  set(facts: ChannelFacts, clock: Clock): void {
-    this.#facts = facts;
-    const { sends = null, sampleRate, channels } = facts;
-    const codec = CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
-    this.format = codec === undefined ? null : { codec, sampleRate, channels };
-    const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
-    this.#silentSinceMs = own(facts.silentSinceMs);
-    this.#missingSinceMs = own(facts.missingSinceMs);
-  }
-
-  get onAirSinceMs(): number | null {
-    return this.#facts.onAirSinceMs;
-  }
-
-  get silentSinceMs(): number {
-    return this.#silentSinceMs;
-  }
-
-  get missingSinceMs(): number {
-    return this.#missingSinceMs;
-  }
-
-  get isSilence(): boolean {
-    return this.#facts.isSilence;
-  }
-
-  get onAir(): number | null {
-    return this.#facts.onAir;
-  }
-
-  get contentType(): string | undefined {
-    return this.#facts.onAirType ?? undefined;
-  }
-
-  get sends(): string | null {
-    return this.#facts.sends ?? null;
-  }
-
-  get facts(): ChannelLive['facts'] {
-    return this.#facts.facts ?? undefined;
-  }
-
-  get hopeful(): boolean {
-    return this.#facts.hopeful;
-  }
+function liveFrom(said: ChannelFacts, clock: Clock): ChannelLive {
+  const { onAirSinceMs, isSilence, onAir, onAirType, sends = null, facts, hopeful, sampleRate, channels } = said;
+  const codec = CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
+  const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
+  return {
+    onAirSinceMs,
+    silentSinceMs: own(said.silentSinceMs),
+    missingSinceMs: own(said.missingSinceMs),
+    isSilence,
+    onAir,
+    contentType: onAirType ?? undefined,
+    sends,
+    format: codec === undefined ? null : { codec, sampleRate, channels },
+    facts: facts ?? undefined,
+    hopeful,
+  };
 }

@@ -15,7 +15,7 @@ import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { Deliver } from '../titles/engine.js';
 import type { AdminState, ProcessQuestion } from './admin-reports.js';
-import { LinkedLive } from './channel-facts.js';
+import { type LinkedLive, linkedLive } from './channel-facts.js';
 import { LinkConnection } from './connection.js';
 import {
   type AskedProcess,
@@ -120,7 +120,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   /** A channel's facts, always the same object. */
   live(channel: string): LinkedLive {
     let live = this.#lives.get(channel);
-    if (live === undefined) this.#lives.set(channel, (live = new LinkedLive(this.#parts.clock)));
+    if (live === undefined) this.#lives.set(channel, (live = linkedLive(this.#parts.clock)));
     return live;
   }
 
@@ -262,7 +262,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   }
 
   #onFacts(channel: string, facts: ChannelFacts): void {
-    this.live(channel).set(facts, this.#parts.clock);
+    this.live(channel).set(facts);
     this.audio(channel).setFacts(facts);
   }
 
