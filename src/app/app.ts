@@ -5,7 +5,6 @@
  * goes to the clients.
  */
 
-import type { Socket } from 'node:net';
 import type { Alerts } from '../alerts/alerts.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
@@ -18,21 +17,17 @@ import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
 import { openAccessLog } from './access-log.js';
 import { Addresses } from './addresses.js';
-import { Admissions, makePace } from './admissions.js';
-import { makeAlerts } from './alerts.js';
-import { clusterReport, clusterWatch, observeCluster } from './cluster.js';
+import { type Admissions, makePace } from './admissions.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
-import { Hub } from './hub.js';
-import { HubAdmin } from './hub-admin.js';
-import { observeHub } from './hub-metrics.js';
+import type { Hub } from './hub.js';
+import { HubSide } from './hub-side.js';
 import { Metrics } from './metrics.js';
 import type { Network } from './network.js';
 import { Reload } from './reload.js';
-import { ListenerCounting, makeRecorder } from './statistics.js';
+import { ListenerCounting } from './statistics.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
-import { clockWatch, silenceWatch, storeWatch, turnWatch } from './watches.js';
 import { Worker } from './worker.js';
 import { observeWorker } from './worker-metrics.js';
 
@@ -93,7 +88,7 @@ export async function startWith(
   systemClock = new SystemClock(),
 ): Promise<App> {
   const built = await build(config, store, log, systemClock, signal);
-  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, saveStatistics } =
+  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, closeStore } =
     built;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
@@ -110,7 +105,7 @@ export async function startWith(
     housekeeping.stop();
     alerts.close();
     clock.stop();
-    const files = { accessLog: accessLog?.close(), store: saveStatistics().then(() => store.close()) };
+    const files = { accessLog: accessLog?.close(), store: closeStore() };
     const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
     return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
@@ -155,8 +150,8 @@ interface Built {
   readonly housekeeping: Housekeeping;
   readonly reload: Reload;
   readonly alerts: Alerts;
-  /** What was counted of listeners until now; never rejects. */
-  saveStatistics(): Promise<void>;
+  /** With what was counted of listeners until now. */
+  closeStore(): Promise<void>;
   /** For /readyz. */
   readonly ready: { isListening: boolean };
 }
@@ -189,18 +184,33 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
 
   const feed = new Feed();
   const faces = new Faces(config);
-  const hub = new Hub(core, { store, sequence: feed.sequence, faces });
+  const metrics = new Metrics(clock);
+  const pace = makePace(core);
+  const counting = new ListenerCounting(core, faces.byChannel, (figures) => side.recorder.add(figures, core.process));
+  const side: HubSide = new HubSide(core, {
+    store,
+    sequence: feed.sequence,
+    faces,
+    metrics,
+    pace,
+    onSalts: (salts) => counting.collector.setSalts(salts),
+    onAdminState: (state) => worker.admin.set(state),
+    used: async () => [worker.admin.answer('used', null)],
+    onAdmitted: (socket) => worker.network.guards.connections.admit(socket),
+    onVerdict: (verdict) => worker.verdicts.onVerdict(verdict),
+    counts: () => ({
+      connections: worker.network.guards.connections.count,
+      listeners: worker.audience.count,
+      watchers: worker.network.readers.watch.count,
+    }),
+    listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
+  });
+  const { hub, admissions, alerts } = side;
   const { engine, moments, titles } = hub;
   ends.push(() => titles.close());
   const channels = new Map([...hub.channels].map(([key, { served }]) => [key, served]));
-  const pace = makePace(core);
-  const recorder = makeRecorder(core, store);
-  const counting = new ListenerCounting(core, faces.byChannel, (figures) => recorder.add(figures, core.process));
-  recorder.onSalts = (salts) => counting.collector.setSalts(salts);
-  recorder.restore(channels.keys());
-  await counting.ready();
   const queries: AdminQueries = {
-    hub: (question, ask) => hubAdmin.answer(question, ask),
+    hub: (question, ask) => side.admin.answer(question, ask),
     all: async (question, ask) => [worker.admin.answer(question, ask)],
   };
   const worker: Worker = new Worker(core, {
@@ -210,60 +220,25 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     onJoin: counting.observe,
     onProven: (encoder) => admissions.take(encoder),
   });
-  const hubAdmin = new HubAdmin(core, hub.channels, store, {
-    onState: (state) => worker.admin.set(state),
-    ...(hub.cluster && { cluster: () => clusterReport(core, hub.cluster!, null) }),
-    used: async () => [worker.admin.answer('used', null)],
-  });
-  const { network, readers, sessions, verdicts } = worker;
-  const onAdmitted = (socket: Socket) => network.guards.connections.admit(socket);
-  const placeOf = (channel: string) => hub.channels.get(channel)?.encoder;
-  const admissions = new Admissions(core, placeOf, { pace, onAdmitted, onVerdict: verdicts.onVerdict });
-  await hub.join();
+  const { network, readers, sessions } = worker;
+  await side.join();
+  await counting.ready();
   readers.restore(engine);
   for (const channel of channels.keys()) counting.setTitle(channel, engine.state(channel));
-  await hub.restore({
+  await side.restore({
     onChange: (channel, change, view) => {
-      recorder.onTitle(channel, change.history);
       counting.setTitle(channel, change.state);
       readers.deliver(channel, change, view);
     },
     onLate: (channel, late) => sessions.late(channel, late),
   });
 
-  const metrics = new Metrics(clock);
-  const stateOf = (channel: string) => engine.state(channel);
-  const storeFault = () => store.fault();
-  const { channels: all, saves } = hub;
-  observeHub(metrics.registry, { clock, channels: all, titles, saves, config, stateOf, storeFault });
   observeWorker(metrics.registry, worker);
-  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster);
-  const { alerts } = makeAlerts(
-    core,
-    {
-      ...{ channels: all, saves, stateOf, storeFault },
-      counts: () => ({
-        connections: network.guards.connections.count,
-        listeners: worker.audience.count,
-        watchers: network.readers.watch.count,
-      }),
-      listenersOf: (channel) => all.get(channel)!.served.audio.listeners,
-    },
-    metrics.registry,
-  );
   const housekeeping = new Housekeeping(clock, [
     (nowMs) => worker.tidy(nowMs),
-    (nowMs) => hub.tidy(nowMs),
-    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
     () => measured('statistics', () => counting.tidy()),
-    () => measured('statistics', () => recorder.look()),
-    (nowMs) => hubAdmin.tidy(nowMs),
-    () => metrics.turn(),
+    ...side.tasks,
     () => accessLog?.flush(),
-    turnWatch(core),
-    storeWatch(store, log),
-    silenceWatch(hub.channels, log),
-    (nowMs) => alerts.look(nowMs),
   ]);
   const ready = { isListening: false };
   await network.ready({
@@ -281,11 +256,9 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     },
   });
   reload.observe(metrics.registry);
-  const saveStatistics = () => {
+  const closeStore = () => {
     counting.last();
-    return recorder.save();
+    return side.close();
   };
-  return {
-    ...{ clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, saveStatistics },
-  };
+  return { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, closeStore };
 }

@@ -66,7 +66,6 @@ export class HubAdmin {
     this.#output = output;
     this.#used = { ...(store.document(USED) as Used | undefined) };
     this.#state = { ...NO_ADMIN_STATE, ...(store.document(DOCUMENT) as Partial<AdminState> | undefined) };
-    output.onState(this.#state);
     this.#answers = {
       cluster: async () => output.cluster?.() ?? null,
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
@@ -84,6 +83,11 @@ export class HubAdmin {
       rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
       revokeToken: ({ id }) => this.#remove('tokens', (token) => token.id === id),
     };
+  }
+
+  /** What is kept is in force. Before clients can come. */
+  restore(): void {
+    this.#output.onState(this.#state);
   }
 
   /** Rejects with a Refusal. */

@@ -28,6 +28,8 @@ export interface HubParts {
   readonly faces: Faces;
   /** Whether workers can be sent a change. Absent: there are none. */
   fits?(change: Change): boolean;
+  /** Whether titles of a channel go by the sources here; undefined: as the configuration says. Of several machines it is the one that feeds it. */
+  isOwning?(channel: string): boolean | undefined;
 }
 
 /** What clients are to know, in this order. */
@@ -58,7 +60,7 @@ export class Hub {
   readonly #channels: Channels;
   #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
 
-  constructor(core: Core, { store, sequence, faces, fits }: HubParts) {
+  constructor(core: Core, { store, sequence, faces, fits, isOwning }: HubParts) {
     const { config, clock, log } = core;
     this.#core = core;
     this.#faces = faces.byChannel;
@@ -80,7 +82,7 @@ export class Hub {
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
     this.titles = makeTitles(core, {
       ...{ engine: this.engine, moments, channels, faces: faces.byChannel, onLate },
-      goesBySources: (channel) => this.goesBySources(channel),
+      goesBySources: (channel) => isOwning?.(channel) ?? config.cluster?.sources !== false,
     });
     this.decider = new PushDecider({
       engine: this.engine,
@@ -92,9 +94,6 @@ export class Hub {
       ...(fits && { fits }),
     });
   }
-
-  /** Whether titles of this channel go by the sources here: of several machines that is so at the one that feeds it. */
-  goesBySources: (channel: string) => boolean = () => this.#core.config.cluster?.sources !== false;
 
   /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
   async join(): Promise<void> {

@@ -11,6 +11,7 @@ import { Collector } from '../statistics/collector.js';
 import { Countries } from '../statistics/countries.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import { Recorder } from '../statistics/recorder.js';
+import type { DaySalt } from '../statistics/salts.js';
 import type { Store } from '../store/store.js';
 import type { Core } from './core.js';
 
@@ -65,7 +66,12 @@ export class ListenerCounting {
   }
 }
 
-export function makeRecorder({ config, clock, repeats }: Core, store: Store): Recorder {
+/** @param onSalts by these unique listeners are counted from now on */
+export function makeRecorder(
+  { config, clock, repeats }: Core,
+  store: Store,
+  onSalts: (salts: readonly DaySalt[]) => void,
+): Recorder {
   return new Recorder(
     clock,
     store,
@@ -81,5 +87,6 @@ export function makeRecorder({ config, clock, repeats }: Core, store: Store): Re
       if (kind === 'station') return Object.hasOwn(config.stations, key);
       return Object.values(config.stations).some(({ channels }) => Object.hasOwn(channels, key));
     },
+    onSalts,
   );
 }

@@ -1,28 +1,23 @@
 /** The hub as a process of its own: store, titles, sources and tapes, and the links of the workers. Nothing that a stranger says comes here. */
 
 import net, { type Socket } from 'node:net';
-import { Admissions, makePace } from '../app/admissions.js';
-import { makeAlerts } from '../app/alerts.js';
-import { clusterReport, clusterWatch, makeSharedTapes, observeCluster } from '../app/cluster.js';
+import { makePace } from '../app/admissions.js';
+import { makeSharedTapes } from '../app/cluster.js';
 import { makeCore } from '../app/core.js';
 import { EncoderVerdicts } from '../app/encoder-verdicts.js';
 import { Faces } from '../app/faces.js';
 import { Housekeeping } from '../app/housekeeping.js';
-import { Hub } from '../app/hub.js';
-import { HubAdmin } from '../app/hub-admin.js';
 import { HubConnections } from '../app/hub-connections.js';
-import { observeHub, observeProcesses } from '../app/hub-metrics.js';
+import { observeProcesses } from '../app/hub-metrics.js';
+import { HubSide } from '../app/hub-side.js';
 import { KeptMetrics } from '../app/kept-metrics.js';
 import { Metrics } from '../app/metrics.js';
 import { lastRefusals, linesOf } from '../app/process-admin.js';
 import { MetricRegistry } from '../app/registry.js';
 import { noReloads, observeReloads } from '../app/reload-results.js';
-import { makeRecorder } from '../app/statistics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
-import { clockWatch, silenceWatch, storeWatch, turnWatch } from '../app/watches.js';
 import { ENCODER_CONNECTIONS } from '../app/worker-metrics.js';
 import { SystemClock } from '../base/clock.js';
-import { measured } from '../base/watchdog.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../channel/mount.js';
 import type { SharedTapes } from '../cluster/shared-tapes.js';
 import { Sequence } from '../feed/sequence.js';
@@ -80,16 +75,37 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const store = await openLmdbStore(config.data.folder, config.history, onStoreError, undefined, clock);
   const sequence = new Sequence();
-  const hub: Hub = new Hub(core, { store, sequence, faces, fits: (change) => links.fits(change) });
-  const { channels, engine, titles } = hub;
-  let shared: SharedTapes | null = null;
-
-  const recorder = makeRecorder(core, store);
   const metrics = new Metrics(clock, 'hub');
-  const stateOf = (channel: string) => engine.state(channel);
-  const storeFault = () => store.fault();
-  observeHub(metrics.registry, { clock, channels, titles, saves: hub.saves, config, stateOf, storeFault });
-  if (hub.cluster !== null) observeCluster(metrics.registry, hub.cluster, () => shared);
+  const mounts = new Map<string, Mount>();
+  const verdicts = new EncoderVerdicts(core, mounts);
+  let shared: SharedTapes | null = null;
+  const side = new HubSide(core, {
+    store,
+    sequence,
+    faces,
+    metrics,
+    pace: makePace(core),
+    fits: (change) => links.fits(change),
+    shared: () => shared,
+    isOwning: (channel) => shared?.isOwning(channel),
+    onSalts: (salts) => links.setSalts(salts),
+    onAdminState: (state) => links.setAdminState(state),
+    used: async () => (await links.everywhere({ question: 'used', ask: null })) as never,
+    onAdmitted: () => undefined,
+    onVerdict: verdicts.onVerdict,
+    counts: () => {
+      // What this process itself has of them stands in no message.
+      const { all } = core.tallies;
+      return {
+        connections: all.count('connections'),
+        listeners: all.count('listeners'),
+        watchers: all.count('watchers'),
+      };
+    },
+    listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
+  });
+  const { hub, recorder, admissions, alerts, facts } = side;
+  const { channels, engine, titles } = hub;
   const names = new TapeNames();
   const gone = { isSome: false };
   const kept = new KeptMetrics();
@@ -113,7 +129,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     onGone: () => {
       gone.isSome = true;
     },
-    onAdmin: (question, ask) => hubAdmin.answer(question, ask as never),
+    onAdmin: (question, ask) => side.admin.answer(question, ask as never),
     ownAnswer: ({ question, ask }) => {
       if (question === 'refusals') return lastRefusals(core.refusals);
       return question === 'log' ? linesOf(core.lines, (ask as { afterMs: number }).afterMs, core.process) : undefined;
@@ -126,13 +142,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     hub.cluster.time.onMoved = () => links.shareTime();
     if (hub.cluster.time.isAssumed) links.shareTime();
   }
-  recorder.onSalts = (salts) => links.setSalts(salts);
-  links.setSalts(recorder.salts);
-  const hubAdmin: HubAdmin = new HubAdmin(core, channels, store, {
-    onState: (state) => links.setAdminState(state),
-    ...(hub.cluster && { cluster: () => clusterReport(core, hub.cluster!, shared) }),
-    used: async () => (await links.everywhere({ question: 'used', ask: null })) as never,
-  });
   const restarts = { hub: 0, worker: 0 };
   let reloads = noReloads(clock.wallMs() / 1000);
   observeReloads(metrics.registry, () => reloads);
@@ -140,19 +149,12 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   observeProcesses(metrics.registry, { workers: links, restarts });
   const connections = new HubConnections(core.tallies);
   connections.observe(metrics.registry);
-  const mounts = new Map<string, Mount>();
   const collectMounts = () => {
     mounts.clear();
     for (const { served } of channels.values()) for (const mount of served.mounts) mounts.set(mount.path, mount);
   };
   collectMounts();
-  const verdicts = new EncoderVerdicts(core, mounts);
   metrics.registry.counts(...ENCODER_CONNECTIONS, verdicts.counts);
-  const admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder, {
-    pace: makePace(core),
-    onAdmitted: () => undefined,
-    onVerdict: verdicts.onVerdict,
-  });
   const admit = (encoder: ProvenEncoder) => {
     admissions.take(encoder);
     links.sourceChanged(encoder.channel);
@@ -162,9 +164,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
 
   const tapes = await returns.collect(offers, channels, names);
   if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
-  await hub.join();
-  // By the time of all machines, where there are others.
-  recorder.restore(channels.keys());
+  await side.join();
   if (hub.cluster !== null) {
     shared = makeSharedTapes(core, {
       ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },
@@ -174,12 +174,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       onOwned: (channel) => titles.fed(channel),
     });
   }
-  if (shared !== null) hub.goesBySources = (channel) => shared!.isOwning(channel);
-  await hub.restore({
-    onChange: (channel, change) => {
-      recorder.onTitle(channel, change.history);
-      links.onChange(channel, change);
-    },
+  await side.restore({
+    onChange: (channel, change) => links.onChange(channel, change),
     // Workers hear of it over the link, where it stands among the segments.
     onLate: () => undefined,
     onSourceChanged: (channel) => {
@@ -187,36 +183,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       shared?.poke();
     },
   });
-  const { alerts, facts } = makeAlerts(
-    core,
-    {
-      ...{ channels, saves: hub.saves, stateOf, storeFault },
-      counts: () => {
-        // What this process itself has of them stands in no message.
-        const { all } = core.tallies;
-        return {
-          connections: all.count('connections'),
-          listeners: all.count('listeners'),
-          watchers: all.count('watchers'),
-        };
-      },
-      listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
-      lostOwner: (channel) => shared?.lostOwner(channel) ?? '',
-    },
-    metrics.registry,
-  );
   // The hub before this one has ended by itself, or it would hand over.
   if (boot.offers !== null && boot.number > 1) facts.died('hub');
   const housekeeping = new Housekeeping(clock, [
-    (nowMs) => hub.tidy(nowMs),
-    ...(hub.cluster === null ? [] : [clusterWatch(hub.cluster), clockWatch(clock, log)]),
-    () => measured('statistics', () => recorder.look()),
-    (nowMs) => hubAdmin.tidy(nowMs),
-    () => metrics.turn(),
-    turnWatch(core),
-    storeWatch(store, log),
-    silenceWatch(channels, log),
-    (nowMs) => alerts.look(nowMs),
+    ...side.tasks,
     () => {
       // By now the system has let go of what it held.
       if (gone.isSome) store.checkReaders?.();
@@ -250,7 +220,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
             ...{ clock, channels, names, send, onError: core.onError },
             closeLinks: () => links.close(),
             closeTitles: () => titles.close(),
-            closeStore: () => recorder.save().then(() => store.close()),
+            closeStore: () => side.close(),
           }),
         )
         .then(() => leave(0, 'SIGKILL'));
@@ -301,10 +271,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       housekeeping.stop();
       alerts.close();
       clock.stop();
-      return [
-        ...errors,
-        ...(await waitForFiles(endMs - performance.now(), log, { store: recorder.save().then(() => store.close()) })),
-      ];
+      return [...errors, ...(await waitForFiles(endMs - performance.now(), log, { store: side.close() }))];
     },
   };
 }

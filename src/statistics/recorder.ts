@@ -81,17 +81,18 @@ export class Recorder {
   #saveAtMs = Number.POSITIVE_INFINITY;
   /** What is added and saved, one after the other. */
   #work: Promise<void> = Promise.resolve();
-  /** Other salts are in force. */
-  onSalts: (salts: readonly DaySalt[]) => void = () => undefined;
+  readonly #onSalts: (salts: readonly DaySalt[]) => void;
 
-  /** @param isKnown whether there is such a channel or station */
+  /** @param isKnown whether there is such a channel or station @param onSalts other salts are in force */
   constructor(
     clock: Clock,
     store: Store,
     kept: () => KeptStatistics,
     onError: (error: unknown) => void,
     isKnown: (scope: string) => boolean = () => true,
+    onSalts: (salts: readonly DaySalt[]) => void = () => undefined,
   ) {
+    this.#onSalts = onSalts;
     this.#clock = clock;
     this.#store = store;
     this.#kept = kept;
@@ -378,7 +379,7 @@ export class Recorder {
   #renewSalts(): void {
     this.#salts = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
     this.#due();
-    this.onSalts(this.#salts);
+    this.#onSalts(this.#salts);
   }
 }
 

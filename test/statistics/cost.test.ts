@@ -20,12 +20,6 @@ t.test('10,000 listeners', async (t) => {
     titleDays: 400,
     titlesPerChannel: 1000,
   };
-  const recorder = new Recorder(
-    clock,
-    new MemoryStore(),
-    () => kept,
-    (error) => t.fail(String(error)),
-  );
   const countries = Array.from(
     { length: 60 },
     (_, i) => `${String.fromCharCode(65 + (i % 26))}${String.fromCharCode(65 + (i >> 2))}`,
@@ -35,7 +29,14 @@ t.test('10,000 listeners', async (t) => {
     { of: (address) => countries[(address.length * 7) % 60]! },
     () => kept.rowsPerHour,
   );
-  recorder.onSalts = (salts) => collector.setSalts(salts);
+  const recorder = new Recorder(
+    clock,
+    new MemoryStore(),
+    () => kept,
+    (error) => t.fail(String(error)),
+    () => true,
+    (salts) => collector.setSalts(salts),
+  );
   recorder.restore([]);
   const heapBytes = process.memoryUsage().heapUsed;
   const connections: CountedConnection[] = [];

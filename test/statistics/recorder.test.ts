@@ -59,10 +59,16 @@ function start(
   kept: KeptStatistics = KEPT,
   onError: (error: unknown) => void = mayNotFail,
 ) {
-  const recorder = new Recorder(clock, store, () => kept, onError);
   const countries = { of: (address: string) => (address.startsWith('192.') ? 'DE' : 'unknown') };
   const collector = new Collector(clock, countries, () => kept.rowsPerHour);
-  recorder.onSalts = (salts) => collector.setSalts(salts);
+  const recorder = new Recorder(
+    clock,
+    store,
+    () => kept,
+    onError,
+    () => true,
+    (salts) => collector.setSalts(salts),
+  );
   recorder.restore(['jazz', 'rock']);
   const reader = new StatisticsReader(store, () => 1000);
   const join = (address: string, agent = 'VLC/3', channel = 'jazz', referer = '') => {
