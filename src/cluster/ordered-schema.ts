@@ -36,7 +36,7 @@ const held = z.array(trackSchema).max(MAX_HELD_PUSHES);
 const unsent = z.looseObject({
   ...{ id: changeId, decided, version, onVersion: z.int().min(-1), onNow: nowSchema },
   now: stateSchema
-    .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true, past: true })
+    .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true, ended: true })
     .exactOptional(),
   next: stateSchema.pick({ next: true, nowsSinceNext: true, nextHasTime: true }).exactOptional(),
   held: z.looseObject({ added: held, gone: held }).exactOptional(),
@@ -87,7 +87,7 @@ export function aheadFault(
     state.now,
     state.next,
     state.covered,
-    state.past?.record,
+    ...(state.ended ?? []).map(({ record }) => record),
     ...history.map(({ record }) => record),
   ];
   if (records.some((each) => (each?.stamp ?? 0) > mostMs)) return 'stamp: is far ahead of the clock';
@@ -98,7 +98,8 @@ export function aheadFault(
 export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
   const read = must(sharedPart, value);
   const records = read.unsent.flatMap(({ onNow, now, next, history }) => [
-    ...[onNow, now?.now ?? null, now?.covered ?? null, now?.past?.record ?? null, next?.next ?? null],
+    ...[onNow, now?.now ?? null, now?.covered ?? null, next?.next ?? null],
+    ...(now?.ended ?? []).map(({ record }) => record),
     ...history.map(({ record }) => record),
   ]);
   const isForeign = records.some((record) => record !== null && record.channel !== channel);

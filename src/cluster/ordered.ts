@@ -27,7 +27,7 @@ export interface Ordered {
 export const NOTHING: Ordered = { state: EMPTY_STATE, now: NEVER, next: NEVER };
 
 /** The parts of a state, each of which is one node's or the other's. */
-export type NowPart = Pick<ChannelState, 'now' | 'saidSeconds' | 'lost' | 'covered' | 'onAirSinceMs' | 'past'>;
+export type NowPart = Pick<ChannelState, 'now' | 'saidSeconds' | 'lost' | 'covered' | 'onAirSinceMs' | 'ended'>;
 export type NextPart = Pick<ChannelState, 'next' | 'nowsSinceNext' | 'nextHasTime'>;
 
 /** A change that its node has committed by itself: what it has changed, as it can be merged with what others have. */
@@ -47,8 +47,8 @@ export interface Unsent {
   readonly history: readonly HistoryEntry[];
 }
 
-export function nowPart({ now, saidSeconds, lost, covered, onAirSinceMs, past }: ChannelState): NowPart {
-  return { now, saidSeconds, lost, covered, onAirSinceMs, ...(past !== undefined && { past }) };
+export function nowPart({ now, saidSeconds, lost, covered, onAirSinceMs, ended }: ChannelState): NowPart {
+  return { now, saidSeconds, lost, covered, onAirSinceMs, ...(ended !== undefined && { ended }) };
 }
 
 export function nextPart({ next, nowsSinceNext, nextHasTime }: ChannelState): NextPart {

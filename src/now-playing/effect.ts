@@ -14,7 +14,7 @@ import {
   titleLine,
   withIdOf,
 } from '../metadata/record.js';
-import type { Change, ChannelState, HistoryEntry, PastPlay } from './state.js';
+import { type Change, type ChannelState, type HistoryEntry, MAX_ENDED, type PastPlay } from './state.js';
 
 /** Where and when something is accepted. */
 export interface Moment {
@@ -100,10 +100,11 @@ export function correctNow(state: ChannelState, track: Track, at: Moment): Chang
   return putNow({ ...state, ...followingNext(state, record, now, at) }, record, at);
 }
 
-/** The play before the one in force, with other fields: readers get nothing, history has its row with them. */
-export function correctPast(state: ChannelState, record: TrackRecord): Change {
-  const { fromMs, toMs } = state.past!;
-  return { ...changeSilently(state, { past: { ...state.past!, record } }), history: [{ record, fromMs, toMs }] };
+/** One that is over, with other fields: readers get nothing, history has its row with them. */
+export function correctEnded(state: ChannelState, past: PastPlay, record: TrackRecord): Change {
+  const { fromMs, toMs } = past;
+  const ended = state.ended!.map((one) => (one === past ? { ...past, record } : one));
+  return { ...changeSilently(state, { ended }), history: [{ record, fromMs, toMs }] };
 }
 
 /** There is no `next` any more. */
@@ -122,25 +123,35 @@ export function putOnAir(state: ChannelState, record: TrackRecord, at: Moment): 
   const { now, onAirSinceMs: fromMs, saidSeconds } = state;
   const sinceMs = now === null ? at.wallMs : instantAfter(fromMs, at.wallMs);
   const history: HistoryEntry[] = [];
-  let past: PastPlay | undefined = state.past;
+  let { ended } = state;
   if (now !== null && isTitle(now)) {
-    const ended = { record: now, fromMs, toMs: Math.max(fromMs, sinceMs) };
-    history.push(ended);
-    if (now.source !== 'fallback' && !isSamePlay(now, record)) past = { ...ended, saidSeconds };
+    const row = { record: now, fromMs, toMs: Math.max(fromMs, sinceMs) };
+    history.push(row);
+    if (now.source !== 'fallback' && !isSamePlay(now, record)) {
+      const before = ended?.filter((one) => !isSamePlay(one.record, now)) ?? [];
+      ended = [{ ...row, saidSeconds }, ...before].slice(0, MAX_ENDED);
+    }
   }
   if (isTitle(record)) history.push({ record, fromMs: sinceMs, toMs: null });
-  const onAir = { version: record.version, now: record, onAirSinceMs: sinceMs, ...(past !== undefined && { past }) };
+  const onAir = { version: record.version, now: record, onAirSinceMs: sinceMs, ...(ended !== undefined && { ended }) };
   return { state: { ...state, ...onAir }, record, history };
 }
 
 function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
   const { now, lost, onAirSinceMs: fromMs } = state;
-  if (lost) return changeSilently(state, { covered: record });
+  if (lost) return putCovered(state, record);
   const isOneRow =
     now !== null && isSamePlay(now, record) && isSameWords(now, record) && isTitle(now) && isTitle(record);
   if (!isOneRow) return putOnAir(state, record, at);
   const { version } = record;
   return { state: { ...state, version, now: record }, record, history: [{ record, fromMs, toMs: null }] };
+}
+
+/** What returns with the source. Where it was on air before that was lost, history has its row with it. */
+function putCovered(state: ChannelState, record: TrackRecord): Change {
+  const covered = { ...state, covered: record };
+  const past = state.ended?.find((one) => isSamePlay(one.record, record) && isSameWords(one.record, record));
+  return past === undefined ? changeSilently(covered, {}) : correctEnded(covered, past, record);
 }
 
 /** @param corrected the record that is corrected; null: it is another now. A correction spends no next that the record had not spent. */

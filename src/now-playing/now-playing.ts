@@ -15,8 +15,8 @@ import type { PushInput } from '../metadata/push-input.js';
 import { DEFAULT_SEPARATOR, isSameWords, type Track, type TrackRecord, titleLine } from '../metadata/record.js';
 import {
   changeSilently,
+  correctEnded,
   correctNow,
-  correctPast,
   currentNext,
   dropNext,
   isOver,
@@ -34,8 +34,8 @@ import {
   corrected,
   DEFAULTS,
   isCovered,
-  isLate,
   isNamedAs,
+  lateOf,
   likeness,
   makeTrack,
   mayHaveId,
@@ -81,15 +81,16 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const isFarAhead = timeSeconds > arrivalSeconds + rules.holdSeconds;
   const isAhead = timeSeconds * 1000 > at.wallMs && !isFarAhead;
   const now = realNow(state);
-  const { past, saidSeconds } = state;
+  const { saidSeconds } = state;
   const compared = { saidSeconds, nowSeconds: at.wallMs / 1000, isFarAhead, ageMs: now === null ? 0 : at.ageMs(now) };
   const like = now === null ? 'other' : likeness(now, input, compared);
   if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
   if (now !== null && like === 'correction') return applied(correctNow(state, corrected(now, input), at), isFarAhead);
-  if (past !== undefined && isLate(past, input, sinceSeconds(state))) {
+  const past = lateOf(state.ended, input, sinceSeconds(state));
+  if (past !== undefined) {
     if (isCovered(past.record, input)) return { change: null, answer: past.record, isFarAhead };
-    const change = correctPast(state, corrected(past.record, input));
-    return { change, answer: change.state.past!.record, isFarAhead };
+    const record = corrected(past.record, input);
+    return { change: correctEnded(state, past, record), answer: record, isFarAhead };
   }
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
   const isSaid = input.timeSeconds !== undefined && !isFarAhead;
@@ -158,7 +159,7 @@ function isMeantById({ id, startSeconds }: TrackRecord, input: PushInput): boole
 
 /** The play that a next announces too late: it is in force, or over. Null: it is still to come. */
 function ownNow(state: ChannelState, input: PushInput, at: Moment): TrackRecord | null {
-  const { past, saidSeconds } = state;
+  const { saidSeconds } = state;
   const now = realNow(state);
   if (now !== null && isNamedAs(now, input)) {
     const ageMs = at.ageMs(now);
@@ -168,7 +169,7 @@ function ownNow(state: ChannelState, input: PushInput, at: Moment): TrackRecord 
     const like = likeness(now, input, { saidSeconds, nowSeconds, isFarAhead: false, ageMs });
     if (isNew && like !== 'other') return now;
   }
-  return past !== undefined && isLate(past, input, sinceSeconds(state)) ? past.record : null;
+  return lateOf(state.ended, input, sinceSeconds(state))?.record ?? null;
 }
 
 function nextApplied(change: Change): Pushed {

@@ -56,8 +56,13 @@ export function takesCorrection(record: TrackRecord, ageMs: number): boolean {
   return record.source === 'metapush' && !hasRunOut(record.durationSeconds, ageMs);
 }
 
-/** Whether a message speaks of the play that was on air before. Only one whose time says so: without, the last push wins. @param sinceSeconds the start of what is in force */
-export function isLate({ record, saidSeconds }: PastPlay, input: Meant, sinceSeconds: number): boolean {
+/** The play that is over of which a message speaks. Only one whose time says so: without, the last push wins. @param sinceSeconds the start of what is in force */
+export function lateOf(ended: readonly PastPlay[] = [], input: Meant, sinceSeconds: number): PastPlay | undefined {
+  return ended.find((past, i) => isLate(past, input, i === 0 ? sinceSeconds : ended[i - 1]!.record.startSeconds));
+}
+
+/** @param sinceSeconds the start of what came behind it */
+function isLate({ record, saidSeconds }: PastPlay, input: Meant, sinceSeconds: number): boolean {
   const { timeSeconds } = input;
   if (timeSeconds === undefined || !mayHaveId(record, input.id) || !isNamedAs(record, input)) return false;
   if (isSameSecond(timeSeconds, saidSeconds ?? undefined)) return true;

@@ -16,7 +16,7 @@ import {
   trackSchema,
   version,
 } from '../metadata/record-schema.js';
-import { type ChannelState, EMPTY_STATE, type HistoryEntry } from './state.js';
+import { type ChannelState, EMPTY_STATE, type HistoryEntry, MAX_ENDED } from './state.js';
 
 const now = recordSchema.refine(({ type }) => type === 'now', { error: 'is not a current title' }).nullable();
 const next = recordSchema.refine(({ type }) => type === 'next', { error: 'is not a next title' }).nullable();
@@ -33,8 +33,9 @@ const members = {
   lost: z.boolean(),
   covered: now,
   onAirSinceMs: moment,
-  past: z
-    .looseObject({ record: recordSchema, fromMs: moment, toMs: moment, saidSeconds: seconds.nullable() })
+  ended: z
+    .array(z.looseObject({ record: recordSchema, fromMs: moment, toMs: moment, saidSeconds: seconds.nullable() }))
+    .max(MAX_ENDED)
     .exactOptional(),
 };
 
@@ -53,14 +54,21 @@ const RECORDS = ['now', 'next', 'covered'] as const;
 /** Checks what no schema of one member can: the records of a state are of its channel, and not newer than the state. Null: they are. */
 export function stateFault(
   channel: string,
-  state: Pick<ChannelState, 'version' | 'past' | (typeof RECORDS)[number]>,
+  state: Pick<ChannelState, 'version' | 'ended' | (typeof RECORDS)[number]>,
 ): string | null {
   for (const part of RECORDS) {
     const reason = recordFault(channel, state[part], state.version);
     if (reason !== null) return `${part}: ${reason}`;
   }
-  const reason = recordFault(channel, state.past?.record ?? null, state.version);
-  return reason === null ? null : `past: ${reason}`;
+  return endedFault(channel, state.ended, state.version);
+}
+
+function endedFault(channel: string, ended: ChannelState['ended'], version: number): string | null {
+  for (const { record } of ended ?? []) {
+    const reason = recordFault(channel, record, version);
+    if (reason !== null) return `ended: ${reason}`;
+  }
+  return null;
 }
 
 export interface SalvagedState {
@@ -90,10 +98,10 @@ export function salvageState(channel: string, value: unknown): SalvagedState {
     bad.push(`${part}: ${reason}`);
     state[part] = null;
   }
-  const past = state['past'] as ChannelState['past'];
-  const reason = recordFault(channel, past?.record ?? null, state['version'] as number);
-  if (reason !== null || past === undefined) delete state['past'];
-  if (reason !== null) bad.push(`past: ${reason}`);
+  const ended = state['ended'] as ChannelState['ended'];
+  const reason = endedFault(channel, ended, state['version'] as number);
+  if (reason !== null || ended === undefined) delete state['ended'];
+  if (reason !== null) bad.push(reason);
   return { state: state as unknown as ChannelState, bad };
 }
 

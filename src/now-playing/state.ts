@@ -26,9 +26,12 @@ export interface ChannelState {
   readonly covered: TrackRecord | null;
   /** Since when `now` stands in the history, unix milliseconds. */
   readonly onAirSinceMs: number;
-  /** What was on air before, for messages that come late; absent: nothing. */
-  readonly past?: PastPlay;
+  /** What was on air before, newest first, for messages that come late; absent: nothing. */
+  readonly ended?: readonly PastPlay[];
 }
+
+/** How many plays that are over are known: behind a title often come a jingle and a spot, before its cover does. */
+export const MAX_ENDED = 3;
 
 /** A play that is over, as the history has it, and what `saidSeconds` was. */
 export interface PastPlay extends HistoryEntry {

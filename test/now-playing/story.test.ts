@@ -46,7 +46,8 @@ function mayBe(play: Pick<Play, 'id'>, { id }: Message): boolean {
 /** What should be seen, computed step by step the simple way. */
 class Model {
   real: Play | null = null;
-  past: Play | null = null;
+  /** What was on air before, newest first. */
+  ended: Play[] = [];
   next: Following | null = null;
   held: Play[] = [];
   lost = false;
@@ -72,7 +73,9 @@ class Model {
   }
   #leaves(start: number): void {
     if (this.lost) return;
-    if (this.real !== null) this.past = this.real;
+    const { real } = this;
+    if (real !== null)
+      this.ended = [real, ...this.ended.filter(({ effectMs }) => effectMs !== real.effectMs)].slice(0, 3);
     this.shown = start;
   }
   begin(play: Play, ms: number): void {
@@ -120,11 +123,14 @@ class Model {
     const began = duration > 0 ? real.start : Math.max(real.start, real.effectMs / 1000);
     return time < ms / 1000 + 30 && time - began < lasts(duration);
   }
-  #isLate(input: Message): boolean {
-    const { past } = this;
+  #lateOf(input: Message): Play | undefined {
     const time = input.timeSeconds;
-    if (past === null || time === undefined || past.song !== input.song || !mayBe(past, input)) return false;
-    return time === past.said || (time < this.shown && Math.abs(time - past.start) < 30);
+    if (time === undefined) return undefined;
+    return this.ended.find((past, i) => {
+      if (past.song !== input.song || !mayBe(past, input)) return false;
+      const before = i === 0 ? this.shown : this.ended[i - 1]!.start;
+      return time === past.said || (time < before && Math.abs(time - past.start) < 30);
+    });
   }
   #ofHeld(input: Message, at: number): Play | undefined {
     return this.held.find((one) =>
@@ -143,8 +149,15 @@ class Model {
     const before = this.real;
     if (before === null || !this.#isOfReal(before, input, ms, far)) return false;
     this.real = this.#with(before, input);
-    if (JSON.stringify(this.real) !== JSON.stringify(before)) this.#begins(this.real, before, ms);
+    if (JSON.stringify(this.real) === JSON.stringify(before)) return true;
+    this.#begins(this.real, before, ms);
+    this.#changesRow(this.real);
     return true;
+  }
+  /** What was on air before its source was lost has a row that ended. */
+  #changesRow(real: Play): void {
+    const isRow = ({ song, effectMs }: Play) => song === real.song && effectMs === real.effectMs;
+    if (this.lost) this.ended = this.ended.map((one) => (isRow(one) ? real : one));
   }
   now(input: Message, ms: number): void {
     const arrival = Math.floor(ms / 1000);
@@ -152,8 +165,9 @@ class Model {
     const far = time !== undefined && time > arrival + HOLD.holdSeconds;
     const ahead = time !== undefined && time * 1000 > ms && !far;
     if (this.#corrects(input, ms, far)) return;
-    if (this.#isLate(input)) {
-      this.past = this.#with(this.past!, input);
+    const late = this.#lateOf(input);
+    if (late !== undefined) {
+      this.ended = this.ended.map((one) => (one === late ? this.#with(late, input) : one));
       return;
     }
     const said = far ? undefined : time;
@@ -195,10 +209,13 @@ class Model {
     const isNew = real !== null && (time !== undefined || ms < real.effectMs + 30_000);
     if (isNew && real.song === input.song && this.#isOfReal(real, input, ms, false)) {
       this.real = { ...real, id: input.id ?? real.id };
-      if (real.id !== this.real.id) this.#begins(this.real, real, ms);
+      if (real.id !== this.real.id) {
+        this.#begins(this.real, real, ms);
+        this.#changesRow(this.real);
+      }
       return;
     }
-    if (this.#isLate(input)) return;
+    if (this.#lateOf(input) !== undefined) return;
     const next = this.followingAt(ms);
     const { song, cover } = input;
     const byId =
@@ -327,14 +344,14 @@ t.test('random sequences against a plain model', async (t) => {
       const seen = {
         visible: state.now?.song ?? null,
         real: said(realNow(state)),
-        past: said(state.past?.record ?? null),
+        ended: (state.ended ?? []).map(({ record }) => said(record)),
         held: state.held.map((track) => `${track.song} ${track.startSeconds}`),
         next: currentNext(state, ms) && [currentNext(state, ms)!.song, currentNext(state, ms)!.cover],
       };
       const wanted = {
         visible: model.visible,
         real: model.real && [model.real.id, model.real.song, model.real.cover, model.real.start],
-        past: model.past && [model.past.id, model.past.song, model.past.cover, model.past.start],
+        ended: model.ended.map(({ id, song, cover, start }) => [id, song, cover, start]),
         held: model.held.map((play) => `${play.song} ${play.start}`),
         next: next && [next.song, next.cover],
       };
