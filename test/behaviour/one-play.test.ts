@@ -33,6 +33,8 @@ ${KEYS.map(channelOf).join('\n')}
 
 /** Between the starts of the two plays, and how long before the first is pushed ahead. */
 const [APART_SECONDS, AHEAD_SECONDS] = NODES > 0 ? [6, 4] : [3, 2];
+/** A play begins so long after its time at most. */
+const LATE_MS = 1500;
 /** Within which the messages of one phase are sent. */
 const PHASE_MS = 1000;
 
@@ -162,13 +164,13 @@ async function tell(sent: Sent, one: Play, two: Play, random: Random): Promise<v
   // A little before its time, where it was announced.
   const starter = isOneAhead ? [bare, named, encoded][random.int(0, 2)]! : FIRST[random.int(0, FIRST.length - 1)]!;
   if (!isOneAhead) await pause(oneMs + 50 - Date.now());
-  if (!isOneAhead || random.chance(0.5)) await sent.all(of(one, [starter]), twoMs);
+  if (!isOneAhead || random.chance(0.5)) await sent.all(of(one, [starter]), oneMs + LATE_MS);
   await pause(oneMs + 200 - Date.now());
   const meanwhile = [...of(one, [...some(MEANWHILE, 0), ...early]), ...(twoAheadIn === 1 ? twoAhead : [])];
   await sent.all(shuffled(random, meanwhile), twoMs - 200);
 
   await pause(twoMs + (twoAheadIn === null ? 50 : random.int(-150, 150)) - Date.now());
-  await sent.all(of(two, [twoAheadIn === null ? FIRST[random.int(0, FIRST.length - 1)]! : bare]), twoMs + 20_000);
+  await sent.all(of(two, [twoAheadIn === null ? FIRST[random.int(0, FIRST.length - 1)]! : bare]), twoMs + LATE_MS);
   await pause(twoMs + 200 - Date.now());
   await sent.all(shuffled(random, [...of(two, [...some(MEANWHILE, 0), ...LATE]), ...of(one, late)]), twoMs + 20_000);
 }
@@ -233,7 +235,7 @@ class Readers {
         [second, two],
       ] as const) {
         const lateMs = Date.parse(row['from']!) - time * 1000;
-        if (lateMs < -500 || lateMs > 1500) got.push([`${row['song']} from`, lateMs, 'its time']);
+        if (lateMs < -500 || lateMs > LATE_MS) got.push([`${row['song']} from`, lateMs, 'its time']);
       }
     }
     for (const [name, records] of [
