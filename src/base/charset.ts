@@ -17,6 +17,10 @@ export function isCharset(name: string): boolean {
   return OF_WINDOWS.has(plain) || (!NO_CHARSETS.has(plain) && iconv.encodingExists(name));
 }
 
+export function isUtf8Name(name: string): boolean {
+  return plainName(name) === 'utf8';
+}
+
 /**
  * The five bytes that Windows-1252 leaves undefined are C1 controls in ISO 8859-1, so they vanish like every control. In any other charset what its bytes
  * do not say becomes U+FFFD, and a last character that was cut is left out.

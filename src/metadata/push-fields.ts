@@ -3,6 +3,7 @@
  * count more than those of the address. They are read when their charset is known, each once.
  */
 
+import { isCharset, isUtf8Name } from '../base/charset.js';
 import { Refusal } from '../base/refusal.js';
 import { boundaryOf, type FormPart, formParts } from './multipart.js';
 import { queryFields, queryText } from './query.js';
@@ -49,12 +50,15 @@ export function formFields(body: Buffer, contentType: string, rawQuery: string, 
   if (parts === 'too-many') throw tooMany(mostFields);
   if (parts === 'malformed')
     throw new Refusal('bad-request', 'The body is not multipart/form-data with that boundary.');
-  return new Map([...fields, ...Array.from(parts, ([name, part]) => [name, readerOf(part)] as const)]);
+  const read = new Map([...fields, ...Array.from(parts, ([name, part]) => [name, readerOf(part)] as const)]);
+  // A charset of a part that is none is not taken: it is named as a field that is not known.
+  const unknown = [...parts.values()].find(({ charset }) => charset !== '' && !isCharset(charset));
+  return unknown === undefined ? read : read.set('charset', () => unknown.charset);
 }
 
 /** A charset that the part names itself counts, where it is not the one that all have. */
 function readerOf({ bytes, charset }: FormPart): (decode: Decode) => string | null {
-  if (charset === '' || charset === 'utf-8' || charset === 'utf8') return (decode) => decode(bytes);
+  if (charset === '' || isUtf8Name(charset)) return (decode) => decode(bytes);
   return (decode) => decodeNamed(bytes, charset) ?? decode(bytes);
 }
 

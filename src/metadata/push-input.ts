@@ -6,7 +6,7 @@
  */
 
 import type { z } from 'zod';
-import { decodeCharset } from '../base/charset.js';
+import { decodeCharset, isUtf8Name } from '../base/charset.js';
 import { type FieldError, Refusal } from '../base/refusal.js';
 import { imageUrl, webImages } from './image-url.js';
 import { isUnfilled } from './placeholder.js';
@@ -91,8 +91,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
   const ignored: string[] = [];
   const values: Record<string, string> = {};
   const { data: encoding = 'utf8' } = query.shape.encoding.safeParse(pushed.get('encoding')?.(decodeUtf8));
-  const isUtf8 = /^utf[^a-z0-9]?8$/.test(encoding);
-  const decodeText = isUtf8 ? decodeUtf8 : (bytes: Buffer) => decodeCharset(bytes, encoding);
+  const decodeText = isUtf8Name(encoding) ? decodeUtf8 : (bytes: Buffer) => decodeCharset(bytes, encoding);
   for (const [name, read] of pushed) {
     const field = name === 'title' ? 'song' : name;
     if (!Object.hasOwn(query.shape, field)) {

@@ -123,6 +123,16 @@ t.test('forms, with the rules of GET', async (t) => {
   });
   const quoted = 'Content-Type: text/plain; charset=windows-1252\r\nContent-Transfer-Encoding: quoted-printable\r\n';
   t.match(await read(parts({ artist: 'Bj=F6rk', song: 'J=F3=\r\nga' }, quoted)), { artist: 'Björk', song: 'Jóga' });
+  // Of a charset that is none it is UTF-8, and the answer names it.
+  for (const [charset, ignored] of [
+    ['koi8-r', undefined],
+    ['UTF_8', undefined],
+    ['martian', 'charset'],
+  ] as const) {
+    const body = Buffer.from(parts({ song: 'Yoga' }, `Content-Type: text/plain; charset=${charset}\r\n`));
+    const { status, headers } = await post(t, port, body, type);
+    t.same([status, headers.get('airsplice-ignored')], [200, ignored], charset);
+  }
 
   // At the limit of parameters and one past it, those of the address counted.
   const many = (count: number) => parts(Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, ''])));

@@ -1,6 +1,6 @@
 /** The title in the parameters of an encoder's update. Pure. */
 
-import { decodeCharset, isCharset } from '../../base/charset.js';
+import { decodeCharset, isCharset, isUtf8Name } from '../../base/charset.js';
 import { imageUrl } from '../../metadata/image-url.js';
 import { isUnfilled } from '../../metadata/placeholder.js';
 import { cleanWithin, decodeTitle, decodeUndeclared, oneLine } from '../../metadata/text.js';
@@ -34,9 +34,11 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
   const named = textOf(fields, 'charset').trim();
   const charset = isCharset(named) ? named : '';
   const ignored = named === charset ? [] : ['charset'];
+  // Some say UTF-8 always, also of what is none.
+  const isSure = charset !== '' && !isUtf8Name(charset);
   const read = (name: string) => {
     const bytes = fields.get(name) ?? NOTHING;
-    return charset === '' ? decodeTitle(bytes, fallback) : decodeCharset(bytes, charset);
+    return isSure ? decodeCharset(bytes, charset) : decodeTitle(bytes, fallback);
   };
   const filled = (name: string) => {
     const text = read(name);

@@ -121,6 +121,8 @@ t.test('/admin/metadata', async (t) => {
       ['song=Mot%F6rhead', 'Motörhead'],
       ['song=%80+%93x%94', '€ “x”'],
       ['charset=UTF-8&song=%E2%82%AC', '€'],
+      ['charset=UTF-8&song=Mot%F6rhead3', 'Motörhead3'],
+      ['charset=utf8&song=%E2%82%AC+Caf%C3', '€ Caf'],
       ['charset=iso-8859-2&song=%B3%F3d%BC', 'łódź'],
       ['charset=windows-1251&song=%CA%E8%ED%EE', 'Кино'],
       ['charset=martian&song=Mot%F6rhead2', 'Motörhead2'],
