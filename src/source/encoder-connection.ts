@@ -260,12 +260,12 @@ export class EncoderConnection implements IntakeOwner {
   onNoAudio(): void {
     const { frames, skippedBytes } = this.#intake.counters;
     const declared = this.facts.contentType;
+    const { foreign } = this.#intake;
     if (frames > 0) {
       this.#options.onEvent('damaged', { declared, frames, skippedBytes });
-      this.#end('no MP3, AAC or Ogg audio in most of what the encoder sends: damaged', true);
+      this.#end(foreignSentence(foreign, 'the encoder', true), true);
       return;
     }
-    const { foreign } = this.#intake;
     this.#options.onEvent('no-frames', { sends: foreign.name, declared, skippedBytes });
     this.#refuse(415, foreignSentence(foreign, 'the encoder'));
   }

@@ -15,7 +15,7 @@ import type { FrameSink } from '../audio/framer.js';
 import type { KnownLinks } from '../audio/known-links.js';
 import type { OggLink } from '../audio/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Beginning, type Foreign, UNKNOWN } from './magic.js';
+import { Beginning, DAMAGED, type Foreign, UNKNOWN } from './magic.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { OnFrame, SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
@@ -87,6 +87,8 @@ export class Intake implements FrameSink, AlarmHandler {
   #links = 0;
   /** Until its first frame. */
   #beginning: Beginning | null = new Beginning();
+  /** What came beside the first frame. */
+  #beside: Foreign | null = null;
   /** It is certainly none of ours. */
   #isForeign = false;
 
@@ -139,8 +141,9 @@ export class Intake implements FrameSink, AlarmHandler {
     return this.#framer.counters;
   }
 
-  /** What comes, where no frame has come. */
+  /** What comes, where no frame has come, or beside frames. */
   get foreign(): Foreign {
+    if (this.counters.frames > 0) return this.#beside ?? DAMAGED;
     return this.#beginning?.whole() ?? UNKNOWN;
   }
 
@@ -187,7 +190,10 @@ export class Intake implements FrameSink, AlarmHandler {
   onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
     // Closed by the owner in the middle of a slice.
     if (!this.#isOpen) return;
-    this.#beginning = null;
+    if (this.#beginning !== null) {
+      this.#beside = this.#beginning.beside();
+      this.#beginning = null;
+    }
     const isStart = fresh && link !== undefined;
     this.#offsetNoise(bytes.length, isStart);
     const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);

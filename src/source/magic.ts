@@ -41,6 +41,8 @@ const CERTAIN: readonly KnownStart[] = [
   [0, '\x30\x26\xb2\x75\x8e\x66\xcf\x11', 'Windows Media', ENCODE],
   [0, 'NSVf', 'NSV', BY_ITSELF],
   [0, 'NSVs', 'NSV', BY_ITSELF],
+  [0, '\0\0\x01\xba', 'MPEG-PS', BY_ITSELF],
+  [0, '\x7f\xfe\x80\x01', 'DTS', ENCODE],
   [0, 'Z\0\x10', 'SHOUTcast 2 (uvox)', 'choose SHOUTcast 1 or Icecast in the encoder'],
   [0, '#EXTM3U', 'an HLS playlist', 'send the audio itself: nothing is fetched from a list here'],
 ];
@@ -59,10 +61,13 @@ const LIKELY: readonly KnownStart[] = [
 /** What no row knows. */
 export const UNKNOWN: Foreign = { name: 'unknown', advice: ENCODE };
 
-/** For an operator. @param who sends it */
-export function foreignSentence({ name, advice }: Foreign, who: string): string {
+/** What is not audio beside audio of ours, where no row knows it. */
+export const DAMAGED: Foreign = { name: 'unknown', advice: 'damaged' };
+
+/** For an operator. @param who sends it @param isMost there is audio of ours, too */
+export function foreignSentence({ name, advice }: Foreign, who: string, isMost = false): string {
   const what = name === UNKNOWN.name ? '' : ` (${name})`;
-  return `no MP3, AAC or Ogg audio in what ${who} sends${what}: ${advice}`;
+  return `no MP3, AAC or Ogg audio in ${isMost ? 'most of ' : ''}what ${who} sends${what}: ${advice}`;
 }
 
 /** @param first of a file or stream, with or without tags before it; "unknown": by no row */
@@ -105,6 +110,11 @@ export class Beginning {
       if (behind !== null) return behind;
     }
     return UNKNOWN;
+  }
+
+  /** What comes beside audio of ours; null: nothing that is known. */
+  beside(): Foreign | null {
+    return oggStreams(this.#bytes.subarray(0, this.#length))?.foreign ?? null;
   }
 
   /** A tag at its very beginning. */
@@ -196,18 +206,25 @@ const OGG_CODECS: readonly (readonly [begin: string, name: string, advice: strin
   ['CELT', 'CELT', 'send Opus'],
 ];
 
-/** Streams side by side begin with their first pages, before any other page: of these one must be of ours. */
+/** Of streams side by side one must be of ours. */
 function foreignOgg(bytes: Buffer): Foreign | null {
-  let found: Foreign | null = null;
+  const streams = oggStreams(bytes);
+  return streams?.isOurs === false ? streams.foreign : null;
+}
+
+/** Streams side by side begin with their first pages, before any other page. Null: these are not all there, or it is no Ogg. */
+function oggStreams(bytes: Buffer): { readonly foreign: Foreign | null; readonly isOurs: boolean } | null {
+  let foreign: Foreign | null = null;
+  let isOurs = false;
   for (let at = 0; at + PAGE_HEADER_BYTES <= bytes.length && isPage(bytes, at); ) {
-    if ((bytes[at + 5]! & FIRST) === 0) return found;
+    if ((bytes[at + 5]! & FIRST) === 0) return { foreign, isOurs };
     const end = at + pageBytes(bytes, at, bytes.length - at);
     if (end > bytes.length) return null;
     const packet = bytes.subarray(at + headerBytes(bytes, at), end);
-    if (readIdentification(packet) !== null) return null;
+    if (readIdentification(packet) !== null) isOurs = true;
     const text = packet.toString('latin1', 0, 8);
     const codec = OGG_CODECS.find(([begin]) => text.startsWith(begin));
-    if (codec !== undefined) found ??= { name: codec[1], advice: codec[2] };
+    if (codec !== undefined) foreign ??= { name: codec[1], advice: codec[2] };
     at = end;
   }
   return null;

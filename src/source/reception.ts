@@ -117,12 +117,8 @@ export class Reception implements IntakeOwner, BodySink {
   }
 
   onNoAudio(): void {
-    const isDamaged = this.#intake.counters.frames > 0;
-    this.#end(
-      isDamaged
-        ? 'no MP3, AAC or Ogg audio in most of what the upstream sends: damaged'
-        : foreignSentence(this.#intake.foreign, 'the upstream'),
-    );
+    const { counters, foreign } = this.#intake;
+    this.#end(foreignSentence(foreign, 'the upstream', counters.frames > 0));
   }
 
   onFinished(): void {

@@ -4,10 +4,13 @@
  */
 
 import t from 'tap';
+import { FIRST, PageWriter } from '../../src/audio/ogg-page.js';
 import { Intake, type IntakeOwner } from '../../src/source/intake.js';
+import { foreignSentence } from '../../src/source/magic.js';
 import { SLICE_BYTES } from '../../src/source/pacer.js';
 import type { SourceTitle } from '../../src/source/source.js';
 import { FakeClock } from '../kit/clock.js';
+import { opusLink } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { audioOf } from '../kit/upstream.js';
 
@@ -161,6 +164,34 @@ t.test('no audio: at the limit, and one byte past it', async (t) => {
     owner.send(Buffer.alloc(bytes + 6));
     owner.intake.drain();
     t.strictSame(owner.events, events);
+  }
+});
+
+t.test('what is beside audio, and too much, is named', async (t) => {
+  const page = (serial: number, sequence: number, flags: number, packet: Buffer) => {
+    const writer = new PageWriter(serial, sequence, flags);
+    writer.packet(packet, 0);
+    writer.end();
+    return writer.take();
+  };
+  const pictures = Array.from({ length: 4 }, (_, i) => page(9, i + 1, 0, Buffer.alloc(30_000, 'x')));
+  const [first, ...others] = [page(9, 0, FIRST, Buffer.from('\x80theora\x03\x02\x01', 'latin1')), ...pictures];
+  for (const [beside, sentence] of [
+    [[first!, opusLink(1, 100), ...others], ' (Theora): send its audio without the pictures'],
+    [[opusLink(1, 100), Buffer.alloc(90_000)], ': damaged'],
+    [[Buffer.alloc(90_000)], ': choose MP3, AAC (ADTS) or Ogg in the encoder'],
+  ] as const) {
+    const owner = new Owner();
+    for (const piece of beside) owner.send(piece);
+    owner.intake.drain();
+    await owner.pass(4000);
+    const { foreign, counters } = owner.intake;
+    t.same(owner.events.at(-1), 'no audio', sentence);
+    const most = counters.frames > 0 ? 'most of ' : '';
+    t.equal(
+      foreignSentence(foreign, 'it', counters.frames > 0),
+      `no MP3, AAC or Ogg audio in ${most}what it sends${sentence}`,
+    );
   }
 });
 

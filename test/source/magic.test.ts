@@ -29,6 +29,8 @@ const MADE: readonly (readonly [name: string, args: readonly string[]])[] = [
   ['FLV', ['-c:a', 'aac', '-f', 'flv']],
   ['AAC in LOAS (LATM)', ['-c:a', 'aac', '-f', 'latm']],
   ['MPEG-TS', ['-c:a', 'aac', '-f', 'mpegts']],
+  ['MPEG-PS', ['-c:a', 'libmp3lame', '-f', 'mpeg']],
+  ['DTS', ['-strict', '-2', '-ac', '2', '-c:a', 'dca', '-f', 'dts']],
   ['Speex', ['-c:a', 'libspeex', '-ar', '16000', '-f', 'ogg']],
   ['Theora', ['-f', 'lavfi', '-i', 'testsrc=duration=1:size=64x64', '-map', '1:v', '-c:v', 'libtheora', '-f', 'ogg']],
 ];
