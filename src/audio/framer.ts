@@ -42,6 +42,8 @@ export interface FrameSink {
    * @param link of a packet out of Ogg: what a decoder must have before it
    */
   onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
+  /** Of titles that are not UTF-8. Absent: Windows-1252. */
+  readonly charset?: string | undefined;
   /** A title stands in the stream here, before the next frame. */
   onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
 }

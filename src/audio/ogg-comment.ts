@@ -9,6 +9,7 @@
  */
 
 import type { Tags } from '../metadata/icy.js';
+import { decodeTitle } from '../metadata/text.js';
 import type { OggCodec } from './ogg-codec.js';
 
 /** As much of an encoder's vendor and comments as is sent on to every listener; a picture of the album does not fit. */
@@ -66,10 +67,14 @@ export function keptComments({ vendor, list }: Comments): Comments {
   };
 }
 
-/** The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES. */
-export function commentOf({ list }: Comments, name: string): string {
+/**
+ * The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES.
+ * @param charset of what is not UTF-8: some write what their system has
+ */
+export function commentOf({ list }: Comments, name: string, charset?: string): string {
   const found = list.find((comment) => nameOf(comment) === name);
-  return found === undefined ? '' : found.toString('utf8', name.length + 1, name.length + 1 + LIST_BYTES);
+  const start = name.length + 1;
+  return found === undefined ? '' : decodeTitle(found.subarray(start, start + LIST_BYTES), charset);
 }
 
 /** A comment packet. @param comments as keptComments gives them @param tags in the place of the encoder's own; null: these stay */

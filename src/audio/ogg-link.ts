@@ -29,8 +29,8 @@ export class OggLink {
   readonly #identification: Buffer;
   readonly #setup: Buffer | null;
 
-  /** @param headers its header packets, copied; the first one is an identification that is known */
-  constructor(headers: readonly Buffer[]) {
+  /** @param headers its header packets, copied; the first one is an identification that is known @param charset see commentOf */
+  constructor(headers: readonly Buffer[], charset?: string) {
     const [identification, comments, setup] = headers;
     this.facts = readIdentification(identification!)!;
     const { codec } = this.facts;
@@ -38,8 +38,8 @@ export class OggLink {
     const all = readComments(comments!, codec);
     this.#comments = keptComments(all);
     this.#setup = codec === 'vorbis' ? Buffer.from(setup!) : null;
-    this.artist = cleanText(commentOf(all, 'ARTIST'));
-    this.title = cleanText(commentOf(all, 'TITLE'));
+    this.artist = cleanText(commentOf(all, 'ARTIST', charset));
+    this.title = cleanText(commentOf(all, 'TITLE', charset));
   }
 
   /** Its header packets. @param tags the title in force; null: the encoder's own stays @param preSkip see LinkHead */

@@ -311,7 +311,7 @@ export class OggFramer implements PageSink {
     if (state === 'wrong') this.#leave();
     if (state !== 'complete') return;
     this.#headers = null;
-    this.#follow(new OggLink(headers), headers);
+    this.#follow(new OggLink(headers, this.#sink.charset), headers);
   }
 
   /** What comes from now on is of this link. */

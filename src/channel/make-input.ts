@@ -58,6 +58,7 @@ export function makeInput(
         silentMs: () => all.sources.stallMs,
         framelessBytes: () => all.sources.framelessBytes,
         facts: () => all.limits,
+        charset: () => encoder().charset ?? channel.charset,
         onEvent: () => (event, fields) => input.health.report(event, fields),
         onEnded: () => (connection, reason) => log.info({ channel: key, connection, reason }, 'encoder ended'),
       }),

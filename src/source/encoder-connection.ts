@@ -36,6 +36,8 @@ export interface EncoderConnectionOptions {
   /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
+  /** Of titles in its stream that are not UTF-8; absent: Windows-1252. */
+  readonly charset?: string | undefined;
   /** What its frames do not show. */
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
@@ -135,7 +137,8 @@ export class EncoderConnection implements IntakeOwner {
     this.#clock = clock;
     this.#options = options;
     const { channel, framelessBytes } = options;
-    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes, links: owner.links });
+    const charset = () => options.charset;
+    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes, links: owner.links, charset });
     this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
     this.#hasBody = this.#hasHadFrames = place !== undefined;
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';

@@ -53,6 +53,8 @@ export interface IntakeOptions {
   readonly framelessBytes: number;
   /** As OggFramer has it. */
   readonly links?: KnownLinks;
+  /** As FrameSink has it, at the moment. */
+  charset?(): string | undefined;
 }
 
 /**
@@ -145,6 +147,11 @@ export class Intake implements FrameSink, AlarmHandler {
   get foreign(): Foreign {
     if (this.counters.frames > 0) return this.#beside ?? DAMAGED;
     return this.#beginning?.whole() ?? UNKNOWN;
+  }
+
+  /** As FrameSink has it. */
+  get charset(): string | undefined {
+    return this.#options.charset?.();
   }
 
   /** Nothing is taken at present. */

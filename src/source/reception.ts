@@ -53,8 +53,9 @@ export class Reception implements IntakeOwner, BodySink {
     this.#rules = rules;
     this.facts = readFacts(decodeHeaders(body, rules.charset), rules.facts);
     const { channel, framelessBytes } = rules;
-    this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes });
-    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'), () => rules.charset);
+    const charset = () => rules.charset;
+    this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes, charset });
+    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'), charset);
     body.setIdleTimeout(rules.stallMs);
     body.receive(this);
   }

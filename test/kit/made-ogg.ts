@@ -11,18 +11,18 @@ const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);
 const OPUS_PACKET = Buffer.from('fcfffe', 'hex');
 
 /** Comments as OpusTags and Vorbis have them, behind their magic. */
-export function comments(...fields: string[]): Buffer {
+export function comments(...fields: (string | Buffer)[]): Buffer {
   const number = (n: number) => {
     const bytes = Buffer.alloc(4);
     bytes.writeUInt32LE(n);
     return bytes;
   };
-  const texts = fields.map((field) => Buffer.from(field));
+  const texts = fields.map((field) => (typeof field === 'string' ? Buffer.from(field) : field));
   return Buffer.concat([number(0), number(texts.length), ...texts.flatMap((text) => [number(text.length), text])]);
 }
 
 /** A link of Opus: its two headers, and `packets` packets of 20 ms, 10 a page. */
-export function opusLink(serial: number, packets: number, ...fields: string[]): Buffer {
+export function opusLink(serial: number, packets: number, ...fields: (string | Buffer)[]): Buffer {
   const tags = fields.length === 0 ? OPUS_TAGS : Buffer.concat([Buffer.from('OpusTags'), comments(...fields)]);
   const writer = new PageWriter(serial, 0, FIRST);
   writer.packet(OPUS_HEAD, 0);

@@ -12,6 +12,7 @@ import { costRatio } from '../../kit/cost.js';
 import { roomyTable } from '../../kit/front-harness.js';
 import { feed } from '../../kit/icecast.js';
 import { keepLines } from '../../kit/log-lines.js';
+import { opusLink } from '../../kit/made-ogg.js';
 import { startRouted } from '../../kit/routed.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
@@ -258,6 +259,10 @@ t.test('the charset of a channel or of its encoder, for what names none and is n
   const headers = `POST /admin/metadata HTTP/1.1\n${basic('source', 'moscow-secret')}\nContent-Length: ${form.length}`;
   t.equal((await ask(t, server.port, headers, form)).status, 200);
   t.match(await now(server.base, 'moscow'), { song: 'Кино 5' });
+  const [source, title] = [basic('source', 'moscow-secret'), Buffer.from('TITLE=\xca\xe8\xed\xee 6', 'latin1')];
+  const ogg = opusLink(7, 200, title);
+  new Wire(t, server.port).send(`SOURCE /moscow HTTP/1.0\r\n${source}\r\n\r\n`).send(ogg);
+  await until(async () => (await now(server.base, 'moscow'))['song'] === 'Кино 6', 10_000);
 });
 
 t.test('/admin.cgi', async (t) => {
