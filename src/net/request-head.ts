@@ -6,7 +6,7 @@
  */
 
 import { pathOf, queryOf } from '../base/request-target.js';
-import { decodeUndeclared } from '../metadata/text.js';
+import { decodeUndeclared, decodeUtf8 } from '../metadata/text.js';
 
 export interface RequestHeadLimits {
   /** All bytes of the head: blank lines before it, request line, headers, and the line end of the blank line that ends it. */
@@ -26,7 +26,10 @@ export interface RequestHead {
   readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
-  /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
+  /**
+   * Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. What an encoder says
+   * of itself in another charset than UTF-8 stands there once more under its name and `*`, its bytes in hexadecimal.
+   */
   readonly headers: ReadonlyMap<string, string>;
   /** It was not exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
   readonly isLoose: boolean;
@@ -54,6 +57,8 @@ const LENGTHS = new Set(['content-length', 'transfer-encoding']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
 const NOT_ASCII = /[^\0-\x7f]/;
+/** Of a station, as encoders send them. */
+const OF_ENCODER = /^ic[ey]-/;
 const TAB = 0x09;
 const DELETE = 0x7f;
 const METHOD = /^[A-Za-z]{1,20}$/;
@@ -108,7 +113,7 @@ export class RequestHeadParser {
           this.#request = { ...this.#request, encodedQuery };
         }
       } else {
-        const fault = this.#takeHeader(line);
+        const fault = this.#takeHeader(line, start);
         if (fault !== null) return malformed(fault);
       }
     }
@@ -136,7 +141,7 @@ export class RequestHeadParser {
   }
 
   /** A line without a name, such as the second line of a description, is skipped. @returns what is wrong with it, or null */
-  #takeHeader(line: string): string | null {
+  #takeHeader(line: string, start: number): string | null {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
     const name = written.trimEnd().toLowerCase();
@@ -155,8 +160,15 @@ export class RequestHeadParser {
     else {
       this.#isLoose ||= before !== undefined;
       this.#headers.set(name, value);
+      if (OF_ENCODER.test(name) && (before !== undefined || NOT_ASCII.test(line)))
+        this.#keepBytes(name, this.#head.subarray(start, this.#length));
     }
     return null;
+  }
+
+  #keepBytes(name: string, line: Buffer): void {
+    if (decodeUtf8(line) !== null) this.#headers.delete(`${name}*`);
+    else this.#headers.set(`${name}*`, line.toString('hex', line.indexOf(':') + 1));
   }
 }
 

@@ -36,7 +36,7 @@ export interface EncoderConnectionOptions {
   /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
-  /** Of titles in its stream that are not UTF-8; absent: Windows-1252. */
+  /** Of what it says of itself, and of titles in its stream, that is not UTF-8; absent: Windows-1252. */
   readonly charset?: string | undefined;
   /** What its frames do not show. */
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
@@ -131,7 +131,7 @@ export class EncoderConnection implements IntakeOwner {
     const { headers } = who;
     this.who = { headers, address: who.address, sinceMs: who.sinceMs };
     this.agent = headers.get('user-agent') ?? '';
-    this.facts = readFacts(headers, options.facts);
+    this.facts = readFacts(headers, options.facts, options.charset);
     this.#socket = socket;
     this.#owner = owner;
     this.#clock = clock;

@@ -4,7 +4,7 @@
  * bounded line, since it goes into the headers of answers. Pure.
  */
 
-import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeUndeclared } from '../metadata/text.js';
+import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeTitle, decodeUndeclared } from '../metadata/text.js';
 
 /** Empty texts, 0 and undefined: it does not say. */
 export interface SourceFacts {
@@ -37,9 +37,13 @@ const MOST_KBPS = 10_000;
 const MOST_HERTZ = 768_000;
 const MOST_CHANNELS = 255;
 
-/** @param headers names in lower case; values are text already, whatever charset they came in (net/request-head.ts) */
-export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits): SourceFacts {
-  const raw = (...names: string[]) => names.map((name) => headers.get(name)?.trim()).find((value) => value) ?? '';
+/** @param headers of a RequestHead (net/request-head.ts), or text @param charset of what is not UTF-8; undefined: Windows-1252 */
+export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits, charset?: string): SourceFacts {
+  const read = (name: string) => {
+    const bytes = headers.get(`${name}*`);
+    return bytes === undefined ? headers.get(name) : decodeTitle(Buffer.from(bytes, 'hex'), charset);
+  };
+  const raw = (...names: string[]) => names.map((name) => read(name)?.trim()).find((value) => value) ?? '';
   const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();
   const url = cleanWithin(raw('ice-url', 'icy-url'), limits.urlBytes) ?? '';
   const isPublic = raw('ice-public', 'icy-pub', 'ice-pub', 'icy-public');

@@ -12,11 +12,15 @@ const NOTHING = {
 };
 
 function facts(...lines: (string | Buffer)[]) {
+  return factsIn(undefined, ...lines);
+}
+
+function factsIn(charset: string | undefined, ...lines: (string | Buffer)[]) {
   const parser = new RequestHeadParser(HEAD_LIMITS);
   const head = ['PUT /x HTTP/1.1', ...lines, '', ''].flatMap((line) => [Buffer.from(line), Buffer.from('\n')]);
   const result = parser.push(Buffer.concat(head));
   if (result === 'more' || 'kind' in result) throw new Error('no head');
-  return readFacts(result.headers, LIMITS);
+  return readFacts(result.headers, LIMITS, charset);
 }
 
 t.test('both families of names; ice before icy; headers that say nothing', async (t) => {
@@ -34,6 +38,17 @@ t.test('both families of names; ice before icy; headers that say nothing', async
     { name: 'A', genre: 'C', url: 'http://x/', description: 'D', public: false, bitrateKbps: 96 },
   );
   t.match(facts('ice-name:', 'icy-name: B', 'icy-pub: 1'), { name: 'B', public: true }, 'an empty one says nothing');
+});
+
+t.test('texts that are not UTF-8 are in the charset of the source', async (t) => {
+  const line = (name: string, hex: string) => Buffer.concat([Buffer.from(`${name}: `), Buffer.from(hex, 'hex')]);
+  const moscow = [line('ice-name', 'cae8edee'), line('icy-genre', 'cfeeef'), 'Ice-Description: \u041e\u043f'];
+  t.match(factsIn('windows-1251', ...moscow), { name: 'Кино', genre: 'Поп', description: 'Оп' });
+  t.match(factsIn(undefined, ...moscow), { name: 'Êèíî', genre: 'Ïîï', description: 'Оп' });
+  t.match(factsIn('shift_jis', line('icy-name', '83658358')), { name: 'テス' }, 'a byte of a letter may be ASCII');
+  t.match(factsIn('koi8-r', line('ice-name', 'ebc9'), 'ice-name: last'), { name: 'last' }, 'of two the last counts');
+  t.match(factsIn('koi8-r', 'ice-name: first', line('ice-name', 'ebc9')), { name: 'Ки' });
+  t.match(factsIn('koi8-r', line('ice-name', 'c1'.repeat(17))), { name: 'а'.repeat(8) }, 'bounded');
 });
 
 t.test('bitrates: by their own head, else out of the audio info; nonsense is none', async (t) => {
