@@ -85,11 +85,11 @@ export function registerPlaylists(
   allowPreflight(app, '/*', ROLE, OF_PLAYLIST);
 }
 
-/** As fastify's router finds a route by it; of broken percent-encoding nothing is found, and fastify says so. */
+/** As fastify's router finds a route by it, with single slashes as mounts have; of broken percent-encoding nothing is found, and fastify says so. */
 function decodedPath(url: string): string {
   const path = url.slice(0, url.search(PATH_END));
   try {
-    return path.includes('%') ? decodeURI(path) : path;
+    return (path.includes('%') ? decodeURI(path) : path).replace(/\/{2,}/g, '/');
   } catch {
     return '';
   }

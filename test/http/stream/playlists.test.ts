@@ -60,6 +60,7 @@ t.test('its path is read as every path is', async (t) => {
   for (const [path, got] of [
     ['/d%65mo%2em3u?x=%zz', 'http://x/demo'],
     ['/demo.m3u#x', 'http://x/demo'],
+    ['//demo.m3u?a=//b', 'http://x/demo?a=//b'],
     ['/demo%2Em3u/', 'not-found'],
     ['/demo.m3u%zz', 'bad-request'],
   ] as const) {
