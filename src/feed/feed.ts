@@ -166,9 +166,12 @@ export class Feed {
   /** What follows will not come: every watcher of the channel and its station gets it without words. @returns that; null: nothing followed */
   dropNext(channel: string): RecordView | null {
     const last = this.#channels.get(channel);
-    if (last === undefined || last.next === null) return null;
-    const view = new RecordView(dropped(last.next.record), last.face);
+    const next = last?.next;
+    if (last === undefined || !next) return null;
+    const view = new RecordView(dropped(next.record), last.face);
     this.set(channel, 'next', null);
+    // One that was pushed without words: readers have it.
+    if (view.json === next.json) return null;
     const issued = this.sequence.dropPublished(stampOf(view));
     const message = new Message(`${channel} next`, this.sequence.text, view.json, ++this.#turn);
     last.dropped = { view, message, issued };

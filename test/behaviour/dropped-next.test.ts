@@ -79,6 +79,18 @@ t.test('at the second other now, before it; not where it has its turn', async (t
   await have('B B', 'B', 'C C', 'D D');
 });
 
+t.test('one that was pushed without words is not said again', async (t) => {
+  const server = await startServer(t, demoYaml(''));
+  await push(server, { song: 'one' });
+  const { have } = await readers(t, server);
+  await next(server, '', { artist: '', id: 'E' });
+  await push(server, { song: 'other' });
+  await push(server, { song: 'another' });
+  t.equal((await fetch(`${server.base}/metadata/channel/demo.json?type=next`)).status, 204);
+  await next(server, 'B');
+  await have('E', 'B B');
+});
+
 t.test('60 s after its time, and when it is withdrawn; a newer one takes its place', async (t) => {
   const server = await startServer(t, demoYaml('') + ADMIN_USERS);
   await push(server, { song: 'one' });
