@@ -20,14 +20,14 @@ const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
 /** A title, and what was not taken of it. */
 export interface ReadTitle {
-  /** Null: it was only placeholders. */
+  /** Null: none was sent, or only placeholders. */
   readonly title: SourceTitle | null;
   /** Names of fields: a charset that is none, placeholders that were not filled in. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three).
+ * Artist and title where both are there, else `song`, else `title` (Liquidsoap sends all three), else the artist alone.
  * @param fallback the charset of what names none and is not UTF-8
  */
 export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fallback: string): ReadTitle {
@@ -51,9 +51,12 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
   // An encoder's url is often the station's page: only an image is a cover.
   const url = cleanWithin(read('url'), urlBytes) ?? '';
   const cover = IMAGE.test(url) ? imageUrl(url) : '';
-  if (artist !== '' && clean(title) !== '') return { title: { artist, song: clean(title), cover }, ignored };
   const line = song || title;
-  if (line === '' && ignored.some((name) => name !== 'charset')) return { title: null, ignored };
+  if (artist !== '' && (clean(title) !== '' || line === ''))
+    return { title: { artist, song: clean(title), cover }, ignored };
+  // A cover by itself says nothing of the title; an empty title clears it.
+  const isSent = ['artist', 'title', 'song'].some((name) => fields.has(name));
+  if (!isSent || (line === '' && ignored.some((name) => name !== 'charset'))) return { title: null, ignored };
   const parts = splitTitle(oneLine(line));
   return {
     title: { artist: clean(parts.artist), song: clean(parts.song), separator: parts.separator, cover },

@@ -91,6 +91,8 @@ t.test('/admin/metadata', async (t) => {
       ['artist=%25artist%25&title=Five', '', 'Five'],
       ['artist=%a&title=%t&song=A+-+Six', 'A', 'Six'],
       ['song=$artist$+-+Seven', '', 'Seven'],
+      ['artist=Eight&title=', 'Eight', ''],
+      ['artist=Nine&title=%t', 'Nine', ''],
     ];
     for (const [query, artist, song] of table) {
       const record = await titleOf(t, server, query);
@@ -113,6 +115,8 @@ t.test('/admin/metadata', async (t) => {
       t.strictSame([answer.status, answer.headers.get('airsplice-ignored')], [200, ignored], query);
       t.match(await now(base, 'studio'), { rawdata: title });
     }
+    for (const query of ['', 'url=https://x/cover.jpg', 'songs=Misspelt'])
+      t.match([(await send(query)).status, await now(base, 'studio')], [200, { rawdata: 'More', cover: '' }], query);
     t.notOk((await send('song=Last&charset=UTF-8')).headers.has('airsplice-ignored'));
   });
 
