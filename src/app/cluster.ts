@@ -210,7 +210,7 @@ export function clusterReport(
       place: placeOf(config.cluster!),
       reached: engine.isReached,
       behindSeconds: seconds(engine.behindMs),
-      clockSeconds: Math.round(-clock.skewMs) / 1000,
+      clockSeconds: Math.round(clock.skewMs) / 1000,
       waitingChanges: engine.waiting,
       position: engine.seq,
     },
@@ -245,9 +245,9 @@ export function observeCluster(
   );
   registry.gauge(
     'airsplice_cluster_clock_seconds',
-    'How far the clock of Redis, or of the origin, is ahead of that of this machine',
+    'How far the clock of this machine is ahead of that of Redis, or of the origin',
     [],
-    (set) => set({}, -engine.time.skewMs / 1000),
+    (set) => set({}, engine.time.skewMs / 1000),
   );
   registry.gauge(
     'airsplice_cluster_behind_seconds',

@@ -55,7 +55,7 @@ export function clusterLines({ ready, node, log, warnings = [], nodes, channels 
   const number = (value: number | string) => inColumns(`${value}`, NUMBER_COLUMNS, true);
   return [
     `${printable(node)}: ${ready ? 'ready' : 'not ready'}`,
-    `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} wait; its clock is ${clockSeconds.toFixed(3)} s ahead of the one here`,
+    `${PLACES[place] ?? printable(place)}: ${state}; change ${position}; ${waitingChanges} wait; the clock of this machine is ${clockSeconds.toFixed(3)} s ahead`,
     ...warnings.map((warning) => `warning: ${printable(warning)}`),
     ...(nodes.length === 0 ? [] : ['', `${column('MACHINE')}${inColumns('SEEN', NUMBER_COLUMNS, true)}`]),
     ...nodes.map((each) => `${column(each.node)}${number(`${each.seenSeconds.toFixed(1)} s`)}`),

@@ -74,7 +74,7 @@ export const CLUSTER_READINESS = shape('What a machine knows of its cluster', {
     behindSeconds: number(
       'Since what is known of the changes was known to be all of them; less than 2 while all is well.',
     ),
-    clockSeconds: number('How far its clock is ahead of that of this machine.'),
+    clockSeconds: number('How far the clock of this machine is ahead of the clock there.'),
     waitingChanges: whole('Changes that wait for it.'),
     position: whole('The number of the last change that is known here.'),
   }),

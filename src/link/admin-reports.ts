@@ -285,7 +285,7 @@ export interface ClusterReport {
     readonly reached: boolean;
     /** Since what it knows of the log was known to be all of it, seconds. */
     readonly behindSeconds: number;
-    /** How far the clock there is ahead of its own, seconds. */
+    /** How far its own clock is ahead of the clock there, seconds. */
     readonly clockSeconds: number;
     /** Changes that wait to be sent there. */
     readonly waitingChanges: number;
