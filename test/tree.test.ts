@@ -163,7 +163,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'store/lmdb-history': ['store/store'],
   'feed/sequence': ['behaviour/record-order', 'link/worker-titles'],
   'link/channel-facts': ['e2e/workers'],
-  'link/control': ['link/worker-titles'],
   'link/admin-schema': ['link/control-schema', 'long/lying-peers'],
   'link/hub-sessions': ['link/session-messages', 'listener/shared-sessions'],
   'link/tape-offer': ['link/tape-returns', 'link/offer-schema'],

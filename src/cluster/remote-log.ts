@@ -10,12 +10,11 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../base/requests.js';
 import { LinkConnection } from '../link/connection.js';
+import { LOG } from '../link/message-types.js';
 import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from '../link/wire.js';
 import { check, mustJson } from '../metadata/record-schema.js';
 import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
 
-/** The number of its messages (../link/message-types.ts). */
-const LOG = 64;
 /** What an origin does for another node. */
 const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
 type LogAsk = (typeof ASKS)[number];

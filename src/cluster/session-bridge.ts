@@ -13,19 +13,25 @@ import { Requests } from '../base/requests.js';
 import { LinkConnection, type MessageHandler } from '../link/connection.js';
 import { machineOf } from '../link/left-alone.js';
 import { readAll } from '../link/members.js';
-import { LinkLost } from '../link/questions.js';
 import {
   ASK,
   CLOCKS,
-  CLOCKS_MEMBERS,
   FIRST_SESSION_TYPE,
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
   LISTENERS,
-  LISTENERS_MEMBERS,
   PLACE,
   REPORT,
+  SETTINGS,
+  STATE,
+  TITLE,
+  VERDICT,
+} from '../link/message-types.js';
+import { LinkLost } from '../link/questions.js';
+import {
+  CLOCKS_MEMBERS,
+  LISTENERS_MEMBERS,
   REPORT_MEMBERS,
   type RelayedType,
   readFollow,
@@ -33,12 +39,8 @@ import {
   readTimes,
   readTo,
   readVerdict,
-  SETTINGS,
   SETTINGS_MEMBERS,
   SessionWriter,
-  STATE,
-  TITLE,
-  VERDICT,
   VERDICT_MS,
   writeTimes,
 } from '../link/session-messages.js';

@@ -13,11 +13,10 @@ import type { DaySalt } from '../statistics/salts.js';
 import type { DecidedPush, Withdrawal } from '../titles/push-decider.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
+import { CONTROL } from './message-types.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
-import { type MessageReader, MOST_MESSAGE_BYTES } from './wire.js';
+import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
 
-/** Behind those of tapes (message-types.ts). */
-const CONTROL = 32;
 /** Before a text. */
 const LENGTH_BYTES = 4;
 /** Of a channel's state: a change is sent with its record beside the state. */
@@ -166,7 +165,12 @@ export class Control<In, Out> implements MessageHandler {
   onMessage(_type: number, message: MessageReader): void {
     const text = message.text(MOST_MESSAGE_BYTES);
     message.end();
-    this.#handler.onControl(this.#read(parseJson(text)));
+    const value = parseJson(text);
+    try {
+      this.#handler.onControl(this.#read(value));
+    } catch (error) {
+      throw new WireError(`${typeOf(value)}: ${(error as Error).message}`, { cause: error });
+    }
   }
 
   onDrain(): void {}
@@ -174,4 +178,10 @@ export class Control<In, Out> implements MessageHandler {
   onClosed(): void {
     this.#handler.onClosed();
   }
+}
+
+/** For errors: the message may be anything. */
+function typeOf(value: unknown): string {
+  const { type } = (value ?? {}) as { readonly type?: unknown };
+  return typeof type === 'string' && /^[a-z]{1,16}$/.test(type) ? type : 'of no known type';
 }

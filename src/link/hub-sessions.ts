@@ -10,6 +10,11 @@ import {
   LAST_SESSION_TYPE,
   PLACE,
   REPORT,
+  STATE,
+  TITLE,
+  VERDICT,
+} from './message-types.js';
+import {
   REPORT_MEMBERS,
   type RelayedType,
   readFollow,
@@ -18,9 +23,6 @@ import {
   readTo,
   readVerdict,
   SessionWriter,
-  STATE,
-  TITLE,
-  VERDICT,
   writeTimes,
 } from './session-messages.js';
 import type { RegistryPort, SessionRegistry } from './session-registry.js';

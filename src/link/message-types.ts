@@ -1,4 +1,4 @@
-/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes; 32 and above are free for others. */
+/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes, 48 to 63 those of sessions. */
 
 /** Has no members: the other end is alive. */
 export const PING = 0;
@@ -25,11 +25,38 @@ export const LATE = 17;
 export const GROWTH = 18;
 export const FENCE = 19;
 
+/** Plain data (control.ts). */
+export const CONTROL = 32;
+
+export const FIRST_SESSION_TYPE = 48;
+export const LAST_SESSION_TYPE = 63;
+
+export const PLACE = 48;
+export const FOLLOW = 49;
+export const ASK = 50;
+export const STATE = 51;
+export const TITLE = 52;
+export const HEARD = 53;
+export const REPORT = 54;
+export const VERDICT = 55;
+/** Between machines: which moment of its own clock is which of the cluster's. */
+export const CLOCKS = 56;
+/** How many listen to a channel on that machine. */
+export const LISTENERS = 57;
+/** What a channel has there that all machines are to have alike (cluster/channel-settings.ts). */
+export const SETTINGS = 58;
+
+/** Between machines: what all have in common (cluster/remote-log.ts). */
+export const LOG = 64;
+
 const NAMES: Readonly<Record<number, string>> = {
   ...{ [SUBSCRIBE]: 'SUBSCRIBE', [UNSUBSCRIBE]: 'UNSUBSCRIBE', [LISTENING]: 'LISTENING' },
   ...{ [TAPE]: 'TAPE', [NO_TAPE]: 'NO_TAPE', [FALLEN]: 'FALLEN', [FACTS]: 'FACTS', [MARK]: 'MARK' },
   ...{ [LINK_HEAD]: 'LINK_HEAD', [FRAMES_SEGMENT]: 'FRAMES_SEGMENT', [OGG_SEGMENT]: 'OGG_SEGMENT' },
   ...{ [REVISION]: 'REVISION', [LATE]: 'LATE', [GROWTH]: 'GROWTH', [FENCE]: 'FENCE' },
+  ...{ [CONTROL]: 'CONTROL', [LOG]: 'LOG', [PLACE]: 'PLACE', [FOLLOW]: 'FOLLOW', [ASK]: 'ASK', [STATE]: 'STATE' },
+  ...{ [TITLE]: 'TITLE', [HEARD]: 'HEARD', [REPORT]: 'REPORT', [VERDICT]: 'VERDICT' },
+  ...{ [CLOCKS]: 'CLOCKS', [LISTENERS]: 'LISTENERS', [SETTINGS]: 'SETTINGS' },
 };
 
 /** For errors. */

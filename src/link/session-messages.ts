@@ -23,29 +23,13 @@ import {
   text,
   whole,
 } from './members.js';
+import { HEARD, STATE, TITLE } from './message-types.js';
 import type { MessageWriter } from './message-writer.js';
 import { LIMITS } from './tape-messages.js';
 import { MessageReader, WireError } from './wire.js';
 
-export const FIRST_SESSION_TYPE = 48;
-export const LAST_SESSION_TYPE = 63;
-
-export const PLACE = 48;
-export const FOLLOW = 49;
-export const ASK = 50;
-export const STATE = 51;
-export const TITLE = 52;
-export const HEARD = 53;
-export const REPORT = 54;
-export const VERDICT = 55;
 /** How long a report waits for its verdict: where the process has gone, so has the session. */
 export const VERDICT_MS = 2000;
-/** Between machines: which moment of its own clock is which of the cluster's. */
-export const CLOCKS = 56;
-/** How many listen to a channel on that machine. */
-export const LISTENERS = 57;
-/** What a channel has there that all machines are to have alike (cluster/channel-settings.ts). */
-export const SETTINGS = 58;
 
 /** What the hub passes on to followers: it begins with when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;

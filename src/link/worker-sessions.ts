@@ -7,7 +7,6 @@ import type { HeardTitle, Session } from '../listener/sessions.js';
 import type { SessionLink, SharedSessions } from '../listener/shared-sessions.js';
 import type { LinkConnection, MessageHandler } from './connection.js';
 import { readAll } from './members.js';
-import { LinkLost } from './questions.js';
 import {
   ASK,
   FIRST_SESSION_TYPE,
@@ -16,6 +15,12 @@ import {
   LAST_SESSION_TYPE,
   PLACE,
   REPORT,
+  STATE,
+  TITLE,
+  VERDICT,
+} from './message-types.js';
+import { LinkLost } from './questions.js';
+import {
   REPORT_MEMBERS,
   readFollow,
   readHeard,
@@ -26,9 +31,6 @@ import {
   readTo,
   readVerdict,
   SessionWriter,
-  STATE,
-  TITLE,
-  VERDICT,
   VERDICT_MS,
   writeState,
   writeTimes,

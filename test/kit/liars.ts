@@ -9,14 +9,13 @@ import type { ClusterEngine } from '../../src/cluster/cluster-engine.js';
 import { askForLog, askForSessions, askForTape, type TapeClientOptions } from '../../src/cluster/tape-client.js';
 import { TapeServer } from '../../src/cluster/tape-server.js';
 import { NO_FACTS } from '../../src/link/channel-facts.js';
+import { CONTROL, LOG } from '../../src/link/message-types.js';
 import { greeting } from '../../src/link/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
 import { BRIDGE_MESSAGES, clocks, liesOf, SESSION_MESSAGES } from './session-lies.js';
 import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
-
-const [CONTROL, LOG] = [32, 64];
 
 /** What a hostile peer sends on one connection: correct up to one false value. */
 interface Story {

@@ -1,6 +1,7 @@
 /** What a worker, or another machine, says of sessions, as it should be, and each message with each of its members at every boundary (lies.ts). */
 
 import type { MemberTable } from '../../src/link/members.js';
+import * as types from '../../src/link/message-types.js';
 import * as sessions from '../../src/link/session-messages.js';
 import { framed, honest, type Lie, lies } from './lies.js';
 
@@ -30,34 +31,35 @@ const state = {
   heard: -1,
   titles: [title, title] as readonly (typeof title)[],
 };
-const { SINCE_MEMBERS, RELAYED_MEMBERS, STATE, TITLE, HEARD } = sessions;
+const { SINCE_MEMBERS, RELAYED_MEMBERS } = sessions;
+const { STATE, TITLE, HEARD } = types;
 
 export const PLACE = known(
   'PLACE',
-  sessions.PLACE,
+  types.PLACE,
   { ...sessions.PLACE_MEMBERS, ...SINCE_MEMBERS },
   { kind: 1, ...since },
 );
 
 export const SESSION_MESSAGES: readonly SessionMessage[] = [
   PLACE,
-  known('FOLLOW', sessions.FOLLOW, sessions.FOLLOW_MEMBERS, { isFollowed: 1 }),
-  known('ASK', sessions.ASK, {}, {}),
+  known('FOLLOW', types.FOLLOW, sessions.FOLLOW_MEMBERS, { isFollowed: 1 }),
+  known('ASK', types.ASK, {}, {}),
   known('STATE', STATE, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[STATE] }, { ...since, ...state }),
   known('TITLE', TITLE, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[TITLE] }, { ...since, ...title }),
   known('HEARD', HEARD, { ...SINCE_MEMBERS, ...RELAYED_MEMBERS[HEARD] }, { ...since, order: 3 }),
-  known('REPORT', sessions.REPORT, sessions.REPORT_MEMBERS, { id: 1, bytes: Buffer.from('{"heardMs":1}') }),
-  known('VERDICT', sessions.VERDICT, sessions.VERDICT_MEMBERS, { id: 1, verdict: 'taken' }),
+  known('REPORT', types.REPORT, sessions.REPORT_MEMBERS, { id: 1, bytes: Buffer.from('{"heardMs":1}') }),
+  known('VERDICT', types.VERDICT, sessions.VERDICT_MEMBERS, { id: 1, verdict: 'taken' }),
 ];
 
 /** Between machines. */
 export const BRIDGE_MESSAGES: readonly SessionMessage[] = [
-  known('LISTENERS', sessions.LISTENERS, sessions.LISTENERS_MEMBERS, { count: 3 }),
-  known('CLOCKS', sessions.CLOCKS, sessions.CLOCKS_MEMBERS, { ownMs: 1, clusterMs: 1 }),
+  known('LISTENERS', types.LISTENERS, sessions.LISTENERS_MEMBERS, { count: 3 }),
+  known('CLOCKS', types.CLOCKS, sessions.CLOCKS_MEMBERS, { ownMs: 1, clusterMs: 1 }),
 ];
 
 export const clocks = (ownMs: number, clusterMs: number): Buffer =>
-  said(sessions.CLOCKS, honest(sessions.CLOCKS_MEMBERS, { ownMs, clusterMs }), '');
+  said(types.CLOCKS, honest(sessions.CLOCKS_MEMBERS, { ownMs, clusterMs }), '');
 
 /** On the wire. */
 export function said(type: number, payload: Buffer, metaid = METAID): Buffer {

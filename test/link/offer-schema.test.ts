@@ -170,7 +170,7 @@ t.test('the error names the member', async (t) => {
   };
   const { errors, taken } = await takeBack('mp3', lying('lastMark', MAX_LAST_MARK + 1));
   t.equal(taken, undefined);
-  t.match(errors[0]?.message, /^the hub before this one: message of type 32: lastMark: /);
+  t.match(errors[0]?.message, /^the hub before this one: message CONTROL: offers: lastMark: /);
   t.same((await takeBack('mp3', lying('lastMark', MAX_LAST_MARK))).errors, [], 'at the limit');
 });
 

@@ -56,7 +56,8 @@ t.test('each message with each of its members at every boundary', async (t) => {
       liar.write(bytes);
       await flow();
       if (broken.length > 0) t.fail(`${message.name} ${what}: the other worker: ${broken[0]!.message}`);
-      if (errors.some((error) => !error.message.startsWith('worker 1: message of type '))) t.fail(`${what}: ${errors}`);
+      if (errors.some((error) => !error.message.startsWith(`worker 1: message ${message.name}: `)))
+        t.fail(`${what}: ${errors}`);
       if (registry.count > 2) t.fail(`${what}: ${registry.count} metaids`);
       if (errors.length > 0) ended++;
     }
@@ -87,7 +88,7 @@ t.test('an invalid metaid, of any length', async (t) => {
     await flow();
     liar.write(said(PLACE.type, PLACE.honest(), metaid));
     await flow();
-    t.match(errors[0]?.message, /^worker 1: message of type 48: metaid: /);
+    t.match(errors[0]?.message, /^worker 1: message PLACE: metaid: /);
     t.notMatch(errors[0]?.message, metaid, 'it may be a secret');
     t.equal(registry.count, 1);
   }

@@ -1,7 +1,7 @@
 /** The registry of sessions against a plain list of what the workers have: what each is told, by seed. */
 
 import t from 'tap';
-import { HEARD } from '../../src/link/session-messages.js';
+import { HEARD } from '../../src/link/message-types.js';
 import { type RegistryPort, SessionRegistry } from '../../src/link/session-registry.js';
 import { precedes, type SessionPlace } from '../../src/listener/session-place.js';
 import { Random } from '../kit/random.js';
