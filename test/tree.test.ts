@@ -93,7 +93,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/scripts': ['cluster/cluster-engine', 'cluster/leases', 'cluster/log-entry'],
-  'cluster/shared-tapes': ['e2e/cluster'],
   'cluster/takeover': ['e2e/cluster'],
   'cluster/sender': ['cluster/cluster-engine'],
   'cluster/shared-channel': ['cluster/cluster-engine'],

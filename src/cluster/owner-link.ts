@@ -6,16 +6,17 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { LinkConnection, LinkSilent } from '../link/connection.js';
-import { machineAt } from '../link/left-alone.js';
+import { machineOf } from '../link/left-alone.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
 import { TapeReceiver } from '../link/tape-receiver.js';
+import type { Machine } from './tape-client.js';
 
 export interface OwnerLinkParts {
   readonly channel: string;
   readonly clock: Clock;
-  /** Where the owner gives its tapes; null: there is none, or it is this node. */
-  ownerUrl(): string | null;
-  ask(url: string): Promise<Duplex>;
+  /** Null: there is none, or it is this node. */
+  owner(): Machine | null;
+  ask(owner: Machine): Promise<Duplex>;
   /** How much of a tape is kept at most. */
   mostLagMs?(): number;
   /** The connection is lost. */
@@ -53,12 +54,12 @@ export class OwnerLink {
 
   /** Connects where the tape is wanted and does not come, or lets go. */
   look(): void {
-    const url = this.#parts.ownerUrl();
-    if (this.#isClosed || url === null) return;
+    const owner = this.#parts.owner();
+    if (this.#isClosed || owner === null) return;
     if (!this.audio.isWanted) {
       this.found();
       this.disconnect();
-    } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(url);
+    } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(owner);
   }
 
   disconnect(): void {
@@ -73,16 +74,17 @@ export class OwnerLink {
   }
 
   /** Never rejects. */
-  async #open(url: string): Promise<void> {
-    const { clock, ask, ownerUrl } = this.#parts;
+  async #open(asked: Machine): Promise<void> {
+    const { clock, ask, owner } = this.#parts;
     this.#isConnecting = true;
     this.lostSinceMs = Math.min(this.lostSinceMs, clock.now());
     try {
-      const stream = await ask(url);
-      if (this.#isClosed || ownerUrl() !== url) stream.destroy();
+      const stream = await ask(asked);
+      if (this.#isClosed || owner()?.url !== asked.url) stream.destroy();
       else {
         const onBroken = (error: unknown) => this.#onBroken(error);
-        const connection: LinkConnection = new LinkConnection(stream, onBroken, { peer: machineAt(url), clock });
+        const peer = machineOf(asked.node, stream);
+        const connection: LinkConnection = new LinkConnection(stream, onBroken, { peer, clock });
         this.#connection = connection;
         this.found();
         this.#receiver.connect(connection);

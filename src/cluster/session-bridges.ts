@@ -6,6 +6,7 @@ import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
 import type { ClusterSettings } from './channel-settings.js';
 import type { ClusterCounts } from './cluster-counts.js';
 import { SessionBridge } from './session-bridge.js';
+import type { Machine } from './tape-client.js';
 
 export interface SessionBridgesParts {
   readonly registry: SessionRegistry;
@@ -15,9 +16,7 @@ export interface SessionBridgesParts {
   readonly settings: ClusterSettings;
   has(channel: string): boolean;
   readonly clock: Clock;
-  ask(url: string): Promise<Duplex>;
-  /** Whether it is left alone for now, after a bad message. */
-  isLeftAlone?(node: string, stream: Duplex): boolean;
+  ask(machine: Machine): Promise<Duplex>;
   onError(error: unknown): void;
 }
 
@@ -78,9 +77,7 @@ export class SessionBridges {
   async #connect(node: string, url: string): Promise<void> {
     this.#connecting.add(node);
     try {
-      const stream = await this.#parts.ask(url);
-      if (this.#parts.isLeftAlone?.(node, stream)) stream.destroy();
-      else this.take(node, stream);
+      this.take(node, await this.#parts.ask({ node, url }));
     } catch {
       // It is not there, or not yet.
     } finally {

@@ -90,12 +90,12 @@ export class SharedAudio implements Leased {
     this.#link = new OwnerLink({
       ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
       ...(parts.mostLagMs && { mostLagMs: parts.mostLagMs }),
-      ownerUrl: () => {
+      owner: () => {
         const { url, node } = this.#owner;
         const isNeeded = this.#phase === 'following' || this.#isAlone;
-        return !isNeeded || url === '' || node === parts.node ? null : url;
+        return !isNeeded || url === '' || node === parts.node ? null : this.#owner;
       },
-      ask: (url) => parts.ask(url, channel.key, 'listen'),
+      ask: (owner) => parts.ask(owner, channel.key, 'listen'),
     });
     this.#link.audio.observe({
       onGrown: () => {
@@ -369,7 +369,8 @@ export class SharedAudio implements Leased {
     const { beforeUrl, beforeNode, epoch } = asked;
     const url = beforeNode === this.#phases.node || isReturned ? '' : beforeUrl;
     const isLost = !isThere && (this.#claim.isQuiet || !this.#link.isConnected);
-    await takeOver(this.channel.audio, this.#link.audio, { url, epoch, isLost, isThere }, this.#phases);
+    const former = { node: beforeNode, url, epoch, isLost, isThere };
+    await takeOver(this.channel.audio, this.#link.audio, former, this.#phases);
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
     const isAnothers = this.#owner !== asked && node !== '' && node !== this.#phases.node;

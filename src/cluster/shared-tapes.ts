@@ -10,7 +10,7 @@ import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { ChannelFacts } from '../link/control.js';
 import type { HubTallies } from '../link/hub-tallies.js';
-import { LeftAlone, machineAt, machineOf } from '../link/left-alone.js';
+import { LeftAlone, machineOf } from '../link/left-alone.js';
 import type { SessionRegistry } from '../link/session-registry.js';
 import type { TapeNames } from '../link/tape-names.js';
 import { type ChannelSettings, ClusterSettings, type Difference } from './channel-settings.js';
@@ -20,7 +20,7 @@ import { type LeaseOwner, Leases } from './leases.js';
 import { serveLog } from './remote-log.js';
 import { SessionBridges } from './session-bridges.js';
 import { SharedAudio } from './shared-audio.js';
-import { askForSessions, askForTape, prepareToAsk, type TapeClientOptions } from './tape-client.js';
+import { askForSessions, askForTape, type Machine, prepareToAsk, type TapeClientOptions } from './tape-client.js';
 import { TapeServer } from './tape-server.js';
 
 export interface SharedTapesOptions {
@@ -76,6 +76,8 @@ const SAY_TICKS = 2;
 const NODES_MS = 1000;
 /** A node that has not been here for longer is not asked for what it has. */
 const GONE_MS = 5000;
+/** Machines that are remembered by their URL. */
+const MAX_URLS = 1000;
 
 export class SharedTapes {
   readonly #parts: SharedTapesParts;
@@ -84,6 +86,8 @@ export class SharedTapes {
   readonly #bridges: SessionBridges;
   readonly #settings: ClusterSettings;
   readonly #alone: LeftAlone;
+  /** Names of other machines, by the URL at which each was reached last. */
+  readonly #peers = new Map<string, string>();
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
@@ -95,9 +99,9 @@ export class SharedTapes {
     const { host, port, tls, secret } = parts.options;
     this.#alone = new LeftAlone(parts.clock);
     const onError = (error: unknown) => this.#onError(error);
-    const isLeftAlone = (node: string, stream: Duplex) => this.#alone.has(machineOf(node, stream));
     this.#server = new TapeServer({
-      ...{ host, port, tls, secret, isLeftAlone, onError },
+      ...{ host, port, tls, secret, onError },
+      isLeftAlone: (node, stream) => this.#alone.has(machineOf(node, stream)),
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       // Before the cluster's time is known, it cannot be decided which of two sessions is the newer.
@@ -112,11 +116,11 @@ export class SharedTapes {
       onDiffers: (difference) => parts.onDiffers(difference),
     });
     this.#bridges = new SessionBridges({
-      ...{ registry: parts.sessions, node: options.node, clock, isLeftAlone, onError },
+      ...{ registry: parts.sessions, node: options.node, clock, onError },
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
       settings: this.#settings,
       has: (channel) => parts.channels.has(channel),
-      ask: (url) => this.#unlessAlone(url, () => askForSessions(url, this.#client)),
+      ask: (machine) => this.#unlessAlone(machine, () => askForSessions(machine.url, this.#client)),
     });
     this.refresh();
   }
@@ -254,11 +258,16 @@ export class SharedTapes {
     this.#parts.onError(error);
   }
 
-  #unlessAlone(url: string, ask: () => Promise<Duplex>): Promise<Duplex> {
-    const { host } = new URL(url);
-    return this.#alone.has(machineAt(url))
-      ? Promise.reject(new Error(`${host} sent what it must not, and is not asked again for now`))
-      : ask();
+  /** Rejects while it is left alone, whichever link of it was bad. Until a first connection has shown its address, it is asked. */
+  async #unlessAlone({ node, url }: Machine, ask: () => Promise<Duplex>): Promise<Duplex> {
+    const known = this.#peers.get(url);
+    const stream = known !== undefined && this.#alone.has(known) ? null : await ask();
+    const peer = stream === null ? known! : machineOf(node, stream);
+    if (!this.#peers.has(url) && this.#peers.size >= MAX_URLS) this.#peers.clear();
+    this.#peers.set(url, peer);
+    if (stream !== null && !this.#alone.has(peer)) return stream;
+    stream?.destroy();
+    throw new Error(`${peer} sent what it must not, and is not asked again for now`);
   }
 
   #make(channel: Channel): SharedAudio {
@@ -268,11 +277,9 @@ export class SharedTapes {
     return new SharedAudio(channel, {
       ...{ clock, log, node, names, mayFeed, isReturned, onMoved, onFacts, onOwned, onError },
       ...(mostLagMs && { mostLagMs }),
-      ask: (url, key, purpose, epoch): Promise<Duplex> =>
-        this.#unlessAlone(url, () => askForTape(url, key, purpose, this.#client, epoch)),
-      others: async () => {
-        return [...this.#othersOf(await engine.nodes()).values()];
-      },
+      ask: (machine, key, purpose, epoch): Promise<Duplex> =>
+        this.#unlessAlone(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
+      others: async () => [...this.#othersOf(await engine.nodes())].map(([node, url]) => ({ node, url })),
       isFenced: answerMs <= MOST_ANSWER_MS,
       onDue: () => this.#leases?.poke(),
     });

@@ -8,26 +8,25 @@ import type { ChannelAudio } from '../audio/channel-audio.js';
 import { numberMarksFrom } from '../audio/mark.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
-import { machineAt } from '../link/left-alone.js';
+import { machineOf } from '../link/left-alone.js';
 import type { LinkedAudio } from '../link/linked-audio.js';
 import { canGoOn, forkedAt, type TapeName, type TapeNames } from '../link/tape-names.js';
 import { type ReturnedTape, TapeReturns } from '../link/tape-returns.js';
+import type { Machine } from './tape-client.js';
 import type { Purpose } from './tape-server.js';
 
 export interface TakeoverParts {
   readonly clock: Clock;
   readonly names: TapeNames;
-  ask(url: string, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
-  /** Where the other nodes give their tapes. */
-  others(): Promise<readonly string[]>;
+  ask(machine: Machine, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
+  others(): Promise<readonly Machine[]>;
   /** How much of a tape is kept at most. */
   mostLagMs?(): number;
   onError(error: unknown): void;
 }
 
-export interface FormerOwner {
-  /** Where it gives its tape; '': nobody has fed it. */
-  readonly url: string;
+/** Its URL is '': nobody has fed it. */
+export interface FormerOwner extends Machine {
   /** Of this node's lease. */
   readonly epoch: number;
   /** It cannot be reached, as it seems. */
@@ -92,12 +91,13 @@ export async function takeOver(
 /** The tape as another node has it: whole, if the former owner hands it over; else from the node that has most of it. */
 async function thereOf(
   channel: string,
-  { url, epoch, isLost, isThere }: FormerOwner,
+  former: FormerOwner,
   whole: TapeReturns,
   most: TapeReturns,
   parts: TakeoverParts,
 ): Promise<ReturnedTape | undefined> {
-  const handing = url === '' ? undefined : handedOver(channel, whole, url, epoch, isThere ? RETRIES : 0, parts);
+  const { url, isLost } = former;
+  const handing = url === '' ? undefined : handedOver(channel, whole, former, parts);
   const mostMs = isLost ? LOST_MS : THERE_MS;
   return (await Promise.race([handing, pause(mostMs)])) ?? (await mostOf(channel, most, isLost ? url : '', parts));
 }
@@ -133,17 +133,16 @@ function isBetter({ audio, name }: ReturnedTape, own: OwnTape): boolean {
 async function handedOver(
   channel: string,
   returns: TapeReturns,
-  url: string,
-  epoch: number,
-  retries: number,
+  former: FormerOwner,
   { ask }: TakeoverParts,
 ): Promise<ReturnedTape | undefined> {
-  const askOnce = () => ask(url, channel, 'take', epoch).catch(() => null);
+  const retries = former.isThere ? RETRIES : 0;
+  const askOnce = () => ask(former, channel, 'take', former.epoch).catch(() => null);
   let stream = await askOnce();
   // The way to it may come back a moment later than that to Redis.
   for (let i = 0; stream === null && i < retries; i++) stream = (await pause(RETRY_MS)) ?? (await askOnce());
   if (stream === null) return undefined;
-  returns.take(stream, machineAt(url));
+  returns.take(stream, machineOf(former.node, stream));
   return (await returns.collect(1)).get(channel);
 }
 
@@ -154,10 +153,10 @@ async function mostOf(
   lostUrl: string,
   { ask, others }: TakeoverParts,
 ): Promise<ReturnedTape | undefined> {
-  const urls = (await others().catch(() => [])).filter((url) => url !== lostUrl);
+  const machines = (await others().catch(() => [])).filter(({ url }) => url !== lostUrl);
   const streams = await Promise.all(
-    urls.map(async (url) => {
-      const asked = ask(url, channel, 'offer').catch(() => null);
+    machines.map(async (machine) => {
+      const asked = ask(machine, channel, 'offer').catch(() => null);
       const stream = await Promise.race([asked, pause(OFFERS_MS)]);
       // One that comes too late is of no use.
       if (stream === null) void asked.then((late) => late?.destroy());
@@ -165,7 +164,8 @@ async function mostOf(
     }),
   );
   const there = streams.filter((stream) => stream !== null);
-  for (const [i, stream] of streams.entries()) if (stream !== null) returns.take(stream, machineAt(urls[i]!));
+  for (const [i, stream] of streams.entries())
+    if (stream !== null) returns.take(stream, machineOf(machines[i]!.node, stream));
   return there.length === 0 ? undefined : (await returns.collect(there.length)).get(channel);
 }
 

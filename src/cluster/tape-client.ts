@@ -4,6 +4,12 @@ import type { Duplex } from 'node:stream';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 import { PROTOCOL, type Purpose } from './tape-server.js';
 
+/** Another machine, and where it gives its tapes, as Redis or the origin has it. */
+export interface Machine {
+  readonly node: string;
+  readonly url: string;
+}
+
 export interface TapeClientOptions {
   readonly secret: Buffer;
   /** This node, and where it gives its tapes. */

@@ -5,7 +5,6 @@
  * Invariant: whatever the other end sends, the link works or is closed. Owns its stream.
  */
 
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { nameOf, PING } from './message-types.js';
@@ -44,12 +43,11 @@ export interface LinkOptions {
 /** The other end sends nothing, or reads nothing. */
 export class LinkSilent extends Error {
   override readonly name = 'LinkSilent';
-  /** Its address. */
   readonly peer: string;
 
-  constructor(message: string, { remoteAddress = '', remotePort = 0 }: Partial<Socket>) {
-    super(message);
-    this.peer = `${remoteAddress}:${remotePort}`;
+  constructor(peer: string, what: string) {
+    super(`${peer}: ${what}`);
+    this.peer = peer;
   }
 }
 
@@ -181,7 +179,7 @@ export class LinkConnection implements AlarmHandler {
 
   #break(reason: string): void {
     if (this.#isClosed) return;
-    this.#onBroken(new LinkSilent(`${this.peer}: ${reason}`, this.#stream as Partial<Socket>));
+    this.#onBroken(new LinkSilent(this.peer, reason));
     this.close();
   }
 

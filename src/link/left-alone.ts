@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
+import { plainAddress } from '../base/ip.js';
 import { BadMessage } from './connection.js';
 
 /** The first pause, and the longest. */
@@ -54,14 +55,14 @@ export class LeftAlone {
 }
 
 /**
- * How links name their other end in errors: another machine, by its name or address; a worker; the tape of a channel. A machine that connects is named with
- * its address: a bad message that is sent under the name of another machine does not count against that one.
+ * How links name their other end in errors: another machine; a worker; the tape of a channel. A machine has one name, whichever end has connected. Its address is part
+ * of it: a bad message that is sent under the name of another machine does not count against that one.
  */
 export function machineOf(node: string, stream: Duplex): string {
-  const { remoteAddress = '' } = stream as Partial<Socket>;
-  return `machine ${node} (${remoteAddress})`;
+  return `machine ${node} (${plainAddress((stream as Partial<Socket>).remoteAddress)})`;
 }
 
+/** An origin whose name is not known. */
 export function machineAt(url: string): string {
   return `machine at ${new URL(url).host}`;
 }

@@ -34,7 +34,7 @@ t.test('the time doubles up to five minutes, and begins anew after five good one
 
 t.test('a peer that is silent or gone is not left alone; of a thousand and one the first is forgotten', async (t) => {
   const alone = new LeftAlone(new FakeClock());
-  alone.note(new LinkSilent('machine b: it says nothing', {}));
+  alone.note(new LinkSilent('machine b', 'it says nothing'));
   alone.note(new Error('machine b'));
   t.notOk(alone.has('machine b'));
   for (let i = 0; i <= 1000; i++) alone.note(new BadMessage(`machine ${i}`, 'x'));

@@ -64,7 +64,7 @@ t.test('liars', { skip: noRedis }, async (t) => {
   t.notMatch(said, /uncaught exception/, `seed ${random.seed}`);
   allAreWell(t, listeners, `seed ${random.seed}: the victim's own channel`);
   t.ok(owners.every(({ count }) => count > 5) && machine.count > 50 && worker.count > 50, lies);
-  t.match(said, /machine (at|liar)[^"]*: message /, 'machines are named');
+  t.match(said, /machine (owner|liar)[^"]*: message /, 'machines are named');
   t.match(said, /worker 1[0-9]{6}: message /, 'workers are named');
   t.ok(found.mb - control.mb < MOST_GROWTH_MB, `${control.mb} MB, then ${found.mb}`);
   // Half of all answers, as others use the machine as well.
