@@ -172,7 +172,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'listener/session-copy': ['listener/shared-sessions'],
   'link/worker-link': ['link/worker-titles', 'e2e/workers'],
   'processes/hub': ['e2e/workers', 'e2e/rolling-restart'],
-  'processes/hub-returns': ['e2e/rolling-restart', 'e2e/dead-processes'],
   'processes/messages': ['e2e/other-version', 'processes/managed-process'],
   'processes/stepped-reloads': ['e2e/reload-workers', 'e2e/reload-deaths'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],

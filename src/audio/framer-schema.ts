@@ -1,4 +1,4 @@
-/** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. Bytes are in base64. */
+/** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. */
 
 import { z } from 'zod';
 import { type Is, MAX_COUNTED } from '../metadata/record-schema.js';
@@ -8,13 +8,18 @@ import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
 import { MAX_PAGE_BYTES, MOST_LACINGS } from './ogg-page.js';
 import { MAX_PCE_BYTES } from './program-config.js';
 
-/** Bytes, as text in base64. @param most how many at most */
+/** Bytes, as text in base64; as they are, where no JSON lies between. @param most how many at most */
 export function base64(most: number) {
-  return z
+  const text = z
     .string()
     .max(4 * Math.ceil(most / 3))
     .regex(/^[A-Za-z0-9+/]*={0,2}$/)
     .transform((text) => Buffer.from(text, 'base64'));
+  return z.union([bytesOf(most), text]);
+}
+
+export function bytesOf(most: number) {
+  return z.instanceof(Buffer).refine(({ length }) => length <= most);
 }
 
 /** Counted in 32 bits; -1: none yet. */
@@ -54,15 +59,18 @@ const oggState = z.looseObject({
   pages: z.looseObject({
     kept: base64(MAX_PAGE_BYTES),
     neededBytes: z.int().min(0).max(MAX_PAGE_BYTES),
-    ...{ vainBytes: bytes, isUnderWay: z.boolean() },
+    // Below 0 where damaged pages have used it up.
+    vainBytes: z.int().min(-MAX_COUNTED).max(MAX_COUNTED),
+    isUnderWay: z.boolean(),
   }),
   page: z.looseObject({
     ...{ flags: z.int().min(0).max(255), granule: position, serial: number32, sequence: number32 },
     ...{ lacings: base64(MOST_LACINGS), body: base64(MAX_PAGE_BYTES) },
     ...{ lacing: z.int().min(0).max(MOST_LACINGS), packetAt: z.int().min(0).max(MAX_PAGE_BYTES) },
     bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
+    // Null in JSON.
     leftSamples: z
-      .number()
+      .union([z.number(), z.literal(Number.POSITIVE_INFINITY)])
       .nullable()
       .transform((left) => left ?? Number.POSITIVE_INFINITY),
     ...{ isHead: z.boolean(), frames: z.int(), skipped: z.int() },

@@ -11,8 +11,8 @@ import type { Channel } from '../channel/channel.js';
 import type { TapeNames } from '../link/tape-names.js';
 import { type ReturnedTape, TapeReturns, type TapeReturnsParts } from '../link/tape-returns.js';
 import { takeOver } from '../net/handover.js';
+import { readConnection } from './encoder-schema.js';
 import { listen } from './listen.js';
-import type { SentConnection } from './messages.js';
 
 /** How long a tape that goes on is kept for those who play it. */
 const HOLD_MS = 2000;
@@ -96,16 +96,18 @@ export class HubReturns {
   }
 }
 
-/** An encoder's connection of the hub before this one. After the sources have started. */
+/** An encoder's connection of the hub before this one. After the sources have started. @returns why it cannot be read: the encoder comes again; null: it can */
 export function takeConnection(
   channels: ReadonlyMap<string, Channel>,
-  { channel, place, ahead, aheadMs }: SentConnection,
+  connection: unknown,
   socket: Socket,
-): void {
+): string | null {
   takeOver(socket);
-  const taker = channels.get(channel);
-  if (taker === undefined) socket.destroy();
-  else taker.takeEncoder(socket, ahead, place, aheadMs);
+  const { value, bad } = readConnection(connection);
+  const taker = value === null ? undefined : channels.get(value.channel);
+  if (value === null || taker === undefined) socket.destroy();
+  else taker.takeEncoder(socket, value.ahead, value.place, value.aheadMs);
+  return bad;
 }
 
 /** Marks of a later hub have higher numbers, also where nobody is left to say which were given: of each second there is a mark or two at most. */

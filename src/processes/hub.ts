@@ -250,7 +250,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     } else if (message.type === 'connection') {
       // Over TLS it is counted where that is spoken.
       if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);
-      takeConnection(channels, message.connection, socket);
+      const bad = takeConnection(channels, message.connection, socket);
+      if (bad !== null) core.onError(new Error(`an encoder's connection of the hub before this one: ${bad}`));
     } else socket.destroy();
   };
   waiting.deliver(onMessage);
