@@ -5,6 +5,7 @@
  * without it.
  */
 
+import { ReplyBounds } from './reply-bounds.js';
 import { LogLost, type Reply } from './shared-log.js';
 
 export interface RedisOptions {
@@ -63,8 +64,10 @@ export class Redis {
       }
       return redis;
     } catch (error) {
+      // Why a client was ended says more than that it was.
+      const lost = redis.#lost ?? new RedisLost((error as Error).message, { cause: error });
       redis.close();
-      throw error instanceof RedisLost ? error : new RedisLost((error as Error).message, { cause: error });
+      throw lost;
     }
   }
 
@@ -123,7 +126,15 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   const { createClient } = await import('./redis-client.js');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
-  return createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
+  const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
+  // What is thrown here is an error of the client, as all that its decoder throws.
+  const { decoder } = client._getQueue();
+  const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
+  decoder.write = (chunk: Buffer) => {
+    bounds.push(chunk);
+    write(chunk);
+  };
+  return client;
 }
 
 /** Where the Sentinels say that the server is: the first one that answers counts. */

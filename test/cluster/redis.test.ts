@@ -1,6 +1,7 @@
 /** The connection to a real Redis: by TLS and password, by Sentinels and their fail-over; what is no answer, and what is no server that takes changes. */
 
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import { Redis, RedisLost } from '../../src/cluster/redis.js';
 import { PEM } from '../kit/certificate.js';
@@ -62,6 +63,32 @@ t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) =>
   t.equal(reasons.length, 1);
   await t.rejects(redis.ask(['PING']), RedisLost);
   server.goOn();
+});
+
+t.test('a server that answers more than it may is left at once, and takes no memory', async (t) => {
+  for (const [answer, reason] of [
+    [`$500000000\r\n${'x'.repeat(1000)}`, /an answer of more than 67108864 bytes/],
+    ['*30000000\r\n', /an answer of more than 1000000 values/],
+    ['*900\r\n'.repeat(2000), /an answer of more than 1000000 values/],
+    ['+'.repeat(10_000), /a line of more than 8192 bytes/],
+    ['HTTP/1.1 400 Bad Request\r\n\r\n', /an answer that is not RESP 2/],
+  ] as const) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).on('data', () => socket.write(answer));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => server.close());
+    const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    const error = await Redis.connect({ ...OPTIONS, answerMs: 60_000, url }, SCRIPTS).then(
+      () => null,
+      (reason: Error) => reason,
+    );
+    const grown = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers - heapUsed - arrayBuffers;
+    t.ok(error instanceof RedisLost);
+    t.match(error?.message, reason);
+    t.ok(grown < 50_000_000, `${grown} bytes`);
+  }
 });
 
 t.test(
