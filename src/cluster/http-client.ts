@@ -1,3 +1,3 @@
 /** What asks other machines. Loaded where there are some, by way of this file: see redis-client.ts. */
 
-export { Client } from 'undici';
+export { buildConnector, Client } from 'undici';

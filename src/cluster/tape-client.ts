@@ -1,6 +1,9 @@
 /** Asks another node for a channel's tape, for sessions, or for what all have in common (tape-server.ts), by undici. */
 
+import { constants } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
+import { limitServerKeys } from '../net/key-updates.js';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 import { PROTOCOL, type Purpose } from './tape-server.js';
 
@@ -64,9 +67,16 @@ async function upgraded(
   if (mayAsk?.(url) === false)
     throw new Error(`${host} may not be asked: its URL is not https, or cluster.peers does not have it`);
   // Loaded when it is needed: a server that is alone starts without it.
-  const { Client } = await import('./http-client.js');
+  const { buildConnector, Client } = await import('./http-client.js');
+  const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+  const connect = buildConnector({ timeout: CONNECT_MS, secureOptions, ...(ca && { ca }) });
   const client = new Client(url, {
-    ...{ connect: { timeout: CONNECT_MS, ...(ca && { ca }) }, headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS },
+    connect: (to, callback) =>
+      connect(to, (...connected) => {
+        if (connected[1] instanceof TLSSocket) limitServerKeys(connected[1]);
+        callback(...connected);
+      }),
+    ...{ headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS },
     ...{ maxHeaderSize: HEAD_BYTES, pipelining: 1 },
   });
   const signal = AbortSignal.timeout(CONNECT_MS + 2 * ANSWER_MS);
