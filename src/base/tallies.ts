@@ -11,6 +11,28 @@
 
 import { Notices, Tally, type TallyRow } from './tally.js';
 
+/** What is counted by these names; and by `lag` or `unique` and a channel. */
+const TALLIES = [
+  ...(['all', 'connections', 'pending connections', 'secret queues', 'history bytes', 'history pages'] as const),
+  ...(['listeners', 'listeners of channels', 'playing', 'watchers'] as const),
+] as const;
+const NOTICES = [
+  ...(['pushes', 'refused pushes', 'refused encoders'] as const),
+  ...(['right secrets', 'wrong secrets', 'wrong secrets in all'] as const),
+] as const;
+export type TallyName = (typeof TALLIES)[number] | `${'lag' | 'unique'} ${string}`;
+export type NoticeName = (typeof NOTICES)[number];
+export type PeakKey = `${'listeners' | 'connections'} ${string}`;
+
+const NAMES: ReadonlySet<string> = new Set([...TALLIES, ...NOTICES]);
+const OF_CHANNEL = /^(?:lag|unique|listeners|connections) (.+)$/;
+
+/** Whether a process of ours may count, or report, by this name: what another one says is kept by its name, for good. @param has whether there is such a channel */
+export function isKnownName(name: string, has: (channel: string) => boolean): boolean {
+  const [, channel] = OF_CHANNEL.exec(name) ?? [];
+  return NAMES.has(name) || (channel !== undefined && has(channel));
+}
+
 /** Plain data, for a link. */
 export interface TallyRows {
   readonly counts: readonly (readonly [name: string, rows: readonly TallyRow[]])[];
@@ -23,11 +45,11 @@ const SHARE = 8;
 
 export class Tallies {
   readonly #remembered: number;
-  readonly #tallies = new Map<string, Tally>();
-  readonly #notices = new Map<string, Notices>();
-  readonly #peaks = new Map<string, number>();
+  readonly #tallies = new Map<TallyName, Tally>();
+  readonly #notices = new Map<NoticeName, Notices>();
+  readonly #peaks = new Map<PeakKey, number>();
   /** Peaks that are to be said. */
-  readonly #raised = new Set<string>();
+  readonly #raised = new Set<PeakKey>();
   readonly #onLook: (() => void)[] = [];
   readonly #onHeard: (() => void)[] = [];
   #isShared = false;
@@ -47,7 +69,7 @@ export class Tallies {
   }
 
   /** The same one for a name, always. */
-  tally(name: string): Tally {
+  tally(name: TallyName): Tally {
     let tally = this.#tallies.get(name);
     if (tally === undefined) {
       this.#tallies.set(name, (tally = new Tally()));
@@ -56,7 +78,7 @@ export class Tallies {
     return tally;
   }
 
-  notices(name: string): Notices {
+  notices(name: NoticeName): Notices {
     let notices = this.#notices.get(name);
     if (notices === undefined) {
       this.#notices.set(name, (notices = new Notices(this.#remembered)));
@@ -65,11 +87,11 @@ export class Tallies {
     return notices;
   }
 
-  peak(key: string): number {
+  peak(key: PeakKey): number {
     return this.#peaks.get(key) ?? 0;
   }
 
-  raise(key: string, count: number): void {
+  raise(key: PeakKey, count: number): void {
     if (count <= this.peak(key)) return;
     this.#peaks.set(key, count);
     if (this.#isShared) this.#raised.add(key);
@@ -96,7 +118,7 @@ export class Tallies {
   /** What has changed since the last time; the rest comes with the next. Null: nothing. @param most rows, about */
   take(most: number): TallyRows | null {
     for (const look of this.#onLook) look();
-    const peaks = [...this.#raised].map((key): TallyRow => [key, this.peak(key)]);
+    const peaks = [...this.#raised].map((key) => [key, this.peak(key)] as const);
     this.#raised.clear();
     const share = Math.ceil(most / SHARE);
     const notices = [...this.#notices]
@@ -106,25 +128,26 @@ export class Tallies {
     return counts.length + notices.length + peaks.length === 0 ? null : { counts, peaks, notices };
   }
 
-  /** What others say. @param isFirst of their link: what was known of others before holds no more */
+  /** What others say, of whom the hub has checked the names. @param isFirst of their link: what was known of others before holds no more */
   apply({ counts, peaks, notices }: TallyRows, isFirst: boolean): void {
     if (isFirst) for (const tally of this.#tallies.values()) tally.forgetOthers();
     for (const [name, rows] of counts) {
-      const tally = this.tally(name);
+      const tally = this.tally(name as TallyName);
       for (const [key, count] of rows) tally.setOthers(key, count);
     }
-    for (const [key, count] of peaks) if (count > this.peak(key)) this.#peaks.set(key, count);
+    for (const [key, count] of peaks as readonly (readonly [PeakKey, number])[])
+      if (count > this.peak(key)) this.#peaks.set(key, count);
     for (const [name, rows] of notices) {
-      const { onNotice } = this.notices(name);
+      const { onNotice } = this.notices(name as NoticeName);
       if (onNotice !== null) for (const [key, amount] of rows) onNotice(key, amount);
     }
     for (const heard of this.#onHeard) heard();
   }
 
-  #takeCounts(most: number, share: number): (readonly [string, readonly TallyRow[]])[] {
+  #takeCounts(most: number, share: number): (readonly [TallyName, readonly TallyRow[]])[] {
     const all = [...this.#tallies];
-    const counts: (readonly [string, readonly TallyRow[]])[] = [];
-    const take = ([name, tally]: readonly [string, Tally], room: number) => {
+    const counts: (readonly [TallyName, readonly TallyRow[]])[] = [];
+    const take = ([name, tally]: readonly [TallyName, Tally], room: number) => {
       const rows = tally.take(room);
       if (rows.length > 0) counts.push([name, rows]);
       return rows.length;

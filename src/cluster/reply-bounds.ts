@@ -1,6 +1,6 @@
 /**
  * Bounds the answers of Redis before its client reads them: that one allocates what an answer announces, so 11 bytes (`*30000000`) would take 240 MB. Lengths are read
- * where the client reads them (RESP 2), payloads are passed over; nothing is kept but the line that has begun.
+ * where the client reads them (RESP 2), payloads are skipped; nothing is kept but the line that has begun.
  *
  *   *2 CR LF  $3 CR LF abc CR LF  :1 CR LF           an answer ends when no value of it is left to come
  */

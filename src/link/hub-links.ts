@@ -126,7 +126,8 @@ export class HubLinks implements AlarmHandler {
     this.sessions = new SessionRegistry(parts.mostMetaids);
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
-    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys);
+    const has = (channel: string) => this.#isKnown(channel);
+    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys, has);
     this.#tallyAlarm = this.#passTallies(clock.now());
     const links = this;
     this.#linkParts = {

@@ -9,7 +9,14 @@
  * said on the link that it has now. Owned by HubLinks.
  */
 
-import { Tallies, type TallyRows } from '../base/tallies.js';
+import {
+  isKnownName,
+  type NoticeName,
+  type PeakKey,
+  Tallies,
+  type TallyName,
+  type TallyRows,
+} from '../base/tallies.js';
 import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 
@@ -19,7 +26,7 @@ const SETTLE_MS = 4 * TALLY_MS;
 /** One process. */
 interface Participant {
   /** What it has: by name, by key. */
-  readonly own: Map<string, Map<string, number>>;
+  readonly own: Map<TallyName, Map<string, number>>;
   /** Number of keys of all names. */
   keys: number;
   /** What the others have, as it is to be said. */
@@ -31,23 +38,26 @@ interface Participant {
 export class HubTallies {
   readonly #tallies: Tallies;
   readonly #participants = new Map<TallySender, Participant>();
-  readonly #peaks = new Map<string, number>();
+  readonly #peaks = new Map<PeakKey, number>();
   readonly #hub: Participant;
   readonly #settledMs: number;
   readonly #remembered: number;
   readonly #mostKeys: () => number;
+  readonly #has: (channel: string) => boolean;
 
   /**
    * @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most
-   * @param mostKeys by which one process may count
+   * @param mostKeys by which one process may count, and the highest peak @param has whether there is such a channel
    */
   constructor(
     tallies: Tallies,
     remembered: number,
     nowMs: number,
     mostKeys: () => number = () => Number.POSITIVE_INFINITY,
+    has: (channel: string) => boolean = () => true,
   ) {
     this.#mostKeys = mostKeys;
+    this.#has = has;
     this.#tallies = tallies;
     this.#remembered = remembered;
     this.#settledMs = nowMs + SETTLE_MS;
@@ -78,7 +88,7 @@ export class HubTallies {
   }
 
   /** What all but these have together. */
-  without(senders: ReadonlySet<TallySender>, name: string, key: string): number {
+  without(senders: ReadonlySet<TallySender>, name: TallyName, key: string): number {
     let sum = 0;
     for (const [sender, { own }] of this.#participants) {
       if (!senders.has(sender)) sum += own.get(name)?.get(key) ?? 0;
@@ -112,10 +122,11 @@ export class HubTallies {
   }
 
   #hear(from: Participant, { counts, peaks, notices }: TallyRows): void {
-    for (const [name, rows] of counts) {
+    for (const [said, rows] of counts) {
+      const name = said as TallyName;
       let keys = from.own.get(name);
       if (keys === undefined) {
-        if (from.own.size >= this.#mostKeys()) continue;
+        if (!isKnownName(name, this.#has)) continue;
         from.own.set(name, (keys = new Map()));
       }
       for (const [key, count] of rows) {
@@ -130,13 +141,17 @@ export class HubTallies {
         }
       }
     }
-    for (const [key, count] of peaks) {
+    for (const [said, count] of peaks) {
+      const key = said as PeakKey;
       const known = this.#peaks.get(key);
-      if (count <= (known ?? 0) || (known === undefined && this.#peaks.size >= this.#mostKeys())) continue;
+      if (count <= (known ?? 0) || count > this.#mostKeys()) continue;
+      if (known === undefined && !isKnownName(key, this.#has)) continue;
       this.#peaks.set(key, count);
       for (const each of this.#hearing(from)) each.others.raise(key, count);
     }
-    for (const [name, rows] of notices) {
+    for (const [said, rows] of notices) {
+      const name = said as NoticeName;
+      if (!isKnownName(name, this.#has)) continue;
       for (const each of this.#hearing(from)) {
         const others = each.others.notices(name);
         for (const [key, amount] of rows) others.add(key, amount);
@@ -149,7 +164,7 @@ export class HubTallies {
     for (const each of this.#participants.values()) if (each !== from && !each.sender.isDeaf) yield each;
   }
 
-  #add(from: Participant, name: string, key: string, change: number): void {
+  #add(from: Participant, name: TallyName, key: string, change: number): void {
     if (change === 0) return;
     for (const each of this.#hearing(from)) each.others.tally(name).add(key, change);
   }

@@ -22,6 +22,9 @@ export interface RateLimits {
   readonly remembered: number;
 }
 
+/** What a bucket may owe, in bursts: as many processes can have taken one each before they knew of each other. So none waits for long for what one of them has said. */
+const MAX_OWED_BURSTS = 16;
+
 interface Bucket {
   tokens: number;
   atMs: number;
@@ -91,7 +94,8 @@ export class Rate {
   }
 
   #change(key: string, change: number): void {
-    this.#keep(key, { tokens: this.#tokens(key) + change, atMs: this.#clock.now() });
+    const least = -MAX_OWED_BURSTS * this.#limits.burst;
+    this.#keep(key, { tokens: Math.max(least, this.#tokens(key) + change), atMs: this.#clock.now() });
   }
 
   #keep(key: string, bucket: Bucket): void {

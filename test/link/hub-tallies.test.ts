@@ -1,15 +1,16 @@
 /** What several processes count together, against one model: exact once they have heard of each other, whatever dies and begins again. */
 
 import t from 'tap';
-import { Tallies } from '../../src/base/tallies.js';
+import { Tallies, type TallyName } from '../../src/base/tallies.js';
 import { HubTallies } from '../../src/link/hub-tallies.js';
-import { MOST_TALLY_ROWS, TALLY_MS } from '../../src/link/tally-messages.js';
+import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from '../../src/link/tally-messages.js';
 import type { TallySender } from '../../src/link/worker-tallies.js';
+import { Rate } from '../../src/net/rate.js';
 import { FakeClock } from '../kit/clock.js';
 import { type JoinedProcess, JoinedProcesses } from '../kit/joined.js';
 import { Random } from '../kit/random.js';
 
-const NAMES = ['connections', 'listeners', 'unique demo'];
+const NAMES: readonly TallyName[] = ['connections', 'listeners', 'unique demo'];
 
 /** What each process has: by name and key. */
 type Model = Map<JoinedProcess, Map<string, number>>;
@@ -23,7 +24,7 @@ function sumOf(model: Model, row: string): number {
 function check(joined: JoinedProcesses, model: Model, hint: string): void {
   const rows = new Set([...model.values()].flatMap((own) => [...own.keys()]));
   for (const row of rows) {
-    const [name, key] = row.split('/') as [string, string];
+    const [name, key] = row.split('/') as [TallyName, string];
     const sum = sumOf(model, row);
     for (const { tallies } of [...joined.all, joined]) {
       const counted = tallies.tally(name).count(key);
@@ -51,7 +52,7 @@ t.test('by seed: crowds come and go, processes end and begin, and so does the hu
       const what = random.next();
       if (what < 0.9) {
         const row = `${NAMES[random.int(0, 2)]}/${random.int(0, 15)}`;
-        const [name, key] = row.split('/') as [string, string];
+        const [name, key] = row.split('/') as [TallyName, string];
         const own = model.get(process)!;
         const change = random.chance(0.5) || (own.get(row) ?? 0) === 0 ? 1 : -1;
         process.tallies.tally(name).add(key, change);
@@ -193,14 +194,72 @@ t.test('of keys no more are kept than one process may count by', async (t) => {
         notices: [],
       },
     });
-  hear('a', 0, 60);
-  hear('b', 0, 40);
+  hear('listeners', 0, 60);
+  hear('unique demo', 0, 40);
   hub.pass(clock.now());
   t.equal(said.pop(), 100, 'at the limit');
-  hear('a', 1000, 5000);
-  for (let i = 0; i < 5000; i++) hear(`name${i}`, 0, 1);
+  hear('listeners', 1000, 5000);
+  for (let i = 0; i < 5000; i++) hear(`unique demo${i}`, 0, 1);
   hub.pass(clock.now());
   t.equal(said.pop(), undefined, 'past it nothing is passed on');
-  t.equal(hub.without(new Set(), 'a', 'key1'), 1);
-  t.equal(hub.without(new Set(), 'a', 'key1000'), 0);
+  t.equal(hub.without(new Set(), 'listeners', 'key1'), 1);
+  t.equal(hub.without(new Set(), 'listeners', 'key1000'), 0);
 });
+
+t.test(
+  'what one process says outlives it no longer than it would have taken to happen, and takes no memory',
+  async (t) => {
+    const clock = new FakeClock();
+    const limits = { perMinute: 60, burst: 60, remembered: 100 };
+    const tallies = new Tallies(100);
+    const rate = new Rate(clock, limits, tallies.notices('pushes'));
+    const has = (channel: string) => channel === 'demo';
+    const hub = new HubTallies(tallies, 100, clock.now() - 10_000, () => 1000, has);
+    const said: TallyMessage[] = [];
+    const liar: TallySender = { isFull: false, send: () => undefined };
+    hub.enter(liar);
+    hub.enter({ isFull: false, send: (message) => void said.push(message) });
+    const known = [
+      ...(['listeners', 'lag demo', 'unique demo'] as const),
+      ...['name', 'lag', 'lag x', 'unique demo/x', 'x unique demo', '', 'toString'],
+    ];
+    const key = '192.0.2.1';
+    hub.hear(liar, {
+      ...{ type: 'tallies', isFirst: false },
+      rows: {
+        counts: known.map((name) => [name, [[key, 2 ** 31 - 1]]]),
+        peaks: ['listeners demo', 'connections demo', 'listeners x', 'x'].flatMap((name) => [
+          [name, 1000] as const,
+          [name, 1001] as const,
+        ]),
+        notices: ['pushes', 'x', 'unique x'].map((name) => [name, [[key, 2 ** 31 - 1]]]),
+      },
+    });
+    hub.pass(clock.now());
+    const { counts, peaks, notices } = said.at(-1)!.rows;
+    t.strictSame(
+      counts.map(([name]) => name),
+      ['listeners', 'lag demo', 'unique demo'],
+    );
+    t.strictSame(
+      [...peaks],
+      [
+        ['listeners demo', 1000],
+        ['connections demo', 1000],
+      ],
+    );
+    t.strictSame(
+      notices.map(([name]) => name),
+      ['pushes'],
+    );
+    t.equal(rate.take(key), 16 * 60 + 1, 'seconds');
+    hub.leave(liar);
+    hub.pass(clock.now());
+    t.strictSame(
+      said.at(-1)!.rows.counts.map(([, rows]) => rows),
+      [[[key, 0]], [[key, 0]], [[key, 0]]],
+    );
+    clock.advance(17 * 60_000);
+    t.equal(rate.take(key), 0);
+  },
+);
