@@ -22,7 +22,7 @@ export interface RateLimits {
   readonly remembered: number;
 }
 
-/** What a bucket may owe, in bursts: as many processes can have taken one each before they knew of each other. So none waits for long for what one of them has said. */
+/** What a bucket may owe, in bursts: one of each process that took before it knew of the others. A process that lies makes no key wait for longer. */
 const MAX_OWED_BURSTS = 16;
 
 interface Bucket {
