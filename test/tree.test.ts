@@ -94,6 +94,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/scripts': ['cluster/cluster-engine', 'cluster/leases', 'cluster/log-entry'],
   'cluster/takeover': ['e2e/cluster'],
+  'cluster/tape-client': ['cluster/tape-server', 'net/key-updates'],
   'cluster/sender': ['cluster/cluster-engine'],
   'cluster/shared-channel': ['cluster/cluster-engine'],
   'client/browser': ['client/attach', 'client/follow'],
