@@ -1,5 +1,6 @@
 /** What looks at a mount and does not listen, HEAD and a probe of some bytes: answered as a GET that listens, and no listener. */
 
+import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { MAX_PROBE_BYTES, probedBytes } from '../../../src/http/stream/probe.js';
 import { quietFor } from '../../kit/pause.js';
@@ -64,10 +65,11 @@ const bodyOf = ({ got }: Wire) => got.slice(got.indexOf('\r\n\r\n') + 4);
 t.test('a probe has the bytes that it asks for and ends; it is counted nowhere, and has no session', async (t) => {
   const server = await started(t);
   const before = await counted(server.base);
-  const probes = Array.from({ length: 5 }, (_, i) =>
-    probe(t, server.port, '/demo?metaid=probed', `0-${i}`, 'Icy-MetaData: 1\r\n'),
-  );
-  for (const [i, wire] of probes.entries()) {
+  const probes: Wire[] = [];
+  // One after the other: with workers the tape comes from the hub for the first of each, and who waits for it has a place.
+  for (let i = 0; i < 5; i++) {
+    const wire = probe(t, server.port, '/demo?metaid=probed', `0-${i}`, 'Icy-MetaData: 1\r\n');
+    probes.push(wire);
     await until(
       () => wire.got.includes('\r\n\r\n') && bodyOf(wire).length > i,
       10_000,
@@ -107,22 +109,30 @@ t.test('HEAD and a probe get what a listener would: no room, another node, no au
     await until(() => wire.got.includes('\r\n\r\n'), 20_000);
     const status = Number(wire.got.split(' ')[1]);
     const location = /^location: (.*)$/im.exec(wire.got)?.[1];
-    t.equal(head.headers.get('location'), location, `${path}: HEAD leads there too`);
-    return [head.status, status, location];
+    const isOne = head.headers.get('location') === location;
+    return [head.status, status, isOne ? location : 'HEAD leads elsewhere'];
   };
-  t.same(await looks('/small'), [200, 200, undefined]);
+  // With workers one hears a moment later who listens at another.
+  const isSeen = async (path: string, expected: Awaited<ReturnType<typeof looks>>) => {
+    let seen: typeof expected = [];
+    await until(
+      async () => isDeepStrictEqual((seen = await looks(path)), expected),
+      20_000,
+      () => `${path}: ${seen}`,
+    );
+  };
+  await isSeen('/small', [200, 200, undefined]);
   const player = new Player(server.port, '/small');
   await player.until((p) => p.audioBytes > 0);
-  t.same(await looks('/small?x=1'), [302, 302, 'http://elsewhere/small?x=1']);
-  t.same(await looks('/demo'), [200, 200, undefined]);
+  await isSeen('/small?x=1', [302, 302, 'http://elsewhere/small?x=1']);
+  await isSeen('/demo', [200, 200, undefined]);
   const second = new Player(server.port, '/demo');
   await second.until((p) => p.audioBytes > 0);
-  t.same(await looks('/demo'), [503, 503, undefined], 'one past the address');
+  await isSeen('/demo', [503, 503, undefined]);
   second.close();
-  await until(async () => (await counted(server.base))[0] === 0, 5000);
-  t.same(await looks('/demo'), [200, 200, undefined]);
-  t.same(await looks('/silent'), [503, 503, undefined]);
-  t.same(await looks('/none'), [404, 404, undefined]);
+  await isSeen('/demo', [200, 200, undefined]);
+  await isSeen('/silent', [503, 503, undefined]);
+  await isSeen('/none', [404, 404, undefined]);
   player.close();
 });
 
