@@ -6,7 +6,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refusal } from '../../base/refusal.js';
-import { parameter } from '../../base/request-target.js';
+import { parameter, plainPath } from '../../base/request-target.js';
 import type { ChannelReport, ListenerReport } from '../../link/admin-reports.js';
 import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
@@ -98,7 +98,7 @@ function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
   };
   return {
     stats: async (request) => {
-      const [mount, base] = [given(request, 'mount'), `${request.protocol}://${request.host}`];
+      const [mount, base] = [givenMount(request, 'mount'), `${request.protocol}://${request.host}`];
       const channels = (await parts.channels()).filter(isOnAir);
       const asked = mount === '' ? channels : [await sourceOf(parts, request)];
       const source = asked.map((channel) => sourceMembers(channel, mount || channel.mounts[0]!, base));
@@ -121,7 +121,7 @@ function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
       const { channel } = await sourceOf(parts, request);
       const listeners = await listenersOf(parts, channel);
       const listener = listeners.map((each) => clientMembers(each, wallMs()));
-      return { source: { $: { mount: given(request, 'mount') }, Listeners: listeners.length, listener } };
+      return { source: { $: { mount: givenMount(request, 'mount') }, Listeners: listeners.length, listener } };
     },
   };
 }
@@ -143,7 +143,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
     },
     moveclients: async (request) => {
       const { channel } = await sourceOf(parts, request);
-      const [mount, destination] = [given(request, 'mount'), needed(request, 'destination')];
+      const [mount, destination] = [givenMount(request, 'mount'), plainPath(needed(request, 'destination'))];
       const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
       if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
       // As Icecast has it. Two mounts of one channel are the same stream.
@@ -162,10 +162,12 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       if (to === null) throw new Refusal('bad-request', 'Missing parameter');
       if (to === '') await queries.hub('removeFallback', { channel });
       else {
-        await queries.hub('putFallback', { channel, to, by, sinceMs: parts.wallMs() }).catch((error: unknown) => {
-          const isWrong = error instanceof Refusal && ['not-found', 'conflict'].includes(error.kind);
-          throw isWrong ? new Refusal('bad-request', error.message) : error;
-        });
+        await queries
+          .hub('putFallback', { channel, to: plainPath(to), by, sinceMs: parts.wallMs() })
+          .catch((error: unknown) => {
+            const isWrong = error instanceof Refusal && ['not-found', 'conflict'].includes(error.kind);
+            throw isWrong ? new Refusal('bad-request', error.message) : error;
+          });
       }
       return { done: true, message: 'Fallback configured' };
     },
@@ -181,7 +183,7 @@ async function sourceOf(parts: AdminParts, request: FastifyRequest): Promise<Cha
 
 /** The same, on air or not. @throws Refusal bad-request */
 async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
-  const mount = given(request, 'mount');
+  const mount = givenMount(request, 'mount');
   if (mount === '') throw new Refusal('bad-request', 'Unknown admin request');
   const found = (await parts.channels()).find(({ mounts }) => mounts.includes(mount));
   if (found === undefined) throw new Refusal('bad-request', NO_SOURCE);
@@ -203,6 +205,12 @@ function needed(request: FastifyRequest, name: string): string {
 /** A parameter of the address or of a form; "": it is empty, or not there. */
 function given(request: FastifyRequest, name: string): string {
   return parameterOf(request, name) ?? '';
+}
+
+/** The same of a mount, read as a listener's path is. */
+function givenMount(request: FastifyRequest, name: string): string {
+  const path = given(request, name);
+  return path === '' ? '' : plainPath(path);
 }
 
 /** Null: it is not there. */

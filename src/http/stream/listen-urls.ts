@@ -9,6 +9,7 @@ import { plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 
 const ROOT = /^\/(?:stream\/1(?:\/|\/?;.*)?|;.*)$/;
+const NUMBERED = /^\/stream\/(\d{1,9})(?:\/|\/?;.*)?$/;
 const BEHIND_MOUNT = /^(.+?)\/?;[^;]*$/;
 
 export class ListenUrls {
@@ -26,6 +27,12 @@ export class ListenUrls {
     if (mount !== undefined) return mount;
     const plain = plainPath(path);
     return (plain === path ? undefined : this.#mounts.get(plain)) ?? this.#shoutcastMount(plain);
+  }
+
+  /** The number of a SHOUTcast stream that is none of ours; null: the path is no listen URL of one, or they are not served. */
+  otherStream(path: string): string | null {
+    if (this.#shoutcast() === undefined || this.mountAt(path) !== undefined) return null;
+    return NUMBERED.exec(plainPath(path))?.[1] ?? null;
   }
 
   #shoutcastMount(path: string): Mount | undefined {

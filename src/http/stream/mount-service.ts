@@ -3,9 +3,11 @@
  * past it (accept.ts). What is neither GET nor HEAD is answered here: an OPTIONS with the methods, all others with 405.
  */
 
+import { Refusal } from '../../base/refusal.js';
 import { pathOf, queryOf, targetOf } from '../../base/request-target.js';
 import type { Proxies } from '../../net/peer.js';
 import { mountAllow, READ_METHODS, refuseMethod } from '../allow.js';
+import { sendProblem } from '../problem.js';
 import type { Exchange, HttpService } from '../service.js';
 import type { ListenUrls } from './listen-urls.js';
 import type { Stream } from './stream.js';
@@ -32,12 +34,17 @@ export class MountService implements HttpService {
   }
 
   takes(path: string): boolean {
-    return this.#urls.mountAt(path) !== undefined;
+    return this.#urls.mountAt(path) !== undefined || this.#urls.otherStream(path) !== null;
   }
 
   handle({ request, response, pipeline, roles }: Exchange): void {
     const { method, url } = request;
-    const mount = this.#urls.mountAt(pathOf(url!))!;
+    const mount = this.#urls.mountAt(pathOf(url!));
+    if (mount === undefined) {
+      const stream = this.#urls.otherStream(pathOf(url!));
+      sendProblem(response, new Refusal('not-found', `There is no stream ${stream}: only /stream/1/ is served.`));
+      return;
+    }
     // As hooks and signatures know it, however it was written.
     request.url = targetOf({ path: mount.path, query: queryOf(url!) });
     if (method === 'OPTIONS') {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
-import { parameter } from '../../base/request-target.js';
+import { parameter, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { ListenerCounts } from '../../listener/listener-stats.js';
 import type { PublicUrl } from './public-url.js';
@@ -41,9 +41,15 @@ export function isOnAir({ mount }: MountStatus): boolean {
   return mount.hasAudio || mount.onDemand;
 }
 
+/** The path of `?mount=`, read as a listener's path is; null: it is not there. */
+export function askedMount(url: string): string | null {
+  const mount = parameter(url, 'mount');
+  return mount === null ? null : plainPath(mount);
+}
+
 /** The channel of `?mount=`, else of `?sid=`, else the first. @throws Refusal not-found */
 export function channelOf(channels: readonly MountStatus[], url: string): MountStatus {
-  const mount = parameter(url, 'mount');
+  const mount = askedMount(url);
   const sid = parameter(url, 'sid') || '1';
   const found =
     mount === null

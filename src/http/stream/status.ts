@@ -8,7 +8,7 @@ import { parameter } from '../../base/request-target.js';
 import { escapeMarkup } from '../markup.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import { publicStats, statusJson } from './icecast-status.js';
-import { channelOf, type StatusFacts } from './mount-status.js';
+import { askedMount, channelOf, type StatusFacts } from './mount-status.js';
 import { reachedAt, SharedText } from './shared-text.js';
 import {
   nextSongs,
@@ -46,7 +46,7 @@ export function registerStatus(app: FastifyInstance, facts: StatusFacts): void {
   const now = () => facts.clock.now();
   /** Of the mount that is asked for, else of all. */
   const ofIcecast = (all: SharedText, render: typeof statusJson, request: FastifyRequest, url: string) => {
-    const [path, reached] = [parameter(url, 'mount'), reachedBy(request)];
+    const [path, reached] = [askedMount(url), reachedBy(request)];
     return path === null ? all.for(reached, now()) : render(facts, reached, path);
   };
 

@@ -171,6 +171,15 @@ t.test('each path with .xml and .xsl answers the same, with .json as JSON', asyn
     t.equal(Object.keys(json)[0], /<(ice\w+)>/.exec(plain)![1], `${path}.json`);
     t.equal((await ask(`${path}.xsl${query}`, 'PATCH')).status, 405, path);
   }
+  const other = '?mount=http://elsewhere//one%252Emp3&id=99&destination=two.mp3&fallback=//two.mp3';
+  for (const path of ['stats', 'listclients', 'killclient', 'moveclients']) {
+    const [one, two] = await Promise.all(
+      [query, other].map(async (each) => (await (await ask(`${path}${each}`)).text()).replace(changing, '$1')),
+    );
+    t.equal(two, one, `${path} of a mount that is written in another way`);
+  }
+  t.match(await (await ask(`fallbacks${other}`)).text(), /<return>1/);
+  t.match(await (await ask('stats')).text(), /<fallback>\/two.mp3<\/fallback>/);
   const itself = await ask('moveclients?mount=/one.mp3&destination=/one.mp3');
   t.equal(itself.status, 400, 'onto its own mount');
   t.match(await itself.text(), /identical/);

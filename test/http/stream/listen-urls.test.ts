@@ -90,6 +90,10 @@ t.test("SHOUTcast's listen URLs, where they are of a channel, and no longer wher
       else t.equal(found, channel, target);
     }
   }
+  for (const target of ['/stream/2/', '//stream/2', '/stream/2/;x']) {
+    const other = await ask(t, server.port, `GET ${target} HTTP/1.1`);
+    t.match([other.status, other.json().detail], [404, 'There is no stream 2: only /stream/1/ is served.'], target);
+  }
   const head = await ask(t, server.port, 'HEAD /;stream.mp3 HTTP/1.1');
   t.equal(head.headers.get('x-channelkey'), 'two');
   await reload(yaml('shoutcastListenUrls: one'));

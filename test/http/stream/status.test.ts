@@ -156,7 +156,15 @@ t.test('7.html as SHOUTcast v1 gives it', async (t) => {
     `<HTML><meta http-equiv="Pragma" content="no-cache"></head><body>${text}</body></html>`;
   const song = `A, B - Don't &lt;b&gt;"x"&lt;/body&gt; &amp; y`;
   const demo = wrapped(`2,1,2,20000,1,128,${song}`);
-  for (const query of ['', '?sid=1', '?mount=/demo.mp3', '?mount=/demo', '?sid='])
+  for (const query of [
+    '',
+    '?sid=1',
+    '?mount=/demo.mp3',
+    '?mount=//de%256do.mp3',
+    '?mount=http://elsewhere/demo',
+    '?mount=demo',
+    '?sid=',
+  ])
     t.equal(await page(query), demo, query);
   t.equal(await page('?sid=2'), wrapped('0,1,0,20000,0,128,'));
   t.equal(await page('?sid=3'), wrapped('0,0,0,7,0,0,'), 'off air');
@@ -261,6 +269,7 @@ t.test('publicstats: what status-json.xsl says, as XML', async (t) => {
   }
   t.ok(xml.includes('<server_name>Näme "1" &lt;&amp;&gt;</server_name>'));
   t.ok((await sources('?mount=/uno')).includes('<source mount="/uno">'), 'by any mount');
+  t.ok((await sources('?mount=//%2575no')).includes('<source mount="/uno">'), 'written in another way');
   t.notOk((await sources('?mount=/none')).includes('<source'));
   const json = await (await fetch(`${base}/admin/publicstats.json?mount=/uno`)).json();
   t.same(json, await (await fetch(`${base}/status-json.xsl?mount=/uno`)).json());
