@@ -297,6 +297,11 @@ export class HubLinks implements AlarmHandler {
     for (const link of [...this.#links]) link.close();
   }
 
+  #isKnown(channel: string): boolean {
+    for (const key of this.#parts.keys()) if (key === channel) return true;
+    return false;
+  }
+
   *#states(states: States): Iterable<readonly [string, ChannelState]> {
     for (const channel of this.#parts.keys()) yield [channel, states.state(channel)];
   }
