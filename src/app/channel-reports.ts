@@ -22,7 +22,7 @@ export function channelReports(
   return statuses.flatMap((status): ChannelReport[] => {
     const { mount, paths, counts, title, nextTitle, typicalLagMs, maxListeners } = status;
     const { facts, audio } = mount;
-    const { bitrateKbps } = formatFacts(facts, audio);
+    const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
     const known = bySources.get(facts.key);
     if (known === undefined) return [];
     return [
@@ -34,10 +34,10 @@ export function channelReports(
         description: facts.description,
         mounts: paths,
         listenUrl: paths[0] ?? `/${facts.key}`,
-        contentType: audio.contentType,
+        contentType,
         bitrateKbps,
-        sampleRate: audio.sampleRate,
-        audioChannels: audio.channels,
+        sampleRate,
+        audioChannels: channels,
         title,
         nextTitle,
         held: held(facts.key),
