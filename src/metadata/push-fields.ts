@@ -16,6 +16,9 @@ export type PushFields = ReadonlyMap<string, (decode: Decode) => string | null>;
 
 const URLENCODED = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 
+/** Behind the name of a field: a parameter that nobody knows, for a charset that nobody knows. */
+export const OF_CHARSET = '.charset';
+
 /** Whether a body of this type holds fields. */
 export function isForm(contentType: string): boolean {
   return URLENCODED.test(contentType) || boundaryOf(contentType) !== null;
@@ -50,10 +53,12 @@ export function formFields(body: Buffer, contentType: string, rawQuery: string, 
   if (parts === 'too-many') throw tooMany(mostFields);
   if (parts === 'malformed')
     throw new Refusal('bad-request', 'The body is not multipart/form-data with that boundary.');
-  const read = new Map([...fields, ...Array.from(parts, ([name, part]) => [name, readerOf(part)] as const)]);
-  // A charset of a part that is none is not taken: it is named as a field that is not known.
-  const unknown = [...parts.values()].find(({ charset }) => charset !== '' && !isCharset(charset));
-  return unknown === undefined ? read : read.set('charset', () => unknown.charset);
+  const foreign = [...parts].filter(([, { charset }]) => charset !== '' && !isCharset(charset));
+  return new Map([
+    ...fields,
+    ...Array.from(parts, ([name, part]) => [name, readerOf(part)] as const),
+    ...foreign.map(([name, { charset }]) => [`${name}${OF_CHARSET}`, () => charset] as const),
+  ]);
 }
 
 /** A charset that the part names itself counts, where it is not the one that all have. */

@@ -10,7 +10,7 @@ import { decodeCharset, isUtf8Name } from '../base/charset.js';
 import { type FieldError, Refusal } from '../base/refusal.js';
 import { imageUrl, webImages } from './image-url.js';
 import { isUnfilled } from './placeholder.js';
-import { type PushFields, printableName, urlFields } from './push-fields.js';
+import { OF_CHARSET, type PushFields, printableName, urlFields } from './push-fields.js';
 import {
   bodySchema,
   isTooLarge,
@@ -101,13 +101,16 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
     // Its own name counts more than the other one.
     if (field !== name && pushed.has(field)) continue;
     const text = read(ENCODED_FIELDS.has(field) ? decodeText : decodeUtf8);
-    if (text === null) bad.push({ field, message: NOT_UTF8, kind: 'bad-request' });
+    const isForeign = pushed.has(`${name}${OF_CHARSET}`);
+    if (text === null) bad.push({ field, message: isForeign ? FOREIGN : NOT_UTF8, kind: 'bad-request' });
     else values[field] = text;
   }
   if (ignored.length > 0 && !['song', 'title', 'artist'].some((name) => pushed.has(name))) {
     for (const field of ignored) bad.push({ field, message: UNKNOWN, kind: 'invalid' });
   }
   const isStrict = values['strict'] === '1';
+  const foreign = isStrict ? ignored.filter((name) => name.endsWith(OF_CHARSET)) : [];
+  bad.push(...foreign.map((field): BadField => ({ field, message: 'is not known', kind: 'invalid' })));
   const unfilled = Object.keys(values).filter((field) => isUnfilled(values[field]!));
   for (const field of unfilled) delete values[field];
   ignored.push(...unfilled);
@@ -140,6 +143,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
 const ENCODED_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
 const NOT_UTF8 =
   'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows, else encoding= and the name of its charset';
+const FOREIGN = 'names a charset that is not known, and is not UTF-8';
 const UNKNOWN = 'is unknown, and there is neither song nor artist';
 /** A template fills them in, and nobody reads the answer: a title is not lost with them. */
 const LESS_THAN_A_TITLE = ['encoding', 'timezone', 'time', 'duration'];

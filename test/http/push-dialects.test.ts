@@ -127,12 +127,22 @@ t.test('forms, with the rules of GET', async (t) => {
   for (const [charset, ignored] of [
     ['koi8-r', undefined],
     ['UTF_8', undefined],
-    ['martian', 'charset'],
+    ['martian', 'song.charset'],
   ] as const) {
     const body = Buffer.from(parts({ song: 'Yoga' }, `Content-Type: text/plain; charset=${charset}\r\n`));
     const { status, headers } = await post(t, port, body, type);
     t.same([status, headers.get('airsplice-ignored')], [200, ignored], charset);
   }
+
+  const martian = (fields: Record<string, string>) =>
+    post(t, port, Buffer.from(parts(fields, 'Content-Type: text/plain; charset=martian\r\n'), 'latin1'), type);
+  const known = await martian({ song: utf8('Jóga'), foo: '' });
+  t.match([known.status, known.json().song], [200, 'Jóga']);
+  t.equal(known.headers.get('airsplice-ignored'), 'foo, song.charset, foo.charset');
+  isProblem(t, await martian({ song: 'Joga', strict: '1' }), 422, ['song.charset', 'strict.charset']);
+  const bytes = await martian({ artist: 'x', song: 'J\xf3ga' });
+  isProblem(t, bytes, 400, ['song']);
+  t.match(bytes.json().errors[0].message, /charset that is not known/);
 
   // At the limit of parameters and one past it, those of the address counted.
   const many = (count: number) => parts(Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, ''])));
