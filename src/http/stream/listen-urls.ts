@@ -29,7 +29,7 @@ export class ListenUrls {
     return (plain === path ? undefined : this.#mounts.get(plain)) ?? this.#shoutcastMount(plain);
   }
 
-  /** The number of a SHOUTcast stream that is none of ours; null: the path is no listen URL of one, or they are not served. */
+  /** The number of a SHOUTcast stream that is none of ours; null: the path names none, or they are not served. */
   otherStream(path: string): string | null {
     if (this.#shoutcast() === undefined || this.mountAt(path) !== undefined) return null;
     return NUMBERED.exec(plainPath(path))?.[1] ?? null;
