@@ -92,7 +92,7 @@ export class TitleService {
   }
 
   /**
-   * Puts what was committed before back on the tapes; then lets happen, in order, what came due while the server was down. After the readers have
+   * Puts what was committed before back on the tapes; then lets happen what came due while the server was down (of held pushes the last). After the readers have
    * it, and before anybody can read.
    */
   async restore(): Promise<void> {
