@@ -4,7 +4,7 @@
  */
 
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../base/own-files.js';
 import { printable, printableLines } from '../base/printable.js';
@@ -54,9 +54,15 @@ export const init: RunCommand = async (line, stop) => {
     line.values['force'] === true,
   );
   const isService = resolve(path) === SERVICE_CONFIG && existsSync(SERVICE_MANAGER);
-  process.stdout.write(printableLines(advice(draft, path, adminPassword, isService)));
+  process.stdout.write(printableLines(advice(draft, path, adminPassword, isService, program())));
   return 0;
 };
+
+/** In a clone there is no command of that name. */
+function program(): string {
+  const [, file = ''] = process.argv;
+  return basename(file) === 'main.js' ? `node ${printable(relative('', file))}` : 'airsplice';
+}
 
 /** Throws UsageError for what an import does not take, Error where the file cannot be read. */
 function importFrom(from: string, line: CommandLine, path: string): Draft {

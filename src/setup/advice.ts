@@ -3,23 +3,24 @@
 import type { ChannelLogin, Draft, Option } from './draft.js';
 import { ADMIN } from './service.js';
 
-/** @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package */
+/** @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package @param program as it was run */
 export function advice(
   { logins, options, port, publicUrl, lost }: Draft,
   path: string,
   adminPassword: string,
   isService: boolean,
+  program = 'airsplice',
 ): string {
   const direct = publicUrl === '' ? `http://127.0.0.1:${port}` : publicUrl;
   const host = publicUrl === '' ? '127.0.0.1' : new URL(publicUrl).hostname;
   const channels = logins.map((login) => channelLines(login, direct, host, port)).join('\n');
   const [start, change] = isService
-    ? ['systemctl restart airsplice', `airsplice check --diff ${path} && systemctl reload airsplice`]
-    : [`airsplice ${path}`, `airsplice check --diff ${path} && airsplice reload ${path}`];
+    ? ['systemctl restart airsplice', `${program} check --diff ${path} && systemctl reload airsplice`]
+    : [`${program} ${path}`, `${program} check --diff ${path} && ${program} reload ${path}`];
   return `${path} is written${lost.length === 0 ? '' : `; what was not carried over stands at its top`}.
 
   start   ${start}
-  check   airsplice check ${path}
+  check   ${program} check ${path}
   change  ${change}
   manage  http://127.0.0.1:${adminPort(options) ?? port}/admin on this machine, user ${ADMIN}, password ${adminPassword}
 

@@ -43,4 +43,6 @@ t.test('a user of the admin interface, and where it is reached', async (t) => {
     other,
     /start {3}airsplice a\.yaml\n(.*\n)* {2}change {2}airsplice check --diff a\.yaml && airsplice reload a\.yaml\n/,
   );
+  const inClone = advice(proxied.draft, 'a.yaml', proxied.adminPassword, false, 'node dist/main.js');
+  t.equal(inClone, other.replace(/airsplice (?=a|check|reload)/g, 'node dist/main.js '), 'as it was run');
 });
