@@ -156,7 +156,9 @@ export class Card {
     // To a listener a screen reader reads the title that it hears, not what is on air everywhere.
     const live = Card.#all.some((card) => card.#isPlaying) ? 'off' : 'polite';
     for (const card of Card.#all) card.#part('.on-air').setAttribute('aria-live', live);
-    if (this.#attachment.now === null) this.#showPlay();
+    const heard = this.#attachment.now;
+    if (heard === null) this.#showPlay();
+    else this.#compare(heard);
   }
 
   #showPlay() {
@@ -176,7 +178,8 @@ export class Card {
   #compare(heard) {
     const lag = this.#lagSeconds;
     let hint = 'The same as on air.';
-    if (!isSameTitle(this.#air, heard)) hint = 'The title on air is on its way to you.';
+    if (this.#play === 'stalled') [hint] = WORDS.stalled;
+    else if (!isSameTitle(this.#air, heard)) hint = 'The title on air is on its way to you.';
     else if (lag > 0) hint = `It reached you ${lag} second${lag === 1 ? '' : 's'} after it came on air.`;
     this.#showHeard(heard.title || 'No title', hint);
   }

@@ -203,6 +203,20 @@ t.test('in a browser', { skip }, async (t) => {
     t.match(await page.locator('.hint').first().textContent(), /^It reached you \d+ seconds? after it came on air\.$/);
     t.match(await page.title(), 'B - pushed meanwhile');
 
+    // A clock that stands: nothing is heard, whatever the title was. It lasts a second or two.
+    await page.evaluate(`{
+      globalThis.hints = new Set();
+      const hint = document.querySelector('.hint');
+      new MutationObserver(() => hints.add(hint.textContent)).observe(hint, { childList: true, characterData: true, subtree: true });
+      document.querySelector('audio').playbackRate = 0;
+    }`);
+    await until(
+      async () => Boolean(await page.evaluate(`hints.has('Waiting for audio …')`)),
+      20_000,
+      () => 'it is not said that no audio comes',
+      50,
+    );
+
     await audio.evaluate((element: Playable) => element.pause());
     await shows(page, '.heard', 'Not playing');
     const playing = async () =>
