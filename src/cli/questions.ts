@@ -19,10 +19,14 @@ export async function withTerminal<T>(signal: AbortSignal, talk: (ask: Ask) => P
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.once('SIGINT', () => given.abort());
   terminal.once('close', () => given.abort());
+  // Lines that come while nothing is asked: several were pasted at once.
+  const early: string[] = [];
+  terminal.on('line', (line) => early.push(line));
   const ends = AbortSignal.any([signal, given.signal]);
   const ask: Ask = async ({ text, preset, read }) => {
     for (;;) {
-      const answer = await terminal.question(`${text}${preset === '' ? '' : ` [${preset}]`}: `, { signal: ends });
+      const question = `${text}${preset === '' ? '' : ` [${preset}]`}: `;
+      const answer = early.shift() ?? (await terminal.question(question, { signal: ends }));
       try {
         return read(answer.trim() || preset);
       } catch (error) {

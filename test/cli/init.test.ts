@@ -198,6 +198,12 @@ t.test(
     t.match(text, /roles: \[push, poll, watch, stream, encoder\]\n/);
     t.match(text, /path: a\.mp3\n/);
 
+    const pasted = new Program(t, 'script', ['-qec', words.replace('asked', 'pasted'), '/dev/null'], {}, true);
+    await pasted.until(() => pasted.said.includes('Name of the station'), 20_000, 'it does not ask');
+    pasted.child.stdin!.write('Radio Wave\rwave\rhttps://radio.example/\rencoder\r');
+    await until(() => pasted.ended !== undefined, 20_000);
+    t.match(pasted.said, /hear +https:\/\/radio\.example\/wave/, 'answers that come in one go');
+
     const given = new Program(t, 'script', ['-qec', words.replace('asked', 'none'), '/dev/null'], {}, true);
     await given.until(() => given.said.includes('Name of the station'), 20_000, 'it does not ask');
     given.child.stdin!.write('\u0003');
