@@ -20,13 +20,13 @@ export async function withTerminal<T>(signal: AbortSignal, talk: (ask: Ask) => P
   terminal.once('SIGINT', () => given.abort());
   terminal.once('close', () => given.abort());
   // Lines that come while nothing is asked: several were pasted at once.
-  const early: string[] = [];
-  terminal.on('line', (line) => early.push(line));
+  const pasted: string[] = [];
+  terminal.on('line', (line) => pasted.push(line));
   const ends = AbortSignal.any([signal, given.signal]);
   const ask: Ask = async ({ text, preset, read }) => {
     for (;;) {
       const question = `${text}${preset === '' ? '' : ` [${preset}]`}: `;
-      const answer = early.shift() ?? (await terminal.question(question, { signal: ends }));
+      const answer = pasted.shift() ?? (await terminal.question(question, { signal: ends }));
       try {
         return read(answer.trim() || preset);
       } catch (error) {
