@@ -9,7 +9,7 @@ import { stopAll } from '../process.js';
 import { selfTimes } from '../profile.js';
 import { Figures } from '../result.js';
 
-const MOST_ROWS = 20;
+const MAX_ROWS = 20;
 
 export const profile: Scenario = {
   name: 'profile',
@@ -34,7 +34,7 @@ export const profile: Scenario = {
       const files = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
       const text = files.sort((a, b) => b.length - a.length)[0];
       if (text === undefined) throw new Error(`${subject.name}: no profile was written`);
-      for (const { name, share } of selfTimes(JSON.parse(text)).slice(0, MOST_ROWS))
+      for (const { name, share } of selfTimes(JSON.parse(text)).slice(0, MAX_ROWS))
         figures.add({ name, unit: '%', digits: 1, isCompared: false }, subject.name, share * 100);
       figures.add(
         { name: 'CPU in the kernel, of all', unit: '%', digits: 1, isCompared: false },

@@ -25,7 +25,7 @@ const PASSING_WATCHERS = 6;
 const STAYS_SECONDS = [71, 97] as const;
 /** Between what a player was sent and where it is. */
 const AHEAD_MS = 2_000;
-const MOST_FAULTS = 50;
+const MAX_FAULTS = 50;
 const IDLE_SECONDS = 20;
 
 /** The first has the demo's file behind its encoder; the second waits for its encoder to come again. */
@@ -95,7 +95,7 @@ export class Life {
 
   fault(text: string): void {
     this.faultCount++;
-    if (this.faults.length < MOST_FAULTS) this.faults.push(`${new Date().toISOString().slice(11, 19)} ${text}`);
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${new Date().toISOString().slice(11, 19)} ${text}`);
   }
 
   start(): void {

@@ -18,7 +18,7 @@ const GAP = 46;
 const BOTTOM = 8;
 const MIB = 2 ** 20;
 /** One that is far above all others must not press these flat: they are cut there. */
-const MOST_TIMES_TYPICAL = 3;
+const MAX_TIMES_TYPICAL = 3;
 
 interface Line {
   readonly name: string;
@@ -88,7 +88,7 @@ function draw({ title, lines }: Panel, samples: readonly Sample[], top: number):
   // JSON has null for what was not known.
   const known = lines.filter(({ of }) => samples.some((sample) => isKnown(of(sample))));
   const values = known.flatMap(({ of }) => samples.map(of).filter(isKnown)).sort((a, b) => a - b);
-  const high = Math.min(values.at(-1)!, MOST_TIMES_TYPICAL * values[Math.floor(values.length * 0.9)]!);
+  const high = Math.min(values.at(-1)!, MAX_TIMES_TYPICAL * values[Math.floor(values.length * 0.9)]!);
   const step = roundStep(high / 4);
   const most = Math.max(1, Math.ceil(high / step - 1e-9)) * step;
   const minutes = samples.at(-1)!.seconds / 60;

@@ -2,7 +2,7 @@
 
 import { type Machine, machineLine } from '../machine.js';
 import type { Sample } from './samples.js';
-import { type Judgement, judgements, LEAST_MINUTES, leftovers } from './verdict.js';
+import { type Judgement, judgements, leftovers, MIN_MINUTES } from './verdict.js';
 
 export interface Soak {
   /** When the load began. */
@@ -31,7 +31,7 @@ export interface Verdict {
 }
 
 export function verdictOf({ before, samples, after, minutes, faultCount, faults }: Soak): Verdict {
-  const judged = minutes < LEAST_MINUTES ? [] : judgements(samples);
+  const judged = minutes < MIN_MINUTES ? [] : judgements(samples);
   const wrong = [
     ...faults,
     ...(faultCount > faults.length ? [`and ${faultCount - faults.length} more`] : []),
@@ -56,7 +56,7 @@ export function text(soak: Soak, isMarkdown = false): string {
     '',
     judgements.length > 0
       ? table(matrix(judgements), isMarkdown)
-      : `under ${LEAST_MINUTES} minutes: no verdict on slopes`,
+      : `under ${MIN_MINUTES} minutes: no verdict on slopes`,
     '',
     ...(idle.length > 0 ? [table([['idle', 'before', 'after'], ...idle], isMarkdown), ''] : []),
     ...notes,

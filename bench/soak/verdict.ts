@@ -9,7 +9,7 @@ import { median } from '../statistics.js';
 import type { ProcessSample, Sample } from './samples.js';
 
 /** Shorter runs are not judged: a process is warm after some ten minutes. */
-export const LEAST_MINUTES = 30;
+export const MIN_MINUTES = 30;
 export const WINDOWS = 12;
 const MIB = 2 ** 20;
 

@@ -13,7 +13,7 @@ const COARSE_SECONDS = 0.01;
 const FINE_SECONDS = 0.001;
 /** A tone is there when it is this much stronger than any other of its band, and not silence (of a full scale of 32,768). */
 const CLEAR = 6;
-const LEAST_AMPLITUDE = 150;
+const MIN_AMPLITUDE = 150;
 /** A tone counts when it is clear in this many windows in a row. */
 const STEADY_WINDOWS = 5;
 /** Between two tones of one stream lies no more than a window; what is longer was silence. */
@@ -60,7 +60,7 @@ class ToneMeter {
   constructor(sampleRate: number, band: number) {
     this.window = 2 * Math.round((WINDOW_SECONDS * sampleRate) / 2);
     this.#fine = Math.round(FINE_SECONDS * sampleRate);
-    this.#least = ((LEAST_AMPLITUDE * this.window) / 4) ** 2;
+    this.#least = ((MIN_AMPLITUDE * this.window) / 4) ** 2;
     for (let tone = 0; tone < TONES; tone++) {
       const [cosine, sine] = [new Float64Array(this.window), new Float64Array(this.window)];
       for (let i = 0; i < this.window; i++) {

@@ -10,7 +10,7 @@ import { CODECS, makeToneFile, misplacedMs, type ToneFile } from './tone-file.js
 import { BANDS } from './tones.js';
 
 /** A tool that is wrong about its own tones must not judge others. */
-const MOST_MISPLACED_MS = 2;
+const MAX_MISPLACED_MS = 2;
 const CLIENTS = 100;
 const ICECAST_MOUNT = '/tones.mp3';
 
@@ -74,7 +74,7 @@ async function checkOnce(files: readonly ToneFile[]): Promise<void> {
     if (checked.has(file.codec)) continue;
     checked.add(file.codec);
     const ms = await misplacedMs(file);
-    if (ms > MOST_MISPLACED_MS)
+    if (ms > MAX_MISPLACED_MS)
       throw new Error(`the tones of ${CODECS[file.codec].options.join(' ')} are ${ms} ms from where they should be`);
   }
 }

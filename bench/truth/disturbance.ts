@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 /** A moment is over when so much time has passed: the frame and the push have been read. */
 const SPAN_MS = 100;
 /** About half a frame. */
-const MOST_MS = 15;
+const MAX_MS = 15;
 
 export class Disturbance {
   readonly #path: string;
@@ -29,12 +29,12 @@ export class Disturbance {
 
   /** Called by the encoder's timer. @param everyMs its interval */
   tick(nowMs: number, everyMs: number): void {
-    if (this.#lastTickMs > 0 && nowMs - this.#lastTickMs - everyMs > MOST_MS)
+    if (this.#lastTickMs > 0 && nowMs - this.#lastTickMs - everyMs > MAX_MS)
       for (const { number } of this.#open) this.numbers.add(number);
     this.#lastTickMs = nowMs;
     while (this.#open.length > 0 && nowMs - this.#open[0]!.atMs > SPAN_MS) {
       const { number, waitedMs } = this.#open.shift()!;
-      if (this.#waitedMs() - waitedMs > MOST_MS) this.numbers.add(number);
+      if (this.#waitedMs() - waitedMs > MAX_MS) this.numbers.add(number);
     }
   }
 

@@ -27,7 +27,7 @@ const USAGE = `usage: npm run truth -- [--seconds 80]
 
 const options = readArguments();
 /** For all scenes. */
-const MOST_MS = SCENES.length * (options.seconds + 120) * 1000;
+const MAX_MS = SCENES.length * (options.seconds + 120) * 1000;
 const folder = mkdtempSync(join(tmpdir(), 'airsplice-truth-'));
 // Icecast and VLC run as another user, and must get through to their folders.
 chmodSync(folder, 0o711);
@@ -35,7 +35,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRet
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void stopAll().finally(() => process.exit(130)));
 // It hangs: a browser may.
-const patience = setTimeout(() => process.kill(process.pid, 'SIGTERM'), MOST_MS);
+const patience = setTimeout(() => process.kill(process.pid, 'SIGTERM'), MAX_MS);
 patience.unref();
 
 try {

@@ -15,7 +15,7 @@ const ROW = 24;
 const BOTTOM = 50;
 /** Up to here the axis is linear; a decade beyond is as wide as this. */
 const LINEAR_MS = 20;
-const MOST_MS = 10_000;
+const MAX_MS = 10_000;
 const TICKS_MS = [-10_000, -1000, -100, -20, 0, 20, 100, 1000, 10_000];
 
 const STYLE = `
@@ -82,8 +82,8 @@ function row(result: CaseResult, top: number): string {
 }
 
 function place(ms: number): number {
-  const decades = 1 + Math.log10(MOST_MS / LINEAR_MS);
-  const size = Math.min(Math.abs(ms), MOST_MS);
+  const decades = 1 + Math.log10(MAX_MS / LINEAR_MS);
+  const size = Math.min(Math.abs(ms), MAX_MS);
   const far = size <= LINEAR_MS ? size / LINEAR_MS : 1 + Math.log10(size / LINEAR_MS);
   const half = (WIDTH - LEFT - RIGHT) / 2;
   return Math.round((LEFT + half + Math.sign(ms) * (far / decades) * half) * 10) / 10;

@@ -38,7 +38,7 @@ export type DeliveryOutcome = 'delivered' | 'failed' | 'dropped' | 'given-up';
 
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
 /** A body says nothing. It is read only so that the other side can finish. */
-const MOST_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 /** The receiver has gone for good. */
 const GONE = 410;
 
@@ -129,7 +129,7 @@ export class Webhook {
     let bytes = 0;
     const onBody = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BODY_BYTES) outbound.abort();
+      if (bytes > MAX_BODY_BYTES) outbound.abort();
     };
     const request = { target: this.#target, method: 'POST', headers, body } as const;
     const outbound = new Outbound(request, CONNECTION, {

@@ -8,7 +8,7 @@ import { NO_SECRET } from '../net/secret-gate.js';
 import type { Core } from './core.js';
 
 /** Of what an encoder says, for the log. */
-const MOST_CHARACTERS = 100;
+const MAX_CHARACTERS = 100;
 
 export class EncoderVerdicts {
   /** Connections of encoders by the status that they were answered. */
@@ -27,7 +27,7 @@ export class EncoderVerdicts {
     this.counts.add(String(status));
     const mount = this.#mountNamed(path);
     const channel = named ?? this.#mounts.get(path)?.audio.key;
-    const fields = { agent: secrets.mask(agent, MOST_CHARACTERS) };
+    const fields = { agent: secrets.mask(agent, MAX_CHARACTERS) };
     if (status < 400) log.info({ mount, ...fields, connection, address, channel: why }, 'encoder connected');
     else if (why === NO_SECRET)
       log.debug({ address, reason: why, status, connection, mount, ...fields }, 'encoder without credentials');
@@ -38,6 +38,6 @@ export class EncoderVerdicts {
   #mountNamed(path: string): string | undefined {
     const first = path.split('/')[1] ?? '';
     if (isReserved(first)) return `/${first}/…`;
-    return path === '' ? undefined : this.#core.secrets.mask(path, MOST_CHARACTERS);
+    return path === '' ? undefined : this.#core.secrets.mask(path, MAX_CHARACTERS);
   }
 }

@@ -12,7 +12,7 @@ const SPARE_FILES = 32;
 /** A source: its stream, the next one that is tried, a file and its list. */
 const FILES_PER_SOURCE = 4;
 /** However low the limit is. */
-const LEAST_CONNECTIONS = 8;
+const MIN_CONNECTIONS = 8;
 
 export interface FileLimit {
   readonly files: number;
@@ -26,7 +26,7 @@ export function fileLimit(sources: number): FileLimit | null {
     const files = softLimit(readFileSync('/proc/self/limits', 'latin1'));
     if (files === null) return null;
     const own = readdirSync('/proc/self/fd').length + SPARE_FILES + FILES_PER_SOURCE * sources;
-    return { files, connections: Math.max(LEAST_CONNECTIONS, files - own) };
+    return { files, connections: Math.max(MIN_CONNECTIONS, files - own) };
   } catch {
     return null;
   }

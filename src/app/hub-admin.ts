@@ -22,7 +22,7 @@ import {
 import { EncoderSource } from '../source/encoder.js';
 import { PullSource } from '../source/pull.js';
 import type { DocumentStore } from '../store/store.js';
-import { MOST_MADE } from '../titles/made-tokens.js';
+import { MAX_MADE } from '../titles/made-tokens.js';
 import { channelDepth } from './channel-depth.js';
 import type { Core } from './core.js';
 
@@ -291,6 +291,6 @@ const AGENT_CHARACTERS = 200;
 
 /** Throws a Refusal where its channel would have too many. */
 function withToken(tokens: readonly MadeToken[], token: MadeToken): readonly MadeToken[] {
-  if (tokens.filter(({ channel }) => channel === token.channel).length < MOST_MADE) return [...tokens, token];
-  throw new Refusal('too-many', `The channel has ${MOST_MADE} tokens that were made here: revoke one first.`);
+  if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
+  throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
 }

@@ -6,7 +6,7 @@
 import { MetricRegistry } from './registry.js';
 
 /** What ended workers had counted is put together when there are more of them. */
-const MOST_KEPT = 8;
+const MAX_KEPT = 8;
 
 export class KeptMetrics {
   /** By the number of the worker, as MetricRegistry#plain makes them. */
@@ -32,7 +32,7 @@ export class KeptMetrics {
 
   /** What these workers, which have ended, had counted. */
   async #putTogether(ended: readonly number[]): Promise<void> {
-    if (ended.length <= MOST_KEPT) return;
+    if (ended.length <= MAX_KEPT) return;
     const all = [...this.#ended, ...ended.map((worker) => MetricRegistry.countersOf(this.#last.get(worker)))];
     for (const worker of ended) this.#last.delete(worker);
     // A scrape that comes meanwhile adds them up by itself.

@@ -31,7 +31,7 @@ import type { MadeTokens } from '../titles/made-tokens.js';
 import type { Core } from './core.js';
 
 /** Who is further behind counts as this. */
-const MOST_SECONDS_BEHIND = 300;
+const MAX_SECONDS_BEHIND = 300;
 
 export interface ProcessAdminParts {
   readonly audience: Audience;
@@ -162,7 +162,7 @@ export class ProcessAdmin {
     const bySecondsBehind: number[] = [];
     for (const listener of this.#parts.audience.all()) {
       if (listener.channel !== channel) continue;
-      const second = Math.min(MOST_SECONDS_BEHIND, Math.max(0, Math.floor(lagOf(listener, nowMs) / 1000)));
+      const second = Math.min(MAX_SECONDS_BEHIND, Math.max(0, Math.floor(lagOf(listener, nowMs) / 1000)));
       while (bySecondsBehind.length <= second) bySecondsBehind.push(0);
       bySecondsBehind[second]!++;
     }

@@ -61,7 +61,7 @@ export function turnWatch({
 const MISSING_MS = 10_000;
 const AGAIN_MS = 60_000;
 /** Of more channels than these a line has only the number. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 
 /** Logs which channels have no audio though they should, all of them in one line: at once and then each minute. And those that have it again. */
 export function silenceWatch(
@@ -89,5 +89,5 @@ export function silenceWatch(
 }
 
 function named(keys: readonly string[]) {
-  return { channels: keys.slice(0, MOST_NAMED), count: keys.length };
+  return { channels: keys.slice(0, MAX_NAMED), count: keys.length };
 }

@@ -18,7 +18,7 @@ const HEADER_BYTES = 7;
 const CRC_BYTES = 2;
 /** A group of eight fill elements: the 8 x 7 bits of their headers, and what each of them adds to these at most. */
 const HEADERS_BYTES = 7;
-const MOST_FILL_BYTES = 270;
+const MAX_FILL_BYTES = 270;
 const GROUP = 8;
 
 const FILL_ELEMENT = 0b110;
@@ -58,7 +58,7 @@ export function stretchFrame(out: Buffer, from: number): void {
 
 /** Writes fill elements that have `bytes` bytes in all. */
 function fill(out: Buffer, from: number, bytes: number): void {
-  const groups = Math.ceil(bytes / (HEADERS_BYTES + GROUP * MOST_FILL_BYTES));
+  const groups = Math.ceil(bytes / (HEADERS_BYTES + GROUP * MAX_FILL_BYTES));
   out.fill(0, from, from + bytes);
   let left = bytes - groups * HEADERS_BYTES;
   let bit = from * 8;
@@ -66,7 +66,7 @@ function fill(out: Buffer, from: number, bytes: number): void {
     for (let i = bits - 1; i >= 0; i--, bit++) out[bit >> 3]! |= ((value >> i) & 1) << (7 - (bit & 7));
   };
   for (let i = 0; i < groups * GROUP; i++) {
-    const added = Math.min(MOST_FILL_BYTES, left);
+    const added = Math.min(MAX_FILL_BYTES, left);
     left -= added;
     write(FILL_ELEMENT, 3);
     write(Math.min(added, ESCAPE), 4);

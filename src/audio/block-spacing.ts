@@ -19,7 +19,7 @@ const NEAR = 0.1;
 /** The mean bitrate that is said of a source is that of its last minute: what was before counts half, and half again. */
 const MEAN_MS = 60_000;
 /** No audio has more (source/facts.ts). */
-const MOST_KBPS = 10_000;
+const MAX_KBPS = 10_000;
 
 export interface BlockSpacingOptions {
   /** Fixed by the configuration, bytes. */
@@ -59,7 +59,7 @@ export class BlockSpacing {
   }
 
   /** Another process has counted its source until now. */
-  goOn(meanKbps: number): void {
+  adopt(meanKbps: number): void {
     this.#sourceMs = meanKbps > 0 ? MEAN_MS / 2 : 0;
     this.#sourceBytes = bytesOf(meanKbps, this.#sourceMs);
   }
@@ -67,7 +67,7 @@ export class BlockSpacing {
   /** kb/s of the source on air, over its last minute, rounded; of the one before while nothing has come; 0: not known. */
   get meanKbps(): number {
     return this.#sourceMs > 0
-      ? Math.min(MOST_KBPS, Math.round((this.#sourceBytes * 8) / this.#sourceMs))
+      ? Math.min(MAX_KBPS, Math.round((this.#sourceBytes * 8) / this.#sourceMs))
       : this.#lastKbps;
   }
 

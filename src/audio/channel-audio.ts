@@ -182,18 +182,18 @@ export class ChannelAudio implements PlayableAudio {
    * @param open its open segment, where all of that is known
    * @returns it, as its own
    */
-  goOn(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
+  adopt(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
     const tape =
       from.tape!.rendering(false) === null
-        ? (this.#frames = Tape.goOn(from.tape!, open as OpenSegment))
-        : (this.#packets = OggTape.goOn(from.tape!, open as OpenOgg));
+        ? (this.#frames = Tape.adopt(from.tape!, open as OpenSegment))
+        : (this.#packets = OggTape.adopt(from.tape!, open as OpenOgg));
     const { mark, atMs } = tape.lastTitle;
     this.#mark = mark;
     this.#markMs = atMs;
     this.contentType = from.contentType;
     const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
     this.#format = { codec, sampleRate: from.sampleRate, channels: from.channels };
-    this.#spacing.goOn(from.bitrateKbps);
+    this.#spacing.adopt(from.bitrateKbps);
     for (let seq = tape.tail; seq < tape.head; seq++) {
       const { endMs } = tape.at(seq)!;
       this.#arrivals.note(from.arrivedMs(endMs), endMs);
@@ -214,10 +214,10 @@ export class ChannelAudio implements PlayableAudio {
     return { line: line.leave(), titles };
   }
 
-  /** Goes on with what waited in another process. Behind `goOn`. */
-  goOnDelayed({ line, titles }: DelayedAudio): void {
-    this.#line?.goOn(line);
-    this.#waiting.goOn(titles);
+  /** Goes on with what waited in another process. Behind `adopt`. */
+  adoptDelayed({ line, titles }: DelayedAudio): void {
+    this.#line?.adopt(line);
+    this.#waiting.adopt(titles);
   }
 
   /**
@@ -294,7 +294,7 @@ export class ChannelAudio implements PlayableAudio {
     this.#line?.leave();
     this.#coming = null;
     this.#isNextSource = false;
-    this.#letGo();
+    this.#drop();
     const { delay } = this.#options;
     this.#line = delay === undefined ? null : this.#makeLine(delay);
     this.#waiting.clear();
@@ -310,14 +310,14 @@ export class ChannelAudio implements PlayableAudio {
   release(): void {
     if (this.playing > 0) return;
     if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
-      this.#letGo();
+      this.#drop();
       this.#line?.begin();
     } else this.#beginAnew();
   }
 
   /** What waits in a line of another length comes no more. */
   #beginAnew(): void {
-    this.#letGo();
+    this.#drop();
     const { delay } = this.#options;
     if (this.delayMs === (delay?.ms ?? 0)) return;
     this.#line?.leave();
@@ -359,7 +359,7 @@ export class ChannelAudio implements PlayableAudio {
     this.audioMs += durationMs;
     this.#spacing.count(bytes.length, durationMs, bitrateKbps);
     if (!this.#waiting.isEmpty) this.#putWaiting();
-    if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#letGo();
+    if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#drop();
     if (link !== undefined) this.#writePacket(bytes, durationMs, isFresh, link, arrivedMs);
     else this.#writeFrame(bytes, durationMs, isFresh, arrivedMs);
     this.#readers.onGrown();
@@ -421,7 +421,7 @@ export class ChannelAudio implements PlayableAudio {
       this.#readers.onFence();
     } else {
       this.tape?.end();
-      this.#letGo();
+      this.#drop();
       this.contentType = contentTypeOf(format.codec);
     }
     if (before === null) return;
@@ -429,7 +429,7 @@ export class ChannelAudio implements PlayableAudio {
     this.#options.onFormat?.(before, format);
   }
 
-  #letGo(): void {
+  #drop(): void {
     this.#frames = undefined;
     this.#packets = undefined;
     this.#markMs = 0;

@@ -18,8 +18,8 @@ const CHECK_MS = 100;
 /** Real time, and a thousandth more. */
 const PACE = 1.001;
 /** A second of anything that is heard over a network has less. What exceeds it, for the whole delay, leaves before its time. */
-const MOST_BYTES_PER_SECOND = 512 * 1024;
-const MOST_FRAMES_PER_SECOND = 1000;
+const MAX_BYTES_PER_SECOND = 512 * 1024;
+const MAX_FRAMES_PER_SECOND = 1000;
 const FIRST_SLOTS = 256;
 
 /** What ChannelAudio.write takes. */
@@ -110,7 +110,7 @@ export class DelayLine implements AlarmHandler {
   }
 
   /** Goes on with what waits in another one. Before all else. */
-  goOn({ frames, playedMs }: DelayLineState): void {
+  adopt({ frames, playedMs }: DelayLineState): void {
     for (const { frame, arrivedMs } of frames) this.#add(frame, arrivedMs);
     this.#playedMs = playedMs;
     this.#watch(this.#options.clock.now());
@@ -174,8 +174,8 @@ export class DelayLine implements AlarmHandler {
       const { frame, arrivedMs } = this.#frames[slot]!;
       const isFull =
         this.levelMs > delayMs ||
-        this.#end.atByte - this.#out.atByte > most * MOST_BYTES_PER_SECOND ||
-        this.#next - this.#first > most * MOST_FRAMES_PER_SECOND;
+        this.#end.atByte - this.#out.atByte > most * MAX_BYTES_PER_SECOND ||
+        this.#next - this.#first > most * MAX_FRAMES_PER_SECOND;
       if (!isFull && nowMs < this.#playedMs) return;
       onFrame(frame, arrivedMs);
       this.#frames[slot] = undefined;

@@ -17,7 +17,7 @@ import { Reservoir } from './reservoir.js';
 const ID3_HEADER_BYTES = 10;
 /** The frame that a tag must have: a text, of which there is only the byte that says how it is encoded. */
 const TAG_FRAME = Buffer.from('TSSE\0\0\0\x01\0\0\0', 'latin1');
-const LEAST_TAG_BYTES = ID3_HEADER_BYTES + TAG_FRAME.length;
+const MIN_TAG_BYTES = ID3_HEADER_BYTES + TAG_FRAME.length;
 
 /**
  * Whether a listener can begin with a frame: it is the segment's first byte, or there is room for a tag or for what stretches it.
@@ -27,7 +27,7 @@ const LEAST_TAG_BYTES = ID3_HEADER_BYTES + TAG_FRAME.length;
  */
 export function canEnter(frame: Buffer, offset: number, segmentBytes: number): boolean {
   if (offset === 0) return true;
-  if (!isAdts(frame, 0)) return offset >= LEAST_TAG_BYTES;
+  if (!isAdts(frame, 0)) return offset >= MIN_TAG_BYTES;
   return canStretch(frame, offset) && segmentBytes - offset >= ADTS_HEADER_BYTES;
 }
 

@@ -97,12 +97,12 @@ class AnyFramer {
   }
 
   /** Goes on where another one stood. Before the first `push`. */
-  goOnFrom(state: FormatState): void {
+  adopt(state: FormatState): void {
     this.#matched = CAPTURE.length;
-    if (state.format === 'frames') (this.#framer as Framer).goOnFrom(state);
+    if (state.format === 'frames') (this.#framer as Framer).adopt(state);
     else {
       const framer = new OggFramer(this.#sink, this.#known);
-      framer.goOnFrom(state);
+      framer.adopt(state);
       this.#framer = framer;
     }
   }

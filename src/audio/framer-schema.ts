@@ -5,7 +5,7 @@ import { type Is, MAX_COUNTED } from '../metadata/record-schema.js';
 import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from './ogg.js';
-import { MAX_PAGE_BYTES, MOST_LACINGS } from './ogg-page.js';
+import { MAX_LACINGS, MAX_PAGE_BYTES } from './ogg-page.js';
 import { MAX_PCE_BYTES } from './program-config.js';
 
 /** Bytes, as text in base64; as they are, where no JSON lies between. @param most how many at most */
@@ -65,8 +65,8 @@ const oggState = z.looseObject({
   }),
   page: z.looseObject({
     ...{ flags: z.int().min(0).max(255), granule: position, serial: number32, sequence: number32 },
-    ...{ lacings: base64(MOST_LACINGS), body: base64(MAX_PAGE_BYTES) },
-    ...{ lacing: z.int().min(0).max(MOST_LACINGS), packetAt: z.int().min(0).max(MAX_PAGE_BYTES) },
+    ...{ lacings: base64(MAX_LACINGS), body: base64(MAX_PAGE_BYTES) },
+    ...{ lacing: z.int().min(0).max(MAX_LACINGS), packetAt: z.int().min(0).max(MAX_PAGE_BYTES) },
     bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
     // Null in JSON.
     leftSamples: z

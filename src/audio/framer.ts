@@ -132,7 +132,7 @@ export class Framer {
   }
 
   /** Goes on where another one stood. Before the first `push`. */
-  goOnFrom(state: FramerState): void {
+  adopt(state: FramerState): void {
     Object.assign(this, state.facts);
     this.#keptBytes = state.kept.copy(this.#scratch);
     this.#neededBytes = state.neededBytes;
@@ -142,7 +142,7 @@ export class Framer {
     this.#atBoundary = state.atBoundary;
     this.#atFirst = state.atFirst;
     this.#fresh = state.fresh;
-    this.#mean.goOnFrom(state.mean);
+    this.#mean.adopt(state.mean);
     this.#config.pce = state.pce;
   }
 

@@ -15,7 +15,7 @@ export interface HeldFrame {
 }
 
 /** How long it may not be known (cluster/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
-export const MOST_HELD_MS = 5000;
+export const MAX_HELD_MS = 5000;
 
 export class HeldFrames {
   /** Frames are held from then on, monotonic milliseconds; +∞: never. */
@@ -33,7 +33,7 @@ export class HeldFrames {
   push(frame: HeldFrame): void {
     this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
     this.#heldMs += frame.durationMs;
-    while (this.#heldMs > MOST_HELD_MS && this.#frames.length > 1) {
+    while (this.#heldMs > MAX_HELD_MS && this.#frames.length > 1) {
       this.#heldMs -= this.#frames.shift()!.durationMs;
       this.hasGap = true;
     }

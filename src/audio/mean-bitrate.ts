@@ -17,7 +17,7 @@ export class MeanBitrate {
     return { bytes: this.#bytes, ms: this.#ms, isKnown: this.#isKnown };
   }
 
-  goOnFrom({ bytes, ms, isKnown }: MeanBitrateState): void {
+  adopt({ bytes, ms, isKnown }: MeanBitrateState): void {
     this.#bytes = bytes;
     this.#ms = ms;
     this.#isKnown = isKnown;

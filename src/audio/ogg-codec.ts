@@ -23,31 +23,31 @@ const OPUS_HEADER_BYTES = 19;
 const FLAC_HEADER_BYTES = 51;
 
 /** Hz: of the telephone, the lowest that encoders of Vorbis and Opus know; no stream of FLAC has less either. */
-const LEAST_RATE = 8000;
+const MIN_RATE = 8000;
 /** The highest that libvorbis takes is 200,000; a frame of FLAC can say 655,350 (RFC 9639, section 9.1.2). */
-const MOST_RATES: Record<OggCodec, number> = { vorbis: 200_000, opus: 48_000, flac: 655_350 };
+const MAX_RATES: Record<OggCodec, number> = { vorbis: 200_000, opus: 48_000, flac: 655_350 };
 /** Vorbis I specification, section 4.2.2: the powers of 2 from 64 to 8,192. */
-const LEAST_BLOCK_BITS = 6;
-const MOST_BLOCK_BITS = 13;
+const MIN_BLOCK_BITS = 6;
+const MAX_BLOCK_BITS = 13;
 /** RFC 9639, section 8.2. */
-const LEAST_FLAC_BLOCK = 16;
+const MIN_FLAC_BLOCK = 16;
 /** What one frame of FLAC may play. The streamable subset has 16,384 samples at most: 0.34 s at 48 kHz, 2.05 s at 8 kHz. */
-const MOST_FLAC_SECONDS = 2.1;
+const MAX_FLAC_SECONDS = 2.1;
 /** A setup header of libvorbis has 3 to 8 KB. It is sent to every listener with every title. */
-const MOST_SETUP_BYTES = 64 * 1024;
+const MAX_SETUP_BYTES = 64 * 1024;
 
 /** What begins with this packet; null: nothing that we know, or that cannot be. */
 export function readIdentification(packet: Buffer): OggFacts | null {
   const facts = readFacts(packet);
   if (facts === null || facts.channels === 0) return null;
-  return facts.sampleRate >= LEAST_RATE && facts.sampleRate <= MOST_RATES[facts.codec] ? facts : null;
+  return facts.sampleRate >= MIN_RATE && facts.sampleRate <= MAX_RATES[facts.codec] ? facts : null;
 }
 
 function readFacts(packet: Buffer): OggFacts | null {
   const text = packet.toString('latin1', 0, 8);
   if (text.startsWith('\x01vorbis') && packet.length >= VORBIS_HEADER_BYTES) {
     const [short, long] = [packet[28]! & 15, packet[28]! >> 4];
-    if (packet.readUInt32LE(7) !== 0 || short < LEAST_BLOCK_BITS || long < short || long > MOST_BLOCK_BITS) return null;
+    if (packet.readUInt32LE(7) !== 0 || short < MIN_BLOCK_BITS || long < short || long > MAX_BLOCK_BITS) return null;
     return { codec: 'vorbis', sampleRate: packet.readUInt32LE(12), channels: packet[11]! };
   }
   if (text === 'OpusHead' && packet.length >= OPUS_HEADER_BYTES) {
@@ -56,7 +56,7 @@ function readFacts(packet: Buffer): OggFacts | null {
   }
   if (text.startsWith('\x7fFLAC') && packet.length === FLAC_HEADER_BYTES) {
     const [least, most] = [packet.readUInt16BE(17), packet.readUInt16BE(19)];
-    if (least < LEAST_FLAC_BLOCK || most < least) return null;
+    if (least < MIN_FLAC_BLOCK || most < least) return null;
     return { codec: 'flac', sampleRate: packet.readUIntBE(27, 3) >> 4, channels: ((packet[29]! >> 1) & 7) + 1 };
   }
   return null;
@@ -77,15 +77,15 @@ export function nextHeader(codec: OggCodec, headers: Buffer[], packet: Buffer): 
     return 'complete';
   }
   const begin = codec === 'opus' ? 'OpusTags' : headers.length === 1 ? '\x03vorbis' : '\x05vorbis';
-  if (headers.length === 2 && packet.length > MOST_SETUP_BYTES) return 'wrong';
+  if (headers.length === 2 && packet.length > MAX_SETUP_BYTES) return 'wrong';
   if (!text.startsWith(begin) && !(packet.length === 0 && headers.length === 1)) return 'wrong';
   headers.push(Buffer.from(packet));
   return headers.length === (codec === 'opus' ? 2 : 3) ? 'complete' : 'more';
 }
 
 /** A sample of 32 bits, before it is packed; and what a packet has beside samples. */
-const MOST_SAMPLE_BYTES = 4;
-const MOST_OVERHEAD_BYTES = 1024;
+const MAX_SAMPLE_BYTES = 4;
+const MAX_OVERHEAD_BYTES = 1024;
 
 /** Samples per channel of one packet after another. */
 export class PacketClock {
@@ -104,8 +104,8 @@ export class PacketClock {
   constructor(codec: OggCodec, headers: readonly Buffer[]) {
     this.#codec = codec;
     const { channels, sampleRate } = readIdentification(headers[0]!)!;
-    this.#sampleBytes = channels * MOST_SAMPLE_BYTES;
-    this.#mostSamples = codec === 'flac' ? Math.min(headers[0]!.readUInt16BE(19), sampleRate * MOST_FLAC_SECONDS) : 0;
+    this.#sampleBytes = channels * MAX_SAMPLE_BYTES;
+    this.#mostSamples = codec === 'flac' ? Math.min(headers[0]!.readUInt16BE(19), sampleRate * MAX_FLAC_SECONDS) : 0;
     const sizes = codec === 'vorbis' ? headers[0]![28]! : 0;
     this.#sizes = [1 << (sizes & 15), 1 << (sizes >> 4)];
     this.#modes = codec === 'vorbis' ? vorbisModes(headers[2]!) : [];
@@ -142,7 +142,7 @@ export class PacketClock {
 
   /** More bytes than the samples themselves would be: a tape is as long as it plays, and would hold any number of such. */
   #isTooLarge(packet: Buffer, samples: number): boolean {
-    return packet.length > MOST_OVERHEAD_BYTES + samples * this.#sampleBytes;
+    return packet.length > MAX_OVERHEAD_BYTES + samples * this.#sampleBytes;
   }
 }
 

@@ -18,9 +18,9 @@ const LIST_BYTES = 4096;
 const KEPT_BYTES = 4 * LIST_BYTES;
 const NONE = Buffer.alloc(0);
 /** No more are looked at. */
-const MOST_COMMENTS = 1000;
+const MAX_COMMENTS = 1000;
 /** A longer name is none that we know. */
-const MOST_NAME_BYTES = 64;
+const MAX_NAME_BYTES = 64;
 
 export interface Comments {
   readonly vendor: Buffer;
@@ -46,7 +46,7 @@ export function readComments(packet: Buffer, codec: OggCodec): Comments {
   };
   const vendor = text();
   if (vendor === null || at + 4 > packet.length) return { vendor: NONE, list: [] };
-  const count = Math.min(MOST_COMMENTS, packet.readUInt32LE(at));
+  const count = Math.min(MAX_COMMENTS, packet.readUInt32LE(at));
   at += 4;
   const list: Buffer[] = [];
   for (let i = 0; i < count; i++) {
@@ -108,7 +108,7 @@ const OF_A_TITLE = new Set([
 
 /** Names are ASCII without regard to case. */
 function nameOf(comment: Buffer): string {
-  const end = comment.subarray(0, MOST_NAME_BYTES + 1).indexOf(0x3d);
+  const end = comment.subarray(0, MAX_NAME_BYTES + 1).indexOf(0x3d);
   return end < 0 ? '' : comment.toString('latin1', 0, end).toUpperCase();
 }
 

@@ -9,10 +9,10 @@
  */
 
 export const PAGE_HEADER_BYTES = 27;
-export const MOST_LACINGS = 255;
+export const MAX_LACINGS = 255;
 const PIECE_BYTES = 255;
 /** The largest page. */
-export const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MOST_LACINGS + MOST_LACINGS * PIECE_BYTES;
+export const MAX_PAGE_BYTES = PAGE_HEADER_BYTES + MAX_LACINGS + MAX_LACINGS * PIECE_BYTES;
 
 /** What a page's flags say. */
 export const CONTINUED = 1;
@@ -176,7 +176,7 @@ export function isFilled(lacings: Uint8Array): boolean {
     if (lacings[i] === PIECE_BYTES) continue;
     if (++packets >= FULL_PACKETS && bytes > FULL_BYTES) return i === lacings.length - 1;
   }
-  return lacings.length === MOST_LACINGS;
+  return lacings.length === MAX_LACINGS;
 }
 
 /** Packets in, pages out: one logical stream. */
@@ -185,9 +185,9 @@ export class PageWriter {
   #sequence: number;
   #flags: number;
   #granule = -1;
-  readonly #lacings = Buffer.alloc(MOST_LACINGS);
+  readonly #lacings = Buffer.alloc(MAX_LACINGS);
   #count = 0;
-  readonly #body = Buffer.alloc(MOST_LACINGS * PIECE_BYTES);
+  readonly #body = Buffer.alloc(MAX_LACINGS * PIECE_BYTES);
   #bodyBytes = 0;
   #out = Buffer.alloc(16 * 1024);
   #outBytes = 0;
@@ -212,10 +212,10 @@ export class PageWriter {
   /** A whole packet. @param granule the stream's position behind it */
   packet(bytes: Buffer, granule: number): void {
     const lacings = Math.floor(bytes.length / PIECE_BYTES) + 1;
-    if (this.#count + lacings > MOST_LACINGS) this.end();
+    if (this.#count + lacings > MAX_LACINGS) this.end();
     let at = 0;
     for (let i = 0; i < lacings; i++) {
-      if (this.#count === MOST_LACINGS) {
+      if (this.#count === MAX_LACINGS) {
         this.end();
         this.#flags |= CONTINUED;
       }

@@ -27,7 +27,7 @@ export interface PageSink {
   /** A whole page, as views that are valid until it is through; false: it is none of the stream that is followed. */
   onPage(page: OggPage, bytes: number): boolean;
   /** Goes on with that page; true: it is through, false: it was paused. */
-  goOn(): boolean;
+  resume(): boolean;
 }
 
 /** Bytes of nothing known and of damaged pages; bytes that a CRC was taken of. */
@@ -78,7 +78,7 @@ export class OggPages {
   }
 
   /** Goes on where another one stood. Before the first `push`. */
-  goOnFrom({ kept, neededBytes, vainBytes, isUnderWay }: OggPagesState): void {
+  adopt({ kept, neededBytes, vainBytes, isUnderWay }: OggPagesState): void {
     this.#end = kept.copy(this.#scratch);
     this.#neededBytes = neededBytes;
     this.#vainBytes = vainBytes;
@@ -111,7 +111,7 @@ export class OggPages {
 
   #walk(): void {
     while (!this.isPaused) {
-      if (this.#isUnderWay) this.#isUnderWay = !this.#sink.goOn();
+      if (this.#isUnderWay) this.#isUnderWay = !this.#sink.resume();
       else if (this.#end - this.#at < this.#neededBytes) return;
       else this.#step();
     }

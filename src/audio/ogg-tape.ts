@@ -29,18 +29,18 @@ const NOTHING = Buffer.alloc(0);
  * A title waits until the open segment is as long. A listener that joins with a shorter one that ends its link gets less than a decoder of
  * Opus has to skip, or so little of Vorbis that ffmpeg finds no time for it.
  */
-const LEAST_SEGMENT_MS = 250;
+const MIN_SEGMENT_MS = 250;
 /** Sums of times are not exact. No packet that plays is shorter. */
-const LEAST_PACKET_MS = 1;
+const MIN_PACKET_MS = 1;
 const OPUS_KHZ = 48;
 /** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
 const PREROLL_SAMPLES = 3840;
 /** A second of anything that is heard over a network has less. */
-const MOST_SEGMENT_BYTES = 512 * 1024;
+const MAX_SEGMENT_BYTES = 512 * 1024;
 
 /** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
 export function mostOggSegments(lagMs: number): number {
-  return Math.ceil(lagMs / LEAST_SEGMENT_MS) + 1;
+  return Math.ceil(lagMs / MIN_SEGMENT_MS) + 1;
 }
 
 /** A packet, and what it plays. */
@@ -65,7 +65,7 @@ interface TitleAhead {
 /** As AudioTape has it: one whose link ends too soon is none to begin with. */
 export function lastOggEntry(tape: AudioTape, seq: number): number {
   let found = seq;
-  for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < LEAST_SEGMENT_MS - LEAST_PACKET_MS; ) {
+  for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < MIN_SEGMENT_MS - MIN_PACKET_MS; ) {
     at = tape.at(--found);
   }
   return found;
@@ -132,7 +132,7 @@ export class OggTape implements WritableTape {
    * A tape that goes on where another process has left it, with another link: behind its closed segments, of which there is one at least.
    * @param open what that process has left (`leave`), where it is known
    */
-  static goOn(from: AudioTape, open?: OpenOgg): OggTape {
+  static adopt(from: AudioTape, open?: OpenOgg): OggTape {
     const { metaint, segmentBytes, lagMs, tail, head } = from;
     const last = from.at(head - 1) as OggSegment;
     const end = linkEndOf(last);
@@ -228,7 +228,7 @@ export class OggTape implements WritableTape {
 
   /** Appends a packet. @param fresh what came before has nothing to do with it */
   write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
-    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.#nowMs < LEAST_PACKET_MS) {
+    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.#nowMs < MIN_PACKET_MS) {
       const { mark, atMs } = this.#ahead.shift()!;
       this.#take(mark, atMs);
     }
@@ -239,8 +239,8 @@ export class OggTape implements WritableTape {
       const isTitled = this.#mark?.tags === this.#linkMark?.tags;
       const goesOn = !fresh && link === this.#link;
       const openMs = this.#nowMs - this.edgeMs;
-      if (!goesOn || (!isTitled && openMs >= LEAST_SEGMENT_MS)) this.#closeLink(link, goesOn);
-      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MOST_SEGMENT_BYTES) {
+      if (!goesOn || (!isTitled && openMs >= MIN_SEGMENT_MS)) this.#closeLink(link, goesOn);
+      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MAX_SEGMENT_BYTES) {
         this.#close(null);
         this.#open(0);
       }
@@ -282,8 +282,8 @@ export class OggTape implements WritableTape {
   /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
   #segmentMs(): number {
     const next = this.#ahead[0];
-    return next !== undefined && next.atMs - this.edgeMs < SEGMENT_MS + LEAST_SEGMENT_MS
-      ? SEGMENT_MS + LEAST_SEGMENT_MS
+    return next !== undefined && next.atMs - this.edgeMs < SEGMENT_MS + MIN_SEGMENT_MS
+      ? SEGMENT_MS + MIN_SEGMENT_MS
       : SEGMENT_MS;
   }
 

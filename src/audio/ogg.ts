@@ -14,7 +14,7 @@ import { KnownLinks } from './known-links.js';
 import { MeanBitrate } from './mean-bitrate.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
-import { CONTINUED, FIRST, isFilled, LAST, MOST_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
+import { CONTINUED, FIRST, isFilled, LAST, MAX_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 import type { OggFramerState } from './ogg-state.js';
 
@@ -24,7 +24,7 @@ export const MAX_PACKET_BYTES = 1024 * 1024;
 /** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
 export const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 /** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
-const MOST_IDENTIFICATION_BYTES = 21 + 255;
+const MAX_IDENTIFICATION_BYTES = 21 + 255;
 const NO_PAGE: OggPage = {
   flags: 0,
   granule: -1,
@@ -120,8 +120,8 @@ export class OggFramer implements PageSink {
   }
 
   /** Goes on where another one stood. Before the first `push`. */
-  goOnFrom({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
-    this.#pages.goOnFrom(pages);
+  adopt({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
+    this.#pages.adopt(pages);
     this.#page = page;
     this.#lacing = page.lacing;
     this.#packetAt = page.packetAt;
@@ -152,7 +152,7 @@ export class OggFramer implements PageSink {
       this.#isLost = open.isLost;
     }
     this.bitrateKbps = bitrateKbps;
-    this.#mean.goOnFrom(mean);
+    this.#mean.adopt(mean);
   }
 
   /** Called by the sink: nothing more is handed on until the next `push`. */
@@ -247,7 +247,7 @@ export class OggFramer implements PageSink {
   }
 
   /** As PageSink has it. */
-  goOn(): boolean {
+  resume(): boolean {
     const { flags, granule, lacings, body } = this.#page;
     const isHead = this.#isHead;
     while (this.#lacing < lacings.length) {
@@ -302,7 +302,7 @@ export class OggFramer implements PageSink {
   #header(packet: Buffer, headers: Buffer[]): void {
     if (headers.length === 0) {
       // The page began like one; its packet may end sooner, or never come to an end.
-      if (packet.length > MOST_IDENTIFICATION_BYTES || readIdentification(packet) === null) this.#leave();
+      if (packet.length > MAX_IDENTIFICATION_BYTES || readIdentification(packet) === null) this.#leave();
       else headers.push(Buffer.from(packet));
       return;
     }
@@ -343,7 +343,7 @@ export class OggFramer implements PageSink {
     this.#fresh = false;
     this.#headerBytes = 0;
     this.#packetMs = Math.max(this.#packetMs, durationMs);
-    this.pageMs = this.#isFilled ? MOST_LACINGS * this.#packetMs : 0;
+    this.pageMs = this.#isFilled ? MAX_LACINGS * this.#packetMs : 0;
     this.counters.frames++;
     this.bitrateKbps = this.#mean.count(packet.length, durationMs, this.bitrateKbps);
     this.#sink.onFrame(packet, durationMs, fresh, link);

@@ -10,11 +10,11 @@
  */
 
 /** No frame reaches back further. */
-const MOST_BACK_BYTES = 511;
+const MAX_BACK_BYTES = 511;
 
 export class Reservoir {
   /** Main data of this stream since the cut, bytes. */
-  #bytes = MOST_BACK_BYTES;
+  #bytes = MAX_BACK_BYTES;
 
   /** The next frame belongs to another stream, or to another place of it. */
   cut(): void {
@@ -23,7 +23,7 @@ export class Reservoir {
 
   /** Whatever comes now reaches back over nothing. */
   get isFull(): boolean {
-    return this.#bytes >= MOST_BACK_BYTES;
+    return this.#bytes >= MAX_BACK_BYTES;
   }
 
   /** The frame as it may stand on the tape: itself, or a muted copy. */

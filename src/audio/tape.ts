@@ -20,7 +20,7 @@ import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { Segment, withBlocksBytes } from './segment.js';
 
 /** Buffers of forgotten segments that wait to be written over: each one that is closed makes the tape forget about one. */
-const MOST_SPARES = 4;
+const MAX_SPARES = 4;
 
 /** The open segment, between two frames. */
 export interface OpenSegment {
@@ -85,7 +85,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
    * that their end cuts. What came behind it no listener was sent.
    * @param open all of the open segment, where it is known
    */
-  static goOn(from: AudioTape, open?: OpenSegment): Tape {
+  static adopt(from: AudioTape, open?: OpenSegment): Tape {
     const { metaint, segmentBytes, lagMs, tail, head } = from;
     const begin = { first: tail, startMs: from.at(tail)!.startMs };
     const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
@@ -93,8 +93,8 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     tape.#closed.fence(from.joinFrom);
     tape.#nowMs = tape.edgeMs;
     const last = from.at(head - 1) as Segment;
-    if (open === undefined) tape.#goOn(last, from.rest(head, false));
-    else tape.#goOnOpen(last, open);
+    if (open === undefined) tape.#adopt(last, from.rest(head, false));
+    else tape.#adoptOpen(last, open);
     // Their memory is not the tape's own.
     tape.held();
     return tape;
@@ -237,7 +237,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   }
 
   onForgotten({ bytes }: Segment, seq: number): void {
-    if (seq >= this.#freeFrom && this.#spares.length < MOST_SPARES) this.#spares.push(bytes);
+    if (seq >= this.#freeFrom && this.#spares.length < MAX_SPARES) this.#spares.push(bytes);
   }
 
   end(): void {
@@ -245,7 +245,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   }
 
   /** @param last the last closed segment, as the other process has it @param rest behind it */
-  #goOn(last: Segment, rest: Buffer): void {
+  #adopt(last: Segment, rest: Buffer): void {
     const { edgeMs } = this;
     const { late, following, marks, before, lastEntry, startMs, endMs } = last;
     this.#lastEntry = lastEntry;
@@ -260,7 +260,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     this.#append(rest, ((endMs - startMs) / this.segmentBytes) * rest.length, false);
   }
 
-  #goOnOpen(last: Segment, { audio, endMs, entry, entryMs, before, repeats, marks }: OpenSegment): void {
+  #adoptOpen(last: Segment, { audio, endMs, entry, entryMs, before, repeats, marks }: OpenSegment): void {
     this.#lastEntry = last.lastEntry;
     this.#before = before;
     this.#repeats = repeats;

@@ -39,7 +39,7 @@ export class WaitingTitles {
   }
 
   /** Those that waited in another process. Before all else. */
-  goOn(titles: readonly AwaitedTitle[]): void {
+  adopt(titles: readonly AwaitedTitle[]): void {
     this.#titles.push(...titles);
   }
 

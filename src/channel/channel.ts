@@ -217,12 +217,12 @@ export class Channel {
   }
 
   /** Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`). */
-  letGo(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['letGo']> } {
+  detach(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['detach']> } {
     const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
     const contentType = this.switch.onAir?.contentType;
     const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.place : null;
     const isPinned = onAir !== -1 && this.switch.pinned === onAir;
-    const encoder = this.#encoderSource?.letGo() ?? null;
+    const encoder = this.#encoderSource?.detach() ?? null;
     this.switch.stop();
     const { entries: timeline } = this.#sourceLog;
     const { onAirSinceMs } = this.#own;
@@ -230,25 +230,25 @@ export class Channel {
   }
 
   /** Its encoder or file was on air in another process, and goes on here. Before `start`. */
-  goOn({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
-    this.#sourceLog.goOn(timeline);
+  adopt({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
+    this.#sourceLog.adopt(timeline);
     const source = this.switch.sources[onAir];
-    if (source instanceof FileSource && file !== null) source.goOn(file);
+    if (source instanceof FileSource && file !== null) source.adopt(file);
     else if (!(source instanceof EncoderSource)) {
       // It connects anew, and is chosen all the same.
       if (isPinned && source !== undefined) this.switch.pin(onAir);
       return;
     }
     if (contentType === undefined) return;
-    this.switch.goOn(onAir, lastTitle, isPinned);
-    this.#own.goOn(onAirSinceMs);
+    this.switch.adopt(onAir, lastTitle, isPinned);
+    this.#own.adopt(onAirSinceMs);
   }
 
   /** Goes on with an encoder's connection of another process. After `start`. */
   takeEncoder(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     const source = this.#encoderSource;
     if (source === undefined) socket.destroy();
-    else source.goOn(socket, ahead, place, aheadMs);
+    else source.adopt(socket, ahead, place, aheadMs);
   }
 
   /** Whether its encoder is there, with audio or not yet. */

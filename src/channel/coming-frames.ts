@@ -6,7 +6,7 @@
 import type { HeldFrame } from '../audio/held-frames.js';
 
 /** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
-export const MOST_COMING_MS = 5000;
+export const MAX_COMING_MS = 5000;
 
 export class ComingFrames {
   #frames: HeldFrame[] = [];
@@ -34,13 +34,13 @@ export class ComingFrames {
   /** It is not, and who listens has had the other machine's audio until `heardMs`. */
   pass(heardMs: number, nowMs: number): void {
     if (this.#sinceMs === Number.NEGATIVE_INFINITY) return;
-    if (nowMs - this.#sinceMs > MOST_COMING_MS) this.take();
+    if (nowMs - this.#sinceMs > MAX_COMING_MS) this.take();
     else this.#frames = this.#frames.filter(({ arrivedMs }) => arrivedMs > heardMs);
   }
 
   /** Copies the frame. How many come in the time is the source's pace, and `aheadSeconds`. While it is open. */
   push(frame: HeldFrame): void {
-    if (frame.arrivedMs - this.#sinceMs <= MOST_COMING_MS) {
+    if (frame.arrivedMs - this.#sinceMs <= MAX_COMING_MS) {
       this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
       return;
     }

@@ -34,7 +34,7 @@ export class OwnLive implements ChannelLive {
   }
 
   /** The source on air was so in another process. @param onAirSinceMs there */
-  goOn(onAirSinceMs: number | null): void {
+  adopt(onAirSinceMs: number | null): void {
     this.#onAirSinceMs = onAirSinceMs;
     this.#offAirSinceMs = Number.POSITIVE_INFINITY;
   }

@@ -36,7 +36,7 @@ export class SourceLog {
   }
 
   /** What another process has seen of them stands before. */
-  goOn(entries: readonly TimelineEntry[]): void {
+  adopt(entries: readonly TimelineEntry[]): void {
     this.#timeline = new SourceTimeline(entries);
   }
 

@@ -16,21 +16,21 @@ const FORMAT = 1;
 const BLOCK = 512;
 const PIECE_BYTES = 1_048_576;
 /** What ustar can say of a size, and more than any manifest or configuration has. */
-const MOST_STORE_BYTES = 8_589_934_591;
-const MOST_TEXT_BYTES = 4_194_304;
+const MAX_STORE_BYTES = 8_589_934_591;
+const MAX_TEXT_BYTES = 4_194_304;
 /** Characters of a text in a manifest. */
-const MOST_WORDS = 4096;
+const MAX_WORDS = 4096;
 
 const fileSchema = z.strictObject({
-  bytes: z.int().min(0).max(MOST_STORE_BYTES),
+  bytes: z.int().min(0).max(MAX_STORE_BYTES),
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
 });
 const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
-  airsplice: z.string().max(MOST_WORDS),
-  madeAt: z.string().max(MOST_WORDS),
+  airsplice: z.string().max(MAX_WORDS),
+  madeAt: z.string().max(MAX_WORDS),
   /** Where the configuration was: to be shown, never to be written to. */
-  configPath: z.string().max(MOST_WORDS),
+  configPath: z.string().max(MAX_WORDS),
   files: z.strictObject({ [CONFIG_NAME]: fileSchema, [STORE_NAME]: fileSchema }),
 });
 
@@ -48,7 +48,7 @@ export function writeArchive(target: number, made: Made, config: Buffer, store: 
   try {
     const digest = createHash('sha256');
     const bytes = eachPiece(source, fstatSync(source).size, 0, (piece) => digest.update(piece));
-    if (bytes > MOST_STORE_BYTES) throw new Error('the store is larger than a backup can be');
+    if (bytes > MAX_STORE_BYTES) throw new Error('the store is larger than a backup can be');
     const manifest: Manifest = {
       format: FORMAT,
       ...made,
@@ -86,10 +86,10 @@ export interface OpenArchive {
 /** Throws an Error that says what is wrong with it. @param file open */
 export function readArchive(file: number): OpenArchive {
   const { size } = fstatSync(file);
-  const first = member(file, 0, size, MANIFEST_NAME, MOST_TEXT_BYTES);
+  const first = member(file, 0, size, MANIFEST_NAME, MAX_TEXT_BYTES);
   const manifest = manifestOf(textAt(file, first.at, first.bytes).toString('utf8'));
-  const second = member(file, first.end, size, CONFIG_NAME, MOST_TEXT_BYTES);
-  const third = member(file, second.end, size, STORE_NAME, MOST_STORE_BYTES);
+  const second = member(file, first.end, size, CONFIG_NAME, MAX_TEXT_BYTES);
+  const third = member(file, second.end, size, STORE_NAME, MAX_STORE_BYTES);
   const config = textAt(file, second.at, second.bytes);
   const said = manifest.files;
   const isConfig = createHash('sha256').update(config).digest('hex') === said[CONFIG_NAME].sha256;

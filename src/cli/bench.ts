@@ -16,7 +16,7 @@ import { answerOf, ask, DEFAULT_URL, openEvents, stationsOf, urlOf } from './ser
 
 const LOCAL_LISTENERS = 10_000;
 const REMOTE_LISTENERS = 1000;
-const MOST_SECONDS = 300;
+const MAX_SECONDS = 300;
 /** How many join in a second, so that nobody else is kept from joining. */
 const JOINS_PER_SECOND = 200;
 
@@ -39,7 +39,7 @@ export const bench: RunCommand = async (line, stop) => {
   const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
   const most = allowedListeners(line, url);
   const listeners = numberOf(line, 'listeners', 100, 1, most);
-  const seconds = numberOf(line, 'seconds', 10, 1, MOST_SECONDS);
+  const seconds = numberOf(line, 'seconds', 10, 1, MAX_SECONDS);
   const channel = textOf(line, 'channel') ?? (await firstOnAir(url, stop));
   const report = await load({ url, channel: readKey(channel), listeners: Math.floor(listeners), seconds }, stop);
   if (line.values['json']) process.stdout.write(`${printableJson(report)}\n`);

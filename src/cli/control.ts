@@ -6,9 +6,9 @@
 import net from 'node:net';
 import { join } from 'node:path';
 
-export const MOST_COMMAND_BYTES = 4096;
+export const MAX_COMMAND_BYTES = 4096;
 /** The plan of a thousand channels. */
-const MOST_ANSWER_BYTES = 1_048_576;
+const MAX_ANSWER_BYTES = 1_048_576;
 
 /** What there is to say of what was done, or why it was not. */
 export type ControlAnswer = { readonly done: string } | { readonly refused: string };
@@ -53,7 +53,7 @@ function converse(path: string, command: string, stop: AbortSignal): Promise<str
     let answer = '';
     let isConnected = false;
     socket.setEncoding('utf8').on('data', (text: string) => {
-      if (answer.length < MOST_ANSWER_BYTES) answer += text;
+      if (answer.length < MAX_ANSWER_BYTES) answer += text;
     });
     socket.once('connect', () => {
       isConnected = true;

@@ -6,9 +6,9 @@ import { type DoctorFinding, Findings } from './finding.js';
 
 const MEGABYTE = 1024 * 1024;
 /** A history of ten thousand titles has a few MB; a system's own logs take more. */
-const LEAST_MEGABYTES = 64;
+const MIN_MEGABYTES = 64;
 const ENOUGH_MEGABYTES = 1024;
-const LEAST_FILES = 1000;
+const MIN_FILES = 1000;
 const WRITES = 10;
 const WRITE_BYTES = 4096;
 const SLOW_MS = 50;
@@ -47,11 +47,11 @@ async function lookAtRoom(folder: string, findings: Findings): Promise<void> {
   if (room === null) return;
   const megabytes = Math.floor((room.bavail * room.bsize) / MEGABYTE);
   const text = `${megabytes.toLocaleString('en')} MB are free at ${folder}`;
-  if (megabytes < LEAST_MEGABYTES) findings.bad(text, ROOM);
+  if (megabytes < MIN_MEGABYTES) findings.bad(text, ROOM);
   else if (megabytes < ENOUGH_MEGABYTES) findings.note(text, 'make room before it is full: pushes are refused then');
   else findings.good(text);
   // Some file systems have no such number.
-  if (room.files > 0 && room.ffree < LEAST_FILES) findings.bad(`only ${room.ffree} files can be made there`, ROOM);
+  if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} files can be made there`, ROOM);
 }
 
 /** Rejects with what the disk says. */

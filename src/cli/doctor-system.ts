@@ -6,14 +6,14 @@ import type { Config } from '../config/schema.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
 /** The oldest that package.json allows, and the oldest that is still mended. */
-const LEAST_NODE = [20, 19] as const;
+const MIN_NODE = [20, 19] as const;
 const MENDED_NODE = 22;
 
 /** @param version as `process.versions.node` has it */
 export function nodeFindings(version: string): DoctorFinding[] {
   const findings = new Findings('node');
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]))
+  if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1]))
     findings.bad(`Node.js ${version} is too old`, 'install Node.js 24, or at least 20.19');
   else if (major < MENDED_NODE)
     findings.note(

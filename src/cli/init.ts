@@ -35,7 +35,7 @@ const FILE = 'airsplice.yaml';
 /** Nobody else reads it: digests can be guessed at. */
 const MODE = 0o600;
 /** Of another server's file: a thousand stations of AzuraCast have two megabytes. */
-const MOST_IMPORT_BYTES = 4_194_304;
+const MAX_IMPORT_BYTES = 4_194_304;
 /** Is there while systemd runs. */
 const SERVICE_MANAGER = '/run/systemd/system';
 const PRESETS = { station: 'My Station', channel: 'live', reach: '8000', source: 'encoder' };
@@ -77,15 +77,15 @@ function importFrom(from: string, line: CommandLine, path: string): Draft {
   }
 }
 
-/** Reads a file or a pipe (`--from <(…)`); throws past MOST_IMPORT_BYTES. */
+/** Reads a file or a pipe (`--from <(…)`); throws past MAX_IMPORT_BYTES. */
 function readBounded(path: string): string {
   const file = openSync(path, 'r');
   try {
-    const pieces = Buffer.alloc(MOST_IMPORT_BYTES + 1);
+    const pieces = Buffer.alloc(MAX_IMPORT_BYTES + 1);
     let bytes = 0;
     for (let read = -1; read !== 0 && bytes < pieces.length; bytes += read)
       read = readSync(file, pieces, bytes, pieces.length - bytes, null);
-    if (bytes > MOST_IMPORT_BYTES) throw new Error(`it is longer than ${MOST_IMPORT_BYTES} bytes`);
+    if (bytes > MAX_IMPORT_BYTES) throw new Error(`it is longer than ${MAX_IMPORT_BYTES} bytes`);
     return pieces.toString('utf8', 0, bytes);
   } finally {
     closeSync(file);

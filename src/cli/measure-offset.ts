@@ -17,7 +17,7 @@ import { open, openEvents, serverError, serverUrl, untilCut } from './server.js'
 
 /** Of its time: as RFC 3339 has it. */
 const TIME_CHARACTERS = 16;
-const MOST_FILES = 10_000;
+const MAX_FILES = 10_000;
 /** Content types of streams. */
 const AUDIO = /^(audio\/|application\/ogg)/i;
 
@@ -44,7 +44,7 @@ function readOptions(line: CommandLine): Options {
     out: textOf(line, 'out') ?? '.',
     seconds: numberOf(line, 'seconds', 30, 1, 600),
     before: numberOf(line, 'before', 0, 0, 60),
-    count: numberOf(line, 'count', MOST_FILES, 1, MOST_FILES),
+    count: numberOf(line, 'count', MAX_FILES, 1, MAX_FILES),
   };
 }
 

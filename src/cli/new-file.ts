@@ -5,7 +5,7 @@ import { cutBytes } from '../metadata/text.js';
 
 /** Letters and digits of a title in a file's name, in bytes: file systems take names of 255. */
 const TITLE_BYTES = 120;
-const MOST_NAMESAKES = 1000;
+const MAX_NAMESAKES = 1000;
 
 /** Letters and digits, which any file system takes; all else is a `-`. */
 export function fileText(title: string): string {
@@ -26,7 +26,7 @@ export function openNew(base: string, ending: string): NewFile {
     try {
       return { path, fd: openSync(path, 'wx') };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || number >= MOST_NAMESAKES) throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || number >= MAX_NAMESAKES) throw error;
     }
   }
 }

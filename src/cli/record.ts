@@ -15,11 +15,11 @@ import { RecordingFiles } from './recording-files.js';
 import { ask, untilCut, urlOf } from './server.js';
 import { StreamRecorder } from './stream-recorder.js';
 
-const MOST_SECONDS = 31_536_000;
-const MOST_REDIRECTS = 5;
+const MAX_SECONDS = 31_536_000;
+const MAX_REDIRECTS = 5;
 /** Between two tries, the first and the longest. */
 const RETRY_MS = 1000;
-const MOST_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
 /** Without a byte for this long a connection is given up. */
 const SILENT_MS = 30_000;
 
@@ -38,7 +38,7 @@ interface RecordOptions {
 
 export const record: RunCommand = async (line, stop) => {
   const options = readOptions(line);
-  const seconds = numberOf(line, 'seconds', MOST_SECONDS, 0.1, MOST_SECONDS);
+  const seconds = numberOf(line, 'seconds', MAX_SECONDS, 0.1, MAX_SECONDS);
   const done = new AbortController();
   const timer = setTimeout(() => done.abort(), Math.min(seconds * 1000, 2 ** 31 - 1));
   const session = new RecordSession(options, AbortSignal.any([stop, done.signal]));
@@ -81,7 +81,7 @@ class RecordSession {
         return messageOf(error);
       });
       if (this.#stop.aborted) return;
-      waitMs = (this.#recording?.seconds ?? 0) > before ? RETRY_MS : Math.min(waitMs * 2, MOST_RETRY_MS);
+      waitMs = (this.#recording?.seconds ?? 0) > before ? RETRY_MS : Math.min(waitMs * 2, MAX_RETRY_MS);
       process.stderr.write(`airsplice: ${printable(reason)}: again in ${waitMs / 1000} s\n`);
       await wait(waitMs, undefined, { signal: this.#stop }).catch(() => undefined);
     }
@@ -119,7 +119,7 @@ class RecordSession {
     await answer.body.dump().catch(() => undefined);
     const to = headers['location'];
     const isElsewhere = statusCode >= 300 && statusCode < 400 && typeof to === 'string' && URL.canParse(to, url);
-    if (isElsewhere && redirects < MOST_REDIRECTS) {
+    if (isElsewhere && redirects < MAX_REDIRECTS) {
       const next = new URL(to, url);
       if (next.protocol !== 'http:' && next.protocol !== 'https:')
         throw new Error(`${withoutLogin(url)} redirects to something other than an http:// or https:// URL`);

@@ -1,7 +1,7 @@
 /**
  * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
- * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MOST_TITLES or
- * MOST_CHARACTERS a server's titles are not kept any more, and begin no file.
+ * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MAX_TITLES or
+ * MAX_CHARACTERS a server's titles are not kept any more, and begin no file.
  */
 
 import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
@@ -35,11 +35,11 @@ export interface RecordingOptions {
 /** The first title comes a moment after the first audio, and is of that. */
 const FIRST_MS = 3000;
 /** A cue sheet has two digits for a track. */
-const MOST_TRACKS = 99;
+const MAX_TRACKS = 99;
 const FRAMES_PER_SECOND = 75;
 /** Weeks of music; the characters are of all titles together, since the list is written whole. */
-const MOST_TITLES = 20_000;
-const MOST_CHARACTERS = 2_097_152;
+const MAX_TITLES = 20_000;
+const MAX_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
 
 export class RecordingFiles implements RecordedParts {
@@ -84,7 +84,7 @@ export class RecordingFiles implements RecordedParts {
       this.#first(title);
       return;
     }
-    if (this.#titles.length >= MOST_TITLES || this.#characters + title.length > MOST_CHARACTERS) return;
+    if (this.#titles.length >= MAX_TITLES || this.#characters + title.length > MAX_CHARACTERS) return;
     if (this.#options.isSplit) {
       this.#options.onCut();
       this.#open(title);
@@ -145,7 +145,7 @@ export class RecordingFiles implements RecordedParts {
 
 /** @param file beside which it stands */
 export function cueSheet(file: string, titles: readonly Pick<RecordedTitle, 'title' | 'startSeconds'>[]): string {
-  const tracks = titles.slice(0, MOST_TRACKS).map(({ title, startSeconds }, i) => {
+  const tracks = titles.slice(0, MAX_TRACKS).map(({ title, startSeconds }, i) => {
     const { artist, song } = splitTitle(title);
     const performer = artist === '' ? '' : `    PERFORMER "${quoted(artist)}"\n`;
     const number = String(i + 1).padStart(2, '0');

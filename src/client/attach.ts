@@ -46,7 +46,7 @@ export interface Attachment {
 }
 
 /** How often a stream that broke off is asked for again in a row. */
-const MOST_TRIES = 5;
+const MAX_TRIES = 5;
 /** A clock that stands still for less has not stalled: Firefox waits for a moment at each link of Ogg. */
 const STALL_MS = 1000;
 /** An element that has stood still as long as this never goes on. */
@@ -203,7 +203,7 @@ class AttachedPlayer implements Attachment {
     // Another address ends the download. No `load()`: after one, Firefox loads the next address at once, a listener that hears nothing.
     this.#arm();
     this.#system?.show(null);
-    if (isBroken && this.#backoff.tries < MOST_TRIES) {
+    if (isBroken && this.#backoff.tries < MAX_TRIES) {
       this.#tryTimer = setTimeout(() => this.#again(), this.#backoff.next());
       this.#setState('retrying');
     } else {

@@ -4,7 +4,7 @@
  */
 
 const FIRST_MS = 1000;
-const MOST_MS = 30_000;
+const MAX_MS = 30_000;
 
 export class Backoff {
   /** Since it last went well. */
@@ -12,7 +12,7 @@ export class Backoff {
 
   /** Milliseconds until the next try, which this counts. @param leastMs what the server asked for */
   next(leastMs = 0): number {
-    const ms = Math.min(MOST_MS, FIRST_MS * 2 ** this.tries++) * (0.5 + Math.random());
+    const ms = Math.min(MAX_MS, FIRST_MS * 2 ** this.tries++) * (0.5 + Math.random());
     return Math.max(ms, leastMs * (1 + Math.random() / 2));
   }
 

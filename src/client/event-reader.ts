@@ -1,7 +1,7 @@
 /** Splits a stream of server-sent events (HTML, "Server-sent events") into the data of each, wherever the pieces were cut. */
 
 /** A server whose event does not end is not one of ours. */
-const MOST_CHARACTERS = 1 << 20;
+const MAX_CHARACTERS = 1 << 20;
 
 export class EventReader {
   readonly #onData: (data: string) => void;
@@ -17,7 +17,7 @@ export class EventReader {
   push(text: string): void {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop()!;
-    if (this.#rest.length > MOST_CHARACTERS) throw new Error('An event is too long');
+    if (this.#rest.length > MAX_CHARACTERS) throw new Error('An event is too long');
     for (const line of lines) this.#take(line.endsWith('\r') ? line.slice(0, -1) : line);
   }
 
@@ -25,7 +25,7 @@ export class EventReader {
     if (line.startsWith('data:')) {
       this.#data.push(line.slice(line[5] === ' ' ? 6 : 5));
       this.#dataCharacters += line.length;
-      if (this.#dataCharacters > MOST_CHARACTERS) throw new Error('An event is too long');
+      if (this.#dataCharacters > MAX_CHARACTERS) throw new Error('An event is too long');
     }
     if (line !== '' || this.#data.length === 0) return;
     const data = this.#data.join('\n');

@@ -49,7 +49,7 @@ const GOOD_MS = 10_000;
 const SLOW_TRIES = 3;
 const SLOWEST_TRIES = 5;
 /** So often in a row a WebSocket did not open while the server answered HTTP: something between lets none through. */
-const MOST_BLOCKED = 2;
+const MAX_BLOCKED = 2;
 const CHECK_MS = 10_000;
 /** RFC 6455, 7.4.1 and its registry. */
 const POLICY_VIOLATION = 1008;
@@ -160,7 +160,7 @@ export class Follower implements Following {
       onEnd: (end: ConnectionEnd) => this.#onEnd(end),
     };
     this.#connection =
-      this.#Socket === null || this.#blocked >= MOST_BLOCKED
+      this.#Socket === null || this.#blocked >= MAX_BLOCKED
         ? new EventConnection(this.#eventsUrl, handlers)
         : new SocketConnection(this.#socketUrl, this.#Socket, handlers);
   }

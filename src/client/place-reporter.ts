@@ -7,12 +7,12 @@
 import type { Follower } from './follow.js';
 
 /** Never sooner after the last. */
-const LEAST_MS = 1000;
+const MIN_MS = 1000;
 /** Never later. */
-const MOST_MS = 10_000;
+const MAX_MS = 10_000;
 /** What the player may be away from where the last report has it by now. */
 const DRIFT_MS = 60;
-const MOST_REFUSALS = 2;
+const MAX_REFUSALS = 2;
 
 export class PlaceReporter {
   readonly #feed: Follower;
@@ -32,13 +32,13 @@ export class PlaceReporter {
   update(heardMs: number, session: string, nowMs: number): void {
     const sinceMs = nowMs - this.#sentMs;
     if (
-      sinceMs < LEAST_MS ||
-      this.#refusals >= MOST_REFUSALS ||
+      sinceMs < MIN_MS ||
+      this.#refusals >= MAX_REFUSALS ||
       this.#feed.hasSaidTooMuch ||
       this.#feed.state !== 'connected'
     )
       return;
-    if (sinceMs < MOST_MS && Math.abs(heardMs - this.#heardMs - sinceMs) < DRIFT_MS) return;
+    if (sinceMs < MAX_MS && Math.abs(heardMs - this.#heardMs - sinceMs) < DRIFT_MS) return;
     this.#sentMs = nowMs;
     this.#heardMs = heardMs;
     const report = JSON.stringify({ heardMs: Math.round(heardMs), ...(session === '' ? {} : { session }) });
@@ -51,7 +51,7 @@ export class PlaceReporter {
       const headers = { 'Content-Type': 'application/json' };
       const { status } = await fetch(this.#url, { method: 'POST', headers, body });
       // 404 is also that of a session that has ended a moment ago.
-      this.#refusals = status === 405 ? MOST_REFUSALS : status === 404 ? this.#refusals + 1 : 0;
+      this.#refusals = status === 405 ? MAX_REFUSALS : status === 404 ? this.#refusals + 1 : 0;
     } catch {
       // The next one may get through.
     }

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../base/requests.js';
 import { LinkConnection } from '../link/connection.js';
 import { LOG } from '../link/message-types.js';
-import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from '../link/wire.js';
+import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from '../link/wire.js';
 import { check, mustJson } from '../metadata/record-schema.js';
 import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
 
@@ -169,7 +169,7 @@ export async function serveLog(
 
 function read<T>(message: MessageReader, schema: z.ZodType<T>): T {
   try {
-    return mustJson(schema, message.text(MOST_MESSAGE_BYTES));
+    return mustJson(schema, message.text(MAX_MESSAGE_BYTES));
   } catch (error) {
     throw new WireError(`a message of the log cannot be read: ${(error as Error).message}`, { cause: error });
   }

@@ -5,10 +5,10 @@
  *   *2 CR LF  $3 CR LF abc CR LF  :1 CR LF           an answer ends when no value of it is left to come
  */
 
-import { MOST_MESSAGE_BYTES } from '../link/wire.js';
+import { MAX_MESSAGE_BYTES } from '../link/wire.js';
 
 /** Of one answer: as of an origin, which answers in one message. */
-export const MAX_REPLY_BYTES = MOST_MESSAGE_BYTES;
+export const MAX_REPLY_BYTES = MAX_MESSAGE_BYTES;
 /** All values in one answer. More than the last values of all channels, or all nodes, are (checked-log.ts). */
 export const MAX_REPLY_VALUES = 1_000_000;
 /** Of a status, an error, a number or a length. */

@@ -38,7 +38,7 @@ local function stampOf(text, now)
   return whole(text, math.max(now, ${FIRST_PLAUSIBLE_MS}) + ${mostMomentMs(0) - FIRST_PLAUSIBLE_MS}) or 0
 end
 `;
-const MOST_VERSION = `math.max(${mostVersion(0)}, tonumber(ARGV[3]) + ${mostVersion(2 ** 50) - 2 ** 50})`;
+const MAX_VERSION = `math.max(${mostVersion(0)}, tonumber(ARGV[3]) + ${mostVersion(2 ** 50) - 2 ** 50})`;
 
 /** How long a lease may last at most, whatever a node asks for. */
 export const MAX_LEASE_MS = 60_000;
@@ -108,7 +108,7 @@ local field = ARGV[10] .. ' ' .. ARGV[2]
 if redis.call('HGET', KEYS[5], field) == ARGV[9] then
   return {'done', tonumber(redis.call('HGET', KEYS[2], 'seq') or '0')}
 end
-local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', ${MOST_VERSION})
+local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', ${MAX_VERSION})
 if version and version < tonumber(ARGV[3]) then
   -- Where the last value is not of that version either, it was taken away or set.
   local text = redis.call('HGET', KEYS[4], ARGV[2])

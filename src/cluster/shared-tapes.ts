@@ -69,7 +69,7 @@ export interface SharedTapesParts {
 
 const TICK_MS = 100;
 /** That Redis is away is known well before a lease is not (leases.ts, KNOWN_MS). */
-const MOST_ANSWER_MS = 3000;
+const MAX_ANSWER_MS = 3000;
 /** How often the others hear how many listen here. */
 const SAY_TICKS = 2;
 /** How often it is looked which nodes there are, to be shown. */
@@ -280,7 +280,7 @@ export class SharedTapes {
       ask: (machine, key, purpose, epoch): Promise<Duplex> =>
         this.#unlessAlone(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
       others: async () => [...this.#othersOf(await engine.nodes())].map(([node, url]) => ({ node, url })),
-      isFenced: answerMs <= MOST_ANSWER_MS,
+      isFenced: answerMs <= MAX_ANSWER_MS,
       onDue: () => this.#leases?.poke(),
     });
   }

@@ -73,12 +73,12 @@ export async function takeOver(
     numberMarksFrom(Math.max(whole.lastMark, most.lastMark, here.lastMark) + MARKS_UNSEEN);
     if (isMore) {
       if (audio.tape !== undefined) audio.leave();
-      const tape = audio.goOn(there.audio, there.fed?.open);
+      const tape = audio.adopt(there.audio, there.fed?.open);
       names.set(tape, there.fed === null ? forkedAt(there.name, tape.head) : there.name);
-      if (there.fed?.delayed != null) audio.goOnDelayed(there.fed.delayed);
+      if (there.fed?.delayed != null) audio.adoptDelayed(there.fed.delayed);
     } else if (own !== undefined) {
       if (own.audio !== audio && audio.tape !== undefined) audio.leave();
-      names.set(own.audio === audio ? audio.tape! : audio.goOn(here), forkedAt(own.name, own.head));
+      names.set(own.audio === audio ? audio.tape! : audio.adopt(here), forkedAt(own.name, own.head));
     }
   } catch (error) {
     onError(error);

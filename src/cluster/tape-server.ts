@@ -54,9 +54,9 @@ export interface TapeServerParts {
 const HEAD_BYTES = 4096;
 const HEAD_MS = 5000;
 const CHECK_MS = 1000;
-const MOST_CONNECTIONS = 20_000;
+const MAX_CONNECTIONS = 20_000;
 /** Connections of one address that have not proved the secret yet: a node asks for all its channels at once. */
-const MOST_STRANGERS = 1024;
+const MAX_STRANGERS = 1024;
 /** How long a refused connection may stay, to read the answer. */
 const REFUSED_MS = 1000;
 /** The port may be that of the process before this one. */
@@ -87,7 +87,7 @@ export class TapeServer {
       limitClientKeys(server, () => undefined);
       this.#server = server;
     }
-    this.#server.maxConnections = MOST_CONNECTIONS;
+    this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('connection', (stream: Socket) => this.#onConnection(stream));
     this.#server.on('request', (request, response) => this.#challenge(request, response));
     this.#server.on('upgrade', (request, stream, ahead) => {
@@ -158,7 +158,7 @@ export class TapeServer {
   #onConnection(stream: Socket): void {
     const { remoteAddress: address = '', remotePort: port = 0 } = stream;
     const strangers = this.#strangers.get(address) ?? new Set();
-    if (strangers.size >= MOST_STRANGERS) {
+    if (strangers.size >= MAX_STRANGERS) {
       stream.destroy();
       return;
     }

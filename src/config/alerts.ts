@@ -20,7 +20,7 @@ export type AlertFormat = (typeof ALERT_FORMATS)[number];
 const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
 /** As Standard Webhooks write a secret: this, and base64 of the key. */
 const PREFIX = 'whsec_';
-const LEAST_KEY_BYTES = 24;
+const MIN_KEY_BYTES = 24;
 
 export function alertsSchema(env: NodeJS.ProcessEnv) {
   return section({
@@ -67,11 +67,11 @@ function channelKey() {
 
 /** A key that signs, which shows nothing of itself. */
 function webhookSecret(env: NodeJS.ProcessEnv) {
-  const error = `must be env: and the name of an environment variable that holds a text of at least ${LEAST_KEY_BYTES} bytes, or whsec_ and base64 of that`;
+  const error = `must be env: and the name of an environment variable that holds a text of at least ${MIN_KEY_BYTES} bytes, or whsec_ and base64 of that`;
   return z.string({ error }).transform((written, context): KeyObject => {
     const value = env[FROM_ENVIRONMENT.exec(written)?.[1] ?? ''] ?? '';
     const key = value.startsWith(PREFIX) ? Buffer.from(value.slice(PREFIX.length), 'base64') : Buffer.from(value);
-    if (key.length >= LEAST_KEY_BYTES) return createSecretKey(key);
+    if (key.length >= MIN_KEY_BYTES) return createSecretKey(key);
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });

@@ -5,7 +5,7 @@ import type { ConfigContext } from './channel.js';
 import { flag, host, isNetwork, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
 import { signingKeySchema } from './secret.js';
 
-const MOST_CHARACTERS = 1024;
+const MAX_CHARACTERS = 1024;
 
 /** redis:// or rediss:// with a host; user and password may stand in it. */
 const redisUrl = () => {
@@ -14,7 +14,7 @@ const redisUrl = () => {
 };
 
 function isRedisUrl(value: string): boolean {
-  if (value.length > MOST_CHARACTERS || !URL.canParse(value)) return false;
+  if (value.length > MAX_CHARACTERS || !URL.canParse(value)) return false;
   const url = new URL(value);
   return /^rediss?:$/.test(url.protocol) && url.hostname !== '';
 }

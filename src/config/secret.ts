@@ -88,14 +88,14 @@ export function passwordSchema(env: NodeJS.ProcessEnv) {
 }
 
 /** Shorter ones could be guessed from one signed URL, at leisure. */
-const LEAST_KEY_CHARACTERS = 32;
+const MIN_KEY_CHARACTERS = 32;
 
 /** The zod type of a key that signs: it has to be known itself, so only the environment may hold it. Out comes a KeyObject, which shows nothing. */
 export function signingKeySchema(env: NodeJS.ProcessEnv) {
-  const error = `must be env: and the name of an environment variable with at least ${LEAST_KEY_CHARACTERS} characters`;
+  const error = `must be env: and the name of an environment variable with at least ${MIN_KEY_CHARACTERS} characters`;
   return z.string({ error }).transform((text, context) => {
     const value = env[FROM_ENVIRONMENT.exec(text)?.[1] ?? ''] ?? '';
-    if (value.length >= LEAST_KEY_CHARACTERS) return createSecretKey(value, 'utf8');
+    if (value.length >= MIN_KEY_CHARACTERS) return createSecretKey(value, 'utf8');
     context.addIssue({ code: 'custom', message: error });
     return z.NEVER;
   });

@@ -16,7 +16,7 @@ const TEXT_CHARACTERS = 64;
 /** Of what was done: titles, names, changes. */
 const DONE_CHARACTERS = 500;
 /** Of a list. */
-const MOST_MEMBERS = 20;
+const MAX_MEMBERS = 20;
 
 export function auditDone(log: Log, actor: Actor, act: string, what: object): void {
   log.info({ ...lineOf(actor, act), ...cut(what, DONE_CHARACTERS), outcome: 'done' }, 'admin act');
@@ -43,6 +43,6 @@ function cut(what: object, characters: number): object {
 }
 
 function listOf(values: readonly unknown[]): readonly unknown[] {
-  if (values.length <= MOST_MEMBERS) return values;
-  return [...values.slice(0, MOST_MEMBERS), `and ${values.length - MOST_MEMBERS} more`];
+  if (values.length <= MAX_MEMBERS) return values;
+  return [...values.slice(0, MAX_MEMBERS), `and ${values.length - MAX_MEMBERS} more`];
 }

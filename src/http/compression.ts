@@ -12,7 +12,7 @@ import { contentTag } from '../metadata/etag.js';
 import { matchesTag } from './reads.js';
 
 /** Below this the headers outweigh what is saved. */
-const LEAST_BYTES = 2048;
+const MIN_BYTES = 2048;
 
 /** In order of preference. */
 const CODINGS = ['br', 'gzip'] as const;
@@ -33,7 +33,7 @@ export class CompressibleBody {
   /** @param tag contentTag's, where it is known */
   constructor(content: string | Buffer, tag?: string) {
     this.bytes = Buffer.byteLength(content);
-    if (this.bytes < LEAST_BYTES) this.content = content.toString();
+    if (this.bytes < MIN_BYTES) this.content = content.toString();
     else this.content = typeof content === 'string' ? Buffer.from(content) : content;
     this.#tag = tag ?? contentTag(this.content);
   }
@@ -60,7 +60,7 @@ export interface Compressed {
 
 /** A body in the form that this request prefers. */
 export function compressed(request: IncomingMessage, body: CompressibleBody): Compressed {
-  const coding = body.bytes < LEAST_BYTES ? null : preferred(request.headers['accept-encoding']);
+  const coding = body.bytes < MIN_BYTES ? null : preferred(request.headers['accept-encoding']);
   return {
     etag: body.etag(coding),
     headers: { Vary: 'Accept-Encoding', ...(coding === null ? {} : { 'Content-Encoding': coding }) },

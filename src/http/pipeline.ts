@@ -19,7 +19,7 @@ import { PushLine } from './push-line.js';
 const LF = 0x0a;
 const CR = 0x0d;
 /** Pieces given to the parser in one turn: blank lines can also stand in a body, and before a request. */
-const MOST_PIECES = 64;
+const MAX_PIECES = 64;
 
 export class Pipeline {
   readonly #socket: Socket;
@@ -114,9 +114,9 @@ export class Pipeline {
     let at = 0;
     for (let pieces = 0; at < chunk.length; pieces++) {
       const isOwing = this.#isOwing;
-      if (isOwing || pieces === MOST_PIECES) {
+      if (isOwing || pieces === MAX_PIECES) {
         this.#putBack(chunk.subarray(at));
-        if (!isOwing) this.#goOnSoon();
+        if (!isOwing) this.#resumeSoon();
         return;
       }
       const end = this.#endOfPiece(chunk, at);
@@ -152,7 +152,7 @@ export class Pipeline {
     this.#rest = null;
     this.#socket.pause();
     this.#socket.unshift(rest);
-    if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#goOnSoon).once('drain', this.#goOnSoon);
+    if (this.#socket.writableNeedDrain) this.#socket.off('drain', this.#resumeSoon).once('drain', this.#resumeSoon);
   }
 
   readonly #onFinish = (): void => {
@@ -161,13 +161,13 @@ export class Pipeline {
     else this.#request?.once('end', () => this.#line.begin());
     this.#request = this.#response = null;
     if (this.#onAnswered !== null) this.#onAnswered();
-    else if (this.#isPaused) this.#goOnSoon();
+    else if (this.#isPaused) this.#resumeSoon();
   };
 
   /** Not at once: whatever else is due comes between two answers to one connection. */
-  readonly #goOnSoon = (): void => void setImmediate(this.#goOn);
+  readonly #resumeSoon = (): void => void setImmediate(this.#resume);
 
-  readonly #goOn = (): void => {
+  readonly #resume = (): void => {
     if (this.#isPaused && !this.#isOver && this.#socket.writable) this.#socket.resume();
   };
 }

@@ -20,7 +20,7 @@ const STARTS = ['GET /metapush/', 'POST /metapush/'];
 /** The last blank of a line is what stands before one of these and the line's end. */
 const PROTOCOL = 'HTTP/1.';
 /** Blanks in a row that are kept until it is known whether the line ends behind them. */
-const MOST_BLANKS = 256;
+const MAX_BLANKS = 256;
 
 /** At the `start`, in the `target` of a push and what follows it, or `past` its line; any other line is past at once. */
 type LinePart = 'start' | 'target' | 'past';
@@ -88,7 +88,7 @@ export class PushLine {
       return;
     }
     if (byte === BLANK) {
-      if (this.#protocol !== '' || this.#blanks === MOST_BLANKS) this.#release('%20'.repeat(this.#blanks));
+      if (this.#protocol !== '' || this.#blanks === MAX_BLANKS) this.#release('%20'.repeat(this.#blanks));
       this.#blanks++;
       return;
     }

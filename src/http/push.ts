@@ -84,7 +84,7 @@ const MULTIPART = /^multipart\//i;
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
 const CURLY = 0x7b;
 /** In the header that names what was not taken. */
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
 /** @param limits of the fields, another object where they have changed, and, in bytes, of a POST's body, which is as it is at the start */
@@ -212,7 +212,7 @@ export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush 
 
 /** Names of the sender's as a header's value. */
 function listOf(names: readonly string[]): string {
-  return names.slice(0, MOST_NAMES).map(encodeURIComponent).join(', ');
+  return names.slice(0, MAX_NAMES).map(encodeURIComponent).join(', ');
 }
 
 function titleOf(status: number): string {

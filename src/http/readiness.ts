@@ -32,7 +32,7 @@ interface Row {
 }
 
 const FRESH_MS = 1000;
-const MOST_SECONDS = 86_400;
+const MAX_SECONDS = 86_400;
 
 export class Readiness {
   readonly #channels: () => readonly ReadinessChannel[];
@@ -94,7 +94,7 @@ function rowOf({ station, kinds, channel: { key, live } }: ReadinessChannel, now
 function silentSecondsOf(target: string): number {
   const text = parameter(target, 'silentSeconds');
   if (text === null) return 0;
-  if (/^\d{1,5}$/.test(text) && Number(text) <= MOST_SECONDS) return Number(text);
-  const message = `must be a whole number from 0 to ${MOST_SECONDS}`;
+  if (/^\d{1,5}$/.test(text) && Number(text) <= MAX_SECONDS) return Number(text);
+  const message = `must be a whole number from 0 to ${MAX_SECONDS}`;
   throw new Refusal('invalid', `silentSeconds ${message}.`, { errors: [{ field: 'silentSeconds', message }] });
 }

@@ -121,7 +121,7 @@ export class Router {
       connectionsCheckingInterval: SWEEP_MS,
       // Node would answer past the pipeline.
       requireHostHeader: false,
-      // Where Node asks (24 and later), it ignores other offers by itself, and no upgrade waits for a body (goOnWithout).
+      // Where Node asks (24 and later), it ignores other offers by itself, and no upgrade waits for a body (continueWithout).
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
     // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
@@ -145,7 +145,7 @@ export class Router {
       if (broken !== null) endWithProblem(socket as Socket, broken, roles.headers);
       else if (wantsWebSocket(request)) {
         this.#upgrade(request, socket as Socket, head, roles);
-      } else goOnWithout(server, request, socket as Socket, head);
+      } else continueWithout(server, request, socket as Socket, head);
     });
     server.on('checkContinue', (request, response) => {
       if (!this.#begins(request, response)) return;
@@ -312,7 +312,7 @@ function hasBody({ headers }: http.IncomingMessage): boolean {
  * An offer to speak another protocol than WebSocket is ignored (RFC 9110, 7.8): the request is read again without it. Java's
  * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
  */
-function goOnWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {
+function continueWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     const name = request.rawHeaders[i]!;

@@ -8,21 +8,21 @@ import { counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
 
 /** Of one list in an answer; a page of it has fewer. */
-const MOST_ROWS = 1_000_000;
+const MAX_ROWS = 1_000_000;
 /** Of a text that a client sent, such as its user agent. */
-const MOST_TEXT_BYTES = 65_536;
+const MAX_TEXT_BYTES = 65_536;
 
 const channel = z.string().regex(KEY);
-const words = cleaned(MOST_TEXT_BYTES);
+const words = cleaned(MAX_TEXT_BYTES);
 const nothing = z.null();
 const ofChannel = z.looseObject({ channel });
-const most = whole(0, MOST_ROWS);
+const most = whole(0, MAX_ROWS);
 
 const filter = {
   ids: z.array(text(1, 64)).max(1000).optional(),
   channel: channel.optional(),
   address: network().optional(),
-  agent: cleaned(MOST_TEXT_BYTES).optional(),
+  agent: cleaned(MAX_TEXT_BYTES).optional(),
 };
 
 /** Listeners that are ended or moved: at least one member must select them. */
@@ -65,7 +65,7 @@ export const PROCESS_QUESTIONS: Readonly<
 > = {
   ages: {
     ask: z.looseObject({ ...filter, most }),
-    answer: z.looseObject({ process: counted, total: counted, startedMs: z.array(z.number()).max(MOST_ROWS) }),
+    answer: z.looseObject({ process: counted, total: counted, startedMs: z.array(z.number()).max(MAX_ROWS) }),
   },
   listeners: {
     ask: z.looseObject({
@@ -114,11 +114,11 @@ export const PROCESS_QUESTIONS: Readonly<
 };
 
 const states = z.looseObject({
-  ...{ blocks: z.array(block).max(MOST_ROWS), tokens: z.array(token).max(MOST_ROWS) },
-  fallbacks: z.array(fallback).max(MOST_ROWS),
+  ...{ blocks: z.array(block).max(MAX_ROWS), tokens: z.array(token).max(MAX_ROWS) },
+  fallbacks: z.array(fallback).max(MAX_ROWS),
 });
 export const adminState: z.ZodType<AdminState> = states;
 
 function rows(members: z.ZodRawShape) {
-  return z.array(z.looseObject(members)).max(MOST_ROWS);
+  return z.array(z.looseObject(members)).max(MAX_ROWS);
 }

@@ -13,14 +13,14 @@ import { GreetingReader, greeting, OtherVersion } from './version.js';
 import { type MessageReader, WireError, WireReader } from './wire.js';
 
 /** What may wait in the stream: more stays where it comes from. */
-const MOST_QUEUED_BYTES = 1024 * 1024;
+const MAX_QUEUED_BYTES = 1024 * 1024;
 /** What has to be sent may wait up to here: an end that reads no more is gone. */
-const MOST_WAITING_BYTES = 64 * 1024 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /** Between machines: how often each end sends something, and how long the other may be silent. It is looked each PING_MS, so a dead link is closed within 3 s. */
 const PING_MS = 500;
 const SILENT_MS = 2500;
 /** A write of its own costs as much as copying some KiB. */
-const MOST_COPIED_BYTES = 2048;
+const MAX_COPIED_BYTES = 2048;
 
 export interface MessageHandler {
   /** @throws WireError, which closes the link */
@@ -81,7 +81,7 @@ export class LinkConnection implements AlarmHandler {
     this.#stream = stream;
     this.peer = peer ?? 'the other process';
     this.#onBroken = onBroken;
-    this.#mostQueuedBytes = mostQueuedBytes ?? MOST_QUEUED_BYTES;
+    this.#mostQueuedBytes = mostQueuedBytes ?? MAX_QUEUED_BYTES;
     this.#clock = clock ?? null;
     const greetings = new GreetingReader();
     const reader = new WireReader((type, message) => this.#dispatch(type, message));
@@ -139,7 +139,7 @@ export class LinkConnection implements AlarmHandler {
 
   /** The message that was begun ends with these bytes, which are not copied where they are many. Between `cork` and `uncork`. */
   endWith(bytes: Buffer): void {
-    if (bytes.length <= MOST_COPIED_BYTES) {
+    if (bytes.length <= MAX_COPIED_BYTES) {
       this.#writer.bytes(bytes).end();
       return;
     }
@@ -153,8 +153,8 @@ export class LinkConnection implements AlarmHandler {
     const bytes = this.#writer.take();
     if (bytes === null || this.#isClosed) return;
     this.#stream.write(bytes);
-    if (this.#stream.writableLength > MOST_WAITING_BYTES)
-      this.#break(`it does not read: more than ${MOST_WAITING_BYTES} bytes wait for it`);
+    if (this.#stream.writableLength > MAX_WAITING_BYTES)
+      this.#break(`it does not read: more than ${MAX_WAITING_BYTES} bytes wait for it`);
   }
 
   /** Sends a ping, and closes the link where the other end is silent. */

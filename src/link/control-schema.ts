@@ -27,35 +27,35 @@ import { factsSchema } from './facts-schema.js';
 import { FIRST_NODE } from './session-registry.js';
 
 /** Names of tallies, and rows, in one message: a hub of a million connections has no more. */
-const MOST_NAMES = 200_000;
-const MOST_ROWS = 1_000_000;
+const MAX_NAMES = 200_000;
+const MAX_ROWS = 1_000_000;
 /** Of the key of a tally, of a scope, of an id. */
-const MOST_KEY_CHARACTERS = 256;
+const MAX_KEY_CHARACTERS = 256;
 /** Metrics of one process. */
-const MOST_METRICS = 10_000;
+const MAX_METRICS = 10_000;
 /** Changes that are committed and not delivered yet. */
-const MOST_STAMPS = 100_000;
+const MAX_STAMPS = 100_000;
 /** Of a figure of the statistics: milliseconds, or a count. */
 const MAX_FIGURE = 2 ** 53;
-const MOST_LABEL_CHARACTERS = 1024;
+const MAX_LABEL_CHARACTERS = 1024;
 
 const [HEADER, HEADER_VALUE] = [/^[A-Za-z-]{1,64}$/, /^[\x20-\x7e]{0,1024}$/];
 
 const channel = z.string().regex(KEY);
 const id = counted;
-const key = z.string().max(MOST_KEY_CHARACTERS);
+const key = z.string().max(MAX_KEY_CHARACTERS);
 const figure = z.number().min(0).max(MAX_FIGURE);
 /** Checked by hand: there may be thousands, eight times a second. */
 const rowsOf = (least: number) =>
   z.custom<readonly (readonly [string, number])[]>(
-    (value) => Array.isArray(value) && value.length <= MOST_ROWS && value.every((row) => isRow(row, least)),
+    (value) => Array.isArray(value) && value.length <= MAX_ROWS && value.every((row) => isRow(row, least)),
     { error: 'have to be pairs of a key and a number' },
   );
 
 function isRow(row: unknown, least: number): boolean {
   if (!Array.isArray(row) || row.length !== 2) return false;
   const [name, count] = row as readonly unknown[];
-  if (typeof name !== 'string' || name.length > MOST_KEY_CHARACTERS || typeof count !== 'number') return false;
+  if (typeof name !== 'string' || name.length > MAX_KEY_CHARACTERS || typeof count !== 'number') return false;
   return count >= least && count <= MAX_COUNTED;
 }
 
@@ -64,9 +64,9 @@ const rows = rowsOf(0);
 const tallies = z.looseObject({
   type: z.literal('tallies'),
   rows: z.looseObject({
-    counts: z.array(z.tuple([key, rows])).max(MOST_NAMES),
+    counts: z.array(z.tuple([key, rows])).max(MAX_NAMES),
     peaks: rows,
-    notices: z.array(z.tuple([key, rowsOf(-MAX_COUNTED)])).max(MOST_NAMES),
+    notices: z.array(z.tuple([key, rowsOf(-MAX_COUNTED)])).max(MAX_NAMES),
   }),
   isFirst: z.boolean(),
 });
@@ -80,8 +80,8 @@ const figureRow = z.tuple([
 const figures = z.looseObject({
   minuteMs: moment,
   saltDayMs: moment.nullable(),
-  rows: z.array(figureRow).max(MOST_ROWS),
-  titles: z.array(z.tuple([channel, moment, figure, figure])).max(MOST_ROWS),
+  rows: z.array(figureRow).max(MAX_ROWS),
+  titles: z.array(z.tuple([channel, moment, figure, figure])).max(MAX_ROWS),
 });
 
 const METRIC = /^[A-Za-z_:][A-Za-z0-9_:]{0,200}$/;
@@ -90,7 +90,7 @@ const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average'
 
 /** Metrics as prom-client makes them. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN is null in JSON. */
 const metrics = z.custom<unknown>(
-  (value) => Array.isArray(value) && value.length <= MOST_METRICS && value.every(isMetric),
+  (value) => Array.isArray(value) && value.length <= MAX_METRICS && value.every(isMetric),
   { error: 'have to be as prom-client makes them' },
 );
 
@@ -99,7 +99,7 @@ function isMetric(value: unknown): boolean {
   const { name, help, type, values, aggregator } = value as Readonly<Record<string, unknown>>;
   if (typeof name !== 'string' || !METRIC.test(name) || typeof help !== 'string' || help.length > 4096) return false;
   if (!TYPES.includes(type) || !AGGREGATORS.includes(aggregator) || !Array.isArray(values)) return false;
-  return values.length <= MOST_ROWS && values.every(isMetricRow);
+  return values.length <= MAX_ROWS && values.every(isMetricRow);
 }
 
 function isMetricRow(row: unknown): boolean {
@@ -110,7 +110,7 @@ function isMetricRow(row: unknown): boolean {
   if (typeof labels !== 'object' || labels === null) return false;
   for (const [name, label] of Object.entries(labels)) {
     if (!METRIC.test(name)) return false;
-    if (typeof label !== 'number' && (typeof label !== 'string' || label.length > MOST_LABEL_CHARACTERS)) return false;
+    if (typeof label !== 'number' && (typeof label !== 'string' || label.length > MAX_LABEL_CHARACTERS)) return false;
   }
   return true;
 }
@@ -180,13 +180,13 @@ const fromHub = z.discriminatedUnion('type', [
   tallies,
   z.looseObject({ type: z.literal('state'), channel, state: stateSchema }),
   z.looseObject({ type: z.literal('time'), aheadMs: signedMs }),
-  z.looseObject({ type: z.literal('ready'), turn: counted, open: z.array(stamp).max(MOST_STAMPS) }),
+  z.looseObject({ type: z.literal('ready'), turn: counted, open: z.array(stamp).max(MAX_STAMPS) }),
   z.looseObject({
     type: z.literal('change'),
     turn: counted,
     channel,
     change: z.looseObject({ state: stateSchema, record: recordSchema.nullable() }),
-    open: z.array(stamp).max(MOST_STAMPS),
+    open: z.array(stamp).max(MAX_STAMPS),
   }),
   z.looseObject({ type: z.literal('facts'), channel, facts: factsSchema }),
   z.looseObject({ type: z.literal('salts'), salts: z.array(z.tuple([moment, z.string().max(1024)])).max(16) }),

@@ -15,12 +15,12 @@ import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.j
 import type { LinkConnection, MessageHandler } from './connection.js';
 import { CONTROL } from './message-types.js';
 import type { LastMetrics, TallyMessage } from './tally-messages.js';
-import { type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
+import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from './wire.js';
 
 /** Before a text. */
 const LENGTH_BYTES = 4;
 /** Of a channel's state: a change is sent with its record beside the state. */
-export const MAX_STATE_BYTES = MOST_MESSAGE_BYTES / 2;
+export const MAX_STATE_BYTES = MAX_MESSAGE_BYTES / 2;
 
 /** What a channel's sources make of it, and what a head says of its audio, for processes that do not feed it. */
 export interface ChannelFacts {
@@ -153,7 +153,7 @@ export class Control<In, Out> implements MessageHandler {
   }
 
   /** False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. @param plain makes plain data of a member */
-  send(message: Out, mostBytes = MOST_MESSAGE_BYTES, plain?: PlainMember): boolean {
+  send(message: Out, mostBytes = MAX_MESSAGE_BYTES, plain?: PlainMember): boolean {
     if (this.#connection.isClosed) return true;
     const text = JSON.stringify(message, plain);
     if (Buffer.byteLength(text) + LENGTH_BYTES > mostBytes) return false;
@@ -163,7 +163,7 @@ export class Control<In, Out> implements MessageHandler {
   }
 
   onMessage(_type: number, message: MessageReader): void {
-    const text = message.text(MOST_MESSAGE_BYTES);
+    const text = message.text(MAX_MESSAGE_BYTES);
     message.end();
     const value = parseJson(text);
     try {

@@ -17,7 +17,7 @@ import {
   type TallyName,
   type TallyRows,
 } from '../base/tallies.js';
-import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
+import { MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 
 /** A new hub lets all workers say what they have before it says to the first what others have: until then they go on with what they know. */
@@ -98,11 +98,11 @@ export class HubTallies {
 
   /** Says to all what has changed. Called every TALLY_PASS_MS. */
   pass(nowMs: number): void {
-    const own = this.#tallies.take(MOST_TALLY_ROWS);
+    const own = this.#tallies.take(MAX_TALLY_ROWS);
     if (own !== null) this.#hear(this.#hub, own);
     for (const { sender, others, isFirst } of this.#participants.values()) {
       if (sender.isDeaf || sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
-      const rows = others.take(MOST_TALLY_ROWS);
+      const rows = others.take(MAX_TALLY_ROWS);
       if (rows === null && !isFirst) continue;
       sender.send({ type: 'tallies', rows: rows ?? { counts: [], peaks: [], notices: [] }, isFirst });
       this.#participants.get(sender)!.isFirst = false;

@@ -11,16 +11,16 @@ import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
 import { blob, type MemberTable, readAll, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
-import { MAX_WHOLE, type MessageReader, MOST_MESSAGE_BYTES, WireError } from './wire.js';
+import { MAX_MESSAGE_BYTES, MAX_WHOLE, type MessageReader, WireError } from './wire.js';
 
 /** In the place of a mark's number. */
 export const NO_MARK = 0;
 /** After as many new ones it is looked which are still on the tape. */
-const MOST_UNSEEN = 32;
+const MAX_UNSEEN = 32;
 /** Of one channel, and so of one segment: the longest tape has fewer. */
-export const MOST_MARKS = 10_000;
+export const MAX_MARKS = 10_000;
 /** Of the texts of all marks of a channel. */
-const MOST_BYTES = 4 * MOST_MESSAGE_BYTES;
+const MAX_BYTES = 4 * MAX_MESSAGE_BYTES;
 
 export const MARK_MEMBERS: MemberTable<{
   readonly order: number;
@@ -32,7 +32,7 @@ export const MARK_MEMBERS: MemberTable<{
   order: whole(MAX_WHOLE, NO_MARK + 1),
   keptFrom: whole(),
   blockNumber: whole(),
-  text: text(MOST_MESSAGE_BYTES),
+  text: text(MAX_MESSAGE_BYTES),
   block: blob(MAX_BLOCK_BYTES),
 };
 
@@ -52,7 +52,7 @@ export class SentMarks {
 
   /** Whether to call `keepFrom`. */
   get isLong(): boolean {
-    return this.#unseen >= MOST_UNSEEN;
+    return this.#unseen >= MAX_UNSEEN;
   }
 
   /** Those with a lower number are on the tape no more. */
@@ -107,7 +107,7 @@ export class LinkedMarks {
     if (keptFrom > this.#keptFrom) this.#keepFrom(keptFrom);
     // It was sent over another link.
     if (this.#marks.has(order)) return;
-    if (this.#marks.size >= MOST_MARKS || this.#bytes + text.length > MOST_BYTES) {
+    if (this.#marks.size >= MAX_MARKS || this.#bytes + text.length > MAX_BYTES) {
       throw new WireError('more marks than a tape has');
     }
     const { record, channel, tags } = parse(this.#channel, text, block);

@@ -3,7 +3,7 @@
  * has one (tape-messages.ts, segment-message.ts, session-messages.ts).
  */
 
-import { MAX_NUMBER, MAX_WHOLE, type MessageReader, MOST_NAME_BYTES, WireError } from './wire.js';
+import { MAX_NAME_BYTES, MAX_NUMBER, MAX_WHOLE, type MessageReader, WireError } from './wire.js';
 
 /** One member of a message. `read` throws WireError where the value is outside its limits. */
 export interface Member<T> {
@@ -54,7 +54,7 @@ export function number(least = -MAX_NUMBER, most = MAX_NUMBER): Member<number> {
   return { kind: 'number', least, most, read: (message) => message.number(least, most) };
 }
 
-export function text(most = MOST_NAME_BYTES): Member<string> {
+export function text(most = MAX_NAME_BYTES): Member<string> {
   return { kind: 'text', least: 0, most, read: (message) => message.text(most) };
 }
 

@@ -5,20 +5,20 @@ import { base64 } from '../audio/framer-schema.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../audio/ogg.js';
 import { KEY } from '../base/key.js';
 import { check, type Is, MAX_COUNTED, moment } from '../metadata/record-schema.js';
-import { MOST_MARKS } from './linked-marks.js';
+import { MAX_MARKS } from './linked-marks.js';
 import { MAX_BLOCK_BYTES } from './mark-schema.js';
 import { LIMITS } from './tape-messages.js';
-import { MOST_FORKS } from './tape-names.js';
+import { MAX_FORKS } from './tape-names.js';
 import type { OfferMessage } from './tape-offer.js';
 import { WireError } from './wire.js';
 
 /** In one offer: a hub has no more channels. */
-const MOST_TAPES = 100_000;
+const MAX_TAPES = 100_000;
 /** Of an open segment, and of what waits in a delay line. */
-const MOST_FRAMES = 100_000;
+const MAX_FRAMES = 100_000;
 /** Of a packet of Opus: 120 ms (RFC 6716, section 2.1.4). */
-const MOST_OPUS_SAMPLES = 5760;
-const MOST_FRAME_MS = 60_000;
+const MAX_OPUS_SAMPLES = 5760;
+const MAX_FRAME_MS = 60_000;
 /** Marks of the hub that takes the tapes go on counting behind the last one of them. */
 export const MAX_LAST_MARK = 2 ** 30;
 
@@ -33,7 +33,7 @@ const order = z.int().min(0).max(MAX_LAST_MARK);
 
 const tapeName = z.looseObject({
   ...{ hub: name, number: counted },
-  forks: z.array(z.looseObject({ seq: counted, by: name })).max(MOST_FORKS),
+  forks: z.array(z.looseObject({ seq: counted, by: name })).max(MAX_FORKS),
 });
 
 const offers = z.looseObject({
@@ -45,7 +45,7 @@ const offers = z.looseObject({
         playing: z.int().min(0).max(LIMITS.listeners),
       }),
     )
-    .max(MOST_TAPES),
+    .max(MAX_TAPES),
   lastMark: order,
 });
 
@@ -54,7 +54,7 @@ const mark = z.looseObject({
   ...{ order: order.min(1), record: z.unknown(), channel: z.unknown(), tags: z.unknown(), blockNumber: counted },
   block: base64(MAX_BLOCK_BYTES),
 });
-const marks = z.array(mark).max(MOST_MARKS);
+const marks = z.array(mark).max(MAX_MARKS);
 
 const openFrames = z.looseObject({
   audio: base64(LIMITS.segmentBytes),
@@ -62,14 +62,14 @@ const openFrames = z.looseObject({
   entry: z.int().min(-1).max(LIMITS.segmentBytes),
   entryMs: audioMs,
   ...{ before: order, repeats: order, marks },
-  places: z.array(z.looseObject({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MOST_MARKS),
+  places: z.array(z.looseObject({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
 });
 
 const openOgg = z.looseObject({
   recent: z
-    .array(z.looseObject({ packet: base64(MAX_PACKET_BYTES), samples: z.int().min(0).max(MOST_OPUS_SAMPLES) }))
-    .max(MOST_FRAMES),
-  ahead: z.array(z.looseObject({ order, atMs: z.number() })).max(MOST_MARKS),
+    .array(z.looseObject({ packet: base64(MAX_PACKET_BYTES), samples: z.int().min(0).max(MAX_OPUS_SAMPLES) }))
+    .max(MAX_FRAMES),
+  ahead: z.array(z.looseObject({ order, atMs: z.number() })).max(MAX_MARKS),
   marks,
 });
 
@@ -89,21 +89,21 @@ const delayed = z.looseObject({
     playedMs: moment.nullable(),
     titles: z
       .array(z.looseObject({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
-      .max(MOST_MARKS),
-    links: z.array(z.array(base64(MAX_HEADER_BYTES)).min(2).max(16)).max(MOST_MARKS),
+      .max(MAX_MARKS),
+    links: z.array(z.array(base64(MAX_HEADER_BYTES)).min(2).max(16)).max(MAX_MARKS),
     frames: z
       .array(
         z.looseObject({
           bytes: base64(MAX_PACKET_BYTES).refine(({ length }) => length > 0),
-          durationMs: z.number().min(0).max(MOST_FRAME_MS),
+          durationMs: z.number().min(0).max(MAX_FRAME_MS),
           bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
           fresh: z.boolean(),
-          link: z.int().min(-1).max(MOST_MARKS),
+          link: z.int().min(-1).max(MAX_MARKS),
           source: z.looseObject({}).nullable(),
           arrivedMs: moment,
         }),
       )
-      .max(MOST_FRAMES),
+      .max(MAX_FRAMES),
   }),
 });
 

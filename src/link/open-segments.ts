@@ -11,7 +11,7 @@ import { blockNumberOf, setBlockNumber } from './tape-names.js';
 import { WireError } from './wire.js';
 
 /** Of an open segment: 64 KiB between two blocks play for 66 s at 8 kb/s. */
-const MOST_OPEN_MS = 120_000;
+const MAX_OPEN_MS = 120_000;
 
 interface PlainMark {
   readonly order: number;
@@ -95,7 +95,7 @@ export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: 
   }
   const { audio, endMs, entry, entryMs, before, repeats, places } = plain;
   const isRoom = audio.length <= tape.segmentBytes && entry <= audio.length;
-  const isInTime = endMs >= tape.edgeMs && endMs - tape.edgeMs <= MOST_OPEN_MS;
+  const isInTime = endMs >= tape.edgeMs && endMs - tape.edgeMs <= MAX_OPEN_MS;
   if (!isRoom || !isInTime || (entry >= 0 && (entryMs < tape.edgeMs || entryMs > endMs))) {
     throw new WireError(`an open segment of ${audio.length} bytes up to ${endMs} ms, behind ${tape.edgeMs} ms`);
   }

@@ -15,7 +15,7 @@ import { OggSegment } from '../audio/ogg-segment.js';
 import type { LateTitle } from '../audio/playable-audio.js';
 import { NOTHING, Segment, type SegmentTitles } from '../audio/segment.js';
 import { MAX_MOMENT_MS } from '../metadata/record-schema.js';
-import { type LinkedMarks, MOST_MARKS, numberOf } from './linked-marks.js';
+import { type LinkedMarks, MAX_MARKS, numberOf } from './linked-marks.js';
 import { blob, group, list, type MemberTable, number, readAll, readMembers, rest, signed, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
 import { LIMITS } from './tape-messages.js';
@@ -97,7 +97,7 @@ interface CamePlace {
 /** Their bytes may lie beyond the segment: a title may be sent ahead of the one in which it takes effect. */
 const PLACES = list<CamePlace>(
   { mark: whole(), atMs: number(), atByte: whole(MAX_WHOLE), blockByte: whole(MAX_WHOLE) },
-  MOST_MARKS,
+  MAX_MARKS,
 );
 
 /** Marks, by number; NO_MARK: none. */
@@ -160,7 +160,7 @@ export function readFramesSegment(
 }
 
 /** Of a segment: what a tape closes it at, one packet more, and the head of a link with its comments (audio/ogg-tape.ts). */
-export const MOST_OGG_BYTES = 4 * 1024 * 1024;
+export const MAX_OGG_BYTES = 4 * 1024 * 1024;
 
 export const OGG_SEGMENT_MEMBERS: MemberTable<
   Omit<SegmentCase, 'rest'> &
@@ -175,13 +175,13 @@ export const OGG_SEGMENT_MEMBERS: MemberTable<
   ...CLOSED,
   // What a decoder of Opus drops comes before a first segment.
   entryMs: number(),
-  linkBytes: whole(MOST_OGG_BYTES),
+  linkBytes: whole(MAX_OGG_BYTES),
   head: whole(),
   granule: number(0),
   page: whole(),
   before: whole(),
   marks: PLACES,
-  bytes: rest(MOST_OGG_BYTES),
+  bytes: rest(MAX_OGG_BYTES),
 };
 
 /** @param headOf the head of the link with this number; it throws where none came */
@@ -205,8 +205,8 @@ export function readOggSegment(
 
 export const LINK_HEAD_MEMBERS: MemberTable<{ readonly number: number } & LinkPages> = {
   number: whole(),
-  pages: whole(MOST_OGG_BYTES),
-  bytes: rest(MOST_OGG_BYTES),
+  pages: whole(MAX_OGG_BYTES),
+  bytes: rest(MAX_OGG_BYTES),
 };
 
 /** The head of an Ogg link, by its number. */

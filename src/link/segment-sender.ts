@@ -34,7 +34,7 @@ export class SegmentSender {
   }
 
   /** The tape goes on in another audio. */
-  goOn(): void {
+  resume(): void {
     this.#head = null;
   }
 

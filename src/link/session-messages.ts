@@ -35,21 +35,21 @@ export const VERDICT_MS = 2000;
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 
 /** Of a session: those that its listener may still hear. */
-const MOST_TITLES = 10_000;
+const MAX_TITLES = 10_000;
 /** Of one title, as a reader gets it. */
-const MOST_JSON_BYTES = 32 * 1024 * 1024;
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
 /** Of moments by another machine's clock, and of the distance by which they are moved: their sum is within MAX_NUMBER, and can be passed on. */
 const MAX_CLOCK_MS = 2 ** 50;
 /** Of a metaid, a session's id, a channel's key, a verdict. */
-const MOST_ID_BYTES = 128;
+const MAX_ID_BYTES = 128;
 /** Of a channel's settings as JSON. */
-export const MOST_SETTINGS_BYTES = 16_384;
+export const MAX_SETTINGS_BYTES = 16_384;
 
 /** What each message begins with. */
 export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
   worker: whole(),
-  metaid: text(MOST_ID_BYTES),
+  metaid: text(MAX_ID_BYTES),
 };
 export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
 export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = { sinceMs: moment() };
@@ -59,15 +59,15 @@ const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   order: number(-1),
   version: number(0),
   positionMs: number(),
-  json: text(MOST_JSON_BYTES),
+  json: text(MAX_JSON_BYTES),
 };
 const STATE_MEMBERS: MemberTable<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
-  id: text(MOST_ID_BYTES),
-  channel: text(MOST_ID_BYTES),
+  id: text(MAX_ID_BYTES),
+  channel: text(MAX_ID_BYTES),
   mount: text(),
   isNew: byte(1),
   heard: number(-1),
-  titles: list(TITLE_MEMBERS, MOST_TITLES),
+  titles: list(TITLE_MEMBERS, MAX_TITLES),
 };
 const HEARD_MEMBERS: MemberTable<{ readonly order: number }> = { order: number(-1) };
 /** What the hub passes on; it follows the moment of the session. */
@@ -78,14 +78,14 @@ export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: 
 };
 export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdict: string }> = {
   id: whole(),
-  verdict: text(MOST_ID_BYTES),
+  verdict: text(MAX_ID_BYTES),
 };
 export const CLOCKS_MEMBERS: MemberTable<{ readonly ownMs: number; readonly clusterMs: number }> = {
   ownMs: moment(),
   clusterMs: moment(),
 };
 export const LISTENERS_MEMBERS: MemberTable<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
-export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MOST_SETTINGS_BYTES) };
+export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MAX_SETTINGS_BYTES) };
 
 function moment(): Member<number> {
   return number(-MAX_CLOCK_MS, MAX_CLOCK_MS);

@@ -20,4 +20,4 @@ export interface LastMetrics {
 export const TALLY_MS = 125;
 export const TALLY_PASS_MS = 80;
 /** How many rows one message has, about (2 to 3 ms at both ends): 10,000 addresses that come within a second, each in three tallies, are said in that second. */
-export const MOST_TALLY_ROWS = 4096;
+export const MAX_TALLY_ROWS = 4096;

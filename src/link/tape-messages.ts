@@ -7,7 +7,7 @@
 import { cleanText } from '../metadata/text.js';
 import { byte, group, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from './members.js';
 import type { MessageWriter } from './message-writer.js';
-import { MOST_FORKS, type TapeFork, type TapeName } from './tape-names.js';
+import { MAX_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 import { type MessageReader, WireError } from './wire.js';
 
 /**
@@ -34,7 +34,7 @@ export const LIMITS = {
 const NAME: MemberTable<TapeName> = {
   hub: text(LIMITS.nameBytes),
   number: whole(),
-  forks: list<TapeFork>({ seq: whole(), by: text(LIMITS.nameBytes) }, MOST_FORKS),
+  forks: list<TapeFork>({ seq: whole(), by: text(LIMITS.nameBytes) }, MAX_FORKS),
 };
 
 /** What a worker has when it asks for a channel. */

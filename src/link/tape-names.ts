@@ -17,7 +17,7 @@ export interface TapeName {
   /** Of the hub that feeds it, since that hub began; `""`: of no tape. */
   readonly hub: string;
   readonly number: number;
-  /** In order; the latest MOST_FORKS. */
+  /** In order; the latest MAX_FORKS. */
   readonly forks: readonly TapeFork[];
 }
 
@@ -29,7 +29,7 @@ export interface TapeFork {
   readonly by: string;
 }
 
-export const MOST_FORKS = 8;
+export const MAX_FORKS = 8;
 export const NO_NAME: TapeName = { hub: '', number: 0, forks: [] };
 
 /** Whether all segments with one number are one. */
@@ -48,7 +48,7 @@ export function canGoOn(there: TapeName, own: TapeName, next: number): boolean {
 /** Of a tape that goes on with this segment where the process that fed it is lost. */
 export function forkedAt(name: TapeName, seq: number): TapeName {
   const fork = { seq, by: randomBytes(6).toString('hex') };
-  return { ...name, forks: [...name.forks, fork].slice(-MOST_FORKS) };
+  return { ...name, forks: [...name.forks, fork].slice(-MAX_FORKS) };
 }
 
 function begunTogether(one: TapeName, other: TapeName): boolean {

@@ -28,7 +28,7 @@ import { WireError } from './wire.js';
 const OFFERS_MS = 300;
 const TAPES_MS = 1000;
 /** Of the delayed audio of one channel: the longest delay, at a higher bitrate than any stream has. */
-const MOST_DELAYED_BYTES = 64 * 1024 * 1024;
+const MAX_DELAYED_BYTES = 64 * 1024 * 1024;
 
 export interface TapeReturnsParts {
   readonly clock: Clock;
@@ -126,7 +126,7 @@ export class TapeReturns {
       (sum, { frames }) => sum + frames.reduce((all, frame) => all + frame.bytes.length, 0),
       0,
     );
-    if (bytes > MOST_DELAYED_BYTES) throw new WireError(`${bytes} bytes of delayed audio`);
+    if (bytes > MAX_DELAYED_BYTES) throw new WireError(`${bytes} bytes of delayed audio`);
   }
 
   /** The tapes by channel, whole. Once. @param expected how many processes offer theirs */

@@ -85,7 +85,7 @@ export class TapeSubscription implements TapeObserver {
     if (isTheirs && isToCome(tape, next)) return false;
     this.#awaiting = null;
     if (!isTheirs) return true;
-    if (next >= tape.tail && next <= tape.head) this.#goOn(tape, next);
+    if (next >= tape.tail && next <= tape.head) this.#resume(tape, next);
     else this.#begin(FALLEN).end();
     return true;
   }
@@ -195,7 +195,7 @@ export class TapeSubscription implements TapeObserver {
     if (tape !== undefined && this.#isTheirs(tape)) {
       if (isToCome(tape, this.#cursor)) return false;
       const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
-      if (goesOn) this.#goOnIn(tape);
+      if (goesOn) this.#resumeIn(tape);
       else this.#begin(FALLEN).end();
       if (goesOn) return true;
     }
@@ -214,13 +214,13 @@ export class TapeSubscription implements TapeObserver {
     return this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor);
   }
 
-  #goOnIn(tape: AudioTape): void {
+  #resumeIn(tape: AudioTape): void {
     this.#tape = tape;
     if (this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
     // Which titles came late meanwhile is not known, nor what there is of the open segment.
     this.#revised = tape.tail;
     this.#late = null;
-    this.#segments.goOn();
+    this.#segments.resume();
     this.#restBytes = 0;
     this.#endMs = Number.NaN;
   }
@@ -230,11 +230,11 @@ export class TapeSubscription implements TapeObserver {
     const revised = this.#revised;
     this.#announce(tape, this.#cursor, true);
     this.#revised = revised;
-    this.#segments.goOn();
+    this.#segments.resume();
   }
 
   /** The worker has the segments before `next` of this tape. */
-  #goOn(tape: AudioTape, next: number): void {
+  #resume(tape: AudioTape, next: number): void {
     this.#isAnswered = true;
     this.#tape = tape;
     this.#announce(tape, next, true);

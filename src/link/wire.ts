@@ -4,14 +4,14 @@
  *   │ length of the payload, 4 │ type, 1 │ payload … │ length │ type │ …
  *
  * Invariant: a message is handed on once, whole, in order, wherever the stream is cut into chunks; nothing is allocated for more than
- * `MOST_MESSAGE_BYTES`. Owned by one connection (connection.ts).
+ * `MAX_MESSAGE_BYTES`. Owned by one connection (connection.ts).
  */
 
 import { isUtf8 } from 'node:buffer';
 
 export const HEADER_BYTES = 5;
 /** The metrics of ten thousand channels, a channel's state with all pushes that it holds; what is of tapes is a few MiB at most. */
-export const MOST_MESSAGE_BYTES = 64 * 1024 * 1024;
+export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const NOTHING = Buffer.alloc(0);
 
@@ -51,7 +51,7 @@ export class WireReader {
   /** A header is whole. Returns how much of the chunk behind it was taken. */
   #begin(chunk: Buffer, at: number): number {
     const length = this.#header.readUInt32LE(0);
-    if (length > MOST_MESSAGE_BYTES) throw new WireError(`a message of ${length} bytes`);
+    if (length > MAX_MESSAGE_BYTES) throw new WireError(`a message of ${length} bytes`);
     this.#headerFill = 0;
     if (chunk.length - at >= length) {
       this.#onMessage(this.#header[4]!, new MessageReader(chunk.subarray(at, at + length), false));
@@ -78,7 +78,7 @@ export class WireReader {
 /** Of segments, marks, subscriptions, bytes: counting can go on from there in 32 bits. */
 export const MAX_WHOLE = 2 ** 31 - 1;
 /** Of a text that names something, such as a mount; tables of members mostly say less. */
-export const MOST_NAME_BYTES = 4096;
+export const MAX_NAME_BYTES = 4096;
 /** Of moments and durations in milliseconds, and of other numbers that are not counts. */
 export const MAX_NUMBER = 2 ** 52;
 
@@ -116,7 +116,7 @@ export class MessageReader {
     return within(this.#bytes.readDoubleLE(this.#take(8)), least, most);
   }
 
-  text(mostBytes = MOST_NAME_BYTES): string {
+  text(mostBytes = MAX_NAME_BYTES): string {
     const length = this.whole(mostBytes);
     const from = this.#take(length);
     const bytes = this.#bytes.subarray(from, from + length);

@@ -1,7 +1,7 @@
 /** A worker's side of what all processes count together: says what has changed here, and takes what the hub says of the others. Owned by WorkerLink. */
 
 import type { Tallies } from '../base/tallies.js';
-import { MOST_TALLY_ROWS, type TallyMessage } from './tally-messages.js';
+import { MAX_TALLY_ROWS, type TallyMessage } from './tally-messages.js';
 
 /** To the hub. */
 export interface TallySender {
@@ -34,7 +34,7 @@ export class WorkerTallies {
   /** Called every TALLY_MS. */
   say(): void {
     if (this.#sender === null || this.#sender.isFull) return;
-    const rows = this.#tallies.take(MOST_TALLY_ROWS);
+    const rows = this.#tallies.take(MAX_TALLY_ROWS);
     if (rows !== null) this.#sender.send({ type: 'tallies', rows, isFirst: false });
   }
 

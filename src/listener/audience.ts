@@ -158,24 +158,24 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const onAlarm = () => listener.end('overtime');
     const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
     const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;
-    const letGo = () => {
+    const release = () => {
       alarm?.cancel();
       listener.late?.stop();
       this.backlog.forget(backlog);
     };
     listener.end = (ending) => {
-      letGo();
+      release();
       this.#end(listener, channel, options, ending);
     };
     listener.release = () => {
-      letGo();
+      release();
       // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
       const cut = listener.hasBlocks ? listener.missing : NOTHING;
       // Its session goes on with it.
       const end = this.#release(listener, channel, null, !listener.hasBlocks);
       return end === null ? null : { ...end, cut };
     };
-    listener.goOn = () => options.onOver?.(listener) ?? false;
+    listener.onTapeOver = () => options.onOver?.(listener) ?? false;
     listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
     // After a release these find that it has ended.
     // A player that closes over unread audio resets the connection: it has left like any other.
@@ -205,7 +205,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       return;
     }
     if (!listener.advance(nowMs)) {
-      if (!listener.isTapeOver || !listener.goOn()) listener.end(listener.fallen);
+      if (!listener.isTapeOver || !listener.onTapeOver()) listener.end(listener.fallen);
       return;
     }
     // While some of that second stays on the tape it has no more than others.

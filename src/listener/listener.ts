@@ -26,7 +26,7 @@ import type { Slotted } from './slots.js';
  * For each second between two writes at most about this much is handed to the socket in one go; the rest stays on the tape until it is taken.
  * So this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
  */
-const MOST_BYTES_PER_SECOND = 256 * 1024;
+const MAX_BYTES_PER_SECOND = 256 * 1024;
 
 /**
  * What a listener may send after its request, bytes: room for requests ahead of their turn, and for TLS. A byte costs little, but 10 µs if it comes in a TLS record
@@ -68,7 +68,7 @@ export class Listener implements Slotted {
   /** Gives its socket away, at the end of a segment; null: it has ended. Set by the audience, as is `move`. */
   release: () => { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null = () => null;
   /** It goes on with the tape that its channel has now, or will once that has come. False: it cannot. Set by the audience. */
-  goOn: () => boolean = () => false;
+  onTapeOver: () => boolean = () => false;
   /** It goes on at another mount, by its path. False: it cannot. @param comesBack when its own has audio */
   move: (path: string, comesBack?: boolean) => boolean = () => false;
   /** Where its player is. */
@@ -115,7 +115,7 @@ export class Listener implements Slotted {
     this.#bare = bareOf(socket);
     this.#mostRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
     this.#tape = tape;
-    this.#mostPerSecond = Math.ceil(MOST_BYTES_PER_SECOND / tape.segmentBytes);
+    this.#mostPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
     this.channel = channel;
     this.firstSeq = cursor;
     this.cursor = cursor;

@@ -6,7 +6,7 @@
  *   runs               └─────────┘              kept: what ends at the live edge, by its length, with ICY and without
  *
  * A crowd that joins begins at one place, and its burst is a run too. A run is known by the buffers that it joins, so that no late title is missed.
- * Invariant: at most `MOST_SEGMENTS` - 1 runs of each kind are kept, and none that ends before the live edge; and one burst of each kind. Owned by the
+ * Invariant: at most `MAX_SEGMENTS` - 1 runs of each kind are kept, and none that ends before the live edge; and one burst of each kind. Owned by the
  * audience, one for each tape.
  */
 
@@ -15,12 +15,12 @@ import type { Mark } from '../audio/mark.js';
 import type { AudioSegment } from '../audio/segment.js';
 
 /** A listener that is further behind catches up alone. */
-const MOST_SEGMENTS = 4;
+const MAX_SEGMENTS = 4;
 /** With fewer a copy is not worth its memory. */
-const LEAST_LISTENERS = 32;
+const MIN_LISTENERS = 32;
 
 /** A burst is joined for the next ones once this many in a row had the same. */
-const LEAST_BURSTS = 4;
+const MIN_BURSTS = 4;
 
 /** The segments of a run for a listener. */
 interface Run {
@@ -64,7 +64,7 @@ export class Runs {
   }
 
   leave(): void {
-    if (--this.#listeners >= LEAST_LISTENERS) return;
+    if (--this.#listeners >= MIN_LISTENERS) return;
     this.#runs.length = 0;
     this.#icyBurst = null;
     this.#plainBurst = null;
@@ -72,7 +72,7 @@ export class Runs {
 
   /** Whether the last `count` segments up to the live edge are a run that others share. */
   isShared(count: number): boolean {
-    return count > 1 && count <= MOST_SEGMENTS && this.#listeners >= LEAST_LISTENERS;
+    return count > 1 && count <= MAX_SEGMENTS && this.#listeners >= MIN_LISTENERS;
   }
 
   /** The last `count` segments, up to the live edge. @param had the late title that its listener was sent before */
@@ -90,14 +90,14 @@ export class Runs {
 
   /** What a listener that begins with segment `from` is sent of those before `to`; null: too few begin there for a copy. */
   burst(from: number, to: number, icy: boolean): Buffer | null {
-    if (this.#listeners < LEAST_LISTENERS) return null;
+    if (this.#listeners < MIN_LISTENERS) return null;
     let burst = icy ? this.#icyBurst : this.#plainBurst;
     if (burst === null || burst.from !== from || burst.to !== to) {
       burst = { from, to, joins: 0, run: null };
       if (icy) this.#icyBurst = burst;
       else this.#plainBurst = burst;
     }
-    if (++burst.joins <= LEAST_BURSTS) return null;
+    if (++burst.joins <= MIN_BURSTS) return null;
     const { run } = burst;
     // The audio never changes, titles may.
     if (run !== null && (!icy || this.#isOf(run.pieces, from, icy, null, true))) return run.bytes;

@@ -10,8 +10,8 @@
 
 const SHARE = 1 / 250;
 /** Between two samples at the most. */
-const MOST_MS = 60_000;
-const MOST_CREDIT_MS = 300_000 * SHARE;
+const MAX_MS = 60_000;
+const MAX_CREDIT_MS = 300_000 * SHARE;
 /** A line of 150 bytes. */
 const MS_PER_BYTE = 0.003 / 150;
 /** As many samples say what one takes. */
@@ -20,7 +20,7 @@ const REMEMBERED = 8;
 export class SampleBudget {
   /** Between two samples where nothing asks for more, milliseconds. */
   readonly #usualMs: number;
-  #creditMs = MOST_CREDIT_MS;
+  #creditMs = MAX_CREDIT_MS;
   #countedMs: number;
   #costMs = 0;
   /** Longest pause after the last sample. */
@@ -38,8 +38,8 @@ export class SampleBudget {
     if (this.#took.push(tookMs) > REMEMBERED) this.#took.shift();
     const linesMs = tableBytes * MS_PER_BYTE;
     this.#costMs = Math.max(linesMs, Math.min(...this.#took, this.#usualMs * SHARE));
-    this.#mostMs = Math.min(Math.max(this.#usualMs, linesMs / SHARE), MOST_MS);
-    this.#creditMs = Math.min(MOST_CREDIT_MS, this.#creditMs + (nowMs - this.#countedMs) * SHARE) - this.#costMs;
+    this.#mostMs = Math.min(Math.max(this.#usualMs, linesMs / SHARE), MAX_MS);
+    this.#creditMs = Math.min(MAX_CREDIT_MS, this.#creditMs + (nowMs - this.#countedMs) * SHARE) - this.#costMs;
     this.#countedMs = nowMs;
   }
 

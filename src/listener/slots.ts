@@ -10,7 +10,7 @@
 import { TICK_MS } from '../base/clock.js';
 
 /** How much fuller than the emptiest a slot may become for the sake of a group. */
-const MOST_TOGETHER = 16;
+const MAX_TOGETHER = 16;
 
 /** Where it is; kept by its slots. */
 export interface Slotted {
@@ -39,7 +39,7 @@ export class Slots<T extends Slotted> {
     let best = 0;
     for (let i = 1; i < slots.length; i++) if (slots[i]!.length < slots[best]!.length) best = i;
     const own = group % slots.length;
-    if (slots[own]!.length < slots[best]!.length + MOST_TOGETHER) best = own;
+    if (slots[own]!.length < slots[best]!.length + MAX_TOGETHER) best = own;
     one.slot = best;
     one.place = slots[best]!.push(one) - 1;
   }

@@ -17,7 +17,7 @@ const SHARED_FRESH_MS = 1000;
 /** How exactly it is said to other processes. */
 const STEP_MS = 100;
 /** Of one channel's listeners. */
-const MOST_LOOKED_AT = 200;
+const MAX_LOOKED_AT = 200;
 
 interface ChannelSample {
   /** How many listeners the last look passed. */
@@ -69,7 +69,7 @@ export class TypicalLag {
 
   #look(nowMs: number): void {
     for (const sample of this.#samples.values()) {
-      sample.stride = Math.max(1, Math.ceil(sample.passed / MOST_LOOKED_AT));
+      sample.stride = Math.max(1, Math.ceil(sample.passed / MAX_LOOKED_AT));
       sample.passed = 0;
       sample.lagsMs.length = 0;
     }
@@ -94,7 +94,7 @@ export class TypicalLag {
   #pass(listener: Listener, nowMs: number): void {
     const sample = this.#sampleOf(listener.channel);
     if (listener.joinMs < 0 || sample.passed++ % sample.stride !== 0) return;
-    if (sample.lagsMs.length < MOST_LOOKED_AT) sample.lagsMs.push(listener.heardLagMs(nowMs));
+    if (sample.lagsMs.length < MAX_LOOKED_AT) sample.lagsMs.push(listener.heardLagMs(nowMs));
   }
 }
 

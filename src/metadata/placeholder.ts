@@ -21,11 +21,11 @@ const PLACEHOLDERS = new RegExp(
   'gi',
 );
 /** A template is short. */
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 
 /** Whether there is nothing but placeholders, and signs between them: `%a - %t`. With any other letter or digit it is a title: `50 %off`. */
 export function isUnfilled(text: string): boolean {
-  if (text.length > MOST_CHARACTERS || !/[%$#{[<]/.test(text)) return false;
+  if (text.length > MAX_CHARACTERS || !/[%$#{[<]/.test(text)) return false;
   const rest = text.replace(PLACEHOLDERS, '');
   return rest !== text && !/[\p{L}\p{N}]/u.test(rest);
 }

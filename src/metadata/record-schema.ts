@@ -29,7 +29,7 @@ export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
  */
 const CENTURY_MS = 100 * 365 * 86_400_000;
 /** Of versions: one each millisecond takes 34 years; or so much more than what is known. */
-const [MOST_SAID_VERSION, MOST_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
+const [MAX_SAID_VERSION, MAX_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
 /** Of the keys of a channel and a station, in bytes of UTF-8: far more than a configuration can have. */
 const MAX_NAME_BYTES = 4096;
 
@@ -54,7 +54,7 @@ export function mostMomentMs(nowMs: number): number {
 
 /** The same of versions. @param known of the channel */
 export function mostVersion(known: number): number {
-  return Math.max(MOST_SAID_VERSION, known + MOST_VERSIONS_MISSED);
+  return Math.max(MAX_SAID_VERSION, known + MAX_VERSIONS_MISSED);
 }
 
 const text = cleaned(MAX_PUSH.textBytes);

@@ -15,7 +15,7 @@ const MESSAGE_HEADER_BYTES = 4;
 /** RFC 8446, 5.1: the most that a record holds in the clear. */
 const RECORD_BYTES = 2 ** 14;
 /** Clients that cut their ClientHello, to get it past a censor, make two to ten of it. */
-const MOST_RECORDS = 32;
+const MAX_RECORDS = 32;
 
 /**
  * @param bytes what a connection began with
@@ -26,7 +26,7 @@ export function readClientHello(bytes: Buffer, mostBytes: number): 'whole' | 'mo
   let got = 0;
   let wanted = MESSAGE_HEADER_BYTES;
   for (let at = 0, records = 0; got < wanted; records++) {
-    if (records === MOST_RECORDS) return 'wrong';
+    if (records === MAX_RECORDS) return 'wrong';
     if (at < bytes.length && bytes[at] !== HANDSHAKE) return 'wrong';
     if (at + 1 < bytes.length && bytes[at + 1] !== VERSION_3) return 'wrong';
     if (at + RECORD_HEADER_BYTES > bytes.length) return 'more';

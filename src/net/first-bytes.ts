@@ -22,7 +22,7 @@ const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE 
 const WORDS = [...ENCODER, ...TITLE, ...HTTP];
 const LONGEST = Math.max(...WORDS.map((word) => word.length));
 /** Blank lines before a request are ignored (RFC 9112, 2.2), but not without end. */
-const MOST_BLANKS = 16;
+const MAX_BLANKS = 16;
 const CONTROL = /^[\u0000-\u001f\u007f]/;
 
 export function verdict(first: Buffer): ConnectionKind {
@@ -30,7 +30,7 @@ export function verdict(first: Buffer): ConnectionKind {
   if (isProxied !== false) return isProxied === true ? 'proxied' : 'more';
   let at = 0;
   while (at < first.length && (first[at] === 0x0d || first[at] === 0x0a)) at++;
-  if (at >= MOST_BLANKS) return 'unknown';
+  if (at >= MAX_BLANKS) return 'unknown';
   const word = first.toString('latin1', at, at + LONGEST);
   if (TITLE.some((start) => word.startsWith(start))) return 'title';
   if (TITLE.some((start) => start.startsWith(word))) return 'more';

@@ -18,7 +18,7 @@ const NOTHING = Buffer.alloc(0);
  * Stops reading a paused socket, for good: in this turn it must be sent to another process (`process.send`), or destroyed.
  * @returns what was read of it and not taken
  */
-export function letGo(socket: Socket): Buffer {
+export function detach(socket: Socket): Buffer {
   const ahead: Buffer[] = [];
   for (let chunk = socket.read(); chunk !== null; chunk = socket.read()) ahead.push(chunk as Buffer);
   const inner = socket as unknown as Readable;

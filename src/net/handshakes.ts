@@ -63,7 +63,7 @@ export class TlsHandshakes implements AlarmHandler {
     if (queue === undefined) this.#origins.set(handshake.origin, (queue = { waiting: new Set(), underWay: new Set() }));
     queue.waiting.add(handshake);
     this.#waiting++;
-    this.#goOn();
+    this.#resume();
   }
 
   /** It is over, or not wanted any more. Idempotent. */
@@ -73,15 +73,15 @@ export class TlsHandshakes implements AlarmHandler {
     if (queue.waiting.delete(handshake)) this.#waiting--;
     if (queue.underWay.delete(handshake)) this.#underWay.delete(handshake);
     if (queue.waiting.size === 0 && queue.underWay.size === 0) this.#origins.delete(handshake.origin);
-    if (this.#waiting > 0) this.#goOn();
+    if (this.#waiting > 0) this.#resume();
   }
 
   onAlarm(): void {
     this.#look = null;
-    this.#goOn();
+    this.#resume();
   }
 
-  #goOn(): void {
+  #resume(): void {
     if (this.#isTurnComing) return;
     this.#isTurnComing = true;
     setImmediate(this.#turn);
@@ -99,7 +99,7 @@ export class TlsHandshakes implements AlarmHandler {
       handshake.onTurn();
       process.nextTick(() => {
         if (this.#clock.now() < endMs) this.#beginUntil(endMs);
-        else if (this.#waiting > 0) this.#goOn();
+        else if (this.#waiting > 0) this.#resume();
       });
     } else if (this.#waiting > 0) {
       this.#look ??= this.#clock.alarm(this.#clock.now() + LOOK_MS, this);

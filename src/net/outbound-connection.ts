@@ -27,7 +27,7 @@ export interface ConnectionOptions {
   readonly headBytes: number;
 }
 
-const MOST_UNREAD_BYTES = 64 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024;
 
 type Written = { readonly chunk: Buffer; readonly encoding: BufferEncoding };
 
@@ -41,7 +41,7 @@ export class OutboundConnection extends Duplex {
   #isSocketPaused = false;
 
   constructor(socket: Socket, headBytes: number) {
-    super({ readableHighWaterMark: MOST_UNREAD_BYTES });
+    super({ readableHighWaterMark: MAX_UNREAD_BYTES });
     this.socket = socket;
     this.#headBytes = headBytes;
     socket.on('data', (chunk: Buffer) => this.#take(chunk));

@@ -17,7 +17,7 @@ const CONTROLS = /[\u0000-\u001f\u007f]+/g;
 const LF = 0x0a;
 const CR = 0x0d;
 /** Before the LF of a blank line: some servers end their lines with CR CR LF. */
-const MOST_CR = 2;
+const MAX_CR = 2;
 /** The one interim answer (RFC 9110, 15.2) behind which no other comes. */
 const SWITCHING = '101';
 
@@ -52,7 +52,7 @@ export function readResponseHead(bytes: Buffer, seenBytes = 0): ResponseHead | '
 function endOf(bytes: Buffer, firstLf: number): number {
   for (let lf = firstLf; lf >= 0; lf = bytes.indexOf(LF, lf + 1)) {
     let at = lf + 1;
-    while (at <= lf + MOST_CR && bytes[at] === CR) at++;
+    while (at <= lf + MAX_CR && bytes[at] === CR) at++;
     if (bytes[at] === LF) return at + 1;
   }
   return -1;

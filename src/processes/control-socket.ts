@@ -5,7 +5,7 @@
 
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import net, { type Server } from 'node:net';
-import { type ControlAnswer, controlPath, MOST_COMMAND_BYTES } from '../cli/control.js';
+import { type ControlAnswer, controlPath, MAX_COMMAND_BYTES } from '../cli/control.js';
 import { listen } from './listen.js';
 
 /** By its name. Resolves with what there is to say; rejects with why not. */
@@ -28,7 +28,7 @@ export async function openControlSocket(dataFolder: string, commands: ControlCom
     const onData = (text: string): void => {
       asked += text;
       const end = asked.indexOf('\n');
-      if (end < 0 && asked.length < MOST_COMMAND_BYTES) return;
+      if (end < 0 && asked.length < MAX_COMMAND_BYTES) return;
       socket.off('data', onData);
       socket.resume();
       clearTimeout(deadline);

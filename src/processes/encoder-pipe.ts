@@ -8,14 +8,14 @@
 import net, { type Socket } from 'node:net';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { GreetingReader, greeting } from '../link/version.js';
-import { letGo } from '../net/handover.js';
+import { detach } from '../net/handover.js';
 import type { RequestHead } from '../net/request-head.js';
 import { readEncoder } from './encoder-schema.js';
 import { listen } from './listen.js';
 import type { SentEncoder } from './messages.js';
 
 /** Larger than any head that is taken (limits.headBytes), in JSON and base64. */
-const MOST_HEAD_BYTES = 4 * 1024 * 1024;
+const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 /** How long the greeting and the head may take to come; a worker sends them in one go. */
 export const HEAD_MS = 5000;
 
@@ -78,7 +78,7 @@ export class EncoderPipeServer {
       }
       if (seen.length < 4) return;
       const length = seen.readUInt32LE(0);
-      if (length > MOST_HEAD_BYTES) return drop();
+      if (length > MAX_HEAD_BYTES) return drop();
       if (seen.length < 4 + length) return;
       try {
         const encoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
@@ -107,7 +107,7 @@ export function withRest<T extends SentEncoder>(encoder: T, more: Buffer): T {
 
 /** An encoder's socket on its way to another process, as messages have it. In this turn the socket must be sent. */
 export function sentEncoder({ socket, ...encoder }: ProvenEncoder): SentEncoder {
-  return withRest(encoder, letGo(socket));
+  return withRest(encoder, detach(socket));
 }
 
 function plain(_key: string, value: unknown): unknown {

@@ -12,7 +12,7 @@ import type { Channel } from '../channel/channel.js';
 import type { TapeNames } from '../link/tape-names.js';
 import { fedTape, type OfferedTape, offerTapes } from '../link/tape-offer.js';
 import { LINK_VERSION } from '../link/version.js';
-import { letGo } from '../net/handover.js';
+import { detach } from '../net/handover.js';
 import type { FromChild } from './messages.js';
 
 export interface HandoverParts {
@@ -43,7 +43,7 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   const wanted = new Set([...channels.values()].filter(({ audio }) => audio.listeners > 0).map(({ key }) => key));
   // Their tapes stay as they are when the links end.
   for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
-  const left = [...channels.values()].map((channel) => ({ channel, ...channel.letGo() }));
+  const left = [...channels.values()].map((channel) => ({ channel, ...channel.detach() }));
   parts.closeLinks();
   await parts.closeTitles();
   const offered = new Map<string, OfferedTape>();
@@ -60,7 +60,7 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   for (const { channel, encoder } of left) {
     if (encoder === null) continue;
     const { socket, place, aheadMs } = encoder;
-    const ahead = letGo(socket);
+    const ahead = detach(socket);
     const connection = { channel: channel.key, place, ahead, aheadMs };
     send({ type: 'connection', connection, version: LINK_VERSION }, socket, () => socket.destroy());
   }

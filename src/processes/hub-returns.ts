@@ -75,9 +75,9 @@ export class HubReturns {
   }
 
   #put(channel: Channel, { audio, name, fed }: ReturnedTape, names: TapeNames): void {
-    names.set(channel.audio.goOn(audio, fed?.open), name);
-    if (fed?.delayed != null) channel.audio.goOnDelayed(fed.delayed);
-    if (fed !== null && fed.place !== null) channel.goOn(fed.place);
+    names.set(channel.audio.adopt(audio, fed?.open), name);
+    if (fed?.delayed != null) channel.audio.adoptDelayed(fed.delayed);
+    if (fed !== null && fed.place !== null) channel.adopt(fed.place);
     if (fed === null) this.unhanded.add(channel.key);
     this.#held.push(channel.audio);
   }

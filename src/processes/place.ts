@@ -5,7 +5,7 @@ import type { ProcessRole } from './messages.js';
 
 /** When a child that has ended is started again; twice as late each time, unless it lived for STEADY_MS. */
 const FIRST_PAUSE_MS = 50;
-const MOST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 const STEADY_MS = 10_000;
 
 export class ProcessPlace {
@@ -44,7 +44,7 @@ export class ProcessPlace {
   /** It has ended, and is started again after a pause. @returns the pause in milliseconds */
   again(onAgain: () => void): number {
     const livedMs = performance.now() - this.#startedMs;
-    this.#pauseMs = livedMs >= STEADY_MS ? FIRST_PAUSE_MS : Math.min(MOST_PAUSE_MS, 2 * this.#pauseMs);
+    this.#pauseMs = livedMs >= STEADY_MS ? FIRST_PAUSE_MS : Math.min(MAX_PAUSE_MS, 2 * this.#pauseMs);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.restarts++;

@@ -1,14 +1,14 @@
 /** Encoders' sockets on their way to the hub, through the supervisor. Where there is none at the moment they wait for it. */
 
 import type { Socket } from 'node:net';
-import { letGo } from '../net/handover.js';
+import { detach } from '../net/handover.js';
 import { withRest } from './encoder-pipe.js';
 import type { ManagedProcess } from './managed-process.js';
 import type { FromChild } from './messages.js';
 
 /** What may wait, and for how long; an encoder that does not get through comes again. */
-const MOST_WAITING = 1000;
-const MOST_WAIT_MS = 15_000;
+const MAX_WAITING = 1000;
+const MAX_WAIT_MS = 15_000;
 
 type Letter = Extract<FromChild, { type: 'encoder' | 'connection' }>;
 
@@ -31,7 +31,7 @@ export class SocketPost {
   /** Passes it on. @param next takes it before it is ready; null: the hub that there is */
   send(letter: Letter, socket: Socket, next: ManagedProcess | null): void {
     socket.on('error', () => undefined);
-    this.#pass(withAhead(letter, letGo(socket)), socket, next ?? this.#hub);
+    this.#pass(withAhead(letter, detach(socket)), socket, next ?? this.#hub);
   }
 
   /** There is a hub. */
@@ -55,11 +55,11 @@ export class SocketPost {
   }
 
   #keep(letter: Letter, socket: Socket): void {
-    if (this.#waiting.length >= MOST_WAITING) {
+    if (this.#waiting.length >= MAX_WAITING) {
       socket.destroy();
       return;
     }
-    const timer = setTimeout(() => socket.destroy(), MOST_WAIT_MS);
+    const timer = setTimeout(() => socket.destroy(), MAX_WAIT_MS);
     this.#waiting.push({ letter, socket, timer });
   }
 }

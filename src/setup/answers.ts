@@ -45,15 +45,15 @@ export interface Answers {
 }
 
 const PORT = 8000;
-const MOST_NAME = 255;
-const MOST_CHANNELS = 100;
-const MOST_SOURCES = 16;
+const MAX_NAME = 255;
+const MAX_CHANNELS = 100;
+const MAX_SOURCES = 16;
 const ENCODER = 'encoder';
 
 /** Throws AnswerError. */
 export function readName(text: string): string {
   const name = text.trim();
-  if (name === '' || name.length > MOST_NAME) throw new AnswerError(`a name has 1 to ${MOST_NAME} characters`);
+  if (name === '' || name.length > MAX_NAME) throw new AnswerError(`a name has 1 to ${MAX_NAME} characters`);
   if (CONTROL.test(name)) throw new AnswerError('a name has no control characters');
   if (name.includes(VARIABLE_START)) throw new AnswerError(`a name cannot hold ${VARIABLE_START}`);
   return name;
@@ -75,7 +75,7 @@ export function readChannels(text: string): NewChannel[] {
     if (isReserved(key)) throw new AnswerError(`/${key} is a path of the server's own: take another name`);
     return { key, name };
   });
-  if (channels.length > MOST_CHANNELS) throw new AnswerError(`at most ${MOST_CHANNELS} channels at first`);
+  if (channels.length > MAX_CHANNELS) throw new AnswerError(`at most ${MAX_CHANNELS} channels at first`);
   if (new Set(channels.map(({ key }) => key)).size < channels.length)
     throw new AnswerError('two of these channels would be played at the same path');
   return channels;
@@ -118,7 +118,7 @@ export function readSources(text: string, folder: string): NewSource[] {
     if (problem !== null) throw new AnswerError(`${path} ${problem}`);
     return { type: 'file', path };
   });
-  if (sources.length > MOST_SOURCES) throw new AnswerError(`at most ${MOST_SOURCES} sources`);
+  if (sources.length > MAX_SOURCES) throw new AnswerError(`at most ${MAX_SOURCES} sources`);
   if (sources.filter(({ type }) => type === 'encoder').length > 1) throw new AnswerError('encoder only once');
   return sources;
 }

@@ -21,12 +21,12 @@ const PORT = 8000;
 const LEVELS: Readonly<Record<string, string>> = { 1: 'error', 2: 'warn', 3: 'info', 4: 'debug' };
 /** Bytes of burst are seconds here: of a stream of this many kilobits a second, unless the mounts say theirs. */
 const BITRATE_KBPS = 128;
-const MOST_BURST_SECONDS = 60;
+const MAX_BURST_SECONDS = 60;
 /** Of streams.lagSeconds, and by how much it is more than the burst. */
 const LAG_SECONDS = 30;
 const LAG_BEYOND_BURST_SECONDS = 5;
 /** sources.bodyTimeoutSeconds is more than sources.pieceSeconds, unless both are set. */
-const LEAST_BODY_SECONDS = 10;
+const MIN_BODY_SECONDS = 10;
 
 /** What is in no option, and why that may not matter. */
 const REASONS: Readonly<Record<string, string>> = {
@@ -189,7 +189,7 @@ function readLimits(root: XmlElement, bitrates: readonly (Option | undefined)[],
   const head = numberOf('header-timeout');
   if (head > 0) limits['headSeconds'] = Math.min(300, head);
   const body = numberOf('source-timeout');
-  if (body > LEAST_BODY_SECONDS) sources['bodyTimeoutSeconds'] = Math.min(600, body);
+  if (body > MIN_BODY_SECONDS) sources['bodyTimeoutSeconds'] = Math.min(600, body);
   else if (body > 0)
     lose(`<source-timeout> is less than a piece of audio may take here: see sources.bodyTimeoutSeconds`);
   const burst = found?.textOf('burst-size') ?? '';
@@ -198,7 +198,7 @@ function readLimits(root: XmlElement, bitrates: readonly (Option | undefined)[],
   else if (/^\d+$/.test(burst)) {
     const known = bitrates.filter((bitrate) => typeof bitrate === 'number');
     const bitrate = known.length > 0 ? Math.max(...known) : BITRATE_KBPS;
-    const seconds = Math.min(MOST_BURST_SECONDS, Math.round(Number(burst) / 125 / bitrate));
+    const seconds = Math.min(MAX_BURST_SECONDS, Math.round(Number(burst) / 125 / bitrate));
     streams['burstSeconds'] = seconds;
     if (seconds + LAG_BEYOND_BURST_SECONDS > LAG_SECONDS) streams['lagSeconds'] = seconds + LAG_BEYOND_BURST_SECONDS;
     lose(`<burst-size> is streams.burstSeconds: ${seconds} s, as ${bitrate} kb/s take them`);

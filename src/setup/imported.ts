@@ -38,9 +38,9 @@ export interface ImportedChannels {
 }
 
 /** Of one file: more than any server has. */
-const MOST_MOUNTS = 1000;
+const MAX_MOUNTS = 1000;
 /** Of a channel: a configuration takes no more. */
-const MOST_SOURCES = 16;
+const MAX_SOURCES = 16;
 
 /** Passwords of examples: who guesses begins with them. */
 const KNOWN_PASSWORDS = new Set(['hackme', 'hackmemore', 'changeme', 'password', 'source', 'secret', 'admin']);
@@ -72,7 +72,7 @@ export function importedChannels(
   self: string,
   lose: (sentence: string) => void,
 ): ImportedChannels {
-  if (mounts.length > MOST_MOUNTS) throw new Error(`it has ${mounts.length} mounts: ${MOST_MOUNTS} can be read`);
+  if (mounts.length > MAX_MOUNTS) throw new Error(`it has ${mounts.length} mounts: ${MAX_MOUNTS} can be read`);
   const byMount = new Map(mounts.map((each) => [each.mount, each]));
   const keys = keysOf([...byMount.keys()]);
   const comments: Comment[] = [];
@@ -152,8 +152,8 @@ function fallbacks(
   const sources: Option[] = [];
   const seen = new Set([from.mount]);
   for (let at = from; at.fallback !== null; ) {
-    if (seen.size >= MOST_SOURCES) {
-      lose(`${from.mount}: its fallbacks go on for more than ${MOST_SOURCES} mounts`);
+    if (seen.size >= MAX_SOURCES) {
+      lose(`${from.mount}: its fallbacks go on for more than ${MAX_SOURCES} mounts`);
       return sources;
     }
     if ('file' in at.fallback) return [...sources, { type: 'file', path: at.fallback.file }];

@@ -21,9 +21,9 @@ export interface LiquidsoapOutput {
 }
 
 const CALL = /\boutput\.(?:icecast|shoutcast)\s*\(/g;
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 /** Of the arguments of a call: in scripts of people and AzuraCast they have some hundred. */
-const MOST_CALL_CHARACTERS = 16_384;
+const MAX_CALL_CHARACTERS = 16_384;
 /** A string. One that is not closed reaches to the end of the file (in single quotes, of the line), so that nothing is scanned twice. */
 const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\\n]|\\.)*'?`;
 const TEXT_OR_COMMENT = new RegExp(`${TEXT}|#.*$`, 'gm');
@@ -37,7 +37,7 @@ export function readLiquidsoap(text: string): LiquidsoapOutput[] {
   const code = withoutComments(text);
   const bound = new Map<string, string>();
   for (const [, name, value] of code.matchAll(BOUND)) bound.set(name!, unquoted(value!));
-  const calls = [...code.matchAll(CALL)].slice(0, MOST_CALLS);
+  const calls = [...code.matchAll(CALL)].slice(0, MAX_CALLS);
   return calls.map((call) => {
     const line = code.slice(0, call.index).split('\n').length;
     const given = namedArguments(code, call.index + call[0].length);
@@ -85,7 +85,7 @@ function namedArguments(code: string, start: number): Map<string, string> {
     if (name !== undefined && !named.has(name)) named.set(name, value!.trim());
     argument = '';
   };
-  for (const [piece] of code.slice(start, start + MOST_CALL_CHARACTERS).matchAll(TEXT_OR_LETTER)) {
+  for (const [piece] of code.slice(start, start + MAX_CALL_CHARACTERS).matchAll(TEXT_OR_LETTER)) {
     if ('([{'.includes(piece)) depth++;
     if (')]}'.includes(piece) && --depth === 0) break;
     if (piece === ',' && depth === 1) keep();

@@ -5,9 +5,9 @@
 
 import { SaxesParser } from 'saxes';
 
-const MOST_CHARACTERS = 1_048_576;
-const MOST_DEPTH = 32;
-const MOST_ELEMENTS = 20_000;
+const MAX_CHARACTERS = 1_048_576;
+const MAX_DEPTH = 32;
+const MAX_ELEMENTS = 20_000;
 
 export class XmlElement {
   readonly name: string;
@@ -66,7 +66,7 @@ export class XmlElement {
 
 /** Throws an Error that says what is wrong, with its line. */
 export function parseXml(text: string): XmlElement {
-  if (text.length > MOST_CHARACTERS) throw new Error(`it is longer than ${MOST_CHARACTERS} characters`);
+  if (text.length > MAX_CHARACTERS) throw new Error(`it is longer than ${MAX_CHARACTERS} characters`);
   const parser = new SaxesParser({ position: true });
   const open: XmlElement[] = [];
   let root: XmlElement | undefined;
@@ -75,7 +75,7 @@ export function parseXml(text: string): XmlElement {
     throw new Error(`it is not XML: ${error.message}`);
   });
   parser.on('opentag', ({ name, attributes }) => {
-    if (++elements > MOST_ELEMENTS || open.length >= MOST_DEPTH) throw new Error('it has too many elements');
+    if (++elements > MAX_ELEMENTS || open.length >= MAX_DEPTH) throw new Error('it has too many elements');
     const element = new XmlElement(name, parser.line, attributes as Record<string, string>);
     if (open.length === 0) root = element;
     else open.at(-1)!.children.push(element);

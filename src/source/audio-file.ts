@@ -7,7 +7,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { type AudioFormat, frameFormat } from '../audio/audio-format.js';
 import { type AnyFramer, framerFor } from '../audio/format.js';
-import { MOST_GARBAGE_BYTES } from './file-player.js';
+import { MAX_GARBAGE_BYTES } from './file-player.js';
 import { nameOfFormat } from './magic.js';
 
 const READ_BYTES = 65_536;
@@ -57,7 +57,7 @@ class FirstFrame {
     if (this.atByte === 0) this.looks = looksLike(piece);
     this.#framer.push(piece);
     this.atByte += bytes;
-    return bytes > 0 && this.format === null && this.#framer.counters.skippedBytes <= MOST_GARBAGE_BYTES;
+    return bytes > 0 && this.format === null && this.#framer.counters.skippedBytes <= MAX_GARBAGE_BYTES;
   }
 }
 

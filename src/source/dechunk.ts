@@ -68,9 +68,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SEMICOLON = 0x3b;
 /** 2^32 bytes: no encoder means more than a day of audio in one chunk. */
-const MOST_DIGITS = 8;
+const MAX_DIGITS = 8;
 /** Of a size's line and of all trailers together: no encoder sends that much, and it is only counted, never kept. */
-const MOST_LINE_BYTES = 4096;
+const MAX_LINE_BYTES = 4096;
 
 class ChunkedBody implements EncoderBody {
   #state: ChunkedState = 'size';
@@ -109,7 +109,7 @@ class ChunkedBody implements EncoderBody {
         this.#size -= piece.length;
         if (this.#size === 0) this.#begin('gap');
         onAudio(piece);
-      } else if (++this.#lineBytes > MOST_LINE_BYTES) this.#state = 'broken';
+      } else if (++this.#lineBytes > MAX_LINE_BYTES) this.#state = 'broken';
       else this.#byte(bytes[at++]!);
     }
     return this.#state === 'end' || this.#state === 'broken' ? this.#state : 'more';
@@ -142,7 +142,7 @@ class ChunkedBody implements EncoderBody {
 
   #sizeByte(byte: number): void {
     const digit = hexDigit(byte);
-    if (digit >= 0 && !this.#closed && this.#digits < MOST_DIGITS) {
+    if (digit >= 0 && !this.#closed && this.#digits < MAX_DIGITS) {
       this.#size = this.#size * 16 + digit;
       this.#digits++;
     } else if (byte === LF) this.#sizeEnds();

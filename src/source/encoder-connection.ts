@@ -149,7 +149,7 @@ export class EncoderConnection implements IntakeOwner {
     socket.pause();
     if (first.length > 0) socket.unshift(first);
     for (const [event, handler] of Object.entries(this.#handlers)) socket.on(event, handler);
-    if (place !== undefined) this.#intake.goOn(place.intake);
+    if (place !== undefined) this.#intake.adopt(place.intake);
     if (!this.#intake.isPaused) socket.resume();
   }
 
@@ -194,7 +194,7 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   /** Lets go of its socket, which nothing reads any more; null: nobody could go on with what it sends. It ends here, silently. */
-  letGo(): FreeConnection | null {
+  detach(): FreeConnection | null {
     const intake = this.#intake.place;
     if (!this.#isOpen || intake === null || this.#bodyState !== 'more') return null;
     this.#release();

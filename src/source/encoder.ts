@@ -155,15 +155,15 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   }
 
   /** Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
-  goOn(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
+  adopt(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     if (this.#isOpen) this.#take(socket, ahead, place, place);
     else socket.destroy();
-    this.pacer.goOn(aheadMs, this.#clock.now());
+    this.pacer.adopt(aheadMs, this.#clock.now());
   }
 
   /** Lets go of its connection, which another process goes on with; null: there is none, or none that can go on. */
-  letGo(): (FreeConnection & { readonly aheadMs: number }) | null {
-    const free = this.#connection?.letGo() ?? null;
+  detach(): (FreeConnection & { readonly aheadMs: number }) | null {
+    const free = this.#connection?.detach() ?? null;
     if (free === null) return null;
     this.#connection = null;
     return { ...free, aheadMs: this.pacer.aheadMs(this.#clock.now()) };
@@ -179,11 +179,11 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
    * just ended, or nobody could go on with it. @param reason for the switch
    */
   moveTo(other: EncoderSource, reason: string): boolean {
-    const free = this.#connection?.isFinished === false ? this.letGo() : null;
+    const free = this.#connection?.isFinished === false ? this.detach() : null;
     if (free === null) return false;
     const { socket, place, aheadMs } = free;
     const intake = { ...place.intake, framer: heardFromHere(place.intake.framer) };
-    other.goOn(socket, NOTHING, { ...place, intake }, aheadMs);
+    other.adopt(socket, NOTHING, { ...place, intake }, aheadMs);
     this.input.onLost(reason);
     return true;
   }

@@ -33,9 +33,9 @@ export interface FactLimits {
 }
 
 /** More is nonsense. */
-const MOST_KBPS = 10_000;
-const MOST_HERTZ = 768_000;
-const MOST_CHANNELS = 255;
+const MAX_KBPS = 10_000;
+const MAX_HERTZ = 768_000;
+const MAX_CHANNELS = 255;
 
 /** @param headers of a RequestHead (net/request-head.ts), or text @param charset of what is not UTF-8; undefined: Windows-1252 */
 export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits, charset?: string): SourceFacts {
@@ -56,8 +56,8 @@ export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimi
     description: text('description'),
     public: isPublic === '' ? undefined : isPublic !== '0',
     bitrateKbps: kbps(raw('ice-bitrate', 'icy-br')) || kbps(info.get('bitrate') ?? ''),
-    sampleRate: number(info.get('samplerate') ?? '', MOST_HERTZ),
-    channels: number(info.get('channels') ?? '', MOST_CHANNELS),
+    sampleRate: number(info.get('samplerate') ?? '', MAX_HERTZ),
+    channels: number(info.get('channels') ?? '', MAX_CHANNELS),
     audioInfo,
     contentType: cut(raw('content-type').toLowerCase(), limits.textBytes).split(';')[0]!.trim(),
   };
@@ -65,7 +65,7 @@ export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimi
 
 /** Some say `128`, some `128,128`, some `Quality 5`; `1e9` is not 1. */
 function kbps(value: string): number {
-  return number(value, MOST_KBPS);
+  return number(value, MAX_KBPS);
 }
 
 function number(value: string, most: number): number {

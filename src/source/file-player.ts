@@ -4,7 +4,7 @@
  *
  *   stat ─► open ─► read ─► frames … pause … frames ─► read … ─► close ─► stat        `end` may come at each of them
  *
- * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MOST_AHEAD_MS (and a frame) ahead of
+ * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of
  * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
  * room, which another source has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the next player.
  * Owned by a file source (file.ts), which makes one for each start.
@@ -21,16 +21,16 @@ import type { SourceInput } from './source.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
-const MOST_AHEAD_MS = 400;
+const MAX_AHEAD_MS = 400;
 /** After a pause it goes on from here, so that it wakes four times a second. */
-const LEAST_AHEAD_MS = 150;
+const MIN_AHEAD_MS = 150;
 /** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
-const MOST_BEHIND_MS = 10_000;
+const MAX_BEHIND_MS = 10_000;
 /** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
-export const MOST_GARBAGE_BYTES = 1024 * 1024;
+export const MAX_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
 /** Less room than this is what its own pieces leave. */
-const LEAST_ROOM_MS = 500;
+const MIN_ROOM_MS = 500;
 /** Of what it plays while there is room, this share takes no time. */
 const SURPLUS = 0.1;
 
@@ -135,16 +135,16 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       this.isUp = true;
       this.#startMs = this.#clock.now();
       // What a gap has taken from listeners comes at once.
-      this.#audioMs = this.#aheadAtStartMs + Math.min(LEAST_AHEAD_MS, this.#input.aheadMs);
+      this.#audioMs = this.#aheadAtStartMs + Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
     }
     this.#audioMs += durationMs;
-    if (this.#roomMs() > LEAST_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
+    if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
     const aheadMs = this.#aheadMs;
-    if (aheadMs >= MOST_AHEAD_MS) {
+    if (aheadMs >= MAX_AHEAD_MS) {
       this.#isPaused = true;
       this.#framer.pause();
-    } else if (aheadMs < -MOST_BEHIND_MS) this.#startMs -= aheadMs;
+    } else if (aheadMs < -MAX_BEHIND_MS) this.#startMs -= aheadMs;
     this.#input.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
   }
 
@@ -168,7 +168,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       this.#id = idOf(stats);
       this.#atByte = 0;
       const isSame = place?.id === this.#id;
-      if (isSame) await this.#goOn(place!);
+      if (isSame) await this.#resume(place!);
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
         const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES, this.#atByte);
@@ -184,12 +184,12 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
   }
 
-  #goOn({ atByte, framer, aheadMs, wallMs }: FilePlace): Promise<void> {
+  #resume({ atByte, framer, aheadMs, wallMs }: FilePlace): Promise<void> {
     this.#atByte = atByte;
-    this.#framer.goOnFrom(framer);
+    this.#framer.adopt(framer);
     const elapsedMs = Math.max(0, this.#clock.wallMs() - wallMs);
     // After a longer time it catches up as after any hiccup.
-    this.#aheadAtStartMs = Math.max(-MOST_BEHIND_MS, aheadMs - elapsedMs);
+    this.#aheadAtStartMs = Math.max(-MAX_BEHIND_MS, aheadMs - elapsedMs);
     // What the framer has of a page.
     return this.#pass(this.#piece.subarray(0, 0));
   }
@@ -202,12 +202,12 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       const taken = this.#framer.push(piece.subarray(at));
       at += taken;
       this.#atByte += taken;
-      if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MOST_GARBAGE_BYTES) {
+      if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MAX_GARBAGE_BYTES) {
         throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
       }
       // Of a page of Ogg the framer has taken more than it has handed on: it goes on with nothing.
       if (!this.#isPaused) return;
-      await this.#pause(this.#aheadMs - LEAST_AHEAD_MS);
+      await this.#pause(this.#aheadMs - MIN_AHEAD_MS);
     }
   }
 

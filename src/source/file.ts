@@ -65,7 +65,7 @@ export class FileSource implements Source {
   }
 
   /** The next start goes on where the file was in another process. */
-  goOn(place: FilePlace): void {
+  adopt(place: FilePlace): void {
     this.#place = place;
   }
 

@@ -40,7 +40,7 @@ const MINUTE_MS = 60_000;
 /** How long, up to the next look, audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
-const MOST_AT_ONCE = 2000;
+const MAX_AT_ONCE = 2000;
 
 /** A frame that came after a title that is not on the tape yet. */
 interface WaitingFrame {
@@ -172,7 +172,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   /** It delivered until now, in another process. */
-  goOn(lastTitle: SourceTitle | undefined): void {
+  adopt(lastTitle: SourceTitle | undefined): void {
     this.#title = lastTitle === undefined ? undefined : { title: lastTitle, sender: undefined };
     this.#due.add(0, this.#clock.now(), 0);
   }
@@ -189,7 +189,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   /** Writes waiting frames, and completes a loss behind the last of them. */
-  #write(most = MOST_AT_ONCE): void {
+  #write(most = MAX_AT_ONCE): void {
     const waiting = this.#waiting;
     if (waiting !== null) {
       for (const { bytes, durationMs, bitrateKbps, fresh, link } of waiting.splice(0, most)) {

@@ -109,8 +109,8 @@ export class Intake implements FrameSink, AlarmHandler {
   }
 
   /** Goes on where another one stood. Before all else. */
-  goOn({ framer, left, noiseBytes }: IntakePlace): void {
-    this.#framer.goOnFrom(framer);
+  adopt({ framer, left, noiseBytes }: IntakePlace): void {
+    this.#framer.adopt(framer);
     this.#noiseBytes = noiseBytes;
     this.#beginning = null;
     this.#leftBytes = left.copy(this.#left);

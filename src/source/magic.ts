@@ -182,8 +182,8 @@ function isWav(bytes: Buffer): boolean {
 /** Of MPEG audio, for a header of no stated bitrate: all but padding and what changes from frame to frame. */
 const FREE_MASK = 0xfffe_fc00;
 /** A frame of 640 kb/s at 32 kHz. */
-const MOST_FREE_BYTES = 2880;
-const LEAST_FREE_BYTES = 24;
+const MAX_FREE_BYTES = 2880;
+const MIN_FREE_BYTES = 24;
 
 /** MPEG audio whose frames do not state their length (ISO 11172-3, 2.4.2.3): its header comes again and again, at one distance. */
 function isFree(bytes: Buffer): boolean {
@@ -191,7 +191,7 @@ function isFree(bytes: Buffer): boolean {
   const [version, layer, bitrate, rate] = [(key >>> 19) & 3, (key >>> 17) & 3, (key >>> 12) & 15, (key >>> 10) & 3];
   if (key >>> 21 !== 0x7ff || version === 1 || layer === 0 || bitrate !== 0 || rate === 3) return false;
   const isHere = (at: number) => at + 4 <= bytes.length && (bytes.readUInt32BE(at) & FREE_MASK) >>> 0 === key;
-  for (let length = LEAST_FREE_BYTES; length <= MOST_FREE_BYTES; length++) {
+  for (let length = MIN_FREE_BYTES; length <= MAX_FREE_BYTES; length++) {
     if (isHere(length) && [2 * length - 1, 2 * length, 2 * length + 1].some(isHere)) return true;
   }
   return false;

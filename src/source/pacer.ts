@@ -50,7 +50,7 @@ export class Pacer {
   }
 
   /** Goes on with a connection that was so far ahead elsewhere: it is at least as far ahead here. */
-  goOn(aheadMs: number, nowMs: number): void {
+  adopt(aheadMs: number, nowMs: number): void {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs + aheadMs);
   }
 

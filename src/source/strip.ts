@@ -17,7 +17,7 @@ export interface Piece {
 }
 
 /** 255 × 16: the most that one length byte can say. */
-const MOST_BLOCK_BYTES = 4080;
+const MAX_BLOCK_BYTES = 4080;
 /** What may stand behind it is left out; a fraction or an exponent makes it another number. */
 const WHOLE_NUMBER = /^\s*(\d{1,9})(?![\d.e])/i;
 const QUOTE_BEFORE = "='";
@@ -30,7 +30,7 @@ export class IcyStripper {
   /** Bytes to come: of audio, then a length, then of a block. */
   #audioLeft: number;
   #blockLeft = 0;
-  readonly #block = Buffer.alloc(MOST_BLOCK_BYTES);
+  readonly #block = Buffer.alloc(MAX_BLOCK_BYTES);
   #blockBytes = 0;
   /** Audio from between several blocks, where they stand close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);

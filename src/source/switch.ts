@@ -209,10 +209,10 @@ export class Switch implements AlarmHandler {
   }
 
   /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
-  goOn(index: number, lastTitle: SourceTitle | undefined, isPinned = false): void {
+  adopt(index: number, lastTitle: SourceTitle | undefined, isPinned = false): void {
     this.#onAir = index;
     if (isPinned) this.#pinned = this.#inputs[index]!;
-    this.#inputs[index]!.goOn(lastTitle);
+    this.#inputs[index]!.adopt(lastTitle);
   }
 
   /** Frames that wait for a title are written at once. */

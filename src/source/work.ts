@@ -16,15 +16,15 @@ export const START_UNITS = 1000;
 /** About 4 % of a core. */
 const UNITS_PER_MS = 20;
 /** At once: 5 to 10 ms. */
-const MOST_UNITS = 3000;
+const MAX_UNITS = 3000;
 
 export class Work {
-  #units = MOST_UNITS;
+  #units = MAX_UNITS;
   #atMs = 0;
 
   /** Spends; returns for how many milliseconds the source must not be read (0: go on). */
   book(units: number, nowMs: number): number {
-    this.#units = Math.min(MOST_UNITS, this.#units + (nowMs - this.#atMs) * UNITS_PER_MS) - units;
+    this.#units = Math.min(MAX_UNITS, this.#units + (nowMs - this.#atMs) * UNITS_PER_MS) - units;
     this.#atMs = nowMs;
     return this.#units >= 0 ? 0 : -this.#units / UNITS_PER_MS;
   }

@@ -12,7 +12,7 @@ import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
 import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, LastBegun, MOST_FROM_AHEAD } from '../store/from-ahead.js';
+import { areFromAhead, LastBegun, MAX_FROM_AHEAD } from '../store/from-ahead.js';
 import type { FigureKey, Store } from '../store/store.js';
 import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
 import {
@@ -56,7 +56,7 @@ const PRUNE_STEP = 16;
 /** A period that is over this long ago is not kept in memory. */
 const LATE_MS = 300_000;
 /** The last title shows what time it is at least, unless it is older than this: the station may have paused. */
-const MOST_PAUSE_MS = 60 * 86_400_000;
+const MAX_PAUSE_MS = 60 * 86_400_000;
 /** Entries of the history that a start looks at, of each channel: those since the last save. */
 const MISSED = 200;
 
@@ -120,7 +120,7 @@ export class Recorder {
       const missed = this.#store.history(channel, { limit: isNew ? 1 : MISSED }).reverse();
       this.onTitle(channel, isNew ? missed.filter(({ toMs }) => toMs === null) : missed);
     }
-    const isNear = wallMs - lastMs < MOST_PAUSE_MS;
+    const isNear = wallMs - lastMs < MAX_PAUSE_MS;
     this.#ageTime = new SteadyTime(this.#clock, isNear ? lastMs : wallMs);
   }
 
@@ -141,7 +141,7 @@ export class Recorder {
   /** A title begins: plays in the future, which came while the clock was ahead, are moved before it. */
   #putInPlace(channel: string, atMs: number): void {
     const nowMs = this.#clock.now();
-    const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MOST_FROM_AHEAD + 1);
+    const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MAX_FROM_AHEAD + 1);
     const isMoved = areFromAhead(
       above.map(([fromMs, { toMs }]) => ({ fromMs, toMs })),
       atMs,
@@ -150,7 +150,7 @@ export class Recorder {
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)![0], nowMs) : 0;
     this.#begun.note(channel, atMs, nowMs);
     if (!isMoved) return;
-    const below = this.#playsIn(channel, atMs - MOST_PAUSE_MS, atMs, Number.MAX_SAFE_INTEGER).at(-1);
+    const below = this.#playsIn(channel, atMs - MAX_PAUSE_MS, atMs, Number.MAX_SAFE_INTEGER).at(-1);
     for (const [was, [is, play]] of playsBefore(above, below, atMs, agoMs)) {
       if (was !== is) {
         this.#plays.get(channel)?.delete(was);

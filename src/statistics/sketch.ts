@@ -11,7 +11,7 @@
 const REGISTER_BITS = 11;
 const REGISTERS = 2 ** REGISTER_BITS;
 const RANK_BITS = 5;
-const MOST_RANK = 2 ** RANK_BITS - 1;
+const MAX_RANK = 2 ** RANK_BITS - 1;
 /** Up to as many tokens are a list, which takes less room. */
 const LIST = 32;
 /** Of the estimator: 1 / (2 ln 2). */
@@ -20,7 +20,7 @@ const ALPHA = 0.5 / Math.LN2;
 /** What a sketch keeps of a listener. @param hash at least 6 bytes, evenly spread */
 export function tokenOf(hash: Buffer): number {
   const rest = hash.readUInt32BE(2);
-  const rank = Math.min(MOST_RANK, Math.clz32(rest) + 1);
+  const rank = Math.min(MAX_RANK, Math.clz32(rest) + 1);
   return ((hash.readUInt16BE(0) % REGISTERS) << RANK_BITS) | rank;
 }
 
@@ -46,11 +46,11 @@ export class Sketch {
 
   /** Different listeners, about. */
   get count(): number {
-    const byRank = new Array<number>(MOST_RANK + 1).fill(0);
+    const byRank = new Array<number>(MAX_RANK + 1).fill(0);
     if (this.#registers === null) countRanks(this.#list, byRank);
     else for (const rank of this.#registers) byRank[rank]!++;
-    let z = REGISTERS * tau(1 - byRank[MOST_RANK]! / REGISTERS);
-    for (let rank = MOST_RANK - 1; rank >= 1; rank--) z = 0.5 * (z + byRank[rank]!);
+    let z = REGISTERS * tau(1 - byRank[MAX_RANK]! / REGISTERS);
+    for (let rank = MAX_RANK - 1; rank >= 1; rank--) z = 0.5 * (z + byRank[rank]!);
     z += REGISTERS * sigma(byRank[0]! / REGISTERS);
     return Math.round((ALPHA * REGISTERS * REGISTERS) / z);
   }
@@ -77,14 +77,14 @@ export class Sketch {
 
   #addRegisters(registers: Uint8Array): void {
     for (const [register, rank] of registers.entries()) {
-      if (rank > 0 && rank <= MOST_RANK) this.add((register << RANK_BITS) | rank);
+      if (rank > 0 && rank <= MAX_RANK) this.add((register << RANK_BITS) | rank);
     }
   }
 }
 
 function raise(registers: Uint8Array, token: number): void {
   const register = token >> RANK_BITS;
-  registers[register] = Math.max(registers[register]!, token & MOST_RANK);
+  registers[register] = Math.max(registers[register]!, token & MAX_RANK);
 }
 
 /** Of few tokens, without a byte for each register. */
@@ -92,7 +92,7 @@ function countRanks(tokens: readonly number[], byRank: number[]): void {
   const ranks = new Map<number, number>();
   for (const token of tokens) {
     const register = token >> RANK_BITS;
-    ranks.set(register, Math.max(ranks.get(register) ?? 0, token & MOST_RANK));
+    ranks.set(register, Math.max(ranks.get(register) ?? 0, token & MAX_RANK));
   }
   byRank[0] = REGISTERS - ranks.size;
   for (const rank of ranks.values()) byRank[rank]!++;

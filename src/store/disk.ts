@@ -12,7 +12,7 @@ import { FileIdentity } from './identity.js';
  * Below this much free space a save is refused before lmdb tries it: where the system refuses lmdb 3.5.6 a write, it puts a text of
  * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process.
  */
-const LEAST_FREE_BYTES = 8 * 1024 * 1024;
+const MIN_FREE_BYTES = 8 * 1024 * 1024;
 /** What a transaction writes beside the texts of a save: copies of the pages on the way to them. 13 KB were measured. */
 const PAGES_BYTES = 32 * 1024;
 /** UTF-8 of a UTF-16 unit, and pages that are not full. */
@@ -55,7 +55,7 @@ export class Disk {
 
   /** Whether `begin` would refuse a small save, or the largest that it has refused, for lack of room. */
   #roomFault(): string | null {
-    if (this.#readFreeBytes() - Math.max(PAGES_BYTES, this.#refusedBytes) < LEAST_FREE_BYTES) return this.#full();
+    if (this.#readFreeBytes() - Math.max(PAGES_BYTES, this.#refusedBytes) < MIN_FREE_BYTES) return this.#full();
     this.#refusedBytes = 0;
     return null;
   }
@@ -78,7 +78,7 @@ export class Disk {
       setImmediate(this.#forgetTurn);
     }
     const bytes = PAGES_BYTES + units * BYTES_A_UNIT;
-    if (this.#freeBytes - this.#underWayBytes - bytes < LEAST_FREE_BYTES) {
+    if (this.#freeBytes - this.#underWayBytes - bytes < MIN_FREE_BYTES) {
       this.#refusedBytes = Math.max(this.#refusedBytes, bytes);
       throw new Error(this.#full());
     }

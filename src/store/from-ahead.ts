@@ -15,7 +15,7 @@ interface Stretch {
 }
 
 /** More entries than this in the future were not written by mistake, and stay. */
-export const MOST_FROM_AHEAD = 1000;
+export const MAX_FROM_AHEAD = 1000;
 
 /** Of each channel, the title that began last, and when that was noted, monotonic milliseconds. */
 export class LastBegun {
@@ -39,7 +39,7 @@ export class LastBegun {
  */
 export function areFromAhead(above: readonly Stretch[], fromMs: number, time: SteadyTime): boolean {
   const [first] = above;
-  if (first === undefined || above.length > MOST_FROM_AHEAD || time.isBehind) return false;
+  if (first === undefined || above.length > MAX_FROM_AHEAD || time.isBehind) return false;
   return first.fromMs - fromMs > FAR_AHEAD_MS;
 }
 

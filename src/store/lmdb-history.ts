@@ -7,7 +7,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, LastBegun, MOST_FROM_AHEAD, putBefore } from './from-ahead.js';
+import { areFromAhead, LastBegun, MAX_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
 import { type HistoryKey, isSamePlay, parseEntry } from './stored.js';
 
@@ -100,7 +100,7 @@ export class LmdbHistory {
    */
   fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
     const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] } as unknown as HistoryRange;
-    const above = this.#entries(channel, { ...after, limit: MOST_FROM_AHEAD + 1 });
+    const above = this.#entries(channel, { ...after, limit: MAX_FROM_AHEAD + 1 });
     const nowMs = this.#clock.now();
     const isMoved = areFromAhead(above, fromMs, this.time);
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)!.fromMs, nowMs) : 0;

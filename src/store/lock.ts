@@ -28,7 +28,7 @@ const ANSWER_MS = 2000;
 /** Between two questions to another starter. */
 const AGAIN_MS = 20;
 /** Of an answer. */
-const MOST_CHARACTERS = 200;
+const MAX_CHARACTERS = 200;
 
 /** Takes the folder (which must exist) for this process. Rejects when another one, or this one already, has it. */
 export async function lockFolder(folder: string): Promise<FolderLock> {
@@ -145,7 +145,7 @@ function ask(path: string, mostMs: number): Promise<OtherStarter | null> {
     let text = '';
     socket.on('data', (piece) => {
       text += piece;
-      if (text.length > MOST_CHARACTERS) socket.destroy();
+      if (text.length > MAX_CHARACTERS) socket.destroy();
     });
     socket.setTimeout(Math.max(1, mostMs), () => socket.destroy());
     socket.on('close', () => resolve(readAnswer(text)));

@@ -36,7 +36,7 @@ const META_BYTES = 160;
 const DATABASE_BYTES = 48;
 const NO_PAGE = -1;
 /** 8 TiB. */
-const MOST_PAGES = 2 ** 31;
+const MAX_PAGES = 2 ** 31;
 
 interface PageHeader {
   readonly pageNumber: number;
@@ -77,7 +77,7 @@ class PageFile {
     const meta = number(first, 152) > number(second, 152) ? first : second;
     this.#lastPage = number(meta, 144);
     this.#transaction = number(meta, 152);
-    if (this.#lastPage < 1 || this.#lastPage >= MOST_PAGES) throw new Error(`its last page is ${this.#lastPage}`);
+    if (this.#lastPage < 1 || this.#lastPage >= MAX_PAGES) throw new Error(`its last page is ${this.#lastPage}`);
     this.#taken = new Uint8Array(this.#lastPage + 1);
     this.#take(0, 2, 'meta');
 

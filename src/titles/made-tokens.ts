@@ -1,13 +1,13 @@
 /**
  * Push tokens: those of the configuration and those that an operator has made, by channel, and when each was used last. A channel has
- * at most MOST_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right
+ * at most MAX_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right
  * only while its maker has the rights to make it, even before the hub has removed it.
  */
 
 import { timingSafeEqual } from 'node:crypto';
 
 /** Of a channel. */
-export const MOST_MADE = 8;
+export const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
 /** As the hub keeps it (link/admin-reports.ts). */
@@ -57,7 +57,7 @@ export class MadeTokens {
     const known = this.#byChannel.get(channel) ?? [];
     const nowMs = this.#wallMs();
     let found: string | null = null;
-    for (let i = 0; i < MOST_MADE; i++) {
+    for (let i = 0; i < MAX_MADE; i++) {
       const token = known[i];
       const isSame = timingSafeEqual(token?.sha256 ?? NONE, sha256);
       if (isSame && token !== undefined && nowMs < token.untilMs && this.#mayMake(token.by)) found = token.id;

@@ -250,7 +250,7 @@ t.test('where another process goes on with the tape its format and its mean go o
   for (let i = 0; i < 200; i++) before.write(frame(MP3_HEADER), FRAME_MS, 128, i === 0);
   const seen: string[] = [];
   const next = channel({ metaint: 1000, onFormat: (from, to) => seen.push(`${formatText(from)} → ${formatText(to)}`) });
-  next.goOn(before);
+  next.adopt(before);
   t.same([next.bitrateKbps, next.sampleRate, next.channels], [128, 44_100, 2], 'before its first frame');
   next.write(frame(MP3_HEADER), FRAME_MS, 128, true);
   t.same([seen, next.tape!.joinFrom], [[], before.tape!.joinFrom]);

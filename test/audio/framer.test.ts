@@ -491,7 +491,7 @@ t.test('another framer goes on wherever the first one stood', async (t) => {
         framer.push(chunk);
         at += chunk.length;
         const next = new Framer(sink);
-        next.goOnFrom(framer.state);
+        next.adopt(framer.state);
         t.equal(next.bitrateKbps, framer.bitrateKbps);
         framer = next;
       }

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { HeldFrames, MOST_HELD_MS } from '../../src/audio/held-frames.js';
+import { HeldFrames, MAX_HELD_MS } from '../../src/audio/held-frames.js';
 import { FakeClock } from '../kit/clock.js';
 
 const FRAME_MS = 25;
@@ -91,7 +91,7 @@ t.test('no more is held than it may last, and then there is a gap', async (t) =>
     held.push({
       ...{ bytes: Buffer.of(n), durationMs: FRAME_MS, bitrateKbps: 32, fresh: false, link: undefined, arrivedMs: 0 },
     });
-  const most = MOST_HELD_MS / FRAME_MS;
+  const most = MAX_HELD_MS / FRAME_MS;
   for (let n = 1; n <= most; n++) push(n);
   t.notOk(held.hasGap);
   push(most + 1);

@@ -56,6 +56,6 @@ t.test('as many encoders as are kept, and one more', async (t) => {
 t.test('one that another process has gone on with is known there', async (t) => {
   const { framer } = read(undefined, opusLink(1, 20, 'TITLE=One'));
   const known = new KnownLinks();
-  framerFor({ onFrame: () => undefined }, known).goOnFrom(framer.state!);
+  framerFor({ onFrame: () => undefined }, known).adopt(framer.state!);
   t.match(read(known, opusPages(1, 40, 20)), { frames: 20, titles: ['One'] });
 });

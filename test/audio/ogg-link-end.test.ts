@@ -107,7 +107,7 @@ for (const codec of Object.keys(CODECS) as Codec[]) {
       const { link } = packets[0]!;
       // Another process has made it anew.
       const same = new OggLink(link.packets(null, 0));
-      const tape = after.goOn(before, open) as OggTape;
+      const tape = after.adopt(before, open) as OggTape;
       play(
         after,
         packets.slice(cut).map((packet) => ({ ...packet, link: same })),
@@ -146,7 +146,7 @@ for (const codec of Object.keys(CODECS) as Codec[]) {
       const { head, edgeMs } = before.tape!;
       const known = linkEndOf(before.tape!.at(head - 1) as ReturnType<OggTape['at']> & object);
       t.equal(known.link.facts.codec, codec);
-      const tape = after.goOn(before) as OggTape;
+      const tape = after.adopt(before) as OggTape;
       play(after, packets, random, true);
       const why = `seed ${random.seed}, cut at ${cut}`;
       const bytes = joinedAt(tape, 0);

@@ -658,7 +658,7 @@ t.test(
         if (state === null) continue;
         const next = make();
         // As between two processes.
-        next.goOnFrom(deserialize(serialize(state)));
+        next.adopt(deserialize(serialize(state)));
         t.equal(next.bitrateKbps, framer.bitrateKbps);
         skippedBytes += framer.counters.skippedBytes;
         framer = next;

@@ -405,7 +405,7 @@ t.test('a tape that goes on in another process goes on in time, with what its se
   for (let i = 0; i < 40; i++) former.write(Buffer.alloc(70, i), 700);
   const { head, tail, edgeMs } = former;
   t.ok(tail > 0);
-  const tape = Tape.goOn(former);
+  const tape = Tape.adopt(former);
   t.same([tape.tail, tape.head, tape.edgeMs], [tail, head, edgeMs]);
   const restMs = former.rest(head, false).length * 10;
   t.ok(restMs > 0);

@@ -106,12 +106,12 @@ function quantile(errors: readonly Offset[], p: number): number {
 }
 
 /** What other tests have left a minute ago makes looks at the queues rare: src/listener/README.md, "The socket's backlog". */
-const MOST_CONNECTIONS = 2000;
+const MAX_CONNECTIONS = 2000;
 
 t.before(async () => {
   if (SKIP) return;
   await until(
-    () => connectionsOfMachine() < MOST_CONNECTIONS,
+    () => connectionsOfMachine() < MAX_CONNECTIONS,
     90_000,
     () => `${connectionsOfMachine()} connections`,
     500,

@@ -31,9 +31,9 @@ const JOINS = 3;
 const JOIN_GAP_MS = 700;
 const LISTEN_SECONDS = 10;
 /** What a tool may err by that is to judge 20 ms. */
-const MOST_OWN_MS = 10;
-const MOST_MEDIAN_MS = 20;
-const MOST_P95_MS = 60;
+const MAX_OWN_MS = 10;
+const MAX_MEDIAN_MS = 20;
+const MAX_P95_MS = 60;
 
 /** A channel that is fed tones in real time, each with a title of its number. */
 class ToneChannel {
@@ -144,7 +144,7 @@ t.test('position is the place on the media clock of Chromium', { skip: missing('
     }
   }
   const ownErrors = (await own).filter(({ isSure }) => isSure).map(({ tone, ms }) => ms - tone * TONE_SECONDS * 1000);
-  t.ok(ownErrors.length > 0 && ownErrors.every((ms) => Math.abs(ms) <= MOST_OWN_MS), `a WAV: ${describe(ownErrors)}`);
+  t.ok(ownErrors.length > 0 && ownErrors.every((ms) => Math.abs(ms) <= MAX_OWN_MS), `a WAV: ${describe(ownErrors)}`);
   let inside = 0;
   for (const codec of Object.keys(CODECS)) {
     const errors: number[] = [];
@@ -156,7 +156,7 @@ t.test('position is the place on the media clock of Chromium', { skip: missing('
     }
     const sorted = errors.map(Math.abs).sort((a, b) => a - b);
     t.ok(errors.length >= JOINS, `${codec}: ${errors.length} changes`);
-    t.ok(at(sorted, 0.5) <= MOST_MEDIAN_MS && at(sorted, 0.95) <= MOST_P95_MS, `${codec}: ${describe(errors)}`);
+    t.ok(at(sorted, 0.5) <= MAX_MEDIAN_MS && at(sorted, 0.95) <= MAX_P95_MS, `${codec}: ${describe(errors)}`);
   }
   // Of Opus: tones are few bytes in Vorbis, and its burst of 32 KiB begins with the tape.
   t.ok(inside > 0, `${inside} joins inside a link`);

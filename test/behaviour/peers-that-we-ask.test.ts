@@ -18,7 +18,7 @@ t.jobs = 4;
 const LIMIT_MS = 1000;
 const LATE_MS = 2000;
 /** What a peer that sends without end may get rid of: what is read here, and what fits into the system's buffers. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 class Peer {
   readonly sockets: Socket[] = [];
@@ -136,7 +136,7 @@ for (const [asker, ask] of Object.entries(ASKERS)) {
           LIMIT_MS + LATE_MS,
           () => `a peer that ${behaviour}`,
         );
-        t.ok(peer.bytes < MOST_BYTES, `${behaviour}: ${peer.bytes} bytes`);
+        t.ok(peer.bytes < MAX_BYTES, `${behaviour}: ${peer.bytes} bytes`);
       }),
     );
   });

@@ -20,9 +20,9 @@ import { until } from '../kit/until.js';
 
 const ROUNDS = 40;
 /** Tags of 10 to 19 bytes are bad (src/audio/README.md), and so is one without a frame. */
-const LEAST_TAG = 21;
+const MIN_TAG = 21;
 /** Eight empty fill elements; and a frame's head, which must lie in the segment. */
-const LEAST_FILL = 7;
+const MIN_FILL = 7;
 const ADTS_HEAD = 9;
 
 interface Heard {
@@ -137,7 +137,7 @@ async function round(t: Test, random: Random): Promise<void> {
   const { segmentBytes } = channel.tape!;
   const toByte = Math.floor((audio.length - 1) / segmentBytes) * segmentBytes;
   // Then the frame that it cuts is made whole.
-  const least = isAac ? LEAST_FILL : LEAST_TAG;
+  const least = isAac ? MIN_FILL : MIN_TAG;
   const isEntry = (frame: number, fromByte: number) =>
     frame === fromByte || (frame >= fromByte + least && frame < fromByte + segmentBytes - (isAac ? ADTS_HEAD - 1 : 0));
   const endByte = frames.find((frame) => frame >= toByte && isEntry(frame, toByte)) ?? audio.length;

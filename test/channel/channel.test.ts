@@ -28,10 +28,10 @@ t.test('a source that an operator has chosen stays chosen, an upstream too, whic
   before.start(output);
   before.switch.pin(1);
   await until(() => before.switch.placeOnAir === 1, 5000);
-  const { place } = before.letGo();
+  const { place } = before.detach();
 
   const channel = new Channel('demo', options, config, parts);
-  channel.goOn(place);
+  channel.adopt(place);
   channel.start(output);
   t.teardown(() => channel.stop());
   await until(() => channel.switch.placeOnAir === 1, 5000);

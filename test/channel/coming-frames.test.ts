@@ -1,7 +1,7 @@
 /** An encoder comes to another machine than feeds its channel: it is heard from its first frame on, by everybody. */
 
 import t, { type Test } from 'tap';
-import { ComingFrames, MOST_COMING_MS } from '../../src/channel/coming-frames.js';
+import { ComingFrames, MAX_COMING_MS } from '../../src/channel/coming-frames.js';
 import { bestOfThree } from '../kit/best-of-three.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { allAreWell, allHear, ClusterNode, FILE_FRAMES, FILE_SOURCE, type NodeSetting } from '../kit/nodes.js';
@@ -12,7 +12,7 @@ import { StampedEncoder } from '../kit/stamped.js';
 import { until } from '../kit/until.js';
 
 /** Until an encoder that comes back to another machine feeds the channel; a listener is written to once a second. */
-const MOST_MS = 1000;
+const MAX_MS = 1000;
 const VISIT_MS = 1000;
 
 async function start(t: Test, ofA: NodeSetting, ofB: NodeSetting = ofA) {
@@ -60,7 +60,7 @@ t.test('where another one waits for it', { skip: noRedis }, async (t) => {
     for (const { reader } of listeners) t.match(reader.runs.at(-1), { source, first: 0 });
     allAreWell(t, listeners, 'every frame is whole');
     [before, at] = [next, node];
-    return Math.max(fedMs - MOST_MS, heardMs - MOST_MS - VISIT_MS);
+    return Math.max(fedMs - MAX_MS, heardMs - MAX_MS - VISIT_MS);
   });
   t.ok(overMs < 0, `${overMs} ms later than it may feed the channel and be heard`);
 
@@ -96,19 +96,19 @@ t.test('kept from the first on, for a time; what listeners had of the other mach
 
   coming.begin(1000);
   push(1000);
-  push(1000 + MOST_COMING_MS);
+  push(1000 + MAX_COMING_MS);
   t.equal(taken().length, 2, 'at the limit');
   coming.begin(1000);
   push(1000);
-  push(1001 + MOST_COMING_MS);
+  push(1001 + MAX_COMING_MS);
   t.notOk(coming.isOpen);
-  coming.keep(1002 + MOST_COMING_MS);
-  push(1002 + MOST_COMING_MS);
+  coming.keep(1002 + MAX_COMING_MS);
+  push(1002 + MAX_COMING_MS);
   t.same(taken(), [], 'one past it, and it does not begin again');
 
   coming.begin(1000);
-  coming.pass(0, 1001 + MOST_COMING_MS);
-  push(1002 + MOST_COMING_MS);
+  coming.pass(0, 1001 + MAX_COMING_MS);
+  push(1002 + MAX_COMING_MS);
   t.same(taken(), [], 'it was not about to feed the channel');
   coming.keep(20_000);
   push(20_001);

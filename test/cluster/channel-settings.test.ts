@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { type ChannelSettings, ClusterSettings, type Difference } from '../../src/cluster/channel-settings.js';
-import { MOST_SETTINGS_BYTES } from '../../src/link/session-messages.js';
+import { MAX_SETTINGS_BYTES } from '../../src/link/session-messages.js';
 
 const SAME: ChannelSettings = { delaySeconds: 0, metaint: null, sources: ['encoder', 'file'] };
 
@@ -74,5 +74,5 @@ t.test('malformed settings are refused', async (t) => {
   t.doesNotThrow(hear({ ...SAME, metaint: 65_535, more: 'of a newer version' }));
   t.throws(hear({ ...SAME, metaint: 65_536 }));
   t.throws(() => a.settings.hear(other, 'live', '{'));
-  t.ok(JSON.stringify({ ...SAME, sources: Array(100).fill('x'.repeat(20)) }).length < MOST_SETTINGS_BYTES);
+  t.ok(JSON.stringify({ ...SAME, sources: Array(100).fill('x'.repeat(20)) }).length < MAX_SETTINGS_BYTES);
 });

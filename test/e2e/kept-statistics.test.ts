@@ -18,7 +18,7 @@ t.jobs = 2;
 const HEADERS = { Authorization: `Basic ${Buffer.from('ann:let me count').toString('base64')}` };
 /** A minute, the time until all processes have said theirs, and a machine that is busy. */
 const MINUTE_MS = 90_000;
-const MOST_PLAYERS = 100;
+const MAX_PLAYERS = 100;
 
 async function begin(t: Test, workers: number) {
   const folder = tempFolder(t);
@@ -74,7 +74,7 @@ t.test('a worker that dies takes its minute along, and no other', { skip: !exist
     const ports = heldAt(port, pid);
     return players.filter(({ socket }) => ports.includes(socket.localPort ?? -1));
   };
-  while (players.length < MOST_PLAYERS && workers.some((pid) => heldBy(pid).length < 3)) {
+  while (players.length < MAX_PLAYERS && workers.some((pid) => heldBy(pid).length < 3)) {
     players.push(...listen(t, port, 4));
     await until(() => players.every(({ audioBytes }) => audioBytes > 0), 20_000);
   }

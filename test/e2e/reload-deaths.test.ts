@@ -21,7 +21,7 @@ t.jobs = 2;
 /** Deaths of each role. */
 const ROUNDS = isLong ? 5 : 3;
 /** A reload takes about as long. */
-const MOST_MS = 200;
+const MAX_MS = 200;
 
 const channel = (key: string, name: string) =>
   `      ${key}: { name: '${name}', bitrateKbps: 128, pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }\n`;
@@ -60,7 +60,7 @@ class Story {
     ];
     const pids = machine.pidsOf(role);
     const pid = pids[random.int(0, pids.length - 1)]!;
-    const afterMs = random.int(0, MOST_MS);
+    const afterMs = random.int(0, MAX_MS);
     const why = () => `${role} after ${afterMs} ms, seed ${random.seed}: ${machine.news}`;
     this.#write(!this.#isEven);
     machine.server.child.kill('SIGHUP');

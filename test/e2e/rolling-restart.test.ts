@@ -20,7 +20,7 @@ import { until } from '../kit/until.js';
 t.jobs = 3;
 
 /** Of a joiner's first frames (audio/reservoir.ts). */
-const MOST_COPIES = 2;
+const MAX_COPIES = 2;
 /** Frame of the file → its place there. */
 const INDEX = new Map(DEMO_FRAMES.map((frame, i) => [frame.toString('latin1'), i]));
 
@@ -102,7 +102,7 @@ t.test('a file goes on where it was', async (t) => {
     // A joiner's first ones may be copies without their reservoir.
     const all = framesIn(player.audio).frames.map((frame) => INDEX.get(frame.toString('latin1')) ?? -1);
     const indices = all.slice(all.findIndex((index) => index !== -1));
-    t.ok(all.length - indices.length <= MOST_COPIES, `${all.length - indices.length} copies`);
+    t.ok(all.length - indices.length <= MAX_COPIES, `${all.length - indices.length} copies`);
     const jumps = indices.flatMap((index, k) =>
       k === 0 || index === (indices[k - 1]! + 1) % INDEX.size ? [] : [[k, indices[k - 1], index]],
     );

@@ -25,7 +25,7 @@ const WATCHDOG_USEC = '3000000';
 /** In which systemd would have acted. */
 const QUIET_MS = 4000;
 /** Of `systemd-analyze security`: 2.5 of 10. */
-const MOST_EXPOSED = 25;
+const MAX_EXPOSED = 25;
 
 t.test('the unit has no mistake, and exposes little', { skip: missing('systemd-analyze') }, async (t) => {
   const folder = tempFolder(t);
@@ -40,7 +40,7 @@ t.test('the unit has no mistake, and exposes little', { skip: missing('systemd-a
       .join('\n'),
     '',
   );
-  const args = ['security', '--offline=yes', `--threshold=${MOST_EXPOSED}`, '--no-pager', unit];
+  const args = ['security', '--offline=yes', `--threshold=${MAX_EXPOSED}`, '--no-pager', unit];
   const verdict = await run('systemd-analyze', args).catch((error) => error);
   t.equal(verdict.code, undefined, verdict.stdout?.slice(-200));
 });

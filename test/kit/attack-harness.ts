@@ -15,8 +15,8 @@ import { freePorts, ServerProcess } from './process.js';
 import { tempFolder } from './temp-folder.js';
 
 /** The most that an attack may make a client wait, in the best of three tries; and in any of them, whatever else the machine does. */
-export const MOST_MS = 100;
-const NEVER_MS = 4 * MOST_MS;
+export const MAX_MS = 100;
+const NEVER_MS = 4 * MAX_MS;
 const TRIES = 3;
 
 /** A listener is written to once a second (src/listener/audience.ts). */
@@ -90,8 +90,8 @@ export class AttackHarness {
     const costs = [
       ...(harm === '' ? [] : [harm]),
       ...(finding === '' ? [] : [finding]),
-      ...(this.#isTimed && healthMs > MOST_MS ? [`/healthz took ${Math.round(healthMs)} ms`] : []),
-      ...(this.#isTimed && lateMs > MOST_MS ? [`audio was ${Math.round(lateMs)} ms late`] : []),
+      ...(this.#isTimed && healthMs > MAX_MS ? [`/healthz took ${Math.round(healthMs)} ms`] : []),
+      ...(this.#isTimed && lateMs > MAX_MS ? [`audio was ${Math.round(lateMs)} ms late`] : []),
     ];
     const isHarmed = harm !== '' || finding !== '';
     return { costs: costs.join('; '), mayBeTheMachine: !isHarmed && Math.max(healthMs, lateMs) < NEVER_MS };

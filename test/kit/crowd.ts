@@ -19,7 +19,7 @@ import { Watching } from './wire.js';
 
 const PUSH_MS = 1000;
 /** Between an answer and the next push: so that each title has a place for its block. */
-const LEAST_MS = 500;
+const MIN_MS = 500;
 /** Audio that is sent when the encoder comes: a burst for those who come first. */
 const AHEAD_MS = 4000;
 /** A newcomer has audio by then: the channel plays, and has a burst for it. */
@@ -196,7 +196,7 @@ export class Crowd {
       const beganMs = performance.now();
       void this.#comeAndGo();
       await this.#push();
-      if (!this.#isOver) this.#pushOn(Math.max(LEAST_MS, PUSH_MS - (performance.now() - beganMs)));
+      if (!this.#isOver) this.#pushOn(Math.max(MIN_MS, PUSH_MS - (performance.now() - beganMs)));
     }, waitMs);
   }
 

@@ -14,8 +14,8 @@ import { Random } from './random.js';
 
 const CORPUS = new URL('../corpus/', import.meta.url).pathname;
 /** An input that takes more is looked at again; three times a turn of so much CPU is a finding. */
-const MOST_MS = 50;
-const MOST_TRIES = 400;
+const MAX_MS = 50;
+const MAX_TRIES = 400;
 /** So an input of a corpus is cut, beside the way in its name. */
 const CUTS = [0, 1, 2, 3];
 /** What an input makes of a server that is busy with it may come so late. */
@@ -150,7 +150,7 @@ export async function fuzzTarget(target: FuzzTarget, random: Random, count: numb
         if (fault !== undefined) await blame(target, inputs, random, uncaught, fault);
       }
       // Together they wait for one another: only much more than that is looked at.
-      if (tookMs > MOST_MS * (atOnce > 1 ? 20 : 1)) for (const one of inputs) await isSwift(target, one, random.seed);
+      if (tookMs > MAX_MS * (atOnce > 1 ? 20 : 1)) for (const one of inputs) await isSwift(target, one, random.seed);
     }
     const last = await uncaught.take();
     if (last !== undefined) throw new Finding(target.name, { bytes: Buffer.alloc(0), seed: 0 }, last, random.seed);
@@ -193,9 +193,9 @@ async function blame(
 /** No turn of the loop may be long: by CPU, since a machine that is busy makes anything late. */
 async function isSwift(target: FuzzTarget, one: Input, seed?: number): Promise<void> {
   let leastMs = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < 3 && leastMs > MOST_MS; i++)
+  for (let i = 0; i < 3 && leastMs > MAX_MS; i++)
     leastMs = Math.min(leastMs, await longestTurnMs(async () => faultOf(target, one)));
-  if (leastMs > MOST_MS) {
+  if (leastMs > MAX_MS) {
     const cause = `${one.bytes.length} bytes held the loop for ${Math.round(leastMs)} ms of CPU`;
     throw new Finding(target.name, one, cause, seed);
   }
@@ -221,7 +221,7 @@ export async function minimised(target: FuzzTarget, { bytes, seed }: Input): Pro
   let best = bytes;
   let tries = 0;
   for (let size = Math.ceil(best.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
-    for (let at = 0; at < best.length && tries < MOST_TRIES; tries++) {
+    for (let at = 0; at < best.length && tries < MAX_TRIES; tries++) {
       const less = Buffer.concat([best.subarray(0, at), best.subarray(at + size)]);
       const goesWrong = await playAlone(target, { bytes: less, seed }).then(
         () => false,

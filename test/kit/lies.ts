@@ -36,7 +36,7 @@ const NUMBERS = [
 ];
 const BROKEN_TEXT = Buffer.from([0xff, 0xfe, 0xc0, 0x80]);
 /** Of bytes that a limit would allow to be many. */
-const MOST_BYTES = 2 * 1024 * 1024;
+const MAX_BYTES = 2 * 1024 * 1024;
 
 /** The message as it should be. */
 export function honest<T extends object>(members: MemberTable<T>, values: T): Buffer {
@@ -97,8 +97,7 @@ function* boundaries({ kind, least, most }: AnyMember): Iterable<readonly [what:
   }
   if (kind === 'text' || kind === 'blob') {
     for (const length of new Set([0, 1, most, most + 1])) {
-      if (length <= MOST_BYTES)
-        yield [`of ${length} bytes`, Buffer.concat([uint32(length), Buffer.alloc(length, 'x')])];
+      if (length <= MAX_BYTES) yield [`of ${length} bytes`, Buffer.concat([uint32(length), Buffer.alloc(length, 'x')])];
     }
     yield ['longer than it is', Buffer.concat([uint32(2 ** 32 - 1), Buffer.from('x')])];
     yield ['no UTF-8', Buffer.concat([uint32(BROKEN_TEXT.length), BROKEN_TEXT])];
@@ -106,7 +105,7 @@ function* boundaries({ kind, least, most }: AnyMember): Iterable<readonly [what:
   }
   if (kind === 'rest') {
     for (const length of new Set([0, 1, 1000, most, most + 1])) {
-      if (length <= MOST_BYTES) yield [`of ${length} bytes`, Buffer.alloc(length, 0xff)];
+      if (length <= MAX_BYTES) yield [`of ${length} bytes`, Buffer.alloc(length, 0xff)];
     }
   }
   if (kind === 'list') for (const count of [most + 1, 2 ** 31, 2 ** 32 - 1]) yield [`of ${count}`, uint32(count)];

@@ -8,7 +8,7 @@ import net, { type Socket } from 'node:net';
 import { until } from './until.js';
 
 const AT_ONCE = 8;
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;
 
 /** The children of a process. */
 export function childrenOf(pid: number): number[] {
@@ -23,7 +23,7 @@ export function listeningChildrenOf(pid: number, port: number): number[] {
 
 /** A connection that this process has accepted. */
 export async function connectTo(pid: number, port: number): Promise<Socket> {
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  for (let round = 0; round < MAX_ROUNDS; round++) {
     const sockets = Array.from({ length: AT_ONCE }, () => net.connect(port, '127.0.0.1').on('error', () => undefined));
     let found: Socket | undefined;
     for (const socket of sockets) {

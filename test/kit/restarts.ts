@@ -15,13 +15,13 @@ const METAINT = 5003;
 /** 8.3 kB: one whole run holds at least one place for an ICY block. */
 const RUN_FRAMES = 20;
 /** A second of audio, and those that its ends cut. */
-const MOST_OPEN_FRAMES = 41;
+const MAX_OPEN_FRAMES = 41;
 /** Each such run is heard whole, and a title follows it: so between two titles there is always a place for the first one's block. */
 const TITLE_EVERY = 5;
 /** More than the burst: nobody joins so early as to hear the file that played before the first encoder. */
 const FIRST_FRAMES = 200;
 /** The tape's last segment stays open: what listeners get of this run still holds a place for the last title's block. */
-const LAST_FRAMES = MOST_OPEN_FRAMES + RUN_FRAMES;
+const LAST_FRAMES = MAX_OPEN_FRAMES + RUN_FRAMES;
 const ENDINGS = ['finish', 'half', 'reset', 'ghost'] as const;
 
 interface Run {
@@ -134,7 +134,7 @@ function follow(t: Test, random: Random, runs: readonly Run[], heard: readonly s
         while (start + n < sent.length && place + n < heard.length && heard[place + n] === sent[start + n]) n++;
         // The tape's last segment is open: its frames have not been heard.
         const rest = runs.slice(r + 1).reduce((frames, run) => frames + (run.whole ? run.sent.length : 0), 0);
-        if (place + n === heard.length && rest + (whole ? sent.length - start - n : 0) <= MOST_OPEN_FRAMES) return true;
+        if (place + n === heard.length && rest + (whole ? sent.length - start - n : 0) <= MAX_OPEN_FRAMES) return true;
         if (start + n === sent.length) next.add(place + n);
         if (!whole) for (let k = 0; k <= n; k++) next.add(place + k);
       }

@@ -3,7 +3,7 @@
 import t from 'tap';
 import { Tallies, type TallyName } from '../../src/base/tallies.js';
 import { HubTallies } from '../../src/link/hub-tallies.js';
-import { MOST_TALLY_ROWS, TALLY_MS, type TallyMessage } from '../../src/link/tally-messages.js';
+import { MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from '../../src/link/tally-messages.js';
 import type { TallySender } from '../../src/link/worker-tallies.js';
 import { Rate } from '../../src/net/rate.js';
 import { FakeClock } from '../kit/clock.js';
@@ -127,9 +127,9 @@ t.test(
     joined.exchange();
     t.equal(two.tallies.all.others('connections'), 50_000);
     t.equal(two.tallies.tally('watchers').others('a'), 3);
-    joined.exchange(Math.ceil(50_000 / MOST_TALLY_ROWS));
+    joined.exchange(Math.ceil(50_000 / MAX_TALLY_ROWS));
     t.equal(two.tallies.tally('connections').elsewhere, 50_000);
-    t.ok(joined.largest <= MOST_TALLY_ROWS, `${joined.largest} rows in one message`);
+    t.ok(joined.largest <= MAX_TALLY_ROWS, `${joined.largest} rows in one message`);
   },
 );
 

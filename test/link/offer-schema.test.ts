@@ -115,8 +115,8 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
       delay: { ms: 300, clock },
     });
     try {
-      next.goOn(taken.audio, taken.fed?.open);
-      if (taken.fed?.delayed != null) next.goOnDelayed(taken.fed.delayed);
+      next.adopt(taken.audio, taken.fed?.open);
+      if (taken.fed?.delayed != null) next.adoptDelayed(taken.fed.delayed);
     } catch (error) {
       // The hub goes on without it (processes/hub-returns.ts).
       errors.push(error as Error);

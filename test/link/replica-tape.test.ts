@@ -27,14 +27,14 @@ import { TapePair } from '../kit/tape-pair.js';
 const STORIES = isLong ? 120 : 6;
 const STEPS = 250;
 /** Of a step: no more than the longest frame, and a tick. */
-const MOST_STEP_MS = 1500;
+const MAX_STEP_MS = 1500;
 /** Until all that a sender has to say is said. */
 const SETTLE_MS = 400;
-const MOST_TICKS = 250;
+const MAX_TICKS = 250;
 const LINGER_MS = 2000;
 const FACTS = ['contentType', 'metaint', 'sampleRate', 'channels', 'delayMs', 'hasSegments'] as const;
 /** Less than a tape. */
-const MOST_QUEUED_BYTES = 20_000;
+const MAX_QUEUED_BYTES = 20_000;
 
 /** Takes all that it is given. */
 class Sink {
@@ -127,7 +127,7 @@ class Story {
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.#served };
     this.#sender = new TapeSender(
-      new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MOST_QUEUED_BYTES }),
+      new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MAX_QUEUED_BYTES }),
       parts,
     );
     this.receiver.connect(new LinkConnection(asStream(pipe.worker), onBroken));
@@ -143,7 +143,7 @@ class Story {
       throw error;
     };
     const parts = { clock: this.clock, names: this.names, audioOf: () => this.audio };
-    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MOST_QUEUED_BYTES }), parts);
+    new TapeSender(new LinkConnection(asStream(pipe.hub), onBroken, { mostQueuedBytes: MAX_QUEUED_BYTES }), parts);
     this.#middle.connect(new LinkConnection(asStream(pipe.worker), onBroken));
   }
 
@@ -154,7 +154,7 @@ class Story {
     else {
       middle.want(true);
       if (this.#first === null) this.#connectFirst();
-      for (let i = 0; i < MOST_TICKS && middle.tape?.head !== this.audio.tape?.head; i++) {
+      for (let i = 0; i < MAX_TICKS && middle.tape?.head !== this.audio.tape?.head; i++) {
         this.clock.advance(TICK_MS);
         this.#flowFirst();
       }
@@ -167,7 +167,7 @@ class Story {
 
   step(): void {
     const { random } = this;
-    this.#play(random.int(0, MOST_STEP_MS));
+    this.#play(random.int(0, MAX_STEP_MS));
     if (random.chance(0.25)) this.#title();
     if (random.chance(0.02)) this.#changeSource();
     if (random.chance(0.02)) this.audio.sourceChanged();
@@ -194,7 +194,7 @@ class Story {
     // What leaves a delay line meanwhile is said a little later; it may be another tape that has come as far as the one before.
     const isBehind = () =>
       audio.tape?.endMs !== linked.tape?.endMs || FACTS.some((fact) => audio[fact] !== linked[fact]);
-    for (let i = 0; i < MOST_TICKS && isBehind(); i++) {
+    for (let i = 0; i < MAX_TICKS && isBehind(); i++) {
       this.clock.advance(TICK_MS);
       this.#flow();
     }

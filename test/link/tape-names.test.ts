@@ -1,7 +1,7 @@
 /** Which tapes are one, where processes that were lost had more of them than those who went on: against a model that knows every segment. */
 
 import t from 'tap';
-import { canGoOn, forkedAt, isSameTape, MOST_FORKS, type TapeName } from '../../src/link/tape-names.js';
+import { canGoOn, forkedAt, isSameTape, MAX_FORKS, type TapeName } from '../../src/link/tape-names.js';
 import { Random } from '../kit/random.js';
 
 const NAME: TapeName = { hub: 'x', number: 1, forks: [] };
@@ -25,8 +25,8 @@ t.test('who has the segments before a fork goes on, who has one more does not', 
   t.notOk(canGoOn(forkedAt(NAME, 43), forked, 44), 'two forks at one place are two tapes');
   t.notOk(canGoOn({ ...forked, number: 2 }, forked, 1));
   let name = forked;
-  for (let i = 0; i < MOST_FORKS + 3; i++) name = forkedAt(name, 50 + i);
-  t.equal(name.forks.length, MOST_FORKS);
+  for (let i = 0; i < MAX_FORKS + 3; i++) name = forkedAt(name, 50 + i);
+  t.equal(name.forks.length, MAX_FORKS);
   t.ok(canGoOn(forkedAt(name, 100), name, 100), 'the oldest ones are not needed');
 });
 
@@ -48,7 +48,7 @@ t.test('random lives of a tape: they go on where their segments are the same, an
         copies.push({ name: copy.name, segments, writes: false });
       }
     }
-    t.ok(copies.every(({ name }) => name.forks.length < MOST_FORKS));
+    t.ok(copies.every(({ name }) => name.forks.length < MAX_FORKS));
     for (const one of copies) {
       for (const other of copies) {
         const next = one.segments.length;

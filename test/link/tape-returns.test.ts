@@ -29,7 +29,7 @@ const KINDS: readonly StoryKind[] = ['mp3', 'aac', 'mp3', 'aac', 'opus', 'vorbis
 const LAG_MS = 20_000;
 const TICK_MS = 40;
 /** 511 bytes of frames of 156, whose sides and headers do not count. */
-const MOST_MUTED = 5;
+const MAX_MUTED = 5;
 
 const raise = (error: unknown) => {
   throw error;
@@ -140,8 +140,8 @@ class Story {
     this.hub = new OneHub(clock, this.#metaint, this.delayMs);
     this.hub.written.push(...old.written);
     numberMarksFrom(returns.lastMark);
-    this.hub.names.set(this.hub.audio.goOn(tape.audio, tape.fed?.open), tape.name);
-    if (tape.fed?.delayed != null) this.hub.audio.goOnDelayed(tape.fed.delayed);
+    this.hub.names.set(this.hub.audio.adopt(tape.audio, tape.fed?.open), tape.name);
+    if (tape.fed?.delayed != null) this.hub.audio.adoptDelayed(tape.fed.delayed);
     returns.close();
     if (this.last !== null) this.hub.audio.title(this.last);
     this.connect();
@@ -246,7 +246,7 @@ function follow(t: Test, written: readonly string[], frames: readonly string[], 
     const next = written.indexOf(frame, at);
     if (next < 0) {
       // Muted behind the seam (audio/reservoir.ts).
-      if (!isGapless && gaps++ < MOST_MUTED) continue;
+      if (!isGapless && gaps++ < MAX_MUTED) continue;
       t.fail('a frame that was not written, or twice');
       return;
     }

@@ -23,7 +23,7 @@ import { tempFolder } from '../kit/temp-folder.js';
 import { patient, until } from '../kit/until.js';
 
 /** Of a segment, beside its bytes and 20 for each title: its fields, what its end cuts of a frame, and how far the tape has come since. */
-const MOST_OVERHEAD_BYTES = 600;
+const MAX_OVERHEAD_BYTES = 600;
 
 t.test('a channel is wanted while anybody anywhere listens, and not while a tape lingers', async (t) => {
   const wanted: boolean[] = [];
@@ -125,7 +125,7 @@ t.test('bytes go over once, with little beside them', async (t) => {
   const segments = tape!.head - head;
   t.ok(segments > 10);
   const overhead = (hub.written - written) / segments - tape!.at(head)!.bytes.length;
-  t.ok(overhead > 72 && overhead < MOST_OVERHEAD_BYTES, `${overhead} bytes a segment`);
+  t.ok(overhead > 72 && overhead < MAX_OVERHEAD_BYTES, `${overhead} bytes a segment`);
 });
 
 t.test('a mark is sent once, and both ends forget those that are on the tape no more', async (t) => {
@@ -185,7 +185,7 @@ t.test('a worker that does not read holds a cursor and what its stream may hold'
     harness.title(800);
   }
   const { segmentBytes } = harness.audio.tape!;
-  const mostBytes = mostQueuedBytes + 2 * (segmentBytes + MOST_OVERHEAD_BYTES);
+  const mostBytes = mostQueuedBytes + 2 * (segmentBytes + MAX_OVERHEAD_BYTES);
   t.ok(hub.writableLength < mostBytes, `${hub.writableLength} bytes wait`);
   hub.hold = false;
   harness.settle();

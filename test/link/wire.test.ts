@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { MessageWriter } from '../../src/link/message-writer.js';
-import { HEADER_BYTES, MessageReader, MOST_MESSAGE_BYTES, WireError, WireReader } from '../../src/link/wire.js';
+import { HEADER_BYTES, MAX_MESSAGE_BYTES, MessageReader, WireError, WireReader } from '../../src/link/wire.js';
 import { Random } from '../kit/random.js';
 
 /** A message of every kind of field, and one that is empty. */
@@ -48,10 +48,10 @@ t.test('a message as long as one may be, and one that is a byte longer', async (
   const reader = new WireReader((_type, message) => {
     lengths += message.rest().length;
   });
-  reader.push(header(MOST_MESSAGE_BYTES));
-  reader.push(Buffer.alloc(MOST_MESSAGE_BYTES));
-  t.equal(lengths, MOST_MESSAGE_BYTES);
-  t.throws(() => reader.push(header(MOST_MESSAGE_BYTES + 1)), WireError);
+  reader.push(header(MAX_MESSAGE_BYTES));
+  reader.push(Buffer.alloc(MAX_MESSAGE_BYTES));
+  t.equal(lengths, MAX_MESSAGE_BYTES);
+  t.throws(() => reader.push(header(MAX_MESSAGE_BYTES + 1)), WireError);
 });
 
 t.test('fields that are not there, and more than there are', async (t) => {

@@ -8,7 +8,7 @@ import { openLog } from '../../src/base/log.js';
 import { Tallies } from '../../src/base/tallies.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { HubLinks } from '../../src/link/hub-links.js';
-import { MOST_MESSAGE_BYTES } from '../../src/link/wire.js';
+import { MAX_MESSAGE_BYTES } from '../../src/link/wire.js';
 import { WorkerLink } from '../../src/link/worker-link.js';
 import type { PushInput } from '../../src/metadata/push-input.js';
 import type { Change, ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
@@ -263,7 +263,7 @@ t.test('what is long comes over, what is too long is refused, and the link holds
   t.equal(store.load('a')!.version, 3);
   const errors: unknown[] = [];
   hub.onError = (error) => errors.push(error);
-  hub.metrics = 'm'.repeat(MOST_MESSAGE_BYTES);
+  hub.metrics = 'm'.repeat(MAX_MESSAGE_BYTES);
   await t.rejects(link.ask('metrics', null), { name: 'Refusal', kind: 'internal' });
   t.equal(errors.length, 1, 'which is logged');
   t.match(await link.titles.push('a', play('short')), { version: 4 });

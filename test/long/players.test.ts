@@ -48,7 +48,7 @@ const BURST_MS = 5000;
 /** For so long they are compared with the clock ... */
 const WATCH_MS = 8000;
 /** ... and differ at most by so much: they report whole seconds, twice a second. */
-const MOST_OFF_MS = 2000;
+const MAX_OFF_MS = 2000;
 /** GStreamer stops to fill its buffers again some seconds after it has begun, so a while may be tried again. */
 const WHILES = 3;
 
@@ -188,7 +188,7 @@ async function keepTime(t: Test, players: readonly PlayerProgram[], what: string
     late = late.filter((one) => {
       const [playedMs, passedMs] = [(one.position - starts.get(one)!) * 1000, performance.now() - startMs];
       t.comment(`${one.name}: ${playedMs.toFixed(0)} of ${passedMs.toFixed(0)} ms`);
-      return Math.abs(playedMs - passedMs) > MOST_OFF_MS;
+      return Math.abs(playedMs - passedMs) > MAX_OFF_MS;
     });
   }
   for (const one of players) t.notOk(late.includes(one), `${one.name} plays ${what}`);

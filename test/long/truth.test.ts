@@ -13,7 +13,7 @@ import { missing } from '../kit/program.js';
 import { tempFolder } from '../kit/temp-folder.js';
 
 const SECONDS = 60;
-const LEAST_TITLES = 12;
+const MIN_TITLES = 12;
 /** Titles fall anywhere between two blocks of 250 ms: the median of 70 scatters by half of this. */
 const SCATTER_MS = 30;
 
@@ -27,7 +27,7 @@ t.test('titles are where the sound changes', { skip: missing(...NEEDED), timeout
   t.ok(cases.length > SHORT.channels.length, 'cases were measured');
   for (const each of cases) {
     const figures = figuresOf(judged(each));
-    t.ok(figures.count >= LEAST_TITLES, `${each.name}: ${figures.count} titles`);
+    t.ok(figures.count >= MIN_TITLES, `${each.name}: ${figures.count} titles`);
     if (each.goal === undefined) continue;
     const goal = each.withoutLag === null ? { ...each.goal, medianMs: each.goal.medianMs + SCATTER_MS } : each.goal;
     const [median, p95] = [figures.medianMs.toFixed(0), figures.p95Ms.toFixed(0)];

@@ -5,7 +5,7 @@ import tls from 'node:tls';
 import t from 'tap';
 import { readClientHello } from '../../src/net/client-hello.js';
 
-const MOST_BYTES = 16_384;
+const MAX_BYTES = 16_384;
 
 /** What Node's own client begins with. */
 async function realHello(): Promise<Buffer> {
@@ -38,13 +38,13 @@ t.test('whole at its last byte, and not before', async (t) => {
     ['of Node', real],
     ['in records of one byte', cut(message(20), 1)],
     ['in two records, cut within the head of the message', cut(message(100), 97)],
-    ['of 16 KB', cut(message(MOST_BYTES), 16_384)],
-    ['of 16 KB in 32 records', cut(message(MOST_BYTES), 512)],
+    ['of 16 KB', cut(message(MAX_BYTES), 16_384)],
+    ['of 16 KB in 32 records', cut(message(MAX_BYTES), 512)],
     ['empty', record(message(4))],
   ] as const) {
-    t.equal(readClientHello(bytes, MOST_BYTES), 'whole', what);
+    t.equal(readClientHello(bytes, MAX_BYTES), 'whole', what);
     for (let end = 0; end < bytes.length; end += end < 200 || bytes.length - end < 200 ? 1 : 97)
-      if (readClientHello(bytes.subarray(0, end), MOST_BYTES) !== 'more') t.fail(`${what}: ${end} bytes of it`);
+      if (readClientHello(bytes.subarray(0, end), MAX_BYTES) !== 'more') t.fail(`${what}: ${end} bytes of it`);
   }
 });
 
@@ -56,10 +56,10 @@ t.test('what is none, or too much, is known as soon as it shows', async (t) => {
     ['another message', record(message(100, 2)).subarray(0, 6)],
     ['an empty record', Buffer.from([0x16, 3, 1, 0, 0])],
     ['a record of more than 16 KB', Buffer.from([0x16, 3, 1, 0x40, 1])],
-    ['one byte too long', cut(message(MOST_BYTES + 1), 16_384).subarray(0, 9)],
+    ['one byte too long', cut(message(MAX_BYTES + 1), 16_384).subarray(0, 9)],
     ['33 records', cut(message(33), 1)],
     ['something behind it', record(Buffer.concat([message(100), Buffer.alloc(1)])).subarray(0, 9)],
   ] as const)
-    t.equal(readClientHello(bytes, MOST_BYTES), 'wrong', what);
-  t.equal(readClientHello(cut(message(32), 1), MOST_BYTES), 'whole', '32 records');
+    t.equal(readClientHello(bytes, MAX_BYTES), 'wrong', what);
+  t.equal(readClientHello(cut(message(32), 1), MAX_BYTES), 'whole', '32 records');
 });

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { controlPath, MOST_COMMAND_BYTES } from '../../src/cli/control.js';
+import { controlPath, MAX_COMMAND_BYTES } from '../../src/cli/control.js';
 import { ASK_MS, MAX_COMMANDS, openControlSocket } from '../../src/processes/control-socket.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until, untilPromised } from '../kit/until.js';
@@ -40,7 +40,7 @@ t.test('silent, slow, endless, deaf, and who never closes: each is ended', async
   const timer = setInterval(() => void (slow.writable && slow.write('r')), 50);
   t.teardown(() => clearInterval(timer));
   const endless = connect();
-  endless.write('r'.repeat(MOST_COMMAND_BYTES + 1));
+  endless.write('r'.repeat(MAX_COMMAND_BYTES + 1));
   const deaf = connect();
   deaf.write('reload\n');
   const stays = connect();

@@ -516,7 +516,7 @@ t.test('plays a tenth faster while the delay line of its channel has room', asyn
 const handOver = (from: FileSource, to: FileSource) => {
   const place = from.place;
   from.stop();
-  if (place !== null) to.goOn(deserialize(serialize(place)));
+  if (place !== null) to.adopt(deserialize(serialize(place)));
   to.start();
   return place !== null;
 };
@@ -585,7 +585,7 @@ t.test('handed over, it keeps its pace', async (t) => {
   source.stop();
   // A new process needs some time to start.
   clock.advance(700);
-  next.goOn(place!);
+  next.adopt(place!);
   next.start();
   await until(() => before.audioMs + after.audioMs >= 1100, 2000);
   await quietFor(50);

@@ -26,7 +26,7 @@ import { allListeners } from './listener-pages.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
-const MOST_CLIENTS = 100_000;
+const MAX_CLIENTS = 100_000;
 const CLIENTS_AT_ONCE = 1000;
 const NO_SOURCE = 'Source does not exist';
 const ASKED = ['mount', 'id', 'destination', 'fallback'];
@@ -192,7 +192,7 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
 
 /** Icecast knows no pages: the list is whole, but no process is asked for all of its own at once. */
 function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
-  return allListeners(queries, { channel }, MOST_CLIENTS, CLIENTS_AT_ONCE);
+  return allListeners(queries, { channel }, MAX_CLIENTS, CLIENTS_AT_ONCE);
 }
 
 /** @throws Refusal bad-request */

@@ -15,13 +15,13 @@ import type { AdminRoutes } from './routes.js';
 
 const EVERY_MS = 1000;
 /** What may wait in a connection of earlier looks: what comes in one look waits all together, however well it is read. */
-const MOST_WAITING_BYTES = 1_048_576;
+const MAX_WAITING_BYTES = 1_048_576;
 /** Of lines that a new reader is sent at once: the newest. */
-const MOST_KNOWN_BYTES = 524_288;
+const MAX_KNOWN_BYTES = 524_288;
 /** How much later than others a process may say its lines: one that hangs for longer is ended. */
 const LATE_MS = 5000;
 /** Of what still waits for a reader when its stream ends: without a byte taken for as long it is cut. */
-const MOST_ENDING_MS = 2000;
+const MAX_ENDING_MS = 2000;
 /** A comment after this many looks without news. */
 const SILENT_LOOKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
@@ -108,7 +108,7 @@ export class LiveStreams {
   /** Nothing may be written behind the end, and who does not read it keeps no connection. */
   #end(stream: LiveStream): void {
     for (const all of [this.#events, this.#logs]) all.delete(stream);
-    stream.response.socket?.setTimeout(MOST_ENDING_MS);
+    stream.response.socket?.setTimeout(MAX_ENDING_MS);
     stream.response.end();
   }
 
@@ -201,7 +201,7 @@ function send(streams: Iterable<LiveStream>, text: string): void {
   const bytes = Buffer.from(text);
   for (const stream of streams) {
     stream.silentLooks = 0;
-    if (stream.response.writableLength > stream.firstBytes + MOST_WAITING_BYTES) stream.response.destroy();
+    if (stream.response.writableLength > stream.firstBytes + MAX_WAITING_BYTES) stream.response.destroy();
     else stream.response.write(bytes);
   }
 }
@@ -217,7 +217,7 @@ function newest(lines: readonly LogLine[]): string {
   for (const line of [...lines].reverse()) {
     const text = eventText('line', line);
     bytes += Buffer.byteLength(text);
-    if (bytes > MOST_KNOWN_BYTES) break;
+    if (bytes > MAX_KNOWN_BYTES) break;
     texts.push(text);
   }
   return texts.reverse().join('');

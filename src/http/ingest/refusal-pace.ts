@@ -20,7 +20,7 @@ export interface RefusalPaceLimits {
 
 const WAIT_MS = 1000;
 /** At most this many are answered in one tick: a crowd that came at once must not block the loop. */
-const MOST_PER_TICK = 50;
+const MAX_PER_TICK = 50;
 
 interface PacedRefusal {
   readonly dueMs: number;
@@ -59,7 +59,7 @@ export class RefusalPace implements AlarmHandler {
   }
 
   onAlarm(nowMs: number): void {
-    let room = MOST_PER_TICK;
+    let room = MAX_PER_TICK;
     for (const waiting of this.#waiting) {
       if (waiting.dueMs > nowMs || room-- === 0) return;
       this.#waiting.delete(waiting);

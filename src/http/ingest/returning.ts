@@ -20,7 +20,7 @@ import { ReadAhead } from '../../net/judge.js';
 /** What the other sent before it was cut may still arrive this long after the newcomer: that is not a sign of life. */
 const UNDER_WAY_MS = 500;
 /** At a mount: the encoder, another of its kind (a spare), and what is left of a connection that broke again. */
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;
 
 /** The encoder that feeds a mount, if there is one. */
 type Present = Pick<EncoderPlace, 'isBusy' | 'agent' | 'quietMs'>;
@@ -56,7 +56,7 @@ export class ReturningEncoders implements AlarmHandler {
   wait(socket: Socket, present: Present, mostBytes: number, onClear: (ahead: Buffer) => void): void {
     const all = this.#waiting.get(present) ?? new Set();
     this.#waiting.set(present, all);
-    if (all.size === MOST_WAITING) [...all][0]!.clear();
+    if (all.size === MAX_WAITING) [...all][0]!.clear();
     const ahead = new ReadAhead(socket, mostBytes, () => all.delete(waiting));
     const clear = () => {
       all.delete(waiting);

@@ -46,7 +46,7 @@ export class PollConnection {
     this.#socket = socket;
     this.#parts = parts;
     socket.on('data', this.#read);
-    socket.on('drain', this.#goOn);
+    socket.on('drain', this.#resumeSoon);
     socket.on('end', this.#end);
     socket.on('error', this.#fail);
     socket.on('close', this.#close);
@@ -126,7 +126,7 @@ export class PollConnection {
   #handOver(rest: Buffer): void {
     const socket = this.#socket;
     socket.off('data', this.#read);
-    socket.off('drain', this.#goOn);
+    socket.off('drain', this.#resumeSoon);
     socket.off('end', this.#end);
     socket.off('error', this.#fail);
     socket.off('close', this.#close);
@@ -138,7 +138,7 @@ export class PollConnection {
   }
 
   /** Not at once: a full chunk is a turn of the loop for each of its batches, however fast they are taken. */
-  readonly #goOn = (): void => {
+  readonly #resumeSoon = (): void => {
     setImmediate(this.#resume);
   };
 

@@ -147,12 +147,12 @@ export class HistoryPages {
     const job = makeJob(page, version, asker);
     this.#jobs.set(name, job);
     this.#waiting.add(origin, 1);
-    this.#goOn();
+    this.#resume();
     return job;
   }
 
   /** Renders as soon as it has rested. */
-  #goOn(): void {
+  #resume(): void {
     if (this.#isDue) return;
     const waitMs = this.#restsUntilMs - performance.now();
     this.#isDue = waitMs > 0;
@@ -166,7 +166,7 @@ export class HistoryPages {
     this.#renderUntil(startMs + SLICE_MS);
     const endMs = performance.now();
     this.#restsUntilMs = endMs + REST * (endMs - startMs);
-    if (this.#jobs.size > 0) this.#goOn();
+    if (this.#jobs.size > 0) this.#resume();
   };
 
   #renderUntil(untilMs: number): void {

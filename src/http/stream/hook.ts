@@ -79,7 +79,7 @@ const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
 /** A body says nothing. It is read only so that the other side can finish. */
-const MOST_BODY_BYTES = 64 * 1024;
+const MAX_BODY_BYTES = 64 * 1024;
 
 export class ListenerHook {
   readonly #options: HookOptions;
@@ -209,7 +209,7 @@ export class ListenerHook {
     let bytes = 0;
     const onBody = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BODY_BYTES) outbound.abort();
+      if (bytes > MAX_BODY_BYTES) outbound.abort();
     };
     let isAnswered = false;
     const answer = (result: HookAnswer | string) => {

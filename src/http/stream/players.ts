@@ -31,7 +31,7 @@ const LOOK_MS = 200;
 /** A source may be replaced at once; and what came last may still be on its way from another process. */
 const SILENT_MS = 500;
 /** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
-const MOST_PER_LOOK = 200;
+const MAX_PER_LOOK = 200;
 /** Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: it gets as much, with no burst too. */
 const OPEN_MS = 1000;
 
@@ -139,7 +139,7 @@ export class Players implements AlarmHandler {
         this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
       },
       onMove: (listener, path, comesBack) => this.#move(listener, path, stay, comesBack),
-      onOver: (listener) => this.#goOn(listener, stay),
+      onOver: (listener) => this.#resume(listener, stay),
     });
     if (home.audio !== audio) this.#away.set(listener, stay);
   }
@@ -148,7 +148,7 @@ export class Players implements AlarmHandler {
     if (this.#moving.size > 0) this.#moveThose(nowMs);
     if (nowMs < this.#lookMs) return;
     this.#lookMs = nowMs + LOOK_MS;
-    let left = this.#lookAway(MOST_PER_LOOK);
+    let left = this.#lookAway(MAX_PER_LOOK);
     for (const key of this.#options.fallbacks?.channels ?? []) left = this.#lookAt(key, nowMs, left);
     if (left === 0) this.#lookMs = nowMs;
   }
@@ -222,7 +222,7 @@ export class Players implements AlarmHandler {
   }
 
   /** Its channel has another tape: of two machines that fed it apart, or of a process that has lost the one before. */
-  #goOn(listener: Listener, stay: Stay): boolean {
+  #resume(listener: Listener, stay: Stay): boolean {
     if (this.#moving.has(listener)) return true;
     const { audio, client } = stay;
     if ((audio.tape === undefined && audio.isComing !== true) || !fits(stay, audio)) return false;

@@ -32,9 +32,9 @@ export interface ListingParts {
 const ROLE: RouteRole = { role: 'poll' };
 const HEADERS = { ...READ_CORS, 'Cache-Control': SHARED };
 /** Bodies that are kept: one for each host by which clients reach this server. */
-const MOST_BODIES = 8;
+const MAX_BODIES = 8;
 /** Made a second; others are sent as they are. */
-const MOST_NEW = 8;
+const MAX_NEW = 8;
 const SECOND_MS = 1000;
 
 export function registerStations(app: FastifyInstance, { statuses, publicUrl, clock }: ListingParts): void {
@@ -81,11 +81,11 @@ class Bodies {
     const second = Math.floor(nowMs / SECOND_MS);
     if (second !== this.#second) this.#made = 0;
     this.#second = second;
-    if (this.#made >= MOST_NEW) return null;
+    if (this.#made >= MAX_NEW) return null;
     this.#made++;
     const body = new CompressibleBody(text);
     const [oldest] = this.#kept.keys();
-    if (oldest !== undefined && this.#kept.size >= MOST_BODIES) this.#kept.delete(oldest);
+    if (oldest !== undefined && this.#kept.size >= MAX_BODIES) this.#kept.delete(oldest);
     this.#kept.set(url, { text, body });
     return body;
   }

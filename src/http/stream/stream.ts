@@ -27,7 +27,7 @@ import { answerProbe, firstBytes, probedBytes } from './probe.js';
 import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
-const MOST_PER_TICK = 50;
+const MAX_PER_TICK = 50;
 /** Firefox and Chromium; WebKit's player does not call itself so. */
 const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
 /** Takes no more out of what a write brings than lies before the next block (README.md, "Answers"): MOC. */
@@ -102,7 +102,7 @@ export class Stream implements AlarmHandler {
   onAlarm(nowMs: number): void {
     this.#players.onAlarm(nowMs);
     if (this.#waiting.length === 0) return;
-    let left = this.#closed ? Number.POSITIVE_INFINITY : MOST_PER_TICK;
+    let left = this.#closed ? Number.POSITIVE_INFINITY : MAX_PER_TICK;
     this.#waiting = this.#waiting.filter((waiting) => {
       if (left === 0 || !this.#settle(waiting, nowMs)) return true;
       left--;

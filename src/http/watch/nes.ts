@@ -26,7 +26,7 @@ import { WebSocketTransport } from './websocket.js';
 const PATH_BYTES = 160;
 const MESSAGE_BYTES = 4096;
 /** Pings are sent to the second: a client that counts on them must have this much patience. */
-const LEAST_TIMEOUT_MS = 2000;
+const MIN_TIMEOUT_MS = 2000;
 
 export interface NesOptions {
   readonly pingMs: number;
@@ -85,7 +85,7 @@ export class Nes implements UpgradeService {
       },
       checkExists: (topic) => this.#watchers.checkExists(topic),
       subscribe: (path, topic) => subscriptions.begin(path, topic),
-      heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, LEAST_TIMEOUT_MS)) },
+      heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, MIN_TIMEOUT_MS)) },
       mostSubscriptions: this.#options.subscriptions,
       onError: this.#options.onError,
     });

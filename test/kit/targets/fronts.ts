@@ -19,7 +19,7 @@ const PUSH = 'POST /metapush/demo/demo-token HTTP/1.1\r\nHost: x\r\nContent-Type
 const UPGRADE =
   'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
 /** Bytes that one connection may be answered: more than all that it may ask for at once. */
-const MOST_ANSWERED_BYTES = 128 * 1024 * 1024;
+const MAX_ANSWERED_BYTES = 128 * 1024 * 1024;
 const PATIENCE_MS = 20_000;
 const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n)?$/;
 
@@ -338,7 +338,7 @@ async function play(server: Server, at: number, bytes: Buffer, random: Random): 
   const isStuck = !pipe.destroyed;
   pipe.destroy();
   if (isStuck) throw new Error(`not let go; was answered ${JSON.stringify(pipe.received.slice(0, 500))}`);
-  if (pipe.received.length > MOST_ANSWERED_BYTES) throw new Error(`${pipe.received.length} bytes were answered`);
+  if (pipe.received.length > MAX_ANSWERED_BYTES) throw new Error(`${pipe.received.length} bytes were answered`);
   if (!ANSWERS.test(pipe.received.slice(0, 1000)) || /^HTTP\/1\.[01] 500/m.test(pipe.received)) {
     throw new Error(`was answered ${JSON.stringify(pipe.received.slice(0, 2000))}`);
   }
