@@ -70,7 +70,8 @@ export function simulate(costs: Costs, plan: ClusterPlan): Cluster {
   }
   const { kbps } = plan;
   const edges = Array.from(listeners, (count, i) => ({
-    ...{ listeners: count, channels: channels[i]! },
+    listeners: count,
+    channels: channels[i]!,
     // What plays a channel there costs as much as what feeds it: it is read, framed by segments and passed on.
     cores: count * listenerCores(costs, kbps) + channels[i]! * costs.channelCores.value,
     bytes: costs.processBytes.value * 3 + count * listenerBytes(costs) + channels[i]! * costs.channelBytes.value,

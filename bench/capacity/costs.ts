@@ -50,13 +50,25 @@ export function costsOf(reports: readonly Report[]): Costs {
     throw new Error(`the results have no row "${wanted}" of ${scenario}`);
   };
   const measured = (name: string, value: number, unit: string, from: string): Cost => ({
-    ...{ name, value, unit, origin: 'measured', from },
+    name,
+    value,
+    unit,
+    origin: 'measured',
+    from,
   });
   const computed = (name: string, value: number, unit: string, from: string): Cost => ({
-    ...{ name, value, unit, origin: 'computed', from },
+    name,
+    value,
+    unit,
+    origin: 'computed',
+    from,
   });
   const assumed = (name: string, value: number, unit: string, from: string): Cost => ({
-    ...{ name, value, unit, origin: 'assumed', from },
+    name,
+    value,
+    unit,
+    origin: 'assumed',
+    from,
   });
   const MIB = 2 ** 20;
   const crowd = row('listeners', '15,000 listeners: CPU per 1,000') / 1000;

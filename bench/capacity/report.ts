@@ -39,7 +39,9 @@ export interface CapacityReport {
 export function capacityReport(costs: Costs, plan: CapacityPlan): CapacityReport {
   const { machine, cluster, burstSeconds } = plan;
   const one = (cores: number, memoryBytes: number, bitsPerSecond: number) => ({
-    ...{ cores, memoryBytes, bitsPerSecond },
+    cores,
+    memoryBytes,
+    bitsPerSecond,
     useShare: 1,
   });
   const units = KBPS.map((kbps) => {
@@ -54,7 +56,10 @@ export function capacityReport(costs: Costs, plan: CapacityPlan): CapacityReport
     const carried = capacity(costs, machine, cluster.kbps, busiest.channels);
     const each = { coresOfEach: machine.cores, bitsOfEach: machine.bitsPerSecond, burstSeconds };
     return {
-      ...{ edges, busiest, originBits: made.originBits, limit: firstLimit(carried) },
+      edges,
+      busiest,
+      originBits: made.originBits,
+      limit: firstLimit(carried),
       storm: storm(costs, made, cluster, each),
       isEnough: busiest.listeners <= Math.min(carried.cores, carried.memory, carried.network),
     };

@@ -59,7 +59,9 @@ function panels(samples: readonly Sample[]): Panel[] {
   const names = Object.keys(samples[0]!.processes);
   const each = (hasMinima: boolean, of: (process: Sample['processes'][string]) => number): Line[] =>
     names.map((name, colour) => ({
-      ...{ name, colour, hasMinima },
+      name,
+      colour,
+      hasMinima,
       of: ({ processes }) => (processes[name] === undefined ? Number.NaN : of(processes[name])),
     }));
   return [
@@ -76,7 +78,9 @@ function panels(samples: readonly Sample[]): Panel[] {
     {
       title: 'what was there',
       lines: (['listeners', 'sessions', 'watchers'] as const).map((name, colour) => ({
-        ...{ name, colour: colour + 4, hasMinima: false },
+        name,
+        colour: colour + 4,
+        hasMinima: false,
         of: ({ counts }: Sample) => counts[name],
       })),
     },

@@ -93,11 +93,18 @@ async function run(options: SoakOptions): Promise<Soak> {
   const samples: Sample[] = [];
   const date = new Date().toISOString();
   const soFar = (after: Sample | null): Soak => ({
-    ...{ date, machine: known, workers, before, samples, after },
+    date,
+    machine: known,
+    workers,
+    before,
+    samples,
+    after,
     minutes: (samples.at(-1)?.seconds ?? 0) / 60,
     counts: life.counts,
     checkedBytes: life.listeners.bytes,
-    ...{ faultCount: life.faultCount, faults: life.faults, notes: life.notes },
+    faultCount: life.faultCount,
+    faults: life.faults,
+    notes: life.notes,
   });
   sampler.start();
   life.start();

@@ -79,7 +79,9 @@ function growth(samples: readonly Sample[], process: string, figure: Grown): Jud
   const perHour = slope(judged);
   const most = Math.max(share * first, least);
   return {
-    ...{ process, name, unit },
+    process,
+    name,
+    unit,
     first: first / divisor,
     last: (judged.at(-1)?.[1] ?? Number.NaN) / divisor,
     perHour: perHour / divisor,

@@ -81,7 +81,11 @@ export class AlertBoard {
     if (standing === undefined) {
       const began = { changedMs: nowMs, beganWallMs: wallMs, isInForce: true };
       this.#standings.set(key, {
-        ...{ condition, ...began, isFiring: false, firedMs: Number.NEGATIVE_INFINITY, flaps: 0 },
+        condition,
+        ...began,
+        isFiring: false,
+        firedMs: Number.NEGATIVE_INFINITY,
+        flaps: 0,
       });
       return;
     }

@@ -20,7 +20,9 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
     const expires = new Date(expiresMs).toISOString();
     const when = expiresMs > facts.wallMs ? `expires in ${days} days` : 'has expired';
     found.push({
-      ...{ event: 'certificate', subject: address, severity: days < 3 ? 'critical' : 'warning' },
+      event: 'certificate',
+      subject: address,
+      severity: days < 3 ? 'critical' : 'warning',
       summary: `The certificate of ${address} ${when} (${expires})`,
       fields: { address, expires, daysLeft: days },
     });
@@ -30,7 +32,9 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
   for (const [process, times] of Object.entries(facts.died)) {
     if (times === 0) continue;
     found.push({
-      ...{ event: 'process-died', subject: process, severity: 'critical' },
+      event: 'process-died',
+      subject: process,
+      severity: 'critical',
       summary: `A ${process} process has died and was started again (${times === 1 ? 'once' : `${times} times`} lately)`,
       fields: { process, times },
     });
@@ -76,7 +80,8 @@ function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: 
   const isChannels = channel !== undefined;
   found.push({
     // A channel may be called as a limit is.
-    ...{ event: 'limit-near', subject: isChannels ? `${limit} of ${channel}` : limit },
+    event: 'limit-near',
+    subject: isChannels ? `${limit} of ${channel}` : limit,
     ...(isChannels && { channel }),
     severity: count >= most ? 'critical' : 'warning',
     summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} are in use`,

@@ -70,7 +70,10 @@ function lineOf({ state, summary }: Alert, server: string): string {
 
 function factsOf({ event, state, severity, channel, sinceMs, atMs, flaps, fields }: Alert): [string, string][] {
   const all = {
-    ...{ event, severity, ...(channel !== undefined && { channel }), since: iso(sinceMs) },
+    event,
+    severity,
+    ...(channel !== undefined && { channel }),
+    since: iso(sinceMs),
     ...(state === 'resolved' && { until: iso(atMs) }),
     ...(flaps > 0 && { flaps }),
     ...fields,

@@ -216,7 +216,15 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const worker: Worker = new Worker(core, {
     queries,
     reload: () => reload.onAsked(),
-    ...{ feed, faces, channels, states: engine, decisions: hub.decider, moments, history: store, accessLog, pace },
+    feed,
+    faces,
+    channels,
+    states: engine,
+    decisions: hub.decider,
+    moments,
+    history: store,
+    accessLog,
+    pace,
     onJoin: counting.observe,
     onProven: (encoder) => admissions.take(encoder),
   });
@@ -250,7 +258,12 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   });
   const addresses = new Addresses({ config, network, clock, log });
   const reload: Reload = new Reload({
-    ...{ core, addresses, faces, hub, worker, served: channels },
+    core,
+    addresses,
+    faces,
+    hub,
+    worker,
+    served: channels,
     onAdded: (keys) => {
       for (const key of keys) counting.setTitle(key, engine.state(key));
     },

@@ -83,7 +83,9 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
   let isReached: boolean | null = null;
   const place = NAMES[placeOf(cluster)];
   return new ClusterEngine({
-    ...{ store: watchedStore(core, parts), sequence, has },
+    store: watchedStore(core, parts),
+    sequence,
+    has,
     options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
     open: wayToLog(cluster, clock),
     makeTime: (skewMs) => new ClusterTime(clock, skewMs),
@@ -136,10 +138,18 @@ export function makeSharedTapes(
   if (cluster?.tapes === undefined) return null;
   const { host, port, advertise, secret, tls, caFile } = cluster.tapes;
   return new SharedTapes({
-    ...{ ...parts, clock, log, mostLagMs: () => config.streams.lagSeconds * 1000 },
+    ...parts,
+    clock,
+    log,
+    mostLagMs: () => config.streams.lagSeconds * 1000,
     options: {
       answerMs: cluster.answerSeconds * 1000,
-      ...{ node: cluster.node, mayFeed: cluster.sources, host, port, advertise, secret: secret.export() },
+      node: cluster.node,
+      mayFeed: cluster.sources,
+      host,
+      port,
+      advertise,
+      secret: secret.export(),
       tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
       ca: caFile === undefined ? undefined : readFileSync(caFile),
       mayAsk: peerCheck(cluster),
@@ -220,7 +230,10 @@ export function clusterReport(
       seenSeconds: seconds(Math.max(0, nowMs - seenMs)),
     })),
     channels: (shared?.owners ?? []).map(({ channel, node, epoch, phase }) => ({
-      ...{ channelkey: channel, owner: node, epoch, phase },
+      channelkey: channel,
+      owner: node,
+      epoch,
+      phase,
     })),
   };
 }

@@ -81,7 +81,11 @@ export class Hub {
     const { moments, channels } = this;
     const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
     this.titles = makeTitles(core, {
-      ...{ engine: this.engine, moments, channels, faces: faces.byChannel, onLate },
+      engine: this.engine,
+      moments,
+      channels,
+      faces: faces.byChannel,
+      onLate,
       goesBySources: (channel) => isOwning?.(channel) ?? config.cluster?.sources !== false,
     });
     this.decider = new PushDecider({

@@ -115,8 +115,10 @@ export class Network {
       onNotFound: (request, reason) =>
         log.debug(
           {
-            ...{ connection: connectionId(request.socket), address: this.guards.proxies.ofRequest(request) },
-            ...{ status: 404, reason },
+            connection: connectionId(request.socket),
+            address: this.guards.proxies.ofRequest(request),
+            status: 404,
+            reason,
           },
           'nothing there',
         ),
@@ -217,7 +219,10 @@ export class Network {
     const { queries, pushes, channels, statuses } = this.#parts;
     const held = (channel: string) => pushes.held(channel).length;
     const parts: AdminParts = {
-      ...{ access: this.adminAccess, queries, log, titles: pushes },
+      access: this.adminAccess,
+      queries,
+      log,
+      titles: pushes,
       pushLimits: () => this.#pushLimits,
       takePush: (channel) => takePush(rates, channel),
       get server() {

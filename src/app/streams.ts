@@ -83,7 +83,9 @@ export class Streams {
       get endsOnFormatChange() {
         return config.streams.endsOnFormatChange;
       },
-      ...{ mounts, fallbacks, log },
+      mounts,
+      fallbacks,
+      log,
       onError: core.onError,
     });
     const limits = headLimits(config, () => config.limits.httpHeadBytes);

@@ -46,9 +46,16 @@ const LAGS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, Number.POSITIVE_INFINITY] 
 export function observeWorker(registry: MetricRegistry, worker: Worker): void {
   const { guards, requests, readers } = worker.network;
   new WorkerMetrics(registry, {
-    ...{ channels: worker.channels, audience: worker.audience, listenerStats: worker.listenerStats },
-    ...{ sessions: worker.sessions, reports: worker.reports, pushes: worker.pushes, requests },
-    ...{ connections: guards.connections, watchers: readers.watch, secrets: guards.gate },
+    channels: worker.channels,
+    audience: worker.audience,
+    listenerStats: worker.listenerStats,
+    sessions: worker.sessions,
+    reports: worker.reports,
+    pushes: worker.pushes,
+    requests,
+    connections: guards.connections,
+    watchers: readers.watch,
+    secrets: guards.gate,
   });
 }
 

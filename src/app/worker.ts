@@ -104,7 +104,12 @@ export class Worker {
       for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
     });
     this.readers = new TitleReaders({
-      ...{ feed, faces, moments, clock, listenerFeed, sessions },
+      feed,
+      faces,
+      moments,
+      clock,
+      listenerFeed,
+      sessions,
       most: () => config.metadata.heldPushes,
       delayMs: (channel) => this.#delayMs(channel),
       offsetMs: (channel, source) => channels.get(channel)!.titleOffsetMs(source),
@@ -114,7 +119,14 @@ export class Worker {
       (by) => mayMakeTokens(config.admin.users, by),
     );
     this.pushes = new Pushes({
-      ...{ decisions, states, moments, faces, clock, log: core.log, channels, madeTokens },
+      decisions,
+      states,
+      moments,
+      faces,
+      clock,
+      log: core.log,
+      channels,
+      madeTokens,
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
     });
     this.listenerStats = new ListenerStats(clock, {
@@ -138,16 +150,31 @@ export class Worker {
     const { audience, reports, listenerStats, pushes, verdicts } = this;
     const { pace, onProven } = parts;
     this.network = new Network(core, {
-      ...{ channels, mounts, feed, sessions, reports, audience, listenerStats, pushes, verdicts, pace, onProven },
+      channels,
+      mounts,
+      feed,
+      sessions,
+      reports,
+      audience,
+      listenerStats,
+      pushes,
+      verdicts,
+      pace,
+      onProven,
       directory: this.shared ?? sessions,
-      ...{ history, versionOf: (channel) => states.state(channel).version },
+      history,
+      versionOf: (channel) => states.state(channel).version,
       statuses: new MountStatuses(channels, { feed, audience, listenerStats }, config),
       queries: parts.queries,
       reload: () => parts.reload(),
     });
     const { guards, streams, readers: watching } = this.network;
     this.admin = new ProcessAdmin(core, {
-      ...{ audience, sessions: this.sessions, madeTokens, blocks: guards.blocks, fallbacks: streams.fallbacks },
+      audience,
+      sessions: this.sessions,
+      madeTokens,
+      blocks: guards.blocks,
+      fallbacks: streams.fallbacks,
       watchers: watching.watch.watchers,
     });
   }

@@ -208,7 +208,8 @@ export class ChannelAudio implements PlayableAudio {
     if (line === null) return null;
     const { atMs, atByte } = line.out;
     const titles = this.#waiting.all.map(({ view, momentMs, place }) => ({
-      ...{ view, momentMs },
+      view,
+      momentMs,
       place: place === null ? null : { atMs: place.atMs - atMs, atByte: place.atByte - atByte },
     }));
     return { line: line.leave(), titles };

@@ -43,13 +43,20 @@ const framesState = z.looseObject({
   facts: z
     .looseObject({
       codec: z.enum(['mp3', 'aac']).optional(),
-      ...{ sampleRate: z.int().min(0).max(MAX_COUNTED), channels: z.int().min(0).max(255), bitrateKbps: kbps },
+      sampleRate: z.int().min(0).max(MAX_COUNTED),
+      channels: z.int().min(0).max(255),
+      bitrateKbps: kbps,
     })
     .transform((facts) => ({ ...facts, codec: facts.codec })),
   kept: base64(SCRATCH_BYTES),
   neededBytes: z.int().min(0).max(SCRATCH_BYTES),
-  ...{ tagLeftBytes: bytes, tagsBytes: bytes, key: z.int() },
-  ...{ atBoundary: z.boolean(), atFirst: z.boolean(), fresh: z.boolean(), mean },
+  tagLeftBytes: bytes,
+  tagsBytes: bytes,
+  key: z.int(),
+  atBoundary: z.boolean(),
+  atFirst: z.boolean(),
+  fresh: z.boolean(),
+  mean,
   // A process of an earlier version sends none.
   pce: base64(MAX_PCE_BYTES).default(Buffer.alloc(0)),
 });
@@ -64,25 +71,40 @@ const oggState = z.looseObject({
     isUnderWay: z.boolean(),
   }),
   page: z.looseObject({
-    ...{ flags: z.int().min(0).max(255), granule: position, serial: number32, sequence: number32 },
-    ...{ lacings: base64(MAX_LACINGS), body: base64(MAX_PAGE_BYTES) },
-    ...{ lacing: z.int().min(0).max(MAX_LACINGS), packetAt: z.int().min(0).max(MAX_PAGE_BYTES) },
+    flags: z.int().min(0).max(255),
+    granule: position,
+    serial: number32,
+    sequence: number32,
+    lacings: base64(MAX_LACINGS),
+    body: base64(MAX_PAGE_BYTES),
+    lacing: z.int().min(0).max(MAX_LACINGS),
+    packetAt: z.int().min(0).max(MAX_PAGE_BYTES),
     bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
     // Null in JSON.
     leftSamples: z
       .union([z.number(), z.literal(Number.POSITIVE_INFINITY)])
       .nullable()
       .transform((left) => left ?? Number.POSITIVE_INFINITY),
-    ...{ isHead: z.boolean(), frames: z.int(), skipped: z.int() },
+    isHead: z.boolean(),
+    frames: z.int(),
+    skipped: z.int(),
   }),
   stream: z.looseObject({
-    ...{ serial: number32, sequence: number32, granule: position, fresh: z.boolean(), isFilled: z.boolean() },
-    ...{ packetMs: ms, pageMs: ms, headers: z.array(base64(MAX_HEADER_BYTES)).max(16).nullable(), headerBytes: bytes },
+    serial: number32,
+    sequence: number32,
+    granule: position,
+    fresh: z.boolean(),
+    isFilled: z.boolean(),
+    packetMs: ms,
+    pageMs: ms,
+    headers: z.array(base64(MAX_HEADER_BYTES)).max(16).nullable(),
+    headerBytes: bytes,
   }),
   link: headers.nullable(),
   lastSize: z.int().min(0).max(65_536),
   open: z.looseObject({ piece: base64(2 * MAX_PACKET_BYTES), bytes, isLost: z.boolean() }).nullable(),
-  ...{ bitrateKbps: kbps, mean },
+  bitrateKbps: kbps,
+  mean,
 });
 
 export const framerState = z.discriminatedUnion('format', [framesState, oggState]);

@@ -101,21 +101,35 @@ export class OggFramer implements PageSink {
       format: 'ogg',
       pages: this.#pages.state,
       page: {
-        ...{ ...this.#page, lacings: Buffer.from(this.#page.lacings), body: Buffer.from(this.#page.body) },
-        ...{ lacing: this.#lacing, packetAt: this.#packetAt, bodyAt: this.#bodyAt, leftSamples: this.#leftSamples },
-        ...{ isHead: this.#isHead, frames: frames - this.#framesBefore, skipped: skippedBytes - this.#skippedBefore },
+        ...this.#page,
+        lacings: Buffer.from(this.#page.lacings),
+        body: Buffer.from(this.#page.body),
+        lacing: this.#lacing,
+        packetAt: this.#packetAt,
+        bodyAt: this.#bodyAt,
+        leftSamples: this.#leftSamples,
+        isHead: this.#isHead,
+        frames: frames - this.#framesBefore,
+        skipped: skippedBytes - this.#skippedBefore,
       },
       stream: {
-        ...{ serial: this.#serial, sequence: this.#sequence, granule: this.#granule, fresh: this.#fresh },
-        ...{ isFilled: this.#isFilled, packetMs: this.#packetMs, pageMs: this.pageMs },
-        ...{ headers: this.#headers, headerBytes: this.#headerBytes },
+        serial: this.#serial,
+        sequence: this.#sequence,
+        granule: this.#granule,
+        fresh: this.#fresh,
+        isFilled: this.#isFilled,
+        packetMs: this.#packetMs,
+        pageMs: this.pageMs,
+        headers: this.#headers,
+        headerBytes: this.#headerBytes,
       },
       link: this.link?.packets(null, 0) ?? null,
       lastSize: this.#clock?.lastSize ?? 0,
       open: this.#isOpen
         ? { piece: Buffer.concat(this.#pieces), bytes: this.#piecesBytes, isLost: this.#isLost }
         : null,
-      ...{ bitrateKbps: this.bitrateKbps, mean: this.#mean.state },
+      bitrateKbps: this.bitrateKbps,
+      mean: this.#mean.state,
     };
   }
 

@@ -138,7 +138,7 @@ export class Channel {
       }),
     );
     this.#own = new OwnLive({ config, clock, audio, switch: this.switch });
-    this.#inputParts = { ...{ key, config, all, clock, log }, roomMs: () => audio.roomMs };
+    this.#inputParts = { key, config, all, clock, log, roomMs: () => audio.roomMs };
     this.#sources = this.#configured;
     for (const source of this.#sources) {
       const { settings, make } = makeInput(source, this.#inputParts);

@@ -40,7 +40,10 @@ export function makeInput(
     if (config.type === 'file') return new FileSource(input, clock, config.path, roomMs);
     if (config.type === 'pull') {
       return makePull(config, all, {
-        ...{ channel: key, clock, log, input },
+        channel: key,
+        clock,
+        log,
+        input,
         get charset() {
           return config.charset ?? channel.charset;
         },

@@ -33,8 +33,13 @@ const fileSchema = z.looseObject({
 });
 
 const entrySchema = z.looseObject({
-  ...{ atMs: moment, what: text, place: place.nullable(), kind: text.nullable(), reason: text },
-  ...{ isOver: z.boolean(), count: counted },
+  atMs: moment,
+  what: text,
+  place: place.nullable(),
+  kind: text.nullable(),
+  reason: text,
+  isOver: z.boolean(),
+  count: counted,
 });
 
 export const placeSchema = z

@@ -70,11 +70,17 @@ const KEPT_TUPLES_PER_CONNECTION = 2;
 
 const NEEDS: readonly SettingNeed[] = [
   {
-    ...{ name: 'net.core.somaxconn', read: first, least: () => BACKLOG, set: same },
+    name: 'net.core.somaxconn',
+    read: first,
+    least: () => BACKLOG,
+    set: same,
     why: 'this many may wait to be accepted: a crowd that comes at once is turned away beyond it',
   },
   {
-    ...{ name: 'net.ipv4.tcp_max_syn_backlog', read: first, least: () => BACKLOG, set: same },
+    name: 'net.ipv4.tcp_max_syn_backlog',
+    read: first,
+    least: () => BACKLOG,
+    set: same,
     why: 'this many handshakes may be under way',
   },
   {
@@ -93,7 +99,10 @@ const NEEDS: readonly SettingNeed[] = [
     why: 'the firewall keeps an entry for each connection, also for a while after its end; new ones are dropped when it is full',
   },
   {
-    ...{ name: 'net.ipv4.tcp_wmem', read: last, least: () => SEND_BYTES, set: () => '"4096 65536 4194304"' },
+    name: 'net.ipv4.tcp_wmem',
+    read: last,
+    least: () => SEND_BYTES,
+    set: () => '"4096 65536 4194304"',
     why: 'this many bytes may be on their way to a listener: on a long line less than that holds a stream up',
   },
 ];

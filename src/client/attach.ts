@@ -162,7 +162,11 @@ class AttachedPlayer implements Attachment {
     this.#clear();
     const { server, transport, WebSocket, reports = true, onNext } = this.#options;
     this.#titles = new PlayTitles(this.#audio, {
-      ...{ server, transport, WebSocket, reports, onNext },
+      server,
+      transport,
+      WebSocket,
+      reports,
+      onNext,
       root: this.#root,
       metaid: this.#metaid,
       onDue: () => this.#look(),

@@ -42,7 +42,9 @@ export class PlayTitles {
     this.#audio = audio;
     this.#options = options;
     this.#feed = new Follower(root, `listener/${metaid}`, 'wire', {
-      ...{ server, transport, WebSocket },
+      server,
+      transport,
+      WebSocket,
       onNow: (record, isNews) => this.#onWritten(record, isNews),
       onNext: (record) => options.onNext?.(record),
     });

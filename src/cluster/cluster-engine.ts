@@ -407,7 +407,11 @@ export class ClusterEngine implements Engine {
     if (shared === undefined) {
       const { store, options, sequence, deliver, onError, onDropped, onBad } = this.#parts;
       shared = new SharedChannel({
-        ...{ channel, store, onBad, onUnsaved: onError, onDropped: () => onDropped(channel) },
+        channel,
+        store,
+        onBad,
+        onUnsaved: onError,
+        onDropped: () => onDropped(channel),
         mostUnsent: options.waitingChanges,
         lastStamp: () => sequence.last,
         deliver: (change) => {

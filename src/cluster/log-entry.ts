@@ -67,7 +67,11 @@ export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
       record: stamp === 0 ? entry.record : stampedRecord(entry.record, ordered.state.version, stamp),
     }));
     return {
-      ...{ seq, channel, stamp, ordered, history },
+      seq,
+      channel,
+      stamp,
+      ordered,
+      history,
       id: must(changeId, field('p')),
       node: must(nodeName, field('n')),
     };

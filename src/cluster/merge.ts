@@ -142,7 +142,11 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
 /** What a node has that is not known to have been lost elsewhere: all of it, as one change to be merged. @param id see Unsent */
 export function allOf({ state, now }: Ordered, id: string, decided: Decided): Unsent {
   return {
-    ...{ id, decided: now.atMs > 0 ? now : decided, version: state.version, onVersion: -1, onNow: null },
+    id,
+    decided: now.atMs > 0 ? now : decided,
+    version: state.version,
+    onVersion: -1,
+    onNow: null,
     now: nowPart(state),
     next: nextPart(state),
     ...(state.held.length > 0 && { held: { added: state.held, gone: [] } }),

@@ -34,7 +34,11 @@ const ordered = z.looseObject({ state: stateSchema, now: decided, next: decided 
 const history = z.array(entrySchema).max(MAX_HISTORY);
 const held = z.array(trackSchema).max(MAX_HELD_PUSHES);
 const unsent = z.looseObject({
-  ...{ id: changeId, decided, version, onVersion: z.int().min(-1), onNow: nowSchema },
+  id: changeId,
+  decided,
+  version,
+  onVersion: z.int().min(-1),
+  onNow: nowSchema,
   now: stateSchema
     .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true, ended: true })
     .exactOptional(),
@@ -44,13 +48,18 @@ const unsent = z.looseObject({
 });
 /** What a node keeps beside a channel's state (shared-channel.ts). */
 const sharedPart = z.looseObject({
-  ...{ version, base: ordered.nullable(), now: decided, next: decided },
+  version,
+  base: ordered.nullable(),
+  now: decided,
+  next: decided,
   unsent: z.array(unsent).max(MAX_UNSENT),
 });
 
 /** How far a node has come in the log. */
 export const placeSchema = z.looseObject({
-  ...{ epoch: z.string().max(MAX_NAME), seq: z.int().min(0), id: changeId },
+  epoch: z.string().max(MAX_NAME),
+  seq: z.int().min(0),
+  id: changeId,
   skewMs: signedMs.exactOptional(),
 });
 

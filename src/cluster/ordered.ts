@@ -60,7 +60,12 @@ export function unsentOf(before: ChannelState, { state, history }: Change, id: s
   const added = state.held.filter((track) => !before.held.some((other) => isSameHeld(track, other)));
   const gone = before.held.filter((track) => !state.held.some((other) => isSameHeld(track, other)));
   return {
-    ...{ id, decided, version: state.version, onVersion: before.version, onNow: before.now, history },
+    id,
+    decided,
+    version: state.version,
+    onVersion: before.version,
+    onNow: before.now,
+    history,
     ...(!isDeepStrictEqual(nowPart(before), nowPart(state)) && { now: nowPart(state) }),
     ...(!isDeepStrictEqual(nextPart(before), nextPart(state)) && { next: nextPart(state) }),
     ...(added.length + gone.length > 0 && { held: { added, gone } }),

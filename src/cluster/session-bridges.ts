@@ -60,7 +60,14 @@ export class SessionBridges {
     if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
     const { registry, counts, settings, has, clock, onError } = this.#parts;
     const bridge: SessionBridge = new SessionBridge(stream, {
-      ...{ registry, number, node, counts, settings, has, clock, onError },
+      registry,
+      number,
+      node,
+      counts,
+      settings,
+      has,
+      clock,
+      onError,
       onClosed: () => {
         if (this.#bridges.get(node) === bridge) this.#bridges.delete(node);
       },

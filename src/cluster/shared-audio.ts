@@ -88,7 +88,10 @@ export class SharedAudio implements Leased {
     this.#feeding = new FeedingTime(parts.isFenced, parts.clock.now());
     this.remote = new RemoteFacts(parts.clock);
     this.#link = new OwnerLink({
-      ...{ channel: channel.key, clock: parts.clock, onError: parts.onError, onLost: parts.onDue },
+      channel: channel.key,
+      clock: parts.clock,
+      onError: parts.onError,
+      onLost: parts.onDue,
       ...(parts.mostLagMs && { mostLagMs: parts.mostLagMs }),
       owner: () => {
         const { url, node } = this.#owner;
@@ -107,14 +110,23 @@ export class SharedAudio implements Leased {
       onFence: () => this.#lookCaughtUp(),
     });
     this.#claim = new Claim(channel, {
-      ...{ clock: parts.clock, mayFeed: parts.mayFeed, link: this.#link, remote: this.remote },
+      clock: parts.clock,
+      mayFeed: parts.mayFeed,
+      link: this.#link,
+      remote: this.remote,
       isFollowing: () => this.#phase === 'following' || this.#isAlone,
     });
     this.#watch = new OwnerWatch({
-      ...{ channel: channel.key, log: parts.log, link: this.#link, remote: this.remote, onFacts: parts.onFacts },
+      channel: channel.key,
+      log: parts.log,
+      link: this.#link,
+      remote: this.remote,
+      onFacts: parts.onFacts,
     });
     this.#giving = new TapeGiving(channel.key, {
-      ...{ clock: parts.clock, names: parts.names, onError: parts.onError },
+      clock: parts.clock,
+      names: parts.names,
+      onError: parts.onError,
       audio: () => this.elsewhere?.audio ?? channel.audio,
     });
     channel.setElsewhere(this.remote.live);

@@ -170,7 +170,7 @@ export class SharedChannel {
         .filter((row) => row.toMs !== null && row.toMs >= fromMs && !seen.has(playOf(row)));
       if (rows.length === 0) return;
       const { version } = this.base.state;
-      const unsent: Unsent = { ...{ id: newId(), decided, version, onVersion: -1, onNow: null }, history: rows };
+      const unsent: Unsent = { id: newId(), decided, version, onVersion: -1, onNow: null, history: rows };
       await this.#putInForce(this.base, [...this.unsent, unsent], [], null);
     });
   }

@@ -100,7 +100,11 @@ export class SharedTapes {
     this.#alone = new LeftAlone(parts.clock);
     const onError = (error: unknown) => this.#onError(error);
     this.#server = new TapeServer({
-      ...{ host, port, tls, secret, onError },
+      host,
+      port,
+      tls,
+      secret,
+      onError,
       isLeftAlone: (node, stream) => this.#alone.has(machineOf(node, stream)),
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
@@ -116,7 +120,10 @@ export class SharedTapes {
       onDiffers: (difference) => parts.onDiffers(difference),
     });
     this.#bridges = new SessionBridges({
-      ...{ registry: parts.sessions, node: options.node, clock, onError },
+      registry: parts.sessions,
+      node: options.node,
+      clock,
+      onError,
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
       settings: this.#settings,
       has: (channel) => parts.channels.has(channel),
@@ -134,7 +141,9 @@ export class SharedTapes {
     const host = options.host.includes(':') ? `[${options.host}]` : options.host;
     this.#url = options.advertise ?? `${scheme}://${host}:${port}`;
     this.#leases = new Leases({
-      ...{ node: options.node, url: this.#url, onError },
+      node: options.node,
+      url: this.#url,
+      onError,
       ask: (args) => engine.lease(args),
       channels: () => this.#audios,
       onNameTwice: () => this.#parts.onNameTwice(),
@@ -275,7 +284,16 @@ export class SharedTapes {
     const onError = (error: unknown) => this.#onError(error);
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
-      ...{ clock, log, node, names, mayFeed, isReturned, onMoved, onFacts, onOwned, onError },
+      clock,
+      log,
+      node,
+      names,
+      mayFeed,
+      isReturned,
+      onMoved,
+      onFacts,
+      onOwned,
+      onError,
       ...(mostLagMs && { mostLagMs }),
       ask: (machine, key, purpose, epoch): Promise<Duplex> =>
         this.#unlessAlone(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),

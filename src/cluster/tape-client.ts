@@ -76,14 +76,18 @@ async function upgraded(
         if (connected[1] instanceof TLSSocket) limitServerKeys(connected[1]);
         callback(...connected);
       }),
-    ...{ headersTimeout: ANSWER_MS, bodyTimeout: ANSWER_MS },
-    ...{ maxHeaderSize: HEAD_BYTES, pipelining: 1 },
+    headersTimeout: ANSWER_MS,
+    bodyTimeout: ANSWER_MS,
+    maxHeaderSize: HEAD_BYTES,
+    pipelining: 1,
   });
   const signal = AbortSignal.timeout(CONNECT_MS + 2 * ANSWER_MS);
   try {
     const nonce = newNonce();
     const asked = await client.request({
-      ...{ path, method: 'GET', signal },
+      path,
+      method: 'GET',
+      signal,
       headers: { host, authorization: written(nonce) },
     });
     await asked.body.dump();
@@ -94,7 +98,10 @@ async function upgraded(
       throw new Error(`${host} does not have this cluster's secret (cluster.tapes.secret)`);
     }
     const { socket } = await client.upgrade({
-      ...{ path, method: 'GET', protocol: PROTOCOL, signal },
+      path,
+      method: 'GET',
+      protocol: PROTOCOL,
+      signal,
       headers: { host, authorization: written(nonce, proofOf(secret, { by: 'client', ...proof })) },
     });
     socket.on('error', () => socket.destroy());

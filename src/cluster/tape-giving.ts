@@ -37,7 +37,8 @@ export class TapeGiving {
   listen(stream: Duplex, peer: string): true {
     const { clock, names, audio, onError } = this.#parts;
     const sender = new TapeSender(new LinkConnection(stream, onError, { peer, clock }), {
-      ...{ clock, names },
+      clock,
+      names,
       audioOf: (channel) => (channel === this.#channel ? audio() : undefined),
       isPrompt: true,
     });

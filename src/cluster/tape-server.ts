@@ -76,7 +76,10 @@ export class TapeServer {
     this.#parts = parts;
     const { tls } = parts;
     const options = {
-      ...{ maxHeaderSize: HEAD_BYTES, headersTimeout: HEAD_MS, requestTimeout: HEAD_MS, keepAlive: true },
+      maxHeaderSize: HEAD_BYTES,
+      headersTimeout: HEAD_MS,
+      requestTimeout: HEAD_MS,
+      keepAlive: true,
       connectionsCheckingInterval: CHECK_MS,
       // For TLS only.
       handshakeTimeout: HEAD_MS,

@@ -50,42 +50,72 @@ export const SOURCES: Json = {
 };
 
 const ABOUT_CHANNEL = object({
-  ...{ station: text, name: text, genre: text, description: text, mounts: texts, listenUrl: text, contentType: text },
-  ...{ bitrateKbps: amount, sampleRate: amount, audioChannels: count, title: text, nextTitle: text, held: count },
-  ...{ listeners: count, peakListeners: count, connections: count, peakConnections: count },
-  ...{ maxListeners: orNull(count), lagMs: orNull(amount), isPublic: flag },
+  station: text,
+  name: text,
+  genre: text,
+  description: text,
+  mounts: texts,
+  listenUrl: text,
+  contentType: text,
+  bitrateKbps: amount,
+  sampleRate: amount,
+  audioChannels: count,
+  title: text,
+  nextTitle: text,
+  held: count,
+  listeners: count,
+  peakListeners: count,
+  connections: count,
+  peakConnections: count,
+  maxListeners: orNull(count),
+  lagMs: orNull(amount),
+  isPublic: flag,
 });
 export const CHANNEL: Json = { title: 'Channel', allOf: [SOURCES, ABOUT_CHANNEL] };
 
 const TIMELINE_ENTRY: Json = {
   title: 'Timeline entry',
   ...object({
-    ...{
-      atMs: moment,
-      what: { ...text, description: '`on-air`; `format`: listeners get another format; else an event of the source.' },
-      place: orNull(count),
-    },
-    ...{ kind: orNull(text), reason: text, isOver: flag, count },
+    atMs: moment,
+    what: { ...text, description: '`on-air`; `format`: listeners get another format; else an event of the source.' },
+    place: orNull(count),
+    kind: orNull(text),
+    reason: text,
+    isOver: flag,
+    count,
   }),
 };
 const TAPE: Json = {
   title: 'Tape',
   ...object({
-    ...{ heldMs: amount, bytes: count, segments: count, metaint: orNull(count), delayMs: amount, delayedMs: amount },
+    heldMs: amount,
+    bytes: count,
+    segments: count,
+    metaint: orNull(count),
+    delayMs: amount,
+    delayedMs: amount,
   }),
 };
 const TAPE_TITLE: Json = {
   title: 'Title on the tape',
   ...object({
-    ...{ id: text, title: text },
+    id: text,
+    title: text,
     behindMs: { ...amount, description: 'How far behind the live edge it takes effect, milliseconds of audio.' },
   }),
 };
 const TITLE_IN_FORCE: Json = {
   title: 'Title in force',
   ...object({
-    ...{ id: text, title: text, artist: text, song: text, album: text, cover: text, durationSeconds: count },
-    ...{ source: { enum: ['metapush', 'encoder', 'upstream', 'fallback'] }, sinceMs: moment },
+    id: text,
+    title: text,
+    artist: text,
+    song: text,
+    album: text,
+    cover: text,
+    durationSeconds: count,
+    source: { enum: ['metapush', 'encoder', 'upstream', 'fallback'] },
+    sinceMs: moment,
     isCorrectable: { ...flag, description: 'A push with its id corrects it; otherwise that push is another play.' },
   }),
 };
@@ -107,14 +137,23 @@ export const ONE_CHANNEL: Json = { title: 'Channel in depth', allOf: [CHANNEL, D
 export const LISTENER: Json = {
   title: 'Listener',
   ...object({
-    ...{ id: text, channel: text },
+    id: text,
+    channel: text,
     mount: {
       ...text,
       description:
         'The path that it asked for; of one that was moved: where it goes on, / and a key, or the mount of a fallback.',
     },
-    ...{ address: text, agent: text, referer: text, sinceMs: moment },
-    ...{ lagMs: amount, bytes: count, title: text, hears: text, icy: flag, metaid: orNull(text) },
+    address: text,
+    agent: text,
+    referer: text,
+    sinceMs: moment,
+    lagMs: amount,
+    bytes: count,
+    title: text,
+    hears: text,
+    icy: flag,
+    metaid: orNull(text),
   }),
 };
 
@@ -154,8 +193,13 @@ export const TOKEN: Json = {
       description: "Its own among all. Of one of the configuration: `config-`, the channel's key, and its place there.",
       examples: ['config-demo-1', '0b9f5b1c-6a5e-4a0f-9b43-3f0f6f7c2f11'],
     },
-    ...{ channel: text, name: text, isConfigured: flag, sinceMs: orNull(moment), by: orNull(text) },
-    ...{ untilMs: orNull(moment), lastUsedMs: orNull(moment) },
+    channel: text,
+    name: text,
+    isConfigured: flag,
+    sinceMs: orNull(moment),
+    by: orNull(text),
+    untilMs: orNull(moment),
+    lastUsedMs: orNull(moment),
   }),
 };
 
@@ -172,7 +216,12 @@ export const USER: Json = {
 export const REFUSAL: Json = {
   title: 'Refusal',
   ...object({
-    ...{ atMs: moment, address: text, what: text, why: text },
-    ...{ channel: orNull(text), mount: orNull(text), status: count },
+    atMs: moment,
+    address: text,
+    what: text,
+    why: text,
+    channel: orNull(text),
+    mount: orNull(text),
+    status: count,
   }),
 };

@@ -161,7 +161,9 @@ function titleActs(): Json {
     [`${at}/titles`]: {
       parameters: [channel],
       post: act({
-        ...{ operationId: 'adminPush', right, summary: 'Push a title; with the id of the one in force, correct it' },
+        operationId: 'adminPush',
+        right,
+        summary: 'Push a title; with the id of the one in force, correct it',
         body: { $ref: '#/components/schemas/PushBody' },
         answer: { $ref: '#/components/schemas/PushAnswer' },
       }),
@@ -193,18 +195,18 @@ function connectionActs(): Json {
   return {
     '/admin/api/listeners/end': {
       post: act({
-        ...{ operationId: 'adminEndListeners', right, summary: 'End the listeners that fit all that is said' },
+        operationId: 'adminEndListeners',
+        right,
+        summary: 'End the listeners that fit all that is said',
         body: filter,
         answer: ended,
       }),
     },
     '/admin/api/listeners/move': {
       post: act({
-        ...{
-          operationId: 'adminMoveListeners',
-          right,
-          summary: 'Let them go on at another channel, on the same connection',
-        },
+        operationId: 'adminMoveListeners',
+        right,
+        summary: 'Let them go on at another channel, on the same connection',
         body: move,
         answer: object({
           moved: count,
@@ -239,7 +241,9 @@ function connectionActs(): Json {
     '/admin/api/channels/{channelkey}/source': {
       parameters: [channel],
       post: act({
-        ...{ operationId: 'adminChooseSource', right, summary: 'Play this source until it is released or lost' },
+        operationId: 'adminChooseSource',
+        right,
+        summary: 'Play this source until it is released or lost',
         body: object({ place: count }),
         answer: SOURCES,
       }),
@@ -259,11 +263,9 @@ function fallbackActs(): Json {
     '/admin/api/channels/{channelkey}/fallback': {
       parameters: [channel],
       put: act({
-        ...{
-          operationId: 'adminSetFallback',
-          right,
-          summary: 'Let another mount stand in while the channel has no audio',
-        },
+        operationId: 'adminSetFallback',
+        right,
+        summary: 'Let another mount stand in while the channel has no audio',
         body: object({ to: { ...text, pattern: '^/', description: 'A mount of another channel.' } }),
         answer: FALLBACK,
       }),
@@ -285,18 +287,18 @@ function blocksAndTokens(): Json {
   return {
     '/admin/reload': {
       post: act({
-        ...{ operationId: 'adminReload', right, summary: 'Read the configuration again, and put it in force' },
+        operationId: 'adminReload',
+        right,
+        summary: 'Read the configuration again, and put it in force',
         answer: object({ changes: texts }),
       }),
     },
     '/admin/api/blocks': {
       ...read('adminBlocks', 'Addresses and networks that are blocked', list(BLOCK)),
       post: act({
-        ...{
-          operationId: 'adminBlock',
-          right,
-          summary: 'Refuse connections from there for a time, and end its listeners',
-        },
+        operationId: 'adminBlock',
+        right,
+        summary: 'Refuse connections from there for a time, and end its listeners',
         body: block,
         answer: { allOf: [BLOCK, ended] },
         status: 201,
@@ -310,7 +312,9 @@ function blocksAndTokens(): Json {
     '/admin/api/channels/{channelkey}/tokens': {
       parameters: [channel],
       post: act({
-        ...{ operationId: 'adminMakeToken', right: makes, summary: 'Make a push token' },
+        operationId: 'adminMakeToken',
+        right: makes,
+        summary: 'Make a push token',
         body: object({ name: text }),
         answer: MADE,
         status: 201,
@@ -319,11 +323,9 @@ function blocksAndTokens(): Json {
     '/admin/api/tokens/{id}/rotate': {
       parameters: [id],
       post: act({
-        ...{
-          operationId: 'adminRotateToken',
-          right: makes,
-          summary: 'Make one in its place; it stays right for keepSeconds',
-        },
+        operationId: 'adminRotateToken',
+        right: makes,
+        summary: 'Make one in its place; it stays right for keepSeconds',
         body: rotate,
         answer: MADE,
         status: 201,

@@ -32,12 +32,20 @@ const named = z
 
 const block = z.looseObject({
   network: network(),
-  ...{ untilMs: moment, reason: cleaned(1024), by: cleaned(1024), sinceMs: moment },
+  untilMs: moment,
+  reason: cleaned(1024),
+  by: cleaned(1024),
+  sinceMs: moment,
 });
 const fallback = z.looseObject({ channel, to: text(1, 255).regex(/^\//), by: cleaned(1024), sinceMs: moment });
 const token = z.looseObject({
-  ...{ id: text(1, 64), channel, name: cleaned(1024), sinceMs: moment, by: cleaned(1024) },
-  ...{ sha256: z.string().regex(/^[0-9a-f]{64}$/), untilMs: moment.nullable() },
+  id: text(1, 64),
+  channel,
+  name: cleaned(1024),
+  sinceMs: moment,
+  by: cleaned(1024),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  untilMs: moment.nullable(),
 });
 
 /** What may be asked of the hub, by question. */
@@ -73,8 +81,18 @@ export const PROCESS_QUESTIONS: Readonly<
       places: z.record(z.string().max(16), z.looseObject({ from: most, count: most })),
     }),
     answer: rows({
-      ...{ id: words, channel, mount: words, address: words, agent: words, referer: words, sinceMs: z.number() },
-      ...{ lagMs: z.number(), bytes: z.number().min(0), title: words, hears: words, icy: z.boolean() },
+      id: words,
+      channel,
+      mount: words,
+      address: words,
+      agent: words,
+      referer: words,
+      sinceMs: z.number(),
+      lagMs: z.number(),
+      bytes: z.number().min(0),
+      title: words,
+      hears: words,
+      icy: z.boolean(),
       metaid: words.nullable(),
     }),
   },
@@ -94,9 +112,14 @@ export const PROCESS_QUESTIONS: Readonly<
   refusals: {
     ask: nothing,
     answer: rows({
-      ...{ atMs: z.number(), address: words, what: words, why: words, channel: words.nullable() },
+      atMs: z.number(),
+      address: words,
+      what: words,
+      why: words,
+      channel: words.nullable(),
       // Of a process of before this version: none.
-      ...{ mount: words.nullable().default(null), status: counted },
+      mount: words.nullable().default(null),
+      status: counted,
     }),
   },
   crowd: {
@@ -114,7 +137,8 @@ export const PROCESS_QUESTIONS: Readonly<
 };
 
 const states = z.looseObject({
-  ...{ blocks: z.array(block).max(MAX_ROWS), tokens: z.array(token).max(MAX_ROWS) },
+  blocks: z.array(block).max(MAX_ROWS),
+  tokens: z.array(token).max(MAX_ROWS),
   fallbacks: z.array(fallback).max(MAX_ROWS),
 });
 export const adminState: z.ZodType<AdminState> = states;

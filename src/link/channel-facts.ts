@@ -55,18 +55,22 @@ function isSameMoment(one: number | null, other: number | null): boolean {
 
 /** Of a channel of which nothing is known yet. */
 export const NO_FACTS: ChannelFacts = {
-  ...{
-    onAirSinceMs: null,
-    silentSinceMs: null,
-    missingSinceMs: null,
-    isSilence: false,
-    onAir: null,
-    onAirType: null,
-    facts: null,
-    hopeful: true,
-  },
-  ...{ contentType: 'audio/mpeg', bitrateKbps: 0, sampleRate: 0, channels: 0, delayMs: 0, delayedMs: 0 },
-  ...{ metaint: null, hasSegments: false },
+  onAirSinceMs: null,
+  silentSinceMs: null,
+  missingSinceMs: null,
+  isSilence: false,
+  onAir: null,
+  onAirType: null,
+  facts: null,
+  hopeful: true,
+  contentType: 'audio/mpeg',
+  bitrateKbps: 0,
+  sampleRate: 0,
+  channels: 0,
+  delayMs: 0,
+  delayedMs: 0,
+  metaint: null,
+  hasSegments: false,
 };
 
 /** A channel's `live` from what the hub says. */

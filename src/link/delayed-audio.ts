@@ -62,7 +62,9 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
     bytes += frame.bytes.length;
     pieces.at(-1)!.push({
       bytes: frame.bytes,
-      ...{ durationMs: frame.durationMs, bitrateKbps: frame.bitrateKbps, fresh: frame.fresh },
+      durationMs: frame.durationMs,
+      bitrateKbps: frame.bitrateKbps,
+      fresh: frame.fresh,
       link: numberOf(frame.link),
       source: frame.isNextSource ? {} : null,
       arrivedMs: arrivedMs + wallMs,
@@ -71,7 +73,10 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
   const all = {
     playedMs: Number.isNaN(line.playedMs) ? null : line.playedMs + wallMs,
     titles: titles.map(({ view, momentMs, place }) => ({
-      ...{ record: view.record, channel: view.channel, momentMs: momentMs + wallMs, place },
+      record: view.record,
+      channel: view.channel,
+      momentMs: momentMs + wallMs,
+      place,
     })),
     links: links.map((link) => link.packets(null, 0)),
   };
@@ -97,7 +102,11 @@ export function readDelayedAudio(
         if (link >= links.length) throw new WireError(`link ${link} is not known`);
         return {
           frame: {
-            ...{ bytes, durationMs, bitrateKbps, fresh, link: links[link] },
+            bytes,
+            durationMs,
+            bitrateKbps,
+            fresh,
+            link: links[link],
             isNextSource: source !== null,
           },
           arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),

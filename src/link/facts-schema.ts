@@ -21,15 +21,30 @@ const delayMs = z
 const metaint = z.int().min(1).max(LIMITS.metaint);
 
 const sourceFacts = z.looseObject({
-  ...{ name: text, genre: text, url, description: text, audioInfo: text, contentType: text },
-  ...{ bitrateKbps: kbps, sampleRate: hertz, channels },
+  name: text,
+  genre: text,
+  url,
+  description: text,
+  audioInfo: text,
+  contentType: text,
+  bitrateKbps: kbps,
+  sampleRate: hertz,
+  channels,
   public: z.boolean().optional(),
 });
 
 export const factsSchema = z.looseObject({
-  ...{ contentType: text, sampleRate: hertz, channels, delayMs },
-  ...{ onAirSinceMs: signedMs.nullable(), silentSinceMs: signedMs.nullable(), missingSinceMs: signedMs.nullable() },
-  ...{ isSilence: z.boolean(), hopeful: z.boolean(), hasSegments: z.boolean(), isAwaited: z.boolean().exactOptional() },
+  contentType: text,
+  sampleRate: hertz,
+  channels,
+  delayMs,
+  onAirSinceMs: signedMs.nullable(),
+  silentSinceMs: signedMs.nullable(),
+  missingSinceMs: signedMs.nullable(),
+  isSilence: z.boolean(),
+  hopeful: z.boolean(),
+  hasSegments: z.boolean(),
+  isAwaited: z.boolean().exactOptional(),
   onAir: z.int().min(0).max(MAX_PLACE).nullable(),
   onAirType: text.nullable(),
   sends: text.nullable().exactOptional(),

@@ -32,7 +32,8 @@ const name = z.string().max(LIMITS.nameBytes);
 const order = z.int().min(0).max(MAX_LAST_MARK);
 
 const tapeName = z.looseObject({
-  ...{ hub: name, number: counted },
+  hub: name,
+  number: counted,
   forks: z.array(z.looseObject({ seq: counted, by: name })).max(MAX_FORKS),
 });
 
@@ -41,7 +42,11 @@ const offers = z.looseObject({
   tapes: z
     .array(
       z.looseObject({
-        ...{ channel, name: tapeName, head: counted, endMs: audioMs, lastMark: order },
+        channel,
+        name: tapeName,
+        head: counted,
+        endMs: audioMs,
+        lastMark: order,
         playing: z.int().min(0).max(LIMITS.listeners),
       }),
     )
@@ -51,7 +56,11 @@ const offers = z.looseObject({
 
 /** Its record is checked together with its block (mark-schema.ts). */
 const mark = z.looseObject({
-  ...{ order: order.min(1), record: z.unknown(), channel: z.unknown(), tags: z.unknown(), blockNumber: counted },
+  order: order.min(1),
+  record: z.unknown(),
+  channel: z.unknown(),
+  tags: z.unknown(),
+  blockNumber: counted,
   block: base64(MAX_BLOCK_BYTES),
 });
 const marks = z.array(mark).max(MAX_MARKS);
@@ -61,7 +70,9 @@ const openFrames = z.looseObject({
   endMs: audioMs,
   entry: z.int().min(-1).max(LIMITS.segmentBytes),
   entryMs: audioMs,
-  ...{ before: order, repeats: order, marks },
+  before: order,
+  repeats: order,
+  marks,
   places: z.array(z.looseObject({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
 });
 

@@ -63,7 +63,10 @@ export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment 
   }
   const { audio, endMs, entry, entryMs, before, repeats } = open;
   return {
-    ...{ audio, endMs, entry, entryMs },
+    audio,
+    endMs,
+    entry,
+    entryMs,
     before: before?.order ?? 0,
     repeats: repeats?.order ?? 0,
     places: open.marks.map(({ mark, ...place }) => ({ order: mark.order, ...place })),
@@ -100,7 +103,10 @@ export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: 
     throw new WireError(`an open segment of ${audio.length} bytes up to ${endMs} ms, behind ${tape.edgeMs} ms`);
   }
   return {
-    ...{ audio, endMs, entry, entryMs },
+    audio,
+    endMs,
+    entry,
+    entryMs,
     before: before === 0 ? null : markOf(before),
     repeats: repeats === 0 ? null : markOf(repeats),
     marks: places.map(({ order, ...place }) => ({ mark: markOf(order), ...place })),
@@ -118,8 +124,12 @@ export function openMarks(open: OpenSegment | OpenOgg): Mark[] {
 
 function plainMark(mark: Mark): PlainMark {
   return {
-    ...{ order: mark.order, record: mark.view.record, channel: mark.view.channel, tags: mark.tags },
-    ...{ blockNumber: blockNumberOf(mark), block: mark.block },
+    order: mark.order,
+    record: mark.view.record,
+    channel: mark.view.channel,
+    tags: mark.tags,
+    blockNumber: blockNumberOf(mark),
+    block: mark.block,
   };
 }
 

@@ -152,8 +152,17 @@ export function readFramesSegment(
   const [before, following] = [known.at(came.before), known.at(came.following)];
   const { repeats, late, marks } = titlesOf(came.titles, known);
   const segment = new Segment({
-    ...{ bytes, metaint, startMs, endMs, entry, entryMs, lastEntry },
-    ...{ before, marks, following, repeats },
+    bytes,
+    metaint,
+    startMs,
+    endMs,
+    entry,
+    entryMs,
+    lastEntry,
+    before,
+    marks,
+    following,
+    repeats,
   });
   segment.late = late;
   return { seq, arrivedMs, rest, segment };

@@ -252,10 +252,15 @@ export class TapeSubscription implements TapeObserver {
     this.#name = name;
     const message = this.#begin(TAPE);
     writeTape(message, {
-      ...{ name, goesOn },
+      name,
+      goesOn,
       isOgg: tape.rendering(false) !== null,
       hasIcy: this.#audio.metaint !== null,
-      ...{ metaint, segmentBytes, lagMs, joinFrom, first },
+      metaint,
+      segmentBytes,
+      lagMs,
+      joinFrom,
+      first,
       head: Math.max(head, tape.comesTo ?? 0),
       startMs: tape.at(first)?.startMs ?? tape.edgeMs,
     });

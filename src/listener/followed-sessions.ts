@@ -58,8 +58,15 @@ export class FollowedSessions {
 
   begin(metaid: string, published: PublishedSession | null): FollowedSession {
     const followed: FollowedSession = {
-      ...{ metaid, isWatched: false, untilMs: this.#clock.now(), copy: null, isFresh: false, published },
-      ...{ waiting: new Set(), polling: new Set(), alarm: null },
+      metaid,
+      isWatched: false,
+      untilMs: this.#clock.now(),
+      copy: null,
+      isFresh: false,
+      published,
+      waiting: new Set(),
+      polling: new Set(),
+      alarm: null,
     };
     this.#followed.set(metaid, followed);
     this.#onFollow(metaid, true);

@@ -78,7 +78,8 @@ export function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Mo
   return {
     ...DEFAULTS,
     ...title,
-    ...{ id, madeId: id },
+    id,
+    madeId: id,
     type: 'now',
     source: 'fallback',
     startSeconds: Math.floor(at.wallMs / 1000),

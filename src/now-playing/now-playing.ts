@@ -197,7 +197,8 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   const id = at.newId();
   const track: Track = {
     ...DEFAULTS,
-    ...{ id, madeId: id },
+    id,
+    madeId: id,
     type: 'now',
     artist: title.artist,
     song: title.song,

@@ -31,7 +31,13 @@ const encoderSchema = z.discriminatedUnion('kind', [
     ...connection,
     kind: z.literal('http'),
     head: z.looseObject({
-      ...{ method: text, path: text, query: text, protocol: text, isLoose: z.boolean(), rest, headers },
+      method: text,
+      path: text,
+      query: text,
+      protocol: text,
+      isLoose: z.boolean(),
+      rest,
+      headers,
     }),
   }),
   z.looseObject({ ...connection, kind: z.literal('shoutcast'), rest }),
@@ -50,14 +56,21 @@ const body = z.discriminatedUnion('kind', [
   z.looseObject({
     kind: z.literal('chunked'),
     state: z.enum(['size', 'extension', 'data', 'gap', 'trailers', 'end', 'broken']),
-    ...{ size, digits: size, lineBytes: size, blank: z.boolean(), closed: z.boolean() },
+    size,
+    digits: size,
+    lineBytes: size,
+    blank: z.boolean(),
+    closed: z.boolean(),
   }),
 ]);
 
 const connectionSchema = z.looseObject({
   channel: z.string().regex(KEY),
   place: z.looseObject({
-    ...{ headers, address, sinceMs: moment, body },
+    headers,
+    address,
+    sinceMs: moment,
+    body,
     intake: z.looseObject({ framer: framerState, left: rest, noiseBytes: size }),
   }),
   ahead: rest,

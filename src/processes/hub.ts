@@ -56,7 +56,9 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const faces = new Faces(config);
   const { without = [] } = boot;
   const returns = new HubReturns(boot.hub.tapes, {
-    ...{ clock, without, onError: onLinkError },
+    clock,
+    without,
+    onError: onLinkError,
     // Offers come before there are channels.
     has: (channel) => faces.byChannel.has(channel),
     mostLagMs: () => config.streams.lagSeconds * 1000,
@@ -110,17 +112,16 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links: HubLinks = new HubLinks({
-    ...{
-      clock,
-      channels,
-      states: engine,
-      decisions: hub.decider,
-      sequence,
-      names,
-      keys: () => channels.keys(),
-      tallies: core.tallies,
-    },
-    ...{ remembered: config.limits.addressesRemembered, onError: onLinkError },
+    clock,
+    channels,
+    states: engine,
+    decisions: hub.decider,
+    sequence,
+    names,
+    keys: () => channels.keys(),
+    tallies: core.tallies,
+    remembered: config.limits.addressesRemembered,
+    onError: onLinkError,
     mostMetaids: () => config.sessions.max + config.limits.listeners + config.limits.watchers,
     mostKeys: () => KEYS_OF_CONNECTION * config.limits.connections + KEYS_OF_CHANNEL * channels.size + OTHER_KEYS,
     storeFault: () => store.fault(),
@@ -167,7 +168,11 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   await side.join();
   if (hub.cluster !== null) {
     shared = makeSharedTapes(core, {
-      ...{ engine: hub.cluster, channels, names, sessions: links.sessions, counted: links.counted },
+      engine: hub.cluster,
+      channels,
+      names,
+      sessions: links.sessions,
+      counted: links.counted,
       isReturned: (channel) => returns.unhanded.has(channel),
       onMoved: (channel) => links.moveTape(channel),
       onFacts: (channel) => links.look(channel),
@@ -217,7 +222,11 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       void left
         .then(() =>
           handOver(path, {
-            ...{ clock, channels, names, send, onError: core.onError },
+            clock,
+            channels,
+            names,
+            send,
+            onError: core.onError,
             closeLinks: () => links.close(),
             closeTitles: () => titles.close(),
             closeStore: () => side.close(),

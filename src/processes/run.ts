@@ -74,7 +74,9 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     return leave(1, 'SIGKILL');
   }
   const reloading = new Reloading({
-    ...{ source, config, log },
+    source,
+    config,
+    log,
     apply: running.apply,
     onApplied: () => opened.setLevel(config.log.level),
     onRefused: running.onRefused,

@@ -62,7 +62,11 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     link.sendFigures(figures),
   );
   const link: WorkerLink = new WorkerLink({
-    ...{ worker: boot.number, clock, sequence: feed.sequence, tallies: core.tallies, onError: core.onError },
+    worker: boot.number,
+    clock,
+    sequence: feed.sequence,
+    tallies: core.tallies,
+    onError: core.onError,
     mostLagMs: () => config.streams.lagSeconds * 1000,
     deliver: (channel, change) => {
       const face = faces.byChannel.get(channel);
@@ -112,17 +116,15 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const history = openLmdbHistory(config.data.folder, config.history, onStoreError, clock);
   worker = new Worker(core, {
-    ...{
-      feed,
-      faces,
-      channels,
-      states: link.titles,
-      decisions: link.titles,
-      moments,
-      history,
-      accessLog,
-      pace: makePace(core),
-    },
+    feed,
+    faces,
+    channels,
+    states: link.titles,
+    decisions: link.titles,
+    moments,
+    history,
+    accessLog,
+    pace: makePace(core),
     onJoin: counting.observe,
     queries: {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,
@@ -161,7 +163,13 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   heedFileLimit(config, { restrict: (count) => network.guards.connections.restrict(count) }, log);
   ready.isListening = true;
   const steps = workerReload({
-    ...{ core, faces, link, worker, addresses, channels, serve },
+    core,
+    faces,
+    link,
+    worker,
+    addresses,
+    channels,
+    serve,
     takesConnections: () => !ready.isDraining,
     onAdded: (channel) => counting.setTitle(channel, link.titles.state(channel)),
   });

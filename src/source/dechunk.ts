@@ -95,8 +95,13 @@ class ChunkedBody implements EncoderBody {
 
   get place(): BodyPlace {
     return {
-      ...{ kind: 'chunked', state: this.#state, size: this.#size, digits: this.#digits },
-      ...{ lineBytes: this.#lineBytes, blank: this.#blank, closed: this.#closed },
+      kind: 'chunked',
+      state: this.#state,
+      size: this.#size,
+      digits: this.#digits,
+      lineBytes: this.#lineBytes,
+      blank: this.#blank,
+      closed: this.#closed,
     };
   }
 

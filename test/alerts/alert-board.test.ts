@@ -6,8 +6,12 @@ import type { Condition } from '../../src/alerts/condition.js';
 
 const DAMPING = { afterMs: 10_000, againMs: 300_000 };
 const of = (subject: string): Condition => ({
-  ...{ event: 'no-audio', subject, channel: subject, severity: 'critical' },
-  ...{ summary: `Channel ${subject} has no audio`, fields: {} },
+  event: 'no-audio',
+  subject,
+  channel: subject,
+  severity: 'critical',
+  summary: `Channel ${subject} has no audio`,
+  fields: {},
 });
 
 function board(damping = DAMPING) {

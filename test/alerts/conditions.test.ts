@@ -7,12 +7,26 @@ import type { AlertFacts, ChannelCondition } from '../../src/alerts/facts.js';
 const DAY_MS = 86_400_000;
 const THRESHOLDS = { slowSaveMs: 1000, freeMegabytes: 256, certificateDays: 14, limitPercent: 90 };
 const CHANNEL: ChannelCondition = {
-  ...{ key: 'jazz', station: 'house', missingMs: 0, isSilence: false, lostOwner: '', lost: null },
-  ...{ onAir: { kind: 'encoder', offKbps: null }, titleAgeMs: 0, mostTitleAgeMs: 0 },
+  key: 'jazz',
+  station: 'house',
+  missingMs: 0,
+  isSilence: false,
+  lostOwner: '',
+  lost: null,
+  onAir: { kind: 'encoder', offKbps: null },
+  titleAgeMs: 0,
+  mostTitleAgeMs: 0,
 };
 const FACTS: AlertFacts = {
-  ...{ wallMs: 1e12, channels: [CHANNEL], storeFault: null, slowestSaveMs: 999, freeBytes: 256e6 },
-  ...{ certificates: [], limits: [], died: {}, skewMs: 0 },
+  wallMs: 1e12,
+  channels: [CHANNEL],
+  storeFault: null,
+  slowestSaveMs: 999,
+  freeBytes: 256e6,
+  certificates: [],
+  limits: [],
+  died: {},
+  skewMs: 0,
 };
 
 const found = (facts: Partial<AlertFacts>) =>

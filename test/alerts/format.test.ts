@@ -6,9 +6,17 @@ import { render } from '../../src/alerts/format.js';
 import { ALERT_FORMATS } from '../../src/config/alerts.js';
 
 const ALERT: Alert = {
-  ...{ id: '1', event: 'no-audio', subject: 'jazz', channel: 'jazz', severity: 'critical', state: 'firing' },
-  ...{ summary: 'Channel jazz has no audio', fields: { station: 'house', onAir: null }, flaps: 0 },
-  ...{ sinceMs: Date.UTC(2026, 0, 31, 12), atMs: Date.UTC(2026, 0, 31, 12, 0, 10) },
+  id: '1',
+  event: 'no-audio',
+  subject: 'jazz',
+  channel: 'jazz',
+  severity: 'critical',
+  state: 'firing',
+  summary: 'Channel jazz has no audio',
+  fields: { station: 'house', onAir: null },
+  flaps: 0,
+  sinceMs: Date.UTC(2026, 0, 31, 12),
+  atMs: Date.UTC(2026, 0, 31, 12, 0, 10),
 };
 const LINE = '[radio <1> & co] ALERT: Channel jazz has no audio';
 const read = (alert: Alert, format: (typeof ALERT_FORMATS)[number]) =>
@@ -19,9 +27,18 @@ t.test('json: Standard Webhooks, every member', async (t) => {
     type: 'alert.firing',
     timestamp: '2026-01-31T12:00:10.000Z',
     data: {
-      ...{ id: '1', event: 'no-audio', state: 'firing', severity: 'critical', server: 'radio <1> & co' },
-      ...{ channel: 'jazz', subject: 'jazz', summary: 'Channel jazz has no audio', since: '2026-01-31T12:00:00.000Z' },
-      ...{ flaps: 0, station: 'house', onAir: null },
+      id: '1',
+      event: 'no-audio',
+      state: 'firing',
+      severity: 'critical',
+      server: 'radio <1> & co',
+      channel: 'jazz',
+      subject: 'jazz',
+      summary: 'Channel jazz has no audio',
+      since: '2026-01-31T12:00:00.000Z',
+      flaps: 0,
+      station: 'house',
+      onAir: null,
     },
   });
   const { channel: _, ...server } = ALERT;

@@ -19,15 +19,27 @@ const KEY = Buffer.from('0123456789abcdef0123456789abcdef');
 
 function alert(subject: string, more: Partial<Alert> = {}): Alert {
   return {
-    ...{ id: randomUUID(), event: 'no-audio', subject, channel: subject, severity: 'critical', state: 'firing' },
-    ...{ summary: `Channel ${subject} has no audio`, fields: {}, flaps: 0, sinceMs: 0, atMs: 0 },
+    id: randomUUID(),
+    event: 'no-audio',
+    subject,
+    channel: subject,
+    severity: 'critical',
+    state: 'firing',
+    summary: `Channel ${subject} has no audio`,
+    fields: {},
+    flaps: 0,
+    sinceMs: 0,
+    atMs: 0,
     ...more,
   };
 }
 
 function opened(t: Test, receiver: Pick<Receiver, 'url'>, options: Partial<DeliveryOptions> = {}, config: object = {}) {
   const all: DeliveryOptions = {
-    ...{ timeoutSeconds: 2, retrySeconds: { min: 0.1, max: 0.4 }, giveUpSeconds: 60, waiting: 100 },
+    timeoutSeconds: 2,
+    retrySeconds: { min: 0.1, max: 0.4 },
+    giveUpSeconds: 60,
+    waiting: 100,
     ...options,
   };
   const clock = new SystemClock();

@@ -89,7 +89,12 @@ t.test('no more is held than it may last, and then there is a gap', async (t) =>
   const held = new HeldFrames();
   const push = (n: number) =>
     held.push({
-      ...{ bytes: Buffer.of(n), durationMs: FRAME_MS, bitrateKbps: 32, fresh: false, link: undefined, arrivedMs: 0 },
+      bytes: Buffer.of(n),
+      durationMs: FRAME_MS,
+      bitrateKbps: 32,
+      fresh: false,
+      link: undefined,
+      arrivedMs: 0,
     });
   const most = MAX_HELD_MS / FRAME_MS;
   for (let n = 1; n <= most; n++) push(n);

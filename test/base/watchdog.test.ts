@@ -150,14 +150,12 @@ t.test('who is held back is named by its channel when the clock goes on with it:
   const { socket } = await socketPair(t);
   const tap = new Tap();
   const encoder = new EncoderSource(tap, clock, {
-    ...{
-      channel: 'live',
-      bodyTimeoutMs: 30_000,
-      aheadMs: 500,
-      takeover: 'silent',
-      silentMs: 1000,
-      framelessBytes: 65_536,
-    },
+    channel: 'live',
+    bodyTimeoutMs: 30_000,
+    aheadMs: 500,
+    takeover: 'silent',
+    silentMs: 1000,
+    framelessBytes: 65_536,
     facts: { textBytes: 100, urlBytes: 100 },
     onEvent: () => undefined,
   });

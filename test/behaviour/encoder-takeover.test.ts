@@ -242,7 +242,9 @@ t.test("an encoder's headers are the channel's while it is heard, where the conf
 t.test('what cannot be played is sent away at the limit, with the name of what it is', async (t) => {
   const warnings: Record<string, unknown>[] = [];
   const log = {
-    ...{ debug: () => undefined, info: () => undefined, error: () => undefined },
+    debug: () => undefined,
+    info: () => undefined,
+    error: () => undefined,
     warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const text = yaml('takeover: always').replace('sources: {', 'sources: { framelessBytes: 4096,');

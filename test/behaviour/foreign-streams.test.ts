@@ -159,7 +159,11 @@ t.test('what is none of ours is refused by its name, by each way in', async (t) 
       if (way === 'SHOUTcast') t.equal(answer, '', 'which reads no more');
       else t.ok(answer.endsWith(`\r\n\r\n${why}\n`), `${way}, ${name}: ${answer}`);
       t.match((await refusals(server))[0], {
-        ...{ what: 'encoder refused', why, channel: 'live', mount: '/live.mp3', status: 415 },
+        what: 'encoder refused',
+        why,
+        channel: 'live',
+        mount: '/live.mp3',
+        status: 415,
       });
     }
   }

@@ -140,7 +140,11 @@ for (const { name, isChunked, aheadMs } of [
     t.match(of('encoder moved')[0], { channel: 'studio', to: 'second', connection: connected!['connection'] });
     await until(() => of('admin act').length === 3, PATIENCE_MS);
     t.match(of('admin act')[0], {
-      ...{ user: 'operator', act: 'move encoder', channel: 'studio', to: 'second', outcome: 'done' },
+      user: 'operator',
+      act: 'move encoder',
+      channel: 'studio',
+      to: 'second',
+      outcome: 'done',
     });
   });
 }

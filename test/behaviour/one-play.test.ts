@@ -290,13 +290,11 @@ t.test('whatever comes when, two plays are two plays', { timeout: 0 }, async (t)
     const playsOf = (key: string) => {
       const song = (n: number) => `${key} round ${round} ${n === 1 ? 'one' : 'two'}`;
       const play = (n: number): Play => ({
-        ...{
-          artist: n === 1 ? 'Ann' : 'Ben',
-          song: song(n),
-          id: `${key}-${round}-${n}`,
-          cover: `https://x/${n}`,
-          isrc: `GBAYE680001${n}`,
-        },
+        artist: n === 1 ? 'Ann' : 'Ben',
+        song: song(n),
+        id: `${key}-${round}-${n}`,
+        cover: `https://x/${n}`,
+        isrc: `GBAYE680001${n}`,
         time: time + (n - 1) * APART_SECONDS,
       });
       return [play(1), play(2)] as const;

@@ -89,8 +89,16 @@ const ASKERS: Readonly<Record<string, (t: Test, url: string, clock: SystemClock)
   },
   'the listener hook': (_, url, clock) => {
     const hook = new ListenerHook(clock, {
-      ...{ url, timeoutMs: LIMIT_MS, parallel: 4, waiting: 100, cacheMs: 0, cacheEntries: 3, cacheBy: 'address' },
-      ...{ whenDown: 'deny', breakAfter: 3, breakMs: 1000 },
+      url,
+      timeoutMs: LIMIT_MS,
+      parallel: 4,
+      waiting: 100,
+      cacheMs: 0,
+      cacheEntries: 3,
+      cacheBy: 'address',
+      whenDown: 'deny',
+      breakAfter: 3,
+      breakMs: 1000,
       onVerdict: () => undefined,
       onTroubleChanged: () => undefined,
     });
@@ -112,8 +120,17 @@ const ASKERS: Readonly<Record<string, (t: Test, url: string, clock: SystemClock)
     const webhook = new Webhook(config, 'radio1', () => options, clock, output);
     t.teardown(() => webhook.close());
     webhook.send({
-      ...{ id: 'x', event: 'no-audio', subject: 'a', channel: 'a', severity: 'critical', state: 'firing' },
-      ...{ summary: 'no audio', fields: {}, flaps: 0, sinceMs: 0, atMs: 0 },
+      id: 'x',
+      event: 'no-audio',
+      subject: 'a',
+      channel: 'a',
+      severity: 'critical',
+      state: 'firing',
+      summary: 'no audio',
+      fields: {},
+      flaps: 0,
+      sinceMs: 0,
+      atMs: 0,
     });
   },
 };

@@ -52,7 +52,11 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
   const channel = new Channel('demo', config.stations['house']!.channels['demo']!, config, { clock, log });
   const store = new FailingStore();
   const titles = new TitleParts({
-    ...{ config, clock, log, store, feed },
+    config,
+    clock,
+    log,
+    store,
+    feed,
     faces: new Map([['demo', face]]),
     channels: new Map([['demo', channel]]),
     sourceTitles: { perMinute: 600, burst: 100 },

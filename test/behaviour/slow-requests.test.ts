@@ -48,7 +48,10 @@ interface Slow {
   readonly proxied?: boolean;
 }
 const head = (name: string, first: string | Buffer, drip = 'X-Slow: yes\r\n', more = {}): Slow => ({
-  ...{ name, first, drip, limitMs: HEAD_MS },
+  name,
+  first,
+  drip,
+  limitMs: HEAD_MS,
   ...more,
 });
 const body = (name: string, first: string, drip: string): Slow => ({ name, first, drip, limitMs: REQUEST_MS });

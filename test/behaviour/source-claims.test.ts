@@ -60,7 +60,9 @@ async function leastLateMs(attack: () => Promise<void>): Promise<number> {
 t.test('forged page headers from an encoder do not hold the loop, and it is sent away as damaged', async (t) => {
   const warnings: Record<string, unknown>[] = [];
   const log = {
-    ...{ debug: () => undefined, info: () => undefined, error: () => undefined },
+    debug: () => undefined,
+    info: () => undefined,
+    error: () => undefined,
     warn: (fields: Record<string, unknown>) => void warnings.push(fields),
   };
   const { port } = await startServer(t, yaml('always'), undefined, log as never);
@@ -198,7 +200,11 @@ t.test('an encoder that is held back is not believed to be there for hours', asy
   const tap = new Tap();
   const encoder = new EncoderSource(tap, clock, {
     channel: 'live',
-    ...{ bodyTimeoutMs: 30_000, aheadMs: AHEAD_MS, takeover: 'silent', silentMs: 1000, framelessBytes: 65_536 },
+    bodyTimeoutMs: 30_000,
+    aheadMs: AHEAD_MS,
+    takeover: 'silent',
+    silentMs: 1000,
+    framelessBytes: 65_536,
     facts: { textBytes: 100, urlBytes: 100 },
     onEvent: (_: SourceEvent) => undefined,
   });

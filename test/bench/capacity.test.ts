@@ -19,9 +19,16 @@ const costs = costsOf(RESULTS);
 const cost = (value: number) => ({ name: '', value, unit: '', origin: 'assumed', from: '' }) as const;
 const EASY = {
   ...Object.fromEntries(Object.keys(costs).map((name) => [name, cost(0)])),
-  ...{ listenerCores: cost(2 ** -15), listenerKernelCores: cost(2 ** -16), measuredKbps: cost(128) },
-  ...{ listenerBytes: cost(6000), socketBytes: cost(4000), overhead: cost(1), joinSeconds: cost(0.001) },
-  ...{ redisPushSeconds: cost(0.0005), logEntryBytes: cost(2000), lastValueBytes: cost(1000) },
+  listenerCores: cost(2 ** -15),
+  listenerKernelCores: cost(2 ** -16),
+  measuredKbps: cost(128),
+  listenerBytes: cost(6000),
+  socketBytes: cost(4000),
+  overhead: cost(1),
+  joinSeconds: cost(0.001),
+  redisPushSeconds: cost(0.0005),
+  logEntryBytes: cost(2000),
+  lastValueBytes: cost(1000),
 } as unknown as Costs;
 
 t.test('costs are those of the results; what is missing is named', async (t) => {
@@ -82,7 +89,10 @@ t.test('the loss of an edge, and the load on Redis', async (t) => {
   t.equal(lost.networkSeconds, (5000 * 128_000 * 5) / 5e8);
   t.equal(lost.limit, 'network');
   t.same(redisLoad(EASY, { channels: 100, edges: 2 }, 10, 1000), {
-    ...{ changesPerSecond: 10, cores: 0.005, outBytesPerSecond: 40_000, memoryBytes: 2_100_000 },
+    changesPerSecond: 10,
+    cores: 0.005,
+    outBytesPerSecond: 40_000,
+    memoryBytes: 2_100_000,
   });
 });
 

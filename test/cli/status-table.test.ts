@@ -4,8 +4,16 @@ import { lasted, statusLines } from '../../src/cli/status-table.js';
 import { columnsOf } from '../../src/cli/terminal.js';
 
 const CHANNEL: ChannelStatus = {
-  ...{ key: 'one', station: 's', name: 'One', isOnAir: true, source: 'encoder', troubles: [], listeners: 1200 },
-  ...{ peakListeners: 3000, title: 'Title', lagSeconds: 1.25 },
+  key: 'one',
+  station: 's',
+  name: 'One',
+  isOnAir: true,
+  source: 'encoder',
+  troubles: [],
+  listeners: 1200,
+  peakListeners: 3000,
+  title: 'Title',
+  lagSeconds: 1.25,
 };
 
 function report(channels: readonly ChannelStatus[]): StatusReport {

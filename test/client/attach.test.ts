@@ -152,7 +152,8 @@ async function attached(t: Test, options: AttachOptions = {}, yaml = demoYaml('s
     }
   }
   const attachment = attach(audio, '/demo.mp3', {
-    ...{ server: server.base, WebSocket: WatchedSocket },
+    server: server.base,
+    WebSocket: WatchedSocket,
     onNow: ({ song }) => calls.push(song),
     onNext: (record) => calls.push(`next ${record?.song ?? 'none'}`),
     onState: (state) => calls.push(`(${state})`),

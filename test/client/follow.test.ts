@@ -82,8 +82,18 @@ for (const [way, options] of WAYS) {
     });
     await has('now first (before)');
     t.match(records[0], {
-      ...{ type: 'now', title: 'A - first', artist: 'A', durationSeconds: 183, id: 'id-1', etype: 1001 },
-      ...{ channelkey: 'demo', channel: 'Demo Channel', station: 'demo', session: '', positionMs: null, extdata: null },
+      type: 'now',
+      title: 'A - first',
+      artist: 'A',
+      durationSeconds: 183,
+      id: 'id-1',
+      etype: 1001,
+      channelkey: 'demo',
+      channel: 'Demo Channel',
+      station: 'demo',
+      session: '',
+      positionMs: null,
+      extdata: null,
     });
     t.ok(Math.abs(records[0]!.startMs - Date.now()) < 60_000);
     await push(server, { song: 'second' });

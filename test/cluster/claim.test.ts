@@ -27,7 +27,9 @@ function claimIn(scene: Scene): Claim {
   const { here = -1, isAwaited = false, hasEncoder = false, there = null, mayFeed = true, isFollowing = true } = scene;
   const lostSinceMs = scene.lostMs === undefined ? Number.POSITIVE_INFINITY : clock.now() - scene.lostMs;
   const claim = new Claim({ switch: { placeOnAir: here, isAwaited }, hasEncoder } as never, {
-    ...{ clock, mayFeed, isFollowing: () => isFollowing },
+    clock,
+    mayFeed,
+    isFollowing: () => isFollowing,
     link: { isConnected: scene.isConnected ?? true, lostSinceMs } as never,
     remote: { facts: { onAir: there, isAwaited: scene.isAwaitedThere ?? false } } as never,
   });

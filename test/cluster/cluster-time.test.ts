@@ -12,7 +12,9 @@ function setUp(skewMs: number, keptSkewMs = 0) {
   time.onMoved = (aheadMs) => moved.push(aheadMs);
   let redisAheadMs = 1e12 - 1_000_000;
   return {
-    ...{ clock, time, moved },
+    clock,
+    time,
+    moved,
     trueMs: () => clock.now() + redisAheadMs,
     stepRedis: (ms: number) => {
       redisAheadMs += ms;

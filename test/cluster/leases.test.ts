@@ -24,7 +24,9 @@ class Asking implements Leased {
 
   constructor(redis: Redis, node: string, url = `http://${node}`) {
     this.leases = new Leases({
-      ...{ node, url, channels: () => [['live', this]] },
+      node,
+      url,
+      channels: () => [['live', this]],
       ask: async (args): Promise<Reply> => (this.isAway ? null : await redis.run('lease', [...LEASE_KEYS], args)),
       onNameTwice: () => this.namesTwice++,
       onBad: (place, reason) => t.fail(`${place}: ${reason}`),

@@ -46,7 +46,10 @@ class Origin {
 
   async start(): Promise<void> {
     const server = new TapeServer({
-      ...{ host: '127.0.0.1', port: this.port, secret: SECRET, onError: (error: unknown) => this.errors.push(error) },
+      host: '127.0.0.1',
+      port: this.port,
+      secret: SECRET,
+      onError: (error: unknown) => this.errors.push(error),
       isOwnHost: () => true,
       onTape: () => false,
       onSessions: (_, stream) => stream.end(),

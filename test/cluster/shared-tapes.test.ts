@@ -34,7 +34,12 @@ async function ownerOf({ victim, engine }: Awaited<ReturnType<typeof start>>, t:
   let asked = 0;
   const ignore = (_: unknown, stream: Duplex) => void stream.destroy();
   const server = new TapeServer({
-    ...{ host: '127.0.0.1', port: 0, secret, isOwnHost: () => true, onError: () => undefined, onSessions: ignore },
+    host: '127.0.0.1',
+    port: 0,
+    secret,
+    isOwnHost: () => true,
+    onError: () => undefined,
+    onSessions: ignore,
     onLog: (stream) => void stream.destroy(),
     onTape: (_, stream) => {
       asked++;

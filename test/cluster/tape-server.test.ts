@@ -19,7 +19,10 @@ async function openServer(t: Test) {
   const asked: TapeRequest[] = [];
   let host = '';
   const server = new TapeServer({
-    ...{ host: '127.0.0.1', port: 0, secret: SECRET, onError: (error: unknown) => t.fail(String(error)) },
+    host: '127.0.0.1',
+    port: 0,
+    secret: SECRET,
+    onError: (error: unknown) => t.fail(String(error)),
     isOwnHost: (other) => other === host,
     onTape: (request, stream) => {
       asked.push(request);

@@ -49,7 +49,13 @@ t.test('a small file gives every default', async (t) => {
     timezone: 'UTC',
     channels: {
       live: {
-        ...{ name: '', genre: '', url: '', description: '', access: 'open', mounts: [], pushTokens: [] },
+        name: '',
+        genre: '',
+        url: '',
+        description: '',
+        access: 'open',
+        mounts: [],
+        pushTokens: [],
         titlesFrom: ['metapush', 'encoder', 'upstream'],
         icy: { charset: 'utf-8', apostrophe: 'keep', streamUrl: 'none', etypes: {}, inOgg: false },
         pushDecodesEntities: false,

@@ -156,7 +156,12 @@ t.test('every documented operation and status is answered, and every message sen
     const full = {
       images: { small: { url: 'https://x.example/s.png' } },
       extdata: { any: [1] },
-      ...{ cover: 'https://x.example/c.png', album: 'Al', isrc: 'DE', timezone: 'UTC', id: 'mine', etype: 101 },
+      cover: 'https://x.example/c.png',
+      album: 'Al',
+      isrc: 'DE',
+      timezone: 'UTC',
+      id: 'mine',
+      etype: 101,
     };
     await says(200, 'POST', path, [JSON_HEAD, ...headers], json(full));
     await says(400, 'POST', path, [JSON_HEAD, ...headers], '{');

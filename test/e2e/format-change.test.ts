@@ -77,7 +77,9 @@ function look(tab: Tab) {
   return tab.evaluate(() => {
     const { players, states } = globalThis as any;
     return (players as any[]).map(({ currentTime, ended, error }) => ({
-      ...{ seconds: currentTime as number, hasEnded: ended as boolean, states: states as string[] },
+      seconds: currentTime as number,
+      hasEnded: ended as boolean,
+      states: states as string[],
       error: (error?.message ?? null) as string | null,
     }));
   }, null);

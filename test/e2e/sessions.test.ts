@@ -83,7 +83,9 @@ class Workers {
     socket ??= await this.connect(worker);
     return new Promise((resolve, reject) => {
       const request = http.request({
-        ...{ path, createConnection: () => socket, method: body === undefined ? 'GET' : 'POST' },
+        path,
+        createConnection: () => socket,
+        method: body === undefined ? 'GET' : 'POST',
         headers: { Host: 'x', ...(body !== undefined && { 'Content-Type': 'application/json' }) },
       });
       request.on('error', reject).on('response', (response) => {

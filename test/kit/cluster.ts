@@ -55,7 +55,9 @@ export async function startNode(
   const clock = new OffClock(() => node.aheadMs);
   const wallMs = () => clock.wallMs();
   const engine = new ClusterEngine({
-    ...{ store, sequence, makeTime: (skewMs: number) => new ClusterTime(clock, skewMs) },
+    store,
+    sequence,
+    makeTime: (skewMs: number) => new ClusterTime(clock, skewMs),
     options: {
       node: name,
       logEntries: options.logEntries ?? 1000,
@@ -75,7 +77,15 @@ export async function startNode(
     onError: (error) => node.errors.push(error),
   });
   const node: TestNode = {
-    ...{ name, engine, store, sequence, delivered, reason: null, errors: [], bad: [], dropped: 0 },
+    name,
+    engine,
+    store,
+    sequence,
+    delivered,
+    reason: null,
+    errors: [],
+    bad: [],
+    dropped: 0,
     aheadMs: options.aheadMs ?? 0,
     onDeliver: () => undefined,
     songs: (channel) =>

@@ -39,8 +39,13 @@ export type Refusal = 400 | 401 | 404 | 409 | 429 | 501 | 503;
 /** What a program knows only as "refused", whatever the status is. */
 export function alwaysRefused(reaction: Reaction): Readonly<Record<Refusal, Reaction>> {
   return {
-    ...{ 400: reaction, 401: reaction, 404: reaction, 409: reaction },
-    ...{ 429: reaction, 501: reaction, 503: reaction },
+    400: reaction,
+    401: reaction,
+    404: reaction,
+    409: reaction,
+    429: reaction,
+    501: reaction,
+    503: reaction,
   };
 }
 

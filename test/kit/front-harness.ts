@@ -49,7 +49,9 @@ export interface Judged {
 /** Room for everybody. */
 export function roomyTable(): Connections {
   return new Connections({
-    ...{ connections: 10_000, perAddress: 10_000, reserved: 0 },
+    connections: 10_000,
+    perAddress: 10_000,
+    reserved: 0,
     isShared: () => true,
     onRefused: () => undefined,
   });
@@ -81,7 +83,10 @@ export class FrontHarness {
     this.gate = new SecretGate(this.clock, limits);
     const mounts = new Map(Object.keys(PASSWORDS).map((channel) => [`/${channel}`, this.#mount(channel)]));
     const options = {
-      ...{ headBytes: 8192, headLines: 64, headMs, server: 'airsplice' },
+      headBytes: 8192,
+      headLines: 64,
+      headMs,
+      server: 'airsplice',
       gate: this.gate,
       connections: roomyTable(),
       proxies: new Proxies([], 'x-forwarded-for'),
@@ -103,14 +108,12 @@ export class FrontHarness {
     this.#http = http.createServer(nobody).on('checkContinue', nobody);
     this.#http.on('connection', (socket: net.Socket) => this.#given.add(socket));
     this.front = new Front({
-      ...{
-        host: '127.0.0.1',
-        port: 0,
-        headMs,
-        connections: roomyTable(),
-        watchdog: this.clock.watchdog,
-        http: this.#http,
-      },
+      host: '127.0.0.1',
+      port: 0,
+      headMs,
+      connections: roomyTable(),
+      watchdog: this.clock.watchdog,
+      http: this.#http,
       onEncoder: (socket, first) => this.#encoders.take(socket, first),
       onTitleUpdate: this.#titles.at(this.#http, NO_HEADERS),
       onShoutcast: (socket, first) => this.#shoutcast.take(socket, first),

@@ -97,7 +97,11 @@ export class LyingOwner {
   /** @param port of the victim, for listeners */
   async start(secret: Buffer, port: number): Promise<void> {
     this.#server = new TapeServer({
-      ...{ host: '0.0.0.0', port: 0, secret, isOwnHost: () => true, onError: () => undefined },
+      host: '0.0.0.0',
+      port: 0,
+      secret,
+      isOwnHost: () => true,
+      onError: () => undefined,
       onTape: (_, stream) => this.#lie(stream),
       onSessions: (_, stream) => void stream.destroy(),
       onLog: (stream) => void stream.destroy(),
@@ -166,7 +170,8 @@ export class LyingMachine {
     const asks = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget', 'close'];
     const logs = asks.flatMap((ask) =>
       [...plainLies({ id: 1, ask, args: [['a', 'b', 1], 2, 3] })].map(({ what, value }) => ({
-        ...{ of: 'log' as const, what: `${ask} ${what}` },
+        of: 'log' as const,
+        what: `${ask} ${what}`,
         bytes: Buffer.concat([greeting(), json(LOG, value)]),
       })),
     );
@@ -266,7 +271,13 @@ export function saidByWorker(channel: string): object[] {
   const admin = (question: string, asked: unknown) => ask('admin', { question, ask: asked });
   const everywhere = (question: string, asked: unknown) => ask('everywhere', { question, ask: asked });
   const token = {
-    ...{ id: 'x', channel, name: 'n', sinceMs: 1, by: 'b', sha256: 'a'.repeat(64), untilMs: null },
+    id: 'x',
+    channel,
+    name: 'n',
+    sinceMs: 1,
+    by: 'b',
+    sha256: 'a'.repeat(64),
+    untilMs: null,
   };
   const block = { network: '192.0.2.1', untilMs: 2e12, reason: '', by: 'b', sinceMs: 1 };
   const rows = {

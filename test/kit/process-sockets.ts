@@ -86,8 +86,12 @@ function tcpSockets(port: number): TcpSocket[] {
     const [, local, remote, state, queues, , , , , inode] = line.trim().split(/\s+/) as string[];
     const [unsentBytes, unreadBytes] = queues!.split(':').map((bytes) => Number.parseInt(bytes, 16));
     return {
-      ...{ local: portOf(local!), remote: portOf(remote!), state: state! },
-      ...{ unsentBytes: unsentBytes!, unreadBytes: unreadBytes!, inode: inode! },
+      local: portOf(local!),
+      remote: portOf(remote!),
+      state: state!,
+      unsentBytes: unsentBytes!,
+      unreadBytes: unreadBytes!,
+      inode: inode!,
     };
   });
 }

@@ -70,8 +70,14 @@ export class SessionProcess {
     this.reports = new HeardReports(sessions, clock, () => REPORT_MS, this.shared);
     if (this.shared !== null) this.link!.attach({ shared: this.shared, reports: this.reports });
     this.watchers = new Watchers(feed, this.directory, clock, {
-      ...{ pingMs: 1e9, bufferBytes: 65_536, drainMs: 1e9, watchers: 1000, watchersPerAddress: 1000, frames: 9 },
-      ...{ proxies: new Proxies([], 'x-forwarded-for'), onError },
+      pingMs: 1e9,
+      bufferBytes: 65_536,
+      drainMs: 1e9,
+      watchers: 1000,
+      watchersPerAddress: 1000,
+      frames: 9,
+      proxies: new Proxies([], 'x-forwarded-for'),
+      onError,
     });
   }
 

@@ -90,8 +90,13 @@ export function setUp(
     },
     clock,
     {
-      ...{ stallMs: STALL_MS, pieceMs: PIECE_MS, stallsPerMinute, steadyMs: STEADY_MS, silentMs: 60_000 },
-      ...{ aheadMs: AHEAD_MS, burstMs: BURST_MS },
+      stallMs: STALL_MS,
+      pieceMs: PIECE_MS,
+      stallsPerMinute,
+      steadyMs: STEADY_MS,
+      silentMs: 60_000,
+      aheadMs: AHEAD_MS,
+      burstMs: BURST_MS,
     },
   );
   const fakes = names.map((name) => {

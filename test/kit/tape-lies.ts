@@ -54,7 +54,11 @@ function known<T extends object>(
   { before = [], after = [] }: Partial<Pick<KnownMessage, 'before' | 'after'>> = {},
 ): KnownMessage {
   return {
-    ...{ name: types.nameOf(type), type, subscription: 1, before, after },
+    name: types.nameOf(type),
+    type,
+    subscription: 1,
+    before,
+    after,
     honest: (changes = {}) => honest(members, { ...values, ...changes }),
     lies: () => lies(members, values),
   };
@@ -65,8 +69,15 @@ const of = (message: KnownMessage, changes: object = {}) =>
 
 const tapeOf = (kind: TapeKind) =>
   known(types.TAPE, TAPE_MEMBERS, {
-    ...{ name: NAME, flags: kind === 'ogg' ? 2 : 4, metaint: METAINT, segmentBytes: METAINT * BLOCKS, lagMs: 30_000 },
-    ...{ first: 0, startMs: 0, head: 2, joinFrom: 0 },
+    name: NAME,
+    flags: kind === 'ogg' ? 2 : 4,
+    metaint: METAINT,
+    segmentBytes: METAINT * BLOCKS,
+    lagMs: 30_000,
+    first: 0,
+    startMs: 0,
+    head: 2,
+    joinFrom: 0,
   });
 
 const facts = known(types.FACTS, FACTS_MEMBERS, {
@@ -100,8 +111,18 @@ function markOf(channel: string): KnownMessage {
 const place = { mark: 1, atMs: 500, atByte: 100, blockByte: 256 };
 const titles = { repeats: 0, late: 0, marks: [place, place] };
 const secondFrames = {
-  ...{ seq: 2, arrivedMs: Date.now(), startMs: 2000, endMs: 3000, entry: 100, entryMs: 2100, lastEntry: 2 },
-  ...{ before: 1, following: 0, titles, rest: Buffer.alloc(3), bytes: blocks() },
+  seq: 2,
+  arrivedMs: Date.now(),
+  startMs: 2000,
+  endMs: 3000,
+  entry: 100,
+  entryMs: 2100,
+  lastEntry: 2,
+  before: 1,
+  following: 0,
+  titles,
+  rest: Buffer.alloc(3),
+  bytes: blocks(),
 };
 const firstFrames = { ...secondFrames, seq: 0, startMs: 0, endMs: 1000, entryMs: 100, lastEntry: 0 };
 const frames = known(types.FRAMES_SEGMENT, FRAMES_SEGMENT_MEMBERS, secondFrames);
@@ -132,8 +153,17 @@ const head = known(types.LINK_HEAD, LINK_HEAD_MEMBERS, { number: 1, ...OGG[0]!.h
 const oggOf = (seq: number) => {
   const { startMs, endMs, entryMs, linkBytes, joinPlace, bytes } = OGG[seq]!;
   return known(types.OGG_SEGMENT, OGG_SEGMENT_MEMBERS, {
-    ...{ seq, arrivedMs: Date.now(), startMs, endMs, entryMs, linkBytes, head: 1, ...joinPlace, before: 1 },
-    ...{ marks: [place], bytes },
+    seq,
+    arrivedMs: Date.now(),
+    startMs,
+    endMs,
+    entryMs,
+    linkBytes,
+    head: 1,
+    ...joinPlace,
+    before: 1,
+    marks: [place],
+    bytes,
   });
 };
 

@@ -54,12 +54,26 @@ export class TitleParts {
     this.engine = new LocalEngine(store, onChange, options.onUnsaved ?? (() => undefined));
     const { engine, moments, sessions } = this;
     this.readers = new TitleReaders({
-      ...{ feed, listenerFeed, sessions, moments, faces, clock, most: () => 64 },
+      feed,
+      listenerFeed,
+      sessions,
+      moments,
+      faces,
+      clock,
+      most: () => 64,
       delayMs: () => options.readerDelayMs ?? 0,
       offsetMs: (channel, source) => channels.get(channel)!.served.titleOffsetMs(source),
     });
     this.titles = new TitleService({
-      ...{ engine, moments, faces, clock, log, channels, rules: config.titles, textBytes: 1024, onError },
+      engine,
+      moments,
+      faces,
+      clock,
+      log,
+      channels,
+      rules: config.titles,
+      textBytes: 1024,
+      onError,
       sourceTitleRate: new Rate(clock, { ...sourceTitles, remembered: 2 }),
       onLate: (channel, late) => sessions.late(channel, late),
     });

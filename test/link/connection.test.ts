@@ -22,7 +22,9 @@ function linked(clock: FakeClock, options: LinkOptions = { clock }) {
       onClosed: () => closed++,
     });
     return {
-      ...{ connection, errors, end },
+      connection,
+      errors,
+      end,
       get counts() {
         return { closed, messages };
       },

@@ -187,7 +187,8 @@ t.test('of keys no more are kept than one process may count by', async (t) => {
   });
   const hear = (name: string, from: number, count: number) =>
     hub.hear(liar, {
-      ...{ type: 'tallies', isFirst: false },
+      type: 'tallies',
+      isFirst: false,
       rows: {
         counts: [[name, Array.from({ length: count }, (_, i) => [`key${from + i}`, 1])]],
         peaks: [],
@@ -225,7 +226,8 @@ t.test(
     ];
     const key = '192.0.2.1';
     hub.hear(liar, {
-      ...{ type: 'tallies', isFirst: false },
+      type: 'tallies',
+      isFirst: false,
       rows: {
         counts: known.map((name) => [name, [[key, 2 ** 31 - 1]]]),
         peaks: ['listeners demo', 'connections demo', 'listeners x', 'x'].flatMap((name) => [

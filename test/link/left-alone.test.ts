@@ -69,7 +69,8 @@ t.test('the error of a link names the peer and the message', async (t) => {
     onMessage: () => {
       throw new TypeError('whatever goes wrong while it is read');
     },
-    ...{ onDrain: () => undefined, onClosed: () => undefined },
+    onDrain: () => undefined,
+    onClosed: () => undefined,
   });
   pipe.worker.write(greeting());
   pipe.worker.write(framed(8, Buffer.alloc(0)));

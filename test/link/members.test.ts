@@ -120,7 +120,8 @@ t.test('from a worker', async (t) => {
         peer: 'worker 3',
       });
       const sender = new TapeSender(connection, {
-        ...{ clock: harness.clock, names: new TapeNames() },
+        clock: harness.clock,
+        names: new TapeNames(),
         audioOf: (channel) => (channel === 'demo' ? harness.audio : undefined),
       });
       pipe.worker.write(greeting());

@@ -21,14 +21,29 @@ import { type StoryKind, StorySource } from '../kit/story-source.js';
 
 const CONTROL = 32;
 const PLACE: ChannelPlace = {
-  ...{ onAir: 0, isPinned: false, contentType: 'audio/mpeg', onAirSinceMs: Date.now(), lastTitle: 'A - B' },
+  onAir: 0,
+  isPinned: false,
+  contentType: 'audio/mpeg',
+  onAirSinceMs: Date.now(),
+  lastTitle: 'A - B',
   file: {
-    ...{ id: '1 2 3 4', atByte: 100, aheadMs: 10, wallMs: Date.now() },
+    id: '1 2 3 4',
+    atByte: 100,
+    aheadMs: 10,
+    wallMs: Date.now(),
     framer: {
       format: 'frames',
       facts: { codec: 'mp3', sampleRate: 44_100, channels: 2, bitrateKbps: 128 },
-      ...{ kept: Buffer.from('abc'), neededBytes: 7, tagLeftBytes: 0, tagsBytes: 0, key: 3, atBoundary: true },
-      ...{ atFirst: false, fresh: false, mean: { bytes: 1, ms: 1, isKnown: true }, pce: Buffer.from('pce') },
+      kept: Buffer.from('abc'),
+      neededBytes: 7,
+      tagLeftBytes: 0,
+      tagsBytes: 0,
+      key: 3,
+      atBoundary: true,
+      atFirst: false,
+      fresh: false,
+      mean: { bytes: 1, ms: 1, isKnown: true },
+      pce: Buffer.from('pce'),
     },
   },
   timeline: [{ atMs: Date.now(), what: 'on-air', place: 0, kind: 'file', reason: '', isOver: false, count: 1 }],

@@ -87,7 +87,12 @@ t.test('a hub refuses workers of other versions, says its own, and serves the ot
   const errors: unknown[] = [];
   const pushes: string[] = [];
   const links = new HubLinks({
-    ...{ clock, sequence, channels: new Map(), keys: () => ['a'], tallies: new Tallies(), remembered: 10 },
+    clock,
+    sequence,
+    channels: new Map(),
+    keys: () => ['a'],
+    tallies: new Tallies(),
+    remembered: 10,
     states: local,
     decisions: {
       push: () => Promise.reject(new Error('not asked for')),
@@ -133,7 +138,11 @@ t.test('a worker reads nothing of a hub of another version, and goes on with the
   let readies = 0;
   let ended = 0;
   const link = new WorkerLink({
-    ...{ worker: 7, clock, sequence: new Sequence(), tallies: new Tallies(), metrics: async () => null },
+    worker: 7,
+    clock,
+    sequence: new Sequence(),
+    tallies: new Tallies(),
+    metrics: async () => null,
     deliver: () => undefined,
     onReady: () => {
       readies++;

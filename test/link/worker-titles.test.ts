@@ -85,7 +85,10 @@ class TitleHub {
       decisions,
       sequence,
       storeFault: () => null,
-      ...{ tallies: new Tallies(), remembered: 10, metrics: async () => this.metrics, onLastMetrics: () => undefined },
+      tallies: new Tallies(),
+      remembered: 10,
+      metrics: async () => this.metrics,
+      onLastMetrics: () => undefined,
       onError: (error) => this.onError(error),
     });
     this.#server = net.createServer((socket) => {
@@ -119,7 +122,11 @@ class TitleWorker {
   constructor(t: Test, worker: number, path: string, clock: SystemClock) {
     this.link = new WorkerLink({
       tallies: new Tallies(),
-      ...{ worker, clock, sequence: this.sequence, onReady: () => undefined, metrics: async () => [] },
+      worker,
+      clock,
+      sequence: this.sequence,
+      onReady: () => undefined,
+      metrics: async () => [],
       deliver: (channel, change) => {
         this.delivered.push({ channel, change });
         this.onDeliver(channel, change);

@@ -6,8 +6,19 @@ import { StreamHeads } from '../../src/listener/stream-heads.js';
 import { Random } from '../kit/random.js';
 
 const FACTS: HeadFacts = {
-  ...{ key: 'demo', name: 'N', genre: '', url: '', description: '', public: undefined, bitrateKbps: 0, audioInfo: '' },
-  ...{ sampleRate: 0, channels: 0, oggType: 'audio/ogg', server: 'airsplice', headers: {} },
+  key: 'demo',
+  name: 'N',
+  genre: '',
+  url: '',
+  description: '',
+  public: undefined,
+  bitrateKbps: 0,
+  audioInfo: '',
+  sampleRate: 0,
+  channels: 0,
+  oggType: 'audio/ogg',
+  server: 'airsplice',
+  headers: {},
 };
 const NO_HEADERS = {};
 

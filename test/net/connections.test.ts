@@ -416,7 +416,9 @@ t.test('a table of random connections, against a model that looks at them all', 
   const random = new Random();
   const refused: string[] = [];
   const limits: ConnectionLimits = {
-    ...{ connections: 30, perAddress: 6, reserved: 8 },
+    connections: 30,
+    perAddress: 6,
+    reserved: 8,
     isShared: (address) => address === '127.0.0.1',
     onRefused: (why) => refused.push(why),
   };

@@ -50,7 +50,10 @@ const TRANSCRIPTS: Record<string, Transcript> = {
       ...['Ice-Name: Radio Tést', 'Ice-Genre: Jazz', 'Ice-Public: 1', `Authorization: ${BASIC}`],
     ),
     want: {
-      ...{ method: 'PUT', path: '/live.mp3', query: '', protocol: 'HTTP/1.1' },
+      method: 'PUT',
+      path: '/live.mp3',
+      query: '',
+      protocol: 'HTTP/1.1',
       headers: { expect: '100-continue', 'content-type': 'audio/mpeg', 'ice-name': 'Radio Tést', 'ice-public': '1' },
     },
     credentials: HACKME,
@@ -73,9 +76,13 @@ const TRANSCRIPTS: Record<string, Transcript> = {
       'Expect: 100-continue',
     ),
     want: {
-      ...{ method: 'PUT', path: '/stream', protocol: 'HTTP/1.1' },
+      method: 'PUT',
+      path: '/stream',
+      protocol: 'HTTP/1.1',
       headers: {
-        ...{ 'ice-url': '', 'ice-name': 'no name', expect: '100-continue' },
+        'ice-url': '',
+        'ice-name': 'no name',
+        expect: '100-continue',
         'ice-audio-info': 'ice-bitrate=128;ice-channels=2;ice-samplerate=44100',
       },
     },
@@ -132,8 +139,11 @@ const TRANSCRIPTS: Record<string, Transcript> = {
       ...[`Authorization: ${BASIC}`, 'Host: localhost:8000'],
     ),
     want: {
-      ...{ method: 'GET', path: '/admin/metadata', protocol: 'HTTP/1.0' },
-      ...{ query: 'mode=updinfo&mount=/live.mp3&charset=UTF-8&artist=A&title=B%3F', headers: {} },
+      method: 'GET',
+      path: '/admin/metadata',
+      protocol: 'HTTP/1.0',
+      query: 'mode=updinfo&mount=/live.mp3&charset=UTF-8&artist=A&title=B%3F',
+      headers: {},
     },
     credentials: HACKME,
   },
@@ -146,7 +156,9 @@ const TRANSCRIPTS: Record<string, Transcript> = {
       ...['', ''],
     ].join('\n'),
     want: {
-      ...{ method: 'SOURCE', path: '/live', protocol: 'HTTP/1.0' },
+      method: 'SOURCE',
+      path: '/live',
+      protocol: 'HTTP/1.0',
       headers: { 'content-type': 'audio/mpeg', 'ice-url': 'http://example.org:80/', 'ice-description': 'a : b' },
     },
     credentials: HACKME,
@@ -195,7 +207,10 @@ t.test('what encoders get away with', async (t) => {
   const loose = 'PUT /m HTTP/1.1\nice-description: two\nlines\nof them : no\n: nameless\nX: 1\n\n';
   t.same(headersOf(loose), { 'ice-description': 'two', x: '1' }, 'lines without a name are skipped');
   t.match(parseText('put  /my mount?a=b c?d   http/1.1 \n\n'), {
-    ...{ method: 'put', path: '/my mount', query: 'a=b c?d', protocol: 'http/1.1' },
+    method: 'put',
+    path: '/my mount',
+    query: 'a=b c?d',
+    protocol: 'http/1.1',
   });
   t.same(headersOf('PUT /m HTTP/1.1\nX: d\te\n\n'), { x: 'd e' }, 'no tab is left in a value');
   t.equal(headersOf('PUT /m HTTP/1.1\n__proto__: 1\n\n')['constructor'], Object);

@@ -225,12 +225,20 @@ class Model {
     const same = next !== null && mayBe(next, input) && (song === next.song || byId);
     this.next = same
       ? {
-          ...{ id: input.id ?? next.id, song, cover: cover ?? next.cover, start: time ?? next.start },
-          ...{ time: time ?? next.time, others: 0 },
+          id: input.id ?? next.id,
+          song,
+          cover: cover ?? next.cover,
+          start: time ?? next.start,
+          time: time ?? next.time,
+          others: 0,
         }
       : {
-          ...{ id: input.id ?? null, song, cover: cover ?? '', start: time ?? Math.floor(ms / 1000) },
-          ...{ time: time ?? null, others: 0 },
+          id: input.id ?? null,
+          song,
+          cover: cover ?? '',
+          start: time ?? Math.floor(ms / 1000),
+          time: time ?? null,
+          others: 0,
         };
   }
 }
@@ -286,7 +294,10 @@ t.test('random sequences against a plain model', async (t) => {
     let ms = T0;
     let ids = 0;
     const at = (): Moment => ({
-      ...{ channel: 'one', wallMs: ms, newId: () => `made-${++ids}`, ageMs: (now) => ms - now.effectAtMs },
+      channel: 'one',
+      wallMs: ms,
+      newId: () => `made-${++ids}`,
+      ageMs: (now) => ms - now.effectAtMs,
     });
     const take = (change: Change | null) => {
       if (change === null) return false;

@@ -58,7 +58,9 @@ t.test('whatever was read of a stream, and whatever is damaged in it', async (t)
   const random = new Random();
   const opus = opusLink(7, 40, 'TITLE=x');
   const kinds = {
-    ...{ mp3: audioOf(random, 30), opus, flac: flacLink(8, 44_100, 40) },
+    mp3: audioOf(random, 30),
+    opus,
+    flac: flacLink(8, 44_100, 40),
     forged: Buffer.concat([opus, forgedHeads(3000)]),
   };
   for (const [kind, audio] of Object.entries(kinds)) {

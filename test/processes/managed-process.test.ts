@@ -42,7 +42,9 @@ class Child {
   constructor(t: Test, program: string, script = join(tempFolder(t), 'child.mjs')) {
     if (!script.includes('\0')) writeFileSync(script, program);
     this.process = new ManagedProcess({
-      ...{ role: 'hub', boot, script },
+      role: 'hub',
+      boot,
+      script,
       onReady: () => undefined,
       onMessage: (_child, message) => void this.said.push(message),
       onEnded: (_child, why) => {

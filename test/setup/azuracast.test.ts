@@ -14,22 +14,38 @@ const listeners = { total: 20, unique: 15, current: 15 };
 
 /** Api_NowPlaying_StationMount, with the values of its description. */
 const mount = (more: object = {}) => ({
-  ...{ id: 1, name: '/radio.mp3', url: 'http://radio.example:8000/radio.mp3', bitrate: 128, format: 'mp3', listeners },
-  ...{ path: '/radio.mp3', is_default: true },
+  id: 1,
+  name: '/radio.mp3',
+  url: 'http://radio.example:8000/radio.mp3',
+  bitrate: 128,
+  format: 'mp3',
+  listeners,
+  path: '/radio.mp3',
+  is_default: true,
   ...more,
 });
 
 /** Api_NowPlaying_Station. */
 const station = (more: object = {}) => ({
-  ...{ id: 1, name: 'AzuraTest Radio', shortcode: 'azuratest_radio', description: 'An AzuraCast station!' },
-  ...{ frontend: 'icecast', backend: 'liquidsoap', timezone: 'America/Chicago' },
-  ...{ listen_url: 'http://radio.example:8000/radio.mp3', url: 'https://example.com/', is_public: true },
+  id: 1,
+  name: 'AzuraTest Radio',
+  shortcode: 'azuratest_radio',
+  description: 'An AzuraCast station!',
+  frontend: 'icecast',
+  backend: 'liquidsoap',
+  timezone: 'America/Chicago',
+  listen_url: 'http://radio.example:8000/radio.mp3',
+  url: 'https://example.com/',
+  is_public: true,
   public_player_url: 'https://example.com/public/example_station',
   playlist_pls_url: 'https://example.com/public/example_station/playlist.pls',
   playlist_m3u_url: 'https://example.com/public/example_station/playlist.m3u',
   mounts: [mount()],
   remotes: [] as object[],
-  ...{ hls_enabled: false, hls_is_default: false, hls_url: null, hls_listeners: 0 },
+  hls_enabled: false,
+  hls_is_default: false,
+  hls_url: null,
+  hls_listeners: 0,
   ...more,
 });
 
@@ -59,8 +75,12 @@ t.test(
     t.strictSame([name, timezone, Object.keys(channels)], ['AzuraTest Radio', 'America/Chicago', ['radio']]);
     const channel = channels['radio']!;
     t.match(channel, {
-      ...{ name: 'AzuraTest Radio', description: 'An AzuraCast station!', url: 'https://example.com/', public: true },
-      ...{ bitrateKbps: 128, mounts: ['/radio.mp3'] },
+      name: 'AzuraTest Radio',
+      description: 'An AzuraCast station!',
+      url: 'https://example.com/',
+      public: true,
+      bitrateKbps: 128,
+      mounts: ['/radio.mp3'],
     });
     t.match(channel.sources, [
       { type: 'encoder', user: 'source' },
@@ -102,10 +122,16 @@ t.test('several stations, whose mounts have the same paths, behind its web serve
         mount({ id: 3 }),
       ],
       remotes: [{ id: 1, name: 'Relay in Oslo', url: 'http://oslo.example/x', bitrate: null, format: null, listeners }],
-      ...{ hls_enabled: true, hls_url: 'https://radio.example/hls/one/live.m3u8' },
+      hls_enabled: true,
+      hls_url: 'https://radio.example/hls/one/live.m3u8',
     }),
     station({
-      ...{ id: 2, shortcode: 'two', name: 'Two', backend: 'none', url: null, timezone: 'Nowhere/At_All' },
+      id: 2,
+      shortcode: 'two',
+      name: 'Two',
+      backend: 'none',
+      url: null,
+      timezone: 'Nowhere/At_All',
       mounts: [mount({ url: listen('two', 'radio.mp3'), bitrate: null }), mount({ id: 5, path: '/a b.mp3' })],
     }),
     station({ id: 3, shortcode: 'three', name: 'Three', backend: 'none', mounts: [] }),

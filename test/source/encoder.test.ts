@@ -33,8 +33,13 @@ async function setUp(t: Test) {
   const clock = new FakeClock();
   const tap = new Tap();
   const encoder = new EncoderSource(tap, clock, {
-    ...{ channel: 'live', bodyTimeoutMs: BODY_TIMEOUT_MS, aheadMs: PACKET_MS, takeover: 'silent', silentMs: SILENT_MS },
-    ...{ framelessBytes: 65_536, facts: { textBytes: 100, urlBytes: 100 } },
+    channel: 'live',
+    bodyTimeoutMs: BODY_TIMEOUT_MS,
+    aheadMs: PACKET_MS,
+    takeover: 'silent',
+    silentMs: SILENT_MS,
+    framelessBytes: 65_536,
+    facts: { textBytes: 100, urlBytes: 100 },
     onEvent: (_: SourceEvent) => undefined,
   });
   encoder.start();

@@ -7,8 +7,16 @@ import { readFacts } from '../../src/source/facts.js';
 const HEAD_LIMITS = { headBytes: 8192, headLines: 64 };
 const LIMITS = { textBytes: 16, urlBytes: 32 };
 const NOTHING = {
-  ...{ name: '', genre: '', url: '', description: '', public: undefined },
-  ...{ bitrateKbps: 0, sampleRate: 0, channels: 0, audioInfo: '', contentType: '' },
+  name: '',
+  genre: '',
+  url: '',
+  description: '',
+  public: undefined,
+  bitrateKbps: 0,
+  sampleRate: 0,
+  channels: 0,
+  audioInfo: '',
+  contentType: '',
 };
 
 function facts(...lines: (string | Buffer)[]) {
@@ -74,12 +82,16 @@ t.test('bitrates: by their own head, else out of the audio info; nonsense is non
 t.test('audio info: with the names of BUTT and those of libshout, its percent-encoding read', async (t) => {
   const info = (value: string) => readFacts(new Map([['ice-audio-info', value]]), { textBytes: 256, urlBytes: 32 });
   t.match(info('ice-bitrate=128;ice-channels=2;ice-samplerate=44100'), {
-    ...{ bitrateKbps: 128, channels: 2, sampleRate: 44_100 },
+    bitrateKbps: 128,
+    channels: 2,
+    sampleRate: 44_100,
     audioInfo: 'ice-bitrate=128;ice-channels=2;ice-samplerate=44100',
   });
   t.match(info('Bitrate=96; Channels=1 ;samplerate=22050'), { bitrateKbps: 96, channels: 1, sampleRate: 22_050 });
   t.match(info('samplerate=44100;quality=3%2e00;channels=2'), {
-    ...{ channels: 2, sampleRate: 44_100, audioInfo: 'samplerate=44100;quality=3.00;channels=2' },
+    channels: 2,
+    sampleRate: 44_100,
+    audioInfo: 'samplerate=44100;quality=3.00;channels=2',
   });
   t.equal(info('x=100%;y=%zz;z=%C3%A4%e4').audioInfo, 'x=100%;y=%zz;z=Ã¤ä', 'one run, one charset');
   t.equal(info('x=%c3%a4').audioInfo, 'x=ä');

@@ -36,12 +36,10 @@ class Harness {
   /** What stands in the stream that is heard. */
   standing: PlainTitle | null = null;
   trust: TrustRules = {
-    ...{
-      titlesFrom: ['metapush', 'encoder', 'upstream'],
-      originOnAir: 'encoder',
-      pushHoldSeconds: 600,
-      graceSeconds: 5,
-    },
+    titlesFrom: ['metapush', 'encoder', 'upstream'],
+    originOnAir: 'encoder',
+    pushHoldSeconds: 600,
+    graceSeconds: 5,
   };
   /** What was published to readers, with the second (since the beginning) in which it was. */
   published: string[] = [];

@@ -46,7 +46,12 @@ async function start(
   const face = { key: 'demo', name: 'Demo', station: 'demo', timezone: 'UTC' };
   feed.change(new Map([['demo', [face]]]));
   const titles = new TitleParts({
-    ...{ config, clock, log, store, feed, readerDelayMs },
+    config,
+    clock,
+    log,
+    store,
+    feed,
+    readerDelayMs,
     faces: new Map([['demo', face]]),
     channels: new Map([['demo', channel]]),
     sourceTitles: { perMinute: 1, burst: 2 },

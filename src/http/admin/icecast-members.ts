@@ -24,9 +24,16 @@ export function serverMembers(channels: readonly ChannelReport[], facts: ServerF
   const encoders = sources.filter(({ kind }) => kind === 'encoder').length;
   const relays = sources.filter(({ kind }) => kind === 'pull').length;
   return {
-    ...{ admin: '', clients: listeners + encoders, host: facts.hostname, listeners, location: '' },
-    ...{ server_id: facts.server, ...times('server_start', facts.startedMs) },
-    ...{ source_client_connections: encoders, source_relay_connections: relays, sources: channels.length },
+    admin: '',
+    clients: listeners + encoders,
+    host: facts.hostname,
+    listeners,
+    location: '',
+    server_id: facts.server,
+    ...times('server_start', facts.startedMs),
+    source_client_connections: encoders,
+    source_relay_connections: relays,
+    sources: channels.length,
   };
 }
 
@@ -78,7 +85,8 @@ export function listenerMembers(listener: ListenerReport, bitrateKbps: number, n
   const number = numberOf(id);
   return {
     $: { id: number },
-    ...{ ID: number, IP: address },
+    ID: number,
+    IP: address,
     ...(agent === '' ? {} : { UserAgent: agent }),
     ...(referer === '' ? {} : { Referer: referer }),
     lag: Math.max(0, Math.round((lagMs / 1000) * bitrateKbps * BYTES_OF_KBIT)),

@@ -130,7 +130,9 @@ export class Players implements AlarmHandler {
       readAheadMs,
       endsOnFormatChange: format !== null,
       limitMs: endMs - this.#clock.now(),
-      ...{ client, cut, phase },
+      client,
+      cut,
+      phase,
       ...(from !== undefined && { before: from }),
       onEnd: ({ ending, bytes, lastedMs }) => {
         place.end(before.lastedMs + lastedMs);
@@ -285,7 +287,9 @@ export class Players implements AlarmHandler {
     const next: Stay = {
       ...stay,
       before: isSame ? { lastedMs, countedMs, bytes } : { lastedMs, countedMs: 0, bytes: 0 },
-      ...{ audio, client, cut: end.cut },
+      audio,
+      client,
+      cut: end.cut,
       counted: isSame
         ? stay.counted
         : this.#stats.join(audio.key, requestOf(client, stay.playbackSession), stay.session?.metaid ?? null),

@@ -239,9 +239,16 @@ export class Stream implements AlarmHandler {
       'listener joined',
     );
     this.#players.join(request.take(), head, burstMs, {
-      ...{ audio, home, contentType, metaint, place, session, cut: NOTHING },
+      audio,
+      home,
+      contentType,
+      metaint,
+      place,
+      session,
+      cut: NOTHING,
       phase: metaint === null || metaint === audio.metaint ? null : new Phase(metaint),
-      ...{ connection, client: clientOf(request, mount) },
+      connection,
+      client: clientOf(request, mount),
       playbackSession: request.header('x-playback-session-id'),
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
       readAheadMs: readAheadMs(showsOnReading, agent),

@@ -9,8 +9,15 @@ t.test('defaults, and all of them set', async (t) => {
   t.same(readArguments([]), { ...usual, ...none });
   const args = '--minutes 0.5 --workers 0 --listeners 20 --joins 0.5 --every 6 --save a.b --out x --from y --markdown';
   t.same(readArguments(args.split(' ')), {
-    ...{ minutes: 0.5, workers: 0, listeners: 20, joinsPerSecond: 0.5, everySeconds: 6 },
-    ...{ save: 'a.b', out: 'x', from: 'y', isMarkdown: true },
+    minutes: 0.5,
+    workers: 0,
+    listeners: 20,
+    joinsPerSecond: 0.5,
+    everySeconds: 6,
+    save: 'a.b',
+    out: 'x',
+    from: 'y',
+    isMarkdown: true,
   });
   t.equal(readArguments(['--help']), 'help');
 });

@@ -10,8 +10,14 @@ const MIB = 2 ** 20;
 
 function processOf(seconds: number): ProcessSample {
   return {
-    ...{ residentBytes: 100 * MIB + seconds, anonymousBytes: 60 * MIB, heapBytes: 30 * MIB, externalBytes: 10 * MIB },
-    ...{ files: 30, handles: 10, loopP99Ms: 4.125, loopMaxMs: 9 },
+    residentBytes: 100 * MIB + seconds,
+    anonymousBytes: 60 * MIB,
+    heapBytes: 30 * MIB,
+    externalBytes: 10 * MIB,
+    files: 30,
+    handles: 10,
+    loopP99Ms: 4.125,
+    loopMaxMs: 9,
   };
 }
 
@@ -21,7 +27,8 @@ function sampleOf(seconds: number): Sample {
     seconds,
     processes: { supervisor, 'worker 2': processOf(seconds) },
     counts: { listeners: 200, sessions: 20, watchers: 30, connections: 260, links: 2, restarts: 0 },
-    ...{ cores: 0.1, ownLoopP99Ms: 5 },
+    cores: 0.1,
+    ownLoopP99Ms: 5,
   };
 }
 
@@ -30,11 +37,24 @@ function soakOf(minutes: number, more: Partial<Soak> = {}): Soak {
   return {
     date: '2026-11-23T08:41:58.000Z',
     machine: {
-      ...{ cpu: 'A & B', cores: 2, memoryGiB: 24, kernel: '6', load: 1, commit: 'abc' },
+      cpu: 'A & B',
+      cores: 2,
+      memoryGiB: 24,
+      kernel: '6',
+      load: 1,
+      commit: 'abc',
       versions: { node: 'v20' },
     },
-    ...{ workers: 2, minutes, samples, before: sampleOf(0), after: sampleOf(0) },
-    ...{ counts: { joins: 1234 }, checkedBytes: 2 ** 30, faultCount: 0, faults: [], notes: [] },
+    workers: 2,
+    minutes,
+    samples,
+    before: sampleOf(0),
+    after: sampleOf(0),
+    counts: { joins: 1234 },
+    checkedBytes: 2 ** 30,
+    faultCount: 0,
+    faults: [],
+    notes: [],
     ...more,
   };
 }

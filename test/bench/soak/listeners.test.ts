@@ -88,7 +88,10 @@ t.test('listeners that stay: one that gets nothing, one that is cut', { timeout:
   });
   const faults: string[] = [];
   const listeners = new Listeners({
-    ...{ port, staying: 3, joinsPerSecond: 0, channels: ['a', 'b'] },
+    port,
+    staying: 3,
+    joinsPerSecond: 0,
+    channels: ['a', 'b'],
     onFault: (text) => faults.push(text),
   });
   t.teardown(() => listeners.stop());
@@ -144,7 +147,9 @@ t.test('an encoder sends at its rate, leaves and comes again; a refusal and an e
   faults.length = 0;
 
   const cut = new Encoder({
-    ...{ ...plan, staySeconds: 60, sound },
+    ...plan,
+    staySeconds: 60,
+    sound,
     port: await serve(t, (socket) => {
       socket.write('HTTP/1.0 200 OK\r\n\r\n');
       socket.once('data', () => socket.end());

@@ -163,15 +163,17 @@ t.test('a channel, its source and its listeners are seen, and can be ended', asy
     ({ body }) => body.connections === 3,
   );
   t.match(channel, {
-    ...{
-      channel: 'studio',
-      station: 'demo',
-      name: 'Studio',
-      mounts: ['/studio.mp3', '/studio'],
-      onAir: 0,
-      pinned: null,
-    },
-    ...{ silentSinceMs: null, listeners: 1, connections: 3, contentType: 'audio/mpeg', bitrateKbps: 128 },
+    channel: 'studio',
+    station: 'demo',
+    name: 'Studio',
+    mounts: ['/studio.mp3', '/studio'],
+    onAir: 0,
+    pinned: null,
+    silentSinceMs: null,
+    listeners: 1,
+    connections: 3,
+    contentType: 'audio/mpeg',
+    bitrateKbps: 128,
   });
   const [encoder, file] = channel.sources;
   t.match(encoder, {

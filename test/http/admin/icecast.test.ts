@@ -116,8 +116,13 @@ t.test('icecast-monitor sees the server, its sources and who listens', async (t)
   for (const player of players) await player.until(({ audioBytes }) => audioBytes > 1000);
   await until(async () => (await sources())[0]!['listeners'] === 2, 8000);
   t.match(await promisify(monitor.getServerInfo.bind(monitor))(), {
-    ...{ clients: 5, host: '127.0.0.1', listeners: 3, sources: 2, sourceClientConnections: 2 },
-    ...{ serverId: /^airsplice/, serverStart: /^\w{3}, \d\d \w{3} \d{4} [\d:]+ \+0000$/ },
+    clients: 5,
+    host: '127.0.0.1',
+    listeners: 3,
+    sources: 2,
+    sourceClientConnections: 2,
+    serverId: /^airsplice/,
+    serverStart: /^\w{3}, \d\d \w{3} \d{4} [\d:]+ \+0000$/,
   });
   t.match(await sources(), [
     { mount: '/one.mp3', listeners: 2, listenerPeak: 2, serverName: 'Radio & <One>', serverType: 'audio/mpeg' },

@@ -70,8 +70,17 @@ class Bench {
 
   constructor(url: string, options: Partial<HookOptions> = {}) {
     this.hook = new ListenerHook(this.clock, {
-      ...{ url, timeoutMs: 2000, parallel: 4, waiting: 100, cacheMs: 0, cacheEntries: 3 },
-      ...{ cacheBy: 'address', whenDown: 'deny', breakAfter: 3, breakMs: 1000, ...options },
+      url,
+      timeoutMs: 2000,
+      parallel: 4,
+      waiting: 100,
+      cacheMs: 0,
+      cacheEntries: 3,
+      cacheBy: 'address',
+      whenDown: 'deny',
+      breakAfter: 3,
+      breakMs: 1000,
+      ...options,
       onVerdict: (verdict) => this.verdicts.push(verdict),
       onTroubleChanged: (trouble) => this.changes.push(trouble),
     });

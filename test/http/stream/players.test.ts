@@ -50,22 +50,21 @@ async function start(t: Test, metaint = METAINT) {
   const header = (name: string) => (name === 'x-playback-session-id' ? 'one' : undefined);
   const request = { method: 'GET', url: '/demo', address: '127.0.0.1', header };
   const stay = {
-    ...{ audio: linked, home: { audio: linked, path: '/demo' }, contentType: linked.contentType, metaint },
+    audio: linked,
+    home: { audio: linked, path: '/demo' },
+    contentType: linked.contentType,
+    metaint,
     phase: metaint === METAINT ? null : new Phase(metaint),
-    ...{
-      place: { end: (lastedMs: number) => ends.push(lastedMs) },
-      session: null,
-      connection: 1,
-      client: from,
-      cut: NOTHING,
-    },
-    ...{
-      counted: stats.join('demo', request, null),
-      readAheadMs: 0,
-      format: null,
-      endMs: Number.POSITIVE_INFINITY,
-      playbackSession: 'one',
-    },
+    place: { end: (lastedMs: number) => ends.push(lastedMs) },
+    session: null,
+    connection: 1,
+    client: from,
+    cut: NOTHING,
+    counted: stats.join('demo', request, null),
+    readAheadMs: 0,
+    format: null,
+    endMs: Number.POSITIVE_INFINITY,
+    playbackSession: 'one',
   } as unknown as Stay;
   players.join(socket, HEAD, BURST_MS, stay);
   // The same player on a second connection.

@@ -41,7 +41,12 @@ t.test('stations and channels in configured order, with URLs as the client reach
     ],
   );
   t.match(other!.channels[0], {
-    ...{ channelkey: 'bravo', name: 'Bravo', type: 'audio/mpeg', bitrate: 128, samplerate: 44_100, channels: 2 },
+    channelkey: 'bravo',
+    name: 'Bravo',
+    type: 'audio/mpeg',
+    bitrate: 128,
+    samplerate: 44_100,
+    channels: 2,
     listenurls: ['http://radio.example:8000/b.mp3', 'http://radio.example:8000/bravo'],
   });
   t.strictSame((await bravo()).listenurls[0], `${base}/b.mp3`, 'of another client, within the same second');

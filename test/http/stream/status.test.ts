@@ -199,9 +199,19 @@ t.test('SHOUTcast v2: one stream, all streams, the following title, as XML and a
   };
   const json = (await get('/stats?sid=1&json=1', 'application/json')).json();
   t.match(json, {
-    ...{ currentlisteners: 1, peaklisteners: 1, maxlisteners: 20_000, uniquelisteners: 1, servertitle: 'Demo Channel' },
-    ...{ serverurl: 'http://x/demo.mp3', songtitle: song, nexttitle: 'C - <next>', streamstatus: 1 },
-    ...{ streampath: '/demo.mp3', bitrate: '128', samplerate: '44100', content: 'audio/mpeg' },
+    currentlisteners: 1,
+    peaklisteners: 1,
+    maxlisteners: 20_000,
+    uniquelisteners: 1,
+    servertitle: 'Demo Channel',
+    serverurl: 'http://x/demo.mp3',
+    songtitle: song,
+    nexttitle: 'C - <next>',
+    streamstatus: 1,
+    streampath: '/demo.mp3',
+    bitrate: '128',
+    samplerate: '44100',
+    content: 'audio/mpeg',
   });
   t.same((await get('/stats?json=1', 'application/json')).json().songtitle, song, 'the first without sid');
   t.equal((await get('/stats?sid=2&json=1', 'application/json')).json().servertitle, 'Studio');

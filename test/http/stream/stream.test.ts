@@ -125,8 +125,16 @@ function faulty(access: Mount['access']) {
     want: () => undefined,
   };
   const mount = {
-    ...{ access, path: '/demo', maxListeners: 10, maxListenMs: Number.POSITIVE_INFINITY, overflowUrl: undefined },
-    ...{ audio, hasAudio: true, hopeful: true, takesEncoder: false, onDemand: false },
+    access,
+    path: '/demo',
+    maxListeners: 10,
+    maxListenMs: Number.POSITIVE_INFINITY,
+    overflowUrl: undefined,
+    audio,
+    hasAudio: true,
+    hopeful: true,
+    takesEncoder: false,
+    onDemand: false,
     get facts(): never {
       throw FAULT;
     },
@@ -135,8 +143,13 @@ function faulty(access: Mount['access']) {
   /** A GET; its status is noted. */
   const listen = (address: string) => {
     const request: Partial<StreamRequest> = {
-      ...{ method: 'GET', url: '/demo', addressHeaders: {}, address, gone: false },
-      ...{ header: () => undefined, wait: () => undefined },
+      method: 'GET',
+      url: '/demo',
+      addressHeaders: {},
+      address,
+      gone: false,
+      header: () => undefined,
+      wait: () => undefined,
       refuse: ({ status }: Refusal) => refused.push(status),
     };
     stream.handle(request as StreamRequest, mount as unknown as Mount);

@@ -358,7 +358,11 @@ function endsInTwoPlaces(bytes: Buffer): boolean {
 export function frontTargets(t: Test): readonly FuzzTarget[] {
   const server = new Server(t);
   return ENTRANCES.map(({ name, at, seeds, words }) => ({
-    ...{ name, seeds, words, atOnce: 100, muchBytes: 5000 },
+    name,
+    seeds,
+    words,
+    atOnce: 100,
+    muchBytes: 5000,
     play: (bytes: Buffer, random: Random) => play(server, at, bytes, random),
   }));
 }
