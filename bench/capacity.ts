@@ -1,5 +1,6 @@
 /**
- * `npm run bench:capacity`: what a cluster would carry, of what one listener, watcher, join, push and channel were measured to cost (bench/README.md, "Capacity"). It measures nothing.
+ * `npm run bench:capacity`: what a cluster would carry, of what one listener, watcher, join, push and channel were measured to cost (bench/README.md,
+ * "Capacity"). It measures nothing.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -2,7 +2,10 @@
 
 import { stopAll } from './process.js';
 
-/** Runs a command, and stops all that it has started. Its exit code: what `main` resolves with; 2 where it fails, with the usage where an argument is wrong. */
+/**
+ * Runs a command, and stops all that it has started. Its exit code: what `main` resolves with; 2 where it fails, with the usage where an argument is
+ * wrong.
+ */
 export async function runCommand(main: () => Promise<number>, usage: string): Promise<void> {
   try {
     process.exitCode = await main();

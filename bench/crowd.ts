@@ -1,7 +1,7 @@
 /**
  * A crowd of stream listeners on raw sockets in this process, each checked by a Reader from its first byte to its last. It only goes to
- * loopback addresses, comes by an open-loop schedule, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one buffer that all
- * sockets share, since a Reader is done with them before the next read. Owned by its caller: bench/listeners.ts, a test.
+ * loopback addresses, comes by an open-loop schedule, and ends by itself: ramp + at most JOIN_SECONDS + warm + window. Received bytes stand in one
+ * buffer that all sockets share, since a Reader is done with them before the next read. Owned by its caller: bench/listeners.ts, a test.
  *
  *   ramp (rate per second) ─► all joined: 'full' ─► warm ─► 'window' (bytes and own CPU are counted) ─► end
  */

@@ -1,6 +1,6 @@
 /**
- * HTTP requests to one server over a few kept connections, one in flight on each; what is due while all are busy waits, and its time runs. Each answer
- * is handed to a check. Loopback only. Owned by the scenario that closes it.
+ * HTTP requests to one server over a few kept connections, one in flight on each; what is due while all are busy waits, and its time runs. Each
+ * answer is handed to a check. Loopback only. Owned by the scenario that closes it.
  */
 
 import { connect, type Socket } from 'node:net';
@@ -119,7 +119,10 @@ export class Requests {
   }
 }
 
-/** Connects when it has something to send and is not connected: servers close what is idle. One that has been idle nearly as long as the server said is left before. */
+/**
+ * Connects when it has something to send and is not connected: servers close what is idle. One that has been idle nearly as long as the server said
+ * is left before.
+ */
 class Connection {
   readonly #port: number;
   readonly #owner: Requests;

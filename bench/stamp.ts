@@ -1,6 +1,7 @@
 /**
  * What a message of benchmarks carries as its song: its number and the moment of its push, always of one length, so that each
- * message has the same size. The moment, that of the push or the one at which it was due, is of the monotonic clock that all processes of a machine share. Pure.
+ * message has the same size. The moment, that of the push or the one at which it was due, is of the monotonic clock that all processes of a machine
+ * share. Pure.
  */
 
 export const STAMP_CHARACTERS = 24;

@@ -36,7 +36,7 @@ async function buildProgram() {
   const program = await build({
     ...FOR_NODE,
     ...common,
-    entryPoints: ['src/main.ts', 'src/cli/write-man.ts'],
+    entryPoints: ['src/main.ts', 'src/cli/terminal/write-man.ts'],
     chunkNames: 'chunks/[name]-[hash]',
   });
   // Browsers and other programs take them as they are, with the types that tsc writes.

@@ -1,6 +1,6 @@
 /**
- * The licences of the packages that the build bundles: name and version of each, and the licence texts that it ships. MIT, ISC, BSD and Apache all require them with
- * each copy.
+ * The licences of the packages that the build bundles: name and version of each, and the licence texts that it ships. MIT, ISC, BSD and Apache all
+ * require them with each copy.
  * Invariant: the build fails where a package has no text; for the few that ship none the text is in OWN.
  */
 

@@ -30,7 +30,7 @@ t.test('chunks of the build before are removed, and nothing else is; a build tha
 
   write('src/main.ts', `void import('./later.js');`);
   write('src/later.ts', 'console.log(1);');
-  write('src/cli/write-man.ts', '');
+  write('src/cli/terminal/write-man.ts', '');
   write('src/client/client.ts', 'export const client = 1;');
   write('src/web/admin.js', '');
   for (const file of ['bundle', 'licences']) cpSync(join(ROOT, `src/${file}.mjs`), join(folder, `src/${file}.mjs`));
@@ -73,7 +73,7 @@ t.test('licences: each package that is bundled, with its text; one without ends 
     'src/main.ts',
     "import { said } from 'one';\nimport { said as two } from '@scope/two';\nimport 'saxes';\nconsole.log(said, two);",
   );
-  write('src/cli/write-man.ts', '');
+  write('src/cli/terminal/write-man.ts', '');
   write('src/client/client.ts', 'export const client = 1;');
   write('src/web/admin.js', '');
   for (const name of ['one', '@scope/two', 'unused']) add(name, 'MIT');

@@ -1,6 +1,6 @@
 /**
- * A cluster of edges: listeners chosen by channel (Zipf: the channel of rank r has listeners as 1 / r^s) and sent to edges at random, as a balancer does. From a seed, so that
- * the same plan gives the same cluster. What each edge needs follows from what one listener and one channel cost.
+ * A cluster of edges: listeners chosen by channel (Zipf: the channel of rank r has listeners as 1 / r^s) and sent to edges at random, as a balancer
+ * does. From a seed, so that the same plan gives the same cluster. What each edge needs follows from what one listener and one channel cost.
  */
 
 import type { Costs } from './costs.js';

@@ -1,6 +1,6 @@
 /**
- * What one listener, watcher, join, push and channel costs, as `npm run bench` measured it. Each figure says where it is from: measured, computed of what was measured, or
- * assumed, with why. Pure.
+ * What one listener, watcher, join, push and channel costs, as `npm run bench` measured it. Each figure says where it is from: measured, computed of
+ * what was measured, or assumed, with why. Pure.
  */
 
 import type { Report } from '../result.js';

@@ -1,4 +1,7 @@
-/** Two machines on this one, with Redis between them, each write of it on the disk before its answer: from when a push to the one was due to its reader at the other. */
+/**
+ * Two machines on this one, with Redis between them, each write of it on the disk before its answer: from when a push to the one was due to its
+ * reader at the other.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { WebSocket } from 'ws';

@@ -5,7 +5,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { Framer } from '../../src/audio/framer.js';
+import { Framer } from '../../src/audio/frames/framer.js';
 import { findChanges } from './changes.js';
 import { render, schedule } from './tones.js';
 

@@ -1,6 +1,6 @@
 /**
  * Alerts as a whole: facts come in once a second, what is wrong goes to the log and to those webhooks that want to know. Where there is no webhook,
- * nothing is looked at. Owned by what carries the audio (app/hub.ts), since the facts are there.
+ * nothing is looked at. Owned by what carries the audio (app/hub/hub.ts), since the facts are there.
  *
  *   facts ─► conditions ─► board: lasting, damped ─► log, webhooks
  */

@@ -1,4 +1,4 @@
-/** What conditions are found in: how the server is at one moment, as plain data. Gathered by app/alert-facts.ts. */
+/** What conditions are found in: how the server is at one moment, as plain data. Gathered by app/hub/alert-facts.ts. */
 
 /** Of a source that is on air. */
 export interface OnAirFacts {

@@ -12,8 +12,8 @@
 import { lookup } from 'node:dns';
 import type { Alarm, Clock } from '../base/clock.js';
 import type { AlertsConfig, WebhookConfig } from '../config/alerts.js';
-import { Outbound } from '../net/outbound.js';
-import { Target } from '../net/target.js';
+import { Outbound } from '../net/outbound/outbound.js';
+import { Target } from '../net/outbound/target.js';
 import type { Alert } from './alert.js';
 import { type RenderedAlert, render } from './format.js';
 import { signatureHeaders } from './webhook-signature.js';

@@ -5,6 +5,7 @@
  * goes to the clients.
  */
 
+import type { AdminQueries } from '../admin/admin-reports.js';
 import type { Alerts } from '../alerts/alerts.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
@@ -12,24 +13,23 @@ import type { Output } from '../base/output.js';
 import { measured } from '../base/watchdog.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
-import type { AdminQueries } from '../link/admin-reports.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
-import { openAccessLog } from './access-log.js';
-import { Addresses } from './addresses.js';
-import { type Admissions, makePace } from './admissions.js';
+import { Addresses } from './addresses/addresses.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
-import type { Hub } from './hub.js';
-import { HubSide } from './hub-side.js';
-import { Metrics } from './metrics.js';
-import type { Network } from './network.js';
+import { type Admissions, makePace } from './hub/admissions.js';
+import type { Hub } from './hub/hub.js';
+import { HubSide } from './hub/hub-side.js';
+import { ListenerCounting } from './hub/statistics.js';
+import { Metrics } from './metrics/metrics.js';
+import { observeWorker } from './metrics/worker-metrics.js';
 import { Reload } from './reload.js';
-import { ListenerCounting } from './statistics.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
-import { Worker } from './worker.js';
-import { observeWorker } from './worker-metrics.js';
+import { openAccessLog } from './worker/access-log.js';
+import type { Network } from './worker/network.js';
+import { Worker } from './worker/worker.js';
 
 /** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;

@@ -8,7 +8,7 @@ import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
 import { Tallies } from '../base/tallies.js';
 import type { LoadedConfig } from '../config/load.js';
-import type { HeadLimits } from '../net/head-reader.js';
+import type { HeadLimits } from '../net/front/head-reader.js';
 
 export interface Core {
   /** The one in force: a reload changes it in place (config/adopt.ts). */

@@ -1,6 +1,9 @@
-/** What became of reloads, as metrics report it: of the one process, or with workers of all together, where the supervisor has it and the hub reports it. */
+/**
+ * What became of reloads, as metrics report it: of the one process, or with workers of all together, where the supervisor has it and the hub reports
+ * it.
+ */
 
-import type { MetricRegistry } from './registry.js';
+import type { MetricRegistry } from './metrics/registry.js';
 
 /** Plain data. */
 export interface ReloadResults {

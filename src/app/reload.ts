@@ -9,13 +9,13 @@ import type { ServedChannel } from '../channel/served.js';
 import { adoptConfig } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planReload, planText, type ReloadPlan } from '../config/plan.js';
-import type { Addresses } from './addresses.js';
+import type { Addresses } from './addresses/addresses.js';
 import type { Core } from './core.js';
 import type { Faces } from './faces.js';
-import type { Hub } from './hub.js';
-import type { MetricRegistry } from './registry.js';
+import type { Hub } from './hub/hub.js';
+import type { MetricRegistry } from './metrics/registry.js';
 import { noReloads, observeReloads, type ReloadResults, withApplied, withRefused } from './reload-results.js';
-import type { Worker } from './worker.js';
+import type { Worker } from './worker/worker.js';
 
 /** Some options cannot be changed while the process lives. Its message names them. */
 export class NeedsRestart extends Error {

@@ -13,21 +13,21 @@ import type { Clock } from '../base/clock.js';
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
-import { Arrivals } from './arrivals.js';
-import { type AudioFormat, canFollow, frameFormat } from './audio-format.js';
-import type { WritableTape } from './audio-tape.js';
-import { BlockSpacing } from './block-spacing.js';
 import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace } from './delay-line.js';
-import { contentTypeOf } from './format.js';
-import { HeldFrames } from './held-frames.js';
-import { Mark } from './mark.js';
-import type { OggLink } from './ogg-link.js';
-import { OggTape, type OpenOgg } from './ogg-tape.js';
+import { Arrivals } from './frames/arrivals.js';
+import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
+import { contentTypeOf } from './frames/format.js';
+import { HeldFrames } from './frames/held-frames.js';
+import { Reservoir } from './frames/reservoir.js';
+import type { OggLink } from './ogg/ogg-link.js';
+import { OggTape, type OpenOgg } from './ogg/ogg-tape.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from './playable-audio.js';
-import { Reservoir } from './reservoir.js';
-import { type OpenSegment, Tape } from './tape.js';
-import { TapeReaders } from './tape-readers.js';
-import { type AwaitedTitle, WaitingTitles } from './waiting-titles.js';
+import type { WritableTape } from './tape/audio-tape.js';
+import { BlockSpacing } from './tape/block-spacing.js';
+import { Mark } from './tape/mark.js';
+import { type OpenSegment, Tape } from './tape/tape.js';
+import { TapeReaders } from './tape/tape-readers.js';
+import { type AwaitedTitle, WaitingTitles } from './tape/waiting-titles.js';
 
 /** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
 const NEAR_MS = 1000;
@@ -265,8 +265,8 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   /**
-   * What comes later than this, monotonic milliseconds, is held until it may go onto the tape, or is dropped: another machine may feed the channel by then.
-   * What was held goes onto it now, where this is later than now.
+   * What comes later than this, monotonic milliseconds, is held until it may go onto the tape, or is dropped: another machine may feed the channel by
+   * then. What was held goes onto it now, where this is later than now.
    */
   feedUntil(untilMs: number): void {
     const held = this.#held;

@@ -11,7 +11,7 @@
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import type { OggLink } from './ogg-link.js';
+import type { OggLink } from './ogg/ogg-link.js';
 
 /** How often it is seen to that audio goes on by itself. */
 const CHECK_MS = 100;

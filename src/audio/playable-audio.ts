@@ -3,8 +3,8 @@
  * the channel it is ChannelAudio; in another one it is what came from there.
  */
 
-import type { AudioTape } from './audio-tape.js';
-import type { Mark } from './mark.js';
+import type { AudioTape } from './tape/audio-tape.js';
+import type { Mark } from './tape/mark.js';
 
 /** Where on the tape a title took effect that came late. */
 export interface LateTitle {

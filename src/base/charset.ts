@@ -22,8 +22,8 @@ export function isUtf8Name(name: string): boolean {
 }
 
 /**
- * The five bytes that Windows-1252 leaves undefined are C1 controls in ISO 8859-1, so they vanish like every control. In any other charset what its bytes
- * do not say becomes U+FFFD, and a last character that was cut is left out.
+ * The five bytes that Windows-1252 leaves undefined are C1 controls in ISO 8859-1, so they vanish like every control. In any other charset what its
+ * bytes do not say becomes U+FFFD, and a last character that was cut is left out.
  * @param charset one for which isCharset is true
  */
 export function decodeCharset(bytes: Buffer, charset: string): string {

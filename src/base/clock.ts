@@ -41,7 +41,9 @@ export interface Clock {
   now(): number;
   /** Unix milliseconds, for what people read: by this machine's wall clock, or by the time that it follows. */
   wallMs(): number;
-  /** From now on `wallMs()` is `now() + aheadMs`, whatever this machine's wall clock is set to: the machines of a cluster have one time (src/cluster). */
+  /**
+   * From now on `wallMs()` is `now() + aheadMs`, whatever this machine's wall clock is set to: the machines of a cluster have one time (src/cluster).
+   */
   follow(aheadMs: number): void;
   /** How far this machine's wall clock is ahead of the time that is followed, milliseconds; 0: none is followed. */
   readonly skewMs: number;

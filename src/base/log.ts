@@ -1,6 +1,6 @@
 /**
- * The log on standard error: JSON lines by pino, or text for a person (log-text.ts). What is logged is chosen field by field; no request line, head or configuration
- * value goes into it, so tokens and passwords cannot. Faults that repeat are counted and logged at most once a second.
+ * The log on standard error: JSON lines by pino, or text for a person (log-text.ts). What is logged is chosen field by field; no request line, head
+ * or configuration value goes into it, so tokens and passwords cannot. Faults that repeat are counted and logged at most once a second.
  *
  * The reader of the log may be slow, stop, or have a full disk: lines wait for it up to a bound, the rest is lost and counted, and the
  * streams play on.

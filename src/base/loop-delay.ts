@@ -1,5 +1,5 @@
 /**
- * How late the event loop is, over a minute, from what the clock's ticks recorded: no wake-up of its own. Read at scrape by app/metrics.ts,
+ * How late the event loop is, over a minute, from what the clock's ticks recorded: no wake-up of its own. Read at scrape by app/metrics/metrics.ts,
  * which owns it.
  */
 

@@ -34,7 +34,7 @@ export interface RefusedRequest {
   readonly status: number;
   /** That an encoder asked for, as it may be shown; absent: none was named. */
   readonly mount?: string | undefined;
-  /** The id of its connection (net/tracked-connection.ts). */
+  /** The id of its connection (net/front/tracked-connection.ts). */
   readonly connection?: string | undefined;
 }
 

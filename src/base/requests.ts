@@ -1,6 +1,6 @@
 /**
- * Requests to one peer that wait for their answers, by id. Each ends once: by its answer, an error, its time-out or the loss of the peer. An answer for an id
- * that does not wait (late, a second one, unknown) is ignored. Owned by the side that asks.
+ * Requests to one peer that wait for their answers, by id. Each ends once: by its answer, an error, its time-out or the loss of the peer. An answer
+ * for an id that does not wait (late, a second one, unknown) is ignored. Owned by the side that asks.
  */
 
 import { retryLater } from './refusal.js';

@@ -1,6 +1,6 @@
 /**
- * The time by which old things are removed: the wall clock, but where that jumps ahead, at most twice as fast as the monotonic clock. A wall clock that is wrong for
- * an hour makes nothing older by more than an hour; where it was right all along, what is too old is removed a little later.
+ * The time by which old things are removed: the wall clock, but where that jumps ahead, at most twice as fast as the monotonic clock. A wall clock
+ * that is wrong for an hour makes nothing older by more than an hour; where it was right all along, what is too old is removed a little later.
  */
 
 import type { Clock } from './clock.js';

@@ -27,7 +27,10 @@ export type PeakKey = `${'listeners' | 'connections'} ${string}`;
 const NAMES: ReadonlySet<string> = new Set([...TALLIES, ...NOTICES]);
 const OF_CHANNEL = /^(?:lag|unique|listeners|connections) (.+)$/;
 
-/** Whether a process of ours may count, or report, by this name: what another one says is kept by its name, for good. @param has whether there is such a channel */
+/**
+ * Whether a process of ours may count, or report, by this name: what another one says is kept by its name, for good. @param has whether there is such
+ * a channel
+ */
 export function isKnownName(name: string, has: (channel: string) => boolean): boolean {
   const [, channel] = OF_CHANNEL.exec(name) ?? [];
   return NAMES.has(name) || (channel !== undefined && has(channel));

@@ -32,7 +32,10 @@ export const LONG_TURN_MS = 100;
 /** Of the process: that of the system's clock. */
 let ofProcess: Watchdog | null = null;
 
-/** Work that comes by no way of its own, such as a history that is read between two requests; before there is a clock it is just done. @param who as `blame` has it */
+/**
+ * Work that comes by no way of its own, such as a history that is read between two requests; before there is a clock it is just done. @param who as
+ * `blame` has it
+ */
 export function measured<T>(part: TurnPart, work: () => T, who = ''): T {
   const watchdog = ofProcess;
   if (watchdog === null) return work();
@@ -113,8 +116,8 @@ export class Watchdog {
   }
 
   /**
-   * Each tick: the event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added; else the next tick says
-   * what it was. @param ranMs how much CPU time the process has had meanwhile
+   * Each tick: the event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added; else the next tick
+   * says what it was. @param ranMs how much CPU time the process has had meanwhile
    */
   late(lateMs: number, ranMs = lateMs): void {
     const longestTurnMs = this.#longestTurnMs;

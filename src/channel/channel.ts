@@ -1,13 +1,13 @@
 /**
  * One channel put together: its audio and tape, the switch and sources that feed it, and what clients see of it (served.ts). Built by
- * app/channels.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
+ * app/hub/channels.ts from the configuration; owns its sources from start to stop. What its sources say goes to the output given at `start`, so that
  * channels can be built before the service that takes their titles.
  */
 
 import type { Socket } from 'node:net';
-import { formatText } from '../audio/audio-format.js';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import { formatText } from '../audio/frames/audio-format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
@@ -216,7 +216,9 @@ export class Channel {
     this.#coming.pass(heardMs, this.#clock.now());
   }
 
-  /** Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`). */
+  /**
+   * Stops its sources between two frames, its encoder's connection apart, which is let go. Nothing more goes onto its tape but what waits (`flush`).
+   */
   detach(): { readonly place: ChannelPlace; readonly encoder: ReturnType<EncoderSource['detach']> } {
     const { placeOnAir: onAir, titleOnAir: lastTitle } = this.switch;
     const contentType = this.switch.onAir?.contentType;

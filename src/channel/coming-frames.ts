@@ -1,9 +1,9 @@
 /**
- * What a channel's source sends while another machine feeds the channel still, and this one may be about to (cluster/README.md): kept from its first frame
- * on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
+ * What a channel's source sends while another machine feeds the channel still, and this one may be about to (cluster/README.md): kept from its first
+ * frame on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
  */
 
-import type { HeldFrame } from '../audio/held-frames.js';
+import type { HeldFrame } from '../audio/frames/held-frames.js';
 
 /** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
 export const MAX_COMING_MS = 5000;

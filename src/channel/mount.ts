@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Access } from '../config/access.js';
-import type { HeadFacts } from '../listener/head.js';
+import type { HeadFacts } from '../listener/cursor/head.js';
 import type { OnEncoderRefused } from '../source/encoder-connection.js';
 import type { SourceTitle } from '../source/source.js';
 

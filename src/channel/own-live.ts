@@ -1,7 +1,7 @@
 /** What a channel's sources here make of it, as its clients and operators need it. Kept by the channel, which says what its switch does. */
 
-import type { AudioFormat } from '../audio/audio-format.js';
 import type { ChannelAudio } from '../audio/channel-audio.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Clock } from '../base/clock.js';
 import type { ChannelConfig } from '../config/schema.js';
 import type { SourceFacts } from '../source/facts.js';

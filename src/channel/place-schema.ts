@@ -1,7 +1,10 @@
-/** The state of a channel's sources, as the process that fed the channel before sends it (ChannelPlace): checked before the channel goes on from there. */
+/**
+ * The state of a channel's sources, as the process that fed the channel before sends it (ChannelPlace): checked before the channel goes on from
+ * there.
+ */
 
 import { z } from 'zod';
-import { framerState } from '../audio/framer-schema.js';
+import { framerState } from '../audio/frames/framer-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, type Is, moment, signedMs } from '../metadata/record-schema.js';

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Config, SourceConfig } from '../config/schema.js';
-import { basic, Target } from '../net/target.js';
+import { basic, Target } from '../net/outbound/target.js';
 import { PullSource } from '../source/pull.js';
 import type { SourceInput } from '../source/source.js';
 

@@ -3,11 +3,11 @@
  * while it runs; it knows no source, so that it is the same in every process that serves the channel.
  */
 
-import type { AudioFormat } from '../audio/audio-format.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
-import { type HeadFacts, mergeFacts } from '../listener/head.js';
+import { type HeadFacts, mergeFacts } from '../listener/cursor/head.js';
 import type { TrackRecord } from '../metadata/record.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';

@@ -1,4 +1,6 @@
-/** What became of a channel's sources, the last entries, for an operator who looks: which one was on air when and why, and what was wrong with each. */
+/**
+ * What became of a channel's sources, the last entries, for an operator who looks: which one was on air when and why, and what was wrong with each.
+ */
 
 export interface TimelineEntry {
   readonly atMs: number;

@@ -7,7 +7,7 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { Framer } from '../audio/framer.js';
+import { Framer } from '../audio/frames/framer.js';
 import { isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
 import { IcyStripper } from '../source/strip.js';

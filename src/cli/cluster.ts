@@ -1,10 +1,13 @@
-/** `airsplice cluster [URL]`: what a machine knows of its cluster: what all have in common, the machines, who feeds which channel. Exit code 1 where it is alone, or not ready. */
+/**
+ * `airsplice cluster [URL]`: what a machine knows of its cluster: what all have in common, the machines, who feeds which channel. Exit code 1 where
+ * it is alone, or not ready.
+ */
 
 import { z } from 'zod';
 import { printable, printableJson } from '../base/printable.js';
 import type { RunCommand } from './command.js';
 import { answerOf, DEFAULT_URL, readJson, serverError, urlOf } from './server.js';
-import { inColumns } from './terminal.js';
+import { inColumns } from './terminal/terminal.js';
 
 /** What is shown of `/readyz?cluster`; any program may be answering. */
 const knownCluster = z.looseObject({

@@ -4,9 +4,9 @@ import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
 import { printableLines } from '../base/printable.js';
 import { meant } from '../base/spelling.js';
-import { usageOf } from './help.js';
-import { OwnOutput } from './own-output.js';
-import type { Syntax } from './syntax.js';
+import { usageOf } from './terminal/help.js';
+import { OwnOutput } from './terminal/own-output.js';
+import type { Syntax } from './terminal/syntax.js';
 
 /** What stood on the command line behind the command's name. */
 export interface CommandLine {

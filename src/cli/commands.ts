@@ -2,7 +2,7 @@
 
 import { meant } from '../base/spelling.js';
 import type { Command } from './command.js';
-import type { CommandOption } from './syntax.js';
+import type { CommandOption } from './terminal/syntax.js';
 
 const URL_OPTION: CommandOption = {
   type: 'string',
@@ -37,7 +37,7 @@ export const COMMANDS: readonly Command[] = [
     summary:
       'Reads a configuration, and says what is wrong with it or what it makes. Exit code 2 where something is wrong.',
     options: { diff: { type: 'boolean', about: 'What a reload of the running server would change.' } },
-    load: async () => (await import('./check.js')).check,
+    load: async () => (await import('./setup/check.js')).check,
   },
   {
     name: 'init',
@@ -63,14 +63,14 @@ export const COMMANDS: readonly Command[] = [
       yes: { type: 'boolean', short: 'y', about: 'Asks nothing: what is not given is chosen.' },
       force: { type: 'boolean', about: 'Replaces a configuration that is there.' },
     },
-    load: async () => (await import('./init.js')).init,
+    load: async () => (await import('./setup/init.js')).init,
   },
   {
     name: 'token',
     operands: 'CHANNEL',
     summary: 'Makes a push token for a channel, and the digest of it for the configuration.',
     options: {},
-    load: async () => (await import('./token.js')).token,
+    load: async () => (await import('./setup/token.js')).token,
   },
   {
     name: 'reload',
@@ -118,7 +118,7 @@ export const COMMANDS: readonly Command[] = [
     operands: 'FILE',
     summary: 'Writes configuration and store of a server, which may be running, into one file.',
     options: { config: CONFIG_OPTION },
-    load: async () => (await import('./backup.js')).backup,
+    load: async () => (await import('./backup/backup.js')).backup,
   },
   {
     name: 'restore',
@@ -138,7 +138,7 @@ export const COMMANDS: readonly Command[] = [
       },
       force: { type: 'boolean', about: 'Replaces what is there.' },
     },
-    load: async () => (await import('./restore.js')).restore,
+    load: async () => (await import('./backup/restore.js')).restore,
   },
   {
     name: 'push',
@@ -184,7 +184,7 @@ export const COMMANDS: readonly Command[] = [
       seconds: { type: 'string', value: 'N', about: 'How long.' },
       split: { type: 'boolean', about: 'A file for each title, cut where the title stands in the stream.' },
     },
-    load: async () => (await import('./record.js')).record,
+    load: async () => (await import('./recording/record.js')).record,
   },
   {
     name: 'doctor',
@@ -195,7 +195,7 @@ export const COMMANDS: readonly Command[] = [
       url: { type: 'string', value: 'URL', about: 'What listeners use; streams.publicUrl unless it is given.' },
       json: { type: 'boolean', about: 'The findings as JSON.' },
     },
-    load: async () => (await import('./doctor.js')).doctor,
+    load: async () => (await import('./doctor/doctor.js')).doctor,
   },
   {
     name: 'bench',
@@ -230,35 +230,35 @@ export const COMMANDS: readonly Command[] = [
       count: { type: 'string', value: 'N', about: 'Ends after this many files.' },
       url: URL_OPTION,
     },
-    load: async () => (await import('./measure-offset.js')).measureOffset,
+    load: async () => (await import('./recording/measure-offset.js')).measureOffset,
   },
   {
     name: 'schema',
     operands: '',
     summary: 'Prints the JSON Schema of the configuration, for editors.',
     options: {},
-    load: async () => (await import('./schema.js')).schema,
+    load: async () => (await import('./setup/schema.js')).schema,
   },
   {
     name: 'completion',
     operands: 'SHELL',
     summary: 'Prints what bash, zsh or fish needs to complete these commands.',
     options: {},
-    load: async () => (await import('./completion.js')).completion,
+    load: async () => (await import('./terminal/completion.js')).completion,
   },
   {
     name: 'help',
     operands: '[COMMAND]',
     summary: 'Says what there is, or what a command takes.',
     options: {},
-    load: async () => (await import('./about.js')).help,
+    load: async () => (await import('./setup/about.js')).help,
   },
   {
     name: 'version',
     operands: '',
     summary: 'Says which version this is.',
     options: {},
-    load: async () => (await import('./about.js')).version,
+    load: async () => (await import('./setup/about.js')).version,
   },
 ];
 

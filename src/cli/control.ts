@@ -1,6 +1,6 @@
 /**
- * Speaking to a running server over the local socket in its data folder (processes/control-socket.ts): a line with a command, and a line of JSON with
- * its answer.
+ * Speaking to a running server over the local socket in its data folder (processes/supervisor/control-socket.ts): a line with a command, and a line
+ * of JSON with its answer.
  */
 
 import net from 'node:net';

@@ -6,7 +6,7 @@
 import { printable } from '../base/printable.js';
 import { titleLine } from '../metadata/record.js';
 import { type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { readProblem, readPushedRecord } from './records.js';
+import { readProblem, readPushedRecord } from './recording/records.js';
 import { answerOf, readJson, serverUrl } from './server.js';
 
 const TOKEN = 'AIRSPLICE_TOKEN';

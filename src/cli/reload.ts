@@ -1,6 +1,6 @@
 /**
- * `airsplice reload CONFIG`: a running server puts its configuration in force as the file is now (src/config/README.md, "Reload"); with `--restart` also
- * what only new processes can have, where it has workers.
+ * `airsplice reload CONFIG`: a running server puts its configuration in force as the file is now (src/config/README.md, "Reload"); with `--restart`
+ * also what only new processes can have, where it has workers.
  *
  * Exit codes: 0 when it is in force, 1 where there is no such server, 2 where the configuration is wrong or the server has refused it.
  */

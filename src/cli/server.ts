@@ -116,7 +116,10 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** The data of server-sent events, parsed; null for what is not JSON. Rejects where the answer is of another type; iterating throws where it is cut off. */
+/**
+ * The data of server-sent events, parsed; null for what is not JSON. Rejects where the answer is of another type; iterating throws where it is cut
+ * off.
+ */
 export async function openEvents(what: string, url: string, signal: AbortSignal): Promise<AsyncGenerator<unknown>> {
   const { headers, body } = await open(what, url, signal);
   const type = String(headers['content-type']);

@@ -5,7 +5,7 @@
 
 import { printable } from '../base/printable.js';
 import { type ChannelStatus, ON_DEMAND, type StatusReport } from './status-report.js';
-import { type Colour, columnsOf, cutTo, inColumns, type Paint, type Size } from './terminal.js';
+import { type Colour, columnsOf, cutTo, inColumns, type Paint, type Size } from './terminal/terminal.js';
 
 interface Column {
   readonly head: string;

@@ -1,6 +1,6 @@
 /**
- * `airsplice status [URL]`: the channels of a running server at a glance. Live in a terminal, once elsewhere. Exit code 1 where the server is not there
- * or not ready; a live picture goes on and says so, and ends with a signal.
+ * `airsplice status [URL]`: the channels of a running server at a glance. Live in a terminal, once elsewhere. Exit code 1 where the server is not
+ * there or not ready; a live picture goes on and says so, and ends with a signal.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { type CommandLine, messageOf, numberOf, type RunCommand, UsageError } fr
 import { DEFAULT_URL, urlOf } from './server.js';
 import { askStatus, type StatusReport } from './status-report.js';
 import { statusLines } from './status-table.js';
-import { isLive, type Paint, paintOf, Screen, type Size, sizeOf } from './terminal.js';
+import { isLive, type Paint, paintOf, Screen, type Size, sizeOf } from './terminal/terminal.js';
 
 const EVERY_SECONDS = 2;
 

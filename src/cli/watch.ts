@@ -1,13 +1,14 @@
 /**
- * `airsplice watch CHANNEL` (or `--station STATION`): titles as they change, first those in force. In a terminal each channel has a line that changes;
- * elsewhere, with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 where the server ends it.
+ * `airsplice watch CHANNEL` (or `--station STATION`): titles as they change, first those in force. In a terminal each channel has a line that
+ * changes; elsewhere, with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 where the
+ * server ends it.
  */
 
 import { printable, printableJson } from '../base/printable.js';
 import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { type FeedRecord, readFeedRecord } from './records.js';
+import { type FeedRecord, readFeedRecord } from './recording/records.js';
 import { openEvents, serverUrl } from './server.js';
-import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal.js';
+import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal/terminal.js';
 
 const MOST = 1_000_000_000;
 /** Of a channel's key in the picture. */

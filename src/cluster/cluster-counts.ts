@@ -1,12 +1,12 @@
 /**
- * How many listen to each channel on the other machines: a channel's `maxListeners` is of all machines together. Each says what its own workers have, where
- * that has changed, over its bridges (session-bridge.ts); to the tallies of a hub (link/hub-tallies.ts) another machine is one more process, which hears
- * nothing. So a limit may be passed by what happens on several machines within half a second, and no further.
+ * How many listen to each channel on the other machines: a channel's `maxListeners` is of all machines together. Each says what its own workers have,
+ * where that has changed, over its bridges (session-bridge.ts); to the tallies of a hub (link/facts/hub-tallies.ts) another machine is one more
+ * process, which hears nothing. So a limit may be passed by what happens on several machines within half a second, and no further.
  */
 
 import { LISTENERS_OF_CHANNELS } from '../channel/mount.js';
-import type { HubTallies } from '../link/hub-tallies.js';
-import type { TallySender } from '../link/worker-tallies.js';
+import type { HubTallies } from '../link/facts/hub-tallies.js';
+import type { TallySender } from '../link/facts/worker-tallies.js';
 
 export interface ListenerCountsParts {
   /** Of this hub. */

@@ -1,6 +1,7 @@
 /**
- * The time that all nodes have in common: that of Redis, or of the origin. It is asked for now and then, and carried on by the monotonic clock: a node's own wall
- * clock does not matter, nor does setting it. Each answer bounds the difference from both sides; the known difference is moved no further than into these bounds.
+ * The time that all nodes have in common: that of Redis, or of the origin. It is asked for now and then, and carried on by the monotonic clock: a
+ * node's own wall clock does not matter, nor does setting it. Each answer bounds the difference from both sides; the known difference is moved no
+ * further than into these bounds.
  *
  *   asked ──► its time ──► came          its time is ahead of `now()` by at least time − came, at most time − asked
  *
@@ -47,7 +48,10 @@ export class ClusterTime {
     return this.#clock.skewMs;
   }
 
-  /** Takes an answer. @param timeMs of that clock, in whole milliseconds or finer @param askedMs when it was asked, monotonic @param cameMs when it came */
+  /**
+   * Takes an answer. @param timeMs of that clock, in whole milliseconds or finer @param askedMs when it was asked, monotonic @param cameMs when it
+   * came
+   */
   learn(timeMs: number, askedMs: number, cameMs: number): void {
     const [low, high] = [timeMs - cameMs, timeMs + 1 - askedMs];
     if (this.#aheadMs >= low - TOLERATED_MS && this.#aheadMs <= high + TOLERATED_MS) return;

@@ -1,33 +1,17 @@
 /**
- * The sessions of two machines, and how many listen on each (cluster-counts.ts): to the registry of each (link/session-registry.ts) the other is one more worker, which has the first session of all its
- * workers, follows what any of them follows, and asks and reports for them.
+ * The sessions of two machines, and how many listen on each (cluster-counts.ts): to the registry of each (link/sessions/session-registry.ts) the
+ * other is one more worker, which has the first session of all its workers, follows what any of them follows, and asks and reports for them.
  *
  *   worker 1 ─ PLACE ─► registry a ─► bridge ═══ PLACE ═══ bridge ─► registry b ─ PLACE ─► worker 2, which watches
  *
- * Moments are of each machine's own clock: they are moved by what both know of the clock of the cluster when the bridge begins. Owned by session-bridges.ts.
+ * Moments are of each machine's own clock: they are moved by what both know of the clock of the cluster when the bridge begins. Owned by
+ * session-bridges.ts.
  */
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
 import { Requests } from '../base/requests.js';
-import { LinkConnection, type MessageHandler } from '../link/connection.js';
-import { machineOf } from '../link/left-alone.js';
-import { readAll } from '../link/members.js';
-import {
-  ASK,
-  CLOCKS,
-  FIRST_SESSION_TYPE,
-  FOLLOW,
-  HEARD,
-  LAST_SESSION_TYPE,
-  LISTENERS,
-  PLACE,
-  REPORT,
-  SETTINGS,
-  STATE,
-  TITLE,
-  VERDICT,
-} from '../link/message-types.js';
+import { systemMs } from '../link/facts/shared-time.js';
 import { LinkLost } from '../link/questions.js';
 import {
   CLOCKS_MEMBERS,
@@ -43,13 +27,30 @@ import {
   SessionWriter,
   VERDICT_MS,
   writeTimes,
-} from '../link/session-messages.js';
-import type { RegistryPort, SessionRegistry } from '../link/session-registry.js';
-import { systemMs } from '../link/shared-time.js';
-import { type MessageReader, WireError } from '../link/wire.js';
-import type { SessionTimes } from '../listener/session-place.js';
-import type { ClusterSettings, OtherSettings } from './channel-settings.js';
+} from '../link/sessions/session-messages.js';
+import type { RegistryPort, SessionRegistry } from '../link/sessions/session-registry.js';
+import { LinkConnection, type MessageHandler } from '../link/wire/connection.js';
+import { machineOf } from '../link/wire/left-alone.js';
+import { readAll } from '../link/wire/members.js';
+import {
+  ASK,
+  CLOCKS,
+  FIRST_SESSION_TYPE,
+  FOLLOW,
+  HEARD,
+  LAST_SESSION_TYPE,
+  LISTENERS,
+  PLACE,
+  REPORT,
+  SETTINGS,
+  STATE,
+  TITLE,
+  VERDICT,
+} from '../link/wire/message-types.js';
+import { type MessageReader, WireError } from '../link/wire/wire.js';
+import type { SessionTimes } from '../listener/sessions/session-place.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
+import type { ClusterSettings, OtherSettings } from './titles/channel-settings.js';
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;

@@ -1,12 +1,15 @@
-/** The bridges to all other machines (session-bridge.ts): of two machines the one whose name comes first connects, again and again while the other is there. */
+/**
+ * The bridges to all other machines (session-bridge.ts): of two machines the one whose name comes first connects, again and again while the other is
+ * there.
+ */
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../base/clock.js';
-import { FIRST_NODE, type SessionRegistry } from '../link/session-registry.js';
-import type { ClusterSettings } from './channel-settings.js';
+import { FIRST_NODE, type SessionRegistry } from '../link/sessions/session-registry.js';
 import type { ClusterCounts } from './cluster-counts.js';
 import { SessionBridge } from './session-bridge.js';
-import type { Machine } from './tape-client.js';
+import type { Machine } from './tapes/tape-client.js';
+import type { ClusterSettings } from './titles/channel-settings.js';
 
 export interface SessionBridgesParts {
   readonly registry: SessionRegistry;

@@ -66,7 +66,9 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   });
 }
 
-/** How many workers there are: where audio is shared at least one, since what plays a tape is another process than what takes it from other machines. */
+/**
+ * How many workers there are: where audio is shared at least one, since what plays a tape is another process than what takes it from other machines.
+ */
 export function workersAsked<T extends number | 'auto'>(
   workers: T,
   cluster: { readonly tapes?: unknown } | undefined,

@@ -1,6 +1,6 @@
 /**
- * What a change of each option concerns, once a reload has put it in force. The longest beginning of an option's path counts; `*` stands for the key of
- * a station or channel. test/config/plan.test.ts holds the table and the schema together.
+ * What a change of each option concerns, once a reload has put it in force. The longest beginning of an option's path counts; `*` stands for the key
+ * of a station or channel. test/config/plan.test.ts holds the table and the schema together.
  */
 
 /** When a change is felt, as an operator reads it. */

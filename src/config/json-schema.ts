@@ -1,6 +1,6 @@
 /**
- * The configuration as a JSON Schema, for editors: from the zod schema, with the comments of config/example.yaml as descriptions, and `${NAME}` wherever
- * it may stand. Draft 7, which every editor reads. What zod checks by code (files, secrets, what two members must be together) is not in it:
+ * The configuration as a JSON Schema, for editors: from the zod schema, with the comments of config/example.yaml as descriptions, and `${NAME}`
+ * wherever it may stand. Draft 7, which every editor reads. What zod checks by code (files, secrets, what two members must be together) is not in it:
  * `airsplice check` says that.
  */
 

@@ -109,7 +109,7 @@ export function configSchema(context: ConfigContext) {
       section({
         host: host(),
         port: whole(0, 65_535),
-        // Absent: port + 1 where that is free to be taken (app/addresses.ts).
+        // Absent: port + 1 where that is free to be taken (app/addresses/addresses.ts).
         shoutcastPort: z
           .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
           .optional(),
@@ -195,7 +195,7 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     limits: section({
       connections: whole(1, 1_000_000).default(25_000),
-      // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (app/network.ts).
+      // Absent: a tenth of connections, but at least 100; and a tenth, but at most 100 (app/worker/network.ts).
       connectionsPerAddress: whole(1, 1_000_000).optional(),
       reservedConnections: whole(0, 1_000_000).optional(),
       listeners: whole(1, 1_000_000).default(20_000),

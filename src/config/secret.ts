@@ -64,7 +64,7 @@ export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => 
   });
 }
 
-/** What the front takes for a request (net/first-bytes.ts), and the SHOUTcast acceptor too (http/ingest/shoutcast-password.ts). */
+/** What the front takes for a request (net/front/first-bytes.ts), and the SHOUTcast acceptor too (http/ingest/shoutcast-password.ts). */
 const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const PROXIED = /^PROXY (TCP[46] |UNKNOWN)/;

@@ -1,6 +1,6 @@
 /**
  * The certificate of an address: two PEM files, relative to the configuration file. Both are tried together at the start, so that
- * a pair that cannot be used stops the start instead of refusing clients. net/certificate.ts reads them again while the server runs.
+ * a pair that cannot be used stops the start instead of refusing clients. net/tls/certificate.ts reads them again while the server runs.
  */
 
 import { readFileSync } from 'node:fs';

@@ -175,7 +175,7 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
   return { ...schema, properties };
 }
 
-/** As listener/heard-reports.ts reads it. */
+/** As listener/sessions/heard-reports.ts reads it. */
 const heardReport = z
   .object({
     heardMs: z.number().min(0).describe('Milliseconds of audio that it has played since the first byte of its stream.'),

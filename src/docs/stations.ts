@@ -1,4 +1,7 @@
-/** The shapes of `/metadata/stations.json` (http/stream/stations.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by member in their order. */
+/**
+ * The shapes of `/metadata/stations.json` (http/stream/stations.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by member
+ * in their order.
+ */
 
 const text = (description: string) => ({ type: 'string', description });
 const whole = (description: string) => ({ type: 'integer', minimum: 0, description });

@@ -84,8 +84,8 @@ export class Feed {
   #changes = 0;
 
   /**
-   * The stations and their channels from now on, in configured order. What stays keeps its records, which are as its face is now, and its watchers; those of what goes
-   * hear that it has ended.
+   * The stations and their channels from now on, in configured order. What stays keeps its records, which are as its face is now, and its watchers;
+   * those of what goes hear that it has ended.
    */
   change(stations: ReadonlyMap<string, readonly ChannelFace[]>): void {
     const gone = new Set([...this.#channels.keys()].map((key) => `channel ${key}`));

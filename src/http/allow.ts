@@ -32,7 +32,7 @@ type MethodsOfMount = Pick<Mount, 'takesEncoder'>;
 export function mountAllow({ takesEncoder }: MethodsOfMount, roles: Pick<Roles, 'has'>): Record<string, string> {
   const forListeners = roles.has('stream') ? READ_METHODS : 'OPTIONS';
   if (!takesEncoder || !roles.has('encoder')) return { Allow: forListeners };
-  // An encoder is known by the first bytes of its connection (net/first-bytes.ts), so its PUT must not follow on this one.
+  // An encoder is known by the first bytes of its connection (net/front/first-bytes.ts), so its PUT must not follow on this one.
   return { Allow: `${forListeners}, ${ENCODER_METHODS}`, Connection: 'close' };
 }
 

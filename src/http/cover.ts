@@ -1,7 +1,8 @@
 /**
- * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). A stranger may have set the URL. So the frame may load
- * images of that URL's origin only (by Content-Security-Policy, which covers redirects too), and none where this server has that origin: else the image could be
- * a request that acts here, sent with an operator's password. The frame is sandboxed: its origin is opaque, and it runs no scripts.
+ * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). A stranger may have set the URL. So the
+ * frame may load images of that URL's origin only (by Content-Security-Policy, which covers redirects too), and none where this server has that
+ * origin: else the image could be a request that acts here, sent with an operator's password. The frame is sandboxed: its origin is opaque, and it
+ * runs no scripts.
  */
 
 import { createHash } from 'node:crypto';

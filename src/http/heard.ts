@@ -1,11 +1,11 @@
 /**
- * `POST /metadata/listener/{metaid}/heard`: a player without a WebSocket reports where it is (listener/heard-reports.ts;
+ * `POST /metadata/listener/{metaid}/heard`: a player without a WebSocket reports where it is (listener/sessions/heard-reports.ts;
  * src/listener/README.md, "Reports"). 204: the session follows it. Pages of any origin may report.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Refusal, retryLater } from '../base/refusal.js';
-import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/heard-reports.js';
+import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/sessions/heard-reports.js';
 import { REPORT_METHODS } from './allow.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 import { JSON_TYPE } from './push.js';

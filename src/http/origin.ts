@@ -1,6 +1,7 @@
 /**
- * Whether a page made a browser send a request that it should not, with the credentials that a browser keeps (admin/README.md, "Pages of others"). Browsers
- * name the origin of what a page sends in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and its purpose in `Sec-Fetch-Dest`
+ * Whether a page made a browser send a request that it should not, with the credentials that a browser keeps (admin/README.md, "Pages of others").
+ * Browsers name the origin of what a page sends in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and its purpose in
+ * `Sec-Fetch-Dest`
  * (W3C Fetch Metadata); the latter two only over TLS or on this machine. Pure functions of a request.
  */
 
@@ -17,7 +18,8 @@ const BROWSER = /^mozilla\//i;
 const MEANT: readonly unknown[] = ['empty', 'document'];
 
 /**
- * Throws a Refusal for an act from elsewhere, or one that a page can send without being asked for permission: by POST, with Basic, neither as JSON nor with
+ * Throws a Refusal for an act from elsewhere, or one that a page can send without being asked for permission: by POST, with Basic, neither as JSON
+ * nor with
  * `X-Requested-With`. Reads may come from anywhere: no other origin can see the answer.
  */
 export function refuseSimple(request: Asked): void {
@@ -32,8 +34,8 @@ export function refuseSimple(request: Asked): void {
 }
 
 /**
- * Throws a Refusal for any act from elsewhere. A browser has to say that a script or a link of this origin sent it: any page can make it send a GET by a link or
- * an image, and so does an image on a page of this server.
+ * Throws a Refusal for any act from elsewhere. A browser has to say that a script or a link of this origin sent it: any page can make it send a GET
+ * by a link or an image, and so does an image on a page of this server.
  */
 export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
   if (isForeign(headers)) throw foreign();
@@ -42,7 +44,10 @@ export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
   if (isBrowser && !isBearer && !isFromHere(headers)) throw foreign();
 }
 
-/** The same where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as sent by a page. */
+/**
+ * The same where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as sent by a
+ * page.
+ */
 export function refuseFromPage({ headers }: Pick<Asked, 'headers'>): void {
   if (isForeign(headers)) throw foreign();
   if (saysWhatFor(headers) && headers['sec-fetch-site'] !== 'none' && !isFromHere(headers)) throw foreign();

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { REFUSALS, Refusal } from '../base/refusal.js';
-import type { RequestHeadFault } from '../net/request-head.js';
+import type { RequestHeadFault } from '../net/front/request-head.js';
 import type { AddressHeaders } from './legacy.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
@@ -50,7 +50,7 @@ export function sendProblem(
   response.end(body);
 }
 
-/** The answer where the table of connections has no room for a stranger (net/connections.ts). */
+/** The answer where the table of connections has no room for a stranger (net/front/connections.ts). */
 export function tooManyConnections(): Refusal {
   return new Refusal('unavailable', 'Too many connections to this server.', {
     headers: { Connection: 'close', 'Retry-After': '10' },
@@ -129,7 +129,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
   endWithProblem(socket, refusal, headers);
 }
 
-/** A head that cannot be taken (net/request-head.ts). */
+/** A head that cannot be taken (net/front/request-head.ts). */
 export function headRefusal({ kind, message }: RequestHeadFault): Refusal {
   return new Refusal(kind === 'too-large' ? 'head-too-large' : 'bad-request', `${message}.`);
 }

@@ -17,11 +17,11 @@ import {
   parsePushQuery,
   type ReadPush,
 } from '../metadata/push-input.js';
-import { type Judged, type Judges, judgeRequest } from '../net/judge.js';
-import type { Proxies } from '../net/peer.js';
-import type { Rate } from '../net/rate.js';
-import { SECRET_REASONS } from '../net/secret-gate.js';
-import { connectionId } from '../net/tracked-connection.js';
+import type { Proxies } from '../net/front/peer.js';
+import { connectionId } from '../net/front/tracked-connection.js';
+import { type Judged, type Judges, judgeRequest } from '../net/limits/judge.js';
+import type { Rate } from '../net/limits/rate.js';
+import { SECRET_REASONS } from '../net/limits/secret-gate.js';
 import type { AcceptedPush } from '../titles/pushes.js';
 import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';

@@ -1,8 +1,8 @@
 /**
  * What an address serves, and to whom. An address without a list of roles serves all but `legacy`, and there `ops` and `admin` are for
  * this machine only: loopback peers that ask for a loopback name and whose request has no trace of a proxy (src/http/README.md, "Addresses
- * and roles"). A proxy on this machine that leaves no trace looks like such a peer: behind one, an address names its roles. `legacy` serves what the old host
- * served, and its old WebSocket: not encoders, ops or admin, unless they are named too. The page, the documents, /healthz and /readyz have
+ * and roles"). A proxy on this machine that leaves no trace looks like such a peer: behind one, an address names its roles. `legacy` serves what the
+ * old host served, and its old WebSocket: not encoders, ops or admin, unless they are named too. The page, the documents, /healthz and /readyz have
  * no role: every address has them.
  */
 

@@ -11,7 +11,7 @@ import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import { pathOf, pushTarget } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
-import type { Connections } from '../net/connections.js';
+import type { Connections } from '../net/front/connections.js';
 import { ALL_METHODS } from './allow.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
@@ -279,7 +279,10 @@ function isReserved(path: string, takers: readonly HttpService[]): boolean {
   );
 }
 
-/** The request's address without the host, that of a push with single slashes. RFC 9112, 3.2.2: the absolute form must be understood, and its host counts. */
+/**
+ * The request's address without the host, that of a push with single slashes. RFC 9112, 3.2.2: the absolute form must be understood, and its host
+ * counts.
+ */
 function originForm(request: http.IncomingMessage): string {
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
   if (absolute !== null) {

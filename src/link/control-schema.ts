@@ -1,6 +1,7 @@
 /** What a worker says to its hub, and the hub to its workers, beside tapes and sessions (control.ts): checked before it is used. */
 
 import { z } from 'zod';
+import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
 import { titleSchema } from '../channel/place-schema.js';
 import { cleaned } from '../metadata/push-schema.js';
@@ -21,10 +22,9 @@ import {
 import type { ChannelState } from '../now-playing/state.js';
 import { stateFault, stateSchema } from '../now-playing/state-schema.js';
 import { DIMENSIONS } from '../statistics/figures.js';
-import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from './admin-schema.js';
 import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control.js';
-import { factsSchema } from './facts-schema.js';
-import { FIRST_NODE } from './session-registry.js';
+import { factsSchema } from './facts/facts-schema.js';
+import { FIRST_NODE } from './sessions/session-registry.js';
 
 /** Names of tallies, and rows, in one message: a hub of a million connections has no more. */
 const MAX_NAMES = 200_000;
@@ -88,7 +88,10 @@ const METRIC = /^[A-Za-z_:][A-Za-z0-9_:]{0,200}$/;
 const TYPES: readonly unknown[] = ['counter', 'gauge', 'histogram', 'summary'];
 const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average', 'omit'];
 
-/** Metrics as prom-client makes them. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN is null in JSON. */
+/**
+ * Metrics as prom-client makes them. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN is null
+ * in JSON.
+ */
 const metrics = z.custom<unknown>(
   (value) => Array.isArray(value) && value.length <= MAX_METRICS && value.every(isMetric),
   { error: 'have to be as prom-client makes them' },

@@ -3,6 +3,7 @@
  * closes the link, and has no other effect. What each says: README.md.
  */
 
+import type { AdminState, HubQuestion, ProcessQuestion } from '../admin/admin-reports.js';
 import type { PushInput } from '../metadata/push-input.js';
 import { parseJson } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
@@ -11,11 +12,10 @@ import type { SourceTitle } from '../source/source.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { DecidedPush, Withdrawal } from '../titles/push-decider.js';
-import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
-import type { LinkConnection, MessageHandler } from './connection.js';
-import { CONTROL } from './message-types.js';
-import type { LastMetrics, TallyMessage } from './tally-messages.js';
-import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from './wire.js';
+import type { LastMetrics, TallyMessage } from './facts/tally-messages.js';
+import type { LinkConnection, MessageHandler } from './wire/connection.js';
+import { CONTROL } from './wire/message-types.js';
+import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from './wire/wire.js';
 
 /** Before a text. */
 const LENGTH_BYTES = 4;
@@ -152,7 +152,10 @@ export class Control<In, Out> implements MessageHandler {
     connection.handle(CONTROL, CONTROL, this);
   }
 
-  /** False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. @param plain makes plain data of a member */
+  /**
+   * False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. @param plain makes plain data of a
+   * member
+   */
   send(message: Out, mostBytes = MAX_MESSAGE_BYTES, plain?: PlainMember): boolean {
     if (this.#connection.isClosed) return true;
     const text = JSON.stringify(message, plain);

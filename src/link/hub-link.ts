@@ -3,13 +3,12 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { AdminState } from '../admin/admin-reports.js';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
-import type { AdminState } from './admin-reports.js';
-import { LinkConnection } from './connection.js';
 import {
   type ChannelFacts,
   Control,
@@ -21,13 +20,14 @@ import {
   type WorkerQuestions,
 } from './control.js';
 import { readAnswer, readFromWorker } from './control-schema.js';
-import { HubSessions } from './hub-sessions.js';
-import { workerOf } from './left-alone.js';
+import type { TallyMessage } from './facts/tally-messages.js';
 import { LinkLost, refusedAnswer } from './questions.js';
-import type { SessionRegistry } from './session-registry.js';
-import type { TallyMessage } from './tally-messages.js';
-import { TapeSender, type TapeSenderParts } from './tape-sender.js';
-import { WireError } from './wire.js';
+import { HubSessions } from './sessions/hub-sessions.js';
+import type { SessionRegistry } from './sessions/session-registry.js';
+import { TapeSender, type TapeSenderParts } from './tapes/tape-sender.js';
+import { LinkConnection } from './wire/connection.js';
+import { workerOf } from './wire/left-alone.js';
+import { WireError } from './wire/wire.js';
 
 /** How long the answer of a worker is waited for. */
 const ANSWER_MS = 1000;

@@ -6,6 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from '../admin/admin-reports.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
@@ -16,8 +17,6 @@ import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { States } from '../titles/engine.js';
 import type { PushDecisions } from '../titles/push-decider.js';
-import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from './admin-reports.js';
-import { areSame, factsOf } from './channel-facts.js';
 import {
   type AskedProcess,
   type ChannelFacts,
@@ -27,13 +26,14 @@ import {
   type Questions,
   type WorkerQuestions,
 } from './control.js';
+import { areSame, factsOf } from './facts/channel-facts.js';
+import { HubTallies } from './facts/hub-tallies.js';
+import { systemMs } from './facts/shared-time.js';
+import { TALLY_PASS_MS } from './facts/tally-messages.js';
 import { HubLink, type HubLinkParts } from './hub-link.js';
-import { HubTallies } from './hub-tallies.js';
-import { LeftAlone, workerOf } from './left-alone.js';
-import { SessionRegistry } from './session-registry.js';
-import { systemMs } from './shared-time.js';
-import { TALLY_PASS_MS } from './tally-messages.js';
-import { TapeNames } from './tape-names.js';
+import { SessionRegistry } from './sessions/session-registry.js';
+import { TapeNames } from './tapes/tape-names.js';
+import { LeftAlone, workerOf } from './wire/left-alone.js';
 
 /** How long an answer waits for workers. */
 const APPLY_MS = 250;
@@ -79,7 +79,7 @@ export interface HubLinksParts {
 }
 
 /** What a worker asks, by question. */
-type Answers = { readonly [Q in Question]: (ask: Questions[Q]['ask']) => Promise<Questions[Q]['answer']> };
+type QuestionAnswers = { readonly [Q in Question]: (ask: Questions[Q]['ask']) => Promise<Questions[Q]['answer']> };
 
 /** An answer that waits until all workers have a change. */
 interface WaitingAnswer {
@@ -99,7 +99,7 @@ export class HubLinks implements AlarmHandler {
   readonly #waiting = new Set<WaitingAnswer>();
   /** Channels whose audio is about to begin → until when that is looked for, monotonic milliseconds. */
   readonly #beginning = new Map<string, number>();
-  readonly #answers: Answers = {
+  readonly #answers: QuestionAnswers = {
     push: ({ channel, input, connection }) => this.#applied(this.#parts.decisions.push(channel, input, connection)),
     withdraw: ({ channel, what }) => this.#applied(this.#parts.decisions.withdraw(channel, what)),
     title: async ({ channel, title }) => {

@@ -6,6 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { AdminState, ProcessQuestion } from '../admin/admin-reports.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
@@ -14,9 +15,6 @@ import type { Sequence } from '../feed/sequence.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { Deliver } from '../titles/engine.js';
-import type { AdminState, ProcessQuestion } from './admin-reports.js';
-import { type LinkedLive, linkedLive } from './channel-facts.js';
-import { LinkConnection } from './connection.js';
 import {
   type AskedProcess,
   type ChannelFacts,
@@ -29,16 +27,18 @@ import {
   type WorkerQuestions,
 } from './control.js';
 import { readFromHub, readHubAnswer } from './control-schema.js';
-import { LeftAlone } from './left-alone.js';
-import type { LinkedAudio } from './linked-audio.js';
+import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
+import { followTime } from './facts/shared-time.js';
+import { TALLY_MS } from './facts/tally-messages.js';
+import { WorkerTallies } from './facts/worker-tallies.js';
 import { LinkLost, refusalOf, refusalOfLost } from './questions.js';
-import { followTime } from './shared-time.js';
-import { TALLY_MS } from './tally-messages.js';
-import { offerTapes } from './tape-offer.js';
-import { TapeReceiver } from './tape-receiver.js';
-import { OtherVersion } from './version.js';
-import { WorkerSessions } from './worker-sessions.js';
-import { WorkerTallies } from './worker-tallies.js';
+import { WorkerSessions } from './sessions/worker-sessions.js';
+import type { LinkedAudio } from './tapes/linked-audio.js';
+import { offerTapes } from './tapes/tape-offer.js';
+import { TapeReceiver } from './tapes/tape-receiver.js';
+import { LinkConnection } from './wire/connection.js';
+import { LeftAlone } from './wire/left-alone.js';
+import { OtherVersion } from './wire/version.js';
 import { WorkerTitles } from './worker-titles.js';
 
 /** How long a question waits for a hub. */

@@ -1,7 +1,7 @@
 /**
  * Titles at a worker: a read-only copy of each channel's state, as the hub sends it, and the pushes and withdrawals that the hub is asked to decide.
- * Those of one channel wait for each other. Where the hub goes before it has answered, the next one is asked again; whether the one before has committed it
- * shows in its state: a push that is in force already changes nothing.
+ * Those of one channel wait for each other. Where the hub goes before it has answered, the next one is asked again; whether the one before has
+ * committed it shows in its state: a push that is in force already changes nothing.
  */
 
 import { shuttingDown } from '../base/refusal.js';

@@ -8,7 +8,7 @@
  * Several processes find the same by what they say of theirs: whose connections are in two of them is one listener. Where both came before either was
  * known to the other, the later one takes the time of the first (unique-tally.ts).
  *
- * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/worker.ts.
+ * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/worker/worker.ts.
  */
 
 import type { Clock } from '../base/clock.js';

@@ -2,7 +2,7 @@
  * What of a record listeners see in the stream itself: the channel's charset, its StreamUrl, and its policy for content types.
  * Readers of records always get the true one; here a jingle may leave the last title standing, or an advertisement show a text.
  *
- * Rendered once per mark (audio/mark.ts); what renders as before is the very same block, so that listeners who have it are sent nothing new.
+ * Rendered once per mark (audio/tape/mark.ts); what renders as before is the very same block, so that listeners who have it are sent nothing new.
  */
 
 import { type BlockOptions, icyBlock } from './title.js';

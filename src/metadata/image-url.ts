@@ -1,6 +1,6 @@
 /**
- * Which URLs of images are passed on: absolute http or https URLs with a host. Pages put them into `<img>`, where another URL could be a path of the page's own
- * server, data, or, in careless pages, a script. Pure.
+ * Which URLs of images are passed on: absolute http or https URLs with a host. Pages put them into `<img>`, where another URL could be a path of the
+ * page's own server, data, or, in careless pages, a script. Pure.
  */
 
 import { rawMembers } from './rawjson.js';

@@ -54,8 +54,8 @@ export interface PushInput {
 export interface ReadPush {
   readonly input: PushInput;
   /**
-   * Names in lower case: unknown parameters, placeholders that were not filled in, a `timezone` or `encoding` that is none, a `time` or `duration` that
-   * cannot be read, and in JSON a cover or image that is not a web URL.
+   * Names in lower case: unknown parameters, placeholders that were not filled in, a `timezone` or `encoding` that is none, a `time` or `duration`
+   * that cannot be read, and in JSON a cover or image that is not a web URL.
    */
   readonly ignored: readonly string[];
 }
@@ -220,7 +220,10 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   return { input, ignored };
 }
 
-/** A copy without placeholders, whose time has an offset where it has a time zone. Where a member has to be there, a placeholder is empty, or unreadable. */
+/**
+ * A copy without placeholders, whose time has an offset where it has a time zone. Where a member has to be there, a placeholder is empty, or
+ * unreadable.
+ */
 function filledMembers(members: Readonly<Record<string, unknown>>) {
   const values: Record<string, unknown> = { ...members };
   const unfilled = TEXT_MEMBERS.filter((name) => typeof values[name] === 'string' && isUnfilled(values[name]));

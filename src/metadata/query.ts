@@ -9,7 +9,8 @@ const WIDE = /((?:%u[0-9a-f]{4})+)/i;
 
 /**
  * @param rawQuery the text after `?`, or a form's body; undecoded, each byte a character up to U+00FF
- * @returns name in lower case → value, which is not decoded. Null: there are more than `mostFields`, repeated ones counted each; nothing is read behind them
+ * @returns name in lower case → value, which is not decoded. Null: there are more than `mostFields`, repeated ones counted each; nothing is read
+ * behind them
  */
 export function queryFields(rawQuery: string, mostFields: number): Map<string, string> | null {
   const fields = new Map<string, string>();

@@ -1,8 +1,8 @@
 /**
- * Records that this process did not make: they come from another process, machine, file or version, which may be faulty or hostile. What leaves these schemas
- * is as if it had been pushed here: clean texts, whole numbers in range, valid JSON. The limits are the highest that a configuration can set, so that no node
- * refuses what another one has rightly taken. Members that a newer version has added are kept. In records of an older version the cover may be any text; one
- * that is not a web URL is left out, and the record stays.
+ * Records that this process did not make: they come from another process, machine, file or version, which may be faulty or hostile. What leaves these
+ * schemas is as if it had been pushed here: clean texts, whole numbers in range, valid JSON. The limits are the highest that a configuration can set,
+ * so that no node refuses what another one has rightly taken. Members that a newer version has added are kept. In records of an older version the
+ * cover may be any text; one that is not a web URL is left out, and the record stays.
  */
 
 import { z } from 'zod';

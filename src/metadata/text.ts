@@ -39,7 +39,10 @@ function isUnseen(character: string): boolean {
   return character.trim() === '' || UNSEEN_AT_ENDS.includes(character);
 }
 
-/** The same with its ends as they are: of a separator, or of a line that is yet to be split. The order matters: without controls, two halves of a character may meet. */
+/**
+ * The same with its ends as they are: of a separator, or of a line that is yet to be split. The order matters: without controls, two halves of a
+ * character may meet.
+ */
 export function oneLine(text: string): string {
   const whole = text.replace(LINE_ENDS, ' ').replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');
   // Again behind NFC, which takes some marks apart.

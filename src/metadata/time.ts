@@ -5,7 +5,10 @@
 
 import type { Zone } from './zone.js';
 
-/** RFC 3339, section 5.6, and as programs write it: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or none. */
+/**
+ * RFC 3339, section 5.6, and as programs write it: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or
+ * none.
+ */
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?: ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?))?$/;
 const UNIX = /^(-?\d{1,15})(?:[.,](\d*))?$/;

@@ -63,7 +63,10 @@ export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAir
   return Math.min(saidMs, effectAtMs) + offsetMs;
 }
 
-/** How long ago a moment was, milliseconds. Negative: it lies ahead, by no more than the offset allows, since the clock that named it may be ahead of this one. */
+/**
+ * How long ago a moment was, milliseconds. Negative: it lies ahead, by no more than the offset allows, since the clock that named it may be ahead of
+ * this one.
+ */
 export function agoOf(placeMs: number, wallMs: number, offsetMs: number): number {
   return Math.max(wallMs - placeMs, Math.min(0, -offsetMs));
 }

@@ -38,7 +38,10 @@ export function holdPush(
   return { change, answer: { ...track, channel: at.channel, version: change.state.version, effectAtMs } };
 }
 
-/** The first held push that is due takes effect, or null: none is. Of those of one second, and of those whose time passed unseen, only the last has it. */
+/**
+ * The first held push that is due takes effect, or null: none is. Of those of one second, and of those whose time passed unseen, only the last has
+ * it.
+ */
 export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, at: Moment): Change | null {
   const place = state.held.findIndex(isDue);
   if (place === -1) return null;
@@ -62,7 +65,10 @@ export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, 
   return like === 'equal' ? changeSilently(rest, {}) : correctNow(rest, corrected(now, sent), at);
 }
 
-/** Nobody heard it, as the server was down, or for less than a second: it leaves no row, but the next that it spends, or is the second now after, is gone. */
+/**
+ * Nobody heard it, as the server was down, or for less than a second: it leaves no row, but the next that it spends, or is the second now after, is
+ * gone.
+ */
 function passBy(state: ChannelState, track: Track, at: Moment): Change {
   const { next, nowsSinceNext, nextHasTime } = takeNow(state, track, at).state;
   return changeSilently(state, { next, nowsSinceNext, nextHasTime });

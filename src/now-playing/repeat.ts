@@ -1,6 +1,6 @@
 /**
- * Whether a message is of the play in force, of the one before it, or of one that waits: then it repeats it (nothing changes) or corrects it; else it is another
- * play. And how a push becomes a track. Pure functions; the rules: src/now-playing/README.md, "One play, several messages".
+ * Whether a message is of the play in force, of the one before it, or of one that waits: then it repeats it (nothing changes) or corrects it; else it
+ * is another play. And how a push becomes a track. Pure functions; the rules: src/now-playing/README.md, "One play, several messages".
  */
 
 import type { PushInput } from '../metadata/push-input.js';
@@ -56,7 +56,10 @@ export function takesCorrection(record: TrackRecord, ageMs: number): boolean {
   return record.source === 'metapush' && !hasRunOut(record.durationSeconds, ageMs);
 }
 
-/** The play that is over of which a message speaks. Only one whose time says so: without, the last push wins. @param sinceSeconds the start of what is in force */
+/**
+ * The play that is over of which a message speaks. Only one whose time says so: without, the last push wins. @param sinceSeconds the start of what is
+ * in force
+ */
 export function lateOf(ended: readonly PastPlay[] = [], input: Meant, sinceSeconds: number): PastPlay | undefined {
   return ended.find((past, i) => isLate(past, input, i === 0 ? sinceSeconds : ended[i - 1]!.record.startSeconds));
 }

@@ -1,6 +1,6 @@
 /**
- * A channel's state and history from another process, machine, file or version (metadata/record-schema.ts): checked before they are used. Members that a newer
- * version has added are kept.
+ * A channel's state and history from another process, machine, file or version (metadata/record-schema.ts): checked before they are used. Members
+ * that a newer version has added are kept.
  */
 
 import { z } from 'zod';

@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net';
 import type { OpenLog } from '../base/log.js';
 import type { LoadedConfig } from '../config/load.js';
-import type { Stoppable } from './leaving.js';
 import type { Boot, FromChild, ToChild } from './messages.js';
+import type { Stoppable } from './restart/leaving.js';
 
 /** What a child is given to begin with. */
 export interface ChildParts {

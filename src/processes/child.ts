@@ -6,9 +6,9 @@
 import type { Socket } from 'node:net';
 import { type OpenLog, openLog } from '../base/log.js';
 import type { ChildParts, ChildWork } from './child-work.js';
-import { readConfig } from './configuration.js';
-import { leave, stopWhenBroken } from './leaving.js';
 import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
+import { readConfig } from './reload/configuration.js';
+import { leave, stopWhenBroken } from './restart/leaving.js';
 
 /** Runs what this process is for; resolves when that is loaded, and ends the process when the work has ended. */
 export async function runChild(): Promise<void> {

@@ -2,14 +2,14 @@
  * Encoders over TLS: their bytes are decrypted in the worker, since no socket can take its TLS to another process, and go on over a local socket. The
  * connection ends with either end.
  *
- *   encoder ══TLS══► worker ──│ greeting (link/version.ts) │ length of the head, 4 │ head as JSON │ bytes … ──► hub
+ *   encoder ══TLS══► worker ──│ greeting (link/wire/version.ts) │ length of the head, 4 │ head as JSON │ bytes … ──► hub
  */
 
 import net, { type Socket } from 'node:net';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
-import { GreetingReader, greeting } from '../link/version.js';
-import { detach } from '../net/handover.js';
-import type { RequestHead } from '../net/request-head.js';
+import { GreetingReader, greeting } from '../link/wire/version.js';
+import { detach } from '../net/front/handover.js';
+import type { RequestHead } from '../net/front/request-head.js';
 import { readEncoder } from './encoder-schema.js';
 import { listen } from './listen.js';
 import type { SentEncoder } from './messages.js';

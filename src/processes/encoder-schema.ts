@@ -1,10 +1,10 @@
 /**
- * An encoder whose secret was right, as the worker that accepted it passes it on (http/ingest/proven.ts), and one that the hub before this one had: checked before its
- * channel takes it.
+ * An encoder whose secret was right, as the worker that accepted it passes it on (http/ingest/proven.ts), and one that the hub before this one had:
+ * checked before its channel takes it.
  */
 
 import { z } from 'zod';
-import { bytesOf, framerState } from '../audio/framer-schema.js';
+import { bytesOf, framerState } from '../audio/frames/framer-schema.js';
 import { KEY } from '../base/key.js';
 import { type Checked, check, type Is, moment } from '../metadata/record-schema.js';
 import type { SentConnection, SentEncoder } from './messages.js';

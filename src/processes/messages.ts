@@ -6,18 +6,18 @@
 import type { ReloadResults } from '../app/reload-results.js';
 import type { ProvenHttpEncoder, ProvenShoutcastEncoder } from '../http/ingest/proven.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
-import type { ConfigSource } from './configuration.js';
+import type { ConfigSource } from './reload/configuration.js';
 
 /**
- * Raised with every change of these messages, but for what only hubs and workers read of them, which has the version of the link (link/version.ts), and for
- * what may be missing without harm: an unknown message is ignored.
+ * Raised with every change of these messages, but for what only hubs and workers read of them, which has the version of the link
+ * (link/wire/version.ts), and for what may be missing without harm: an unknown message is ignored.
  * A supervisor with another one must be stopped and started.
  */
 export const MESSAGES_VERSION = 2;
 
 /**
- * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a rolling
- * restart. Raised with every change of the steps.
+ * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a
+ * rolling restart. Raised with every change of the steps.
  */
 export const STEPS_VERSION = 1;
 

@@ -5,19 +5,19 @@
  */
 
 import { availableParallelism } from 'node:os';
+import { banner } from '../app/addresses/banner.js';
+import { heedFileLimit } from '../app/addresses/file-limit.js';
 import type { App } from '../app/app.js';
-import { banner } from '../app/banner.js';
-import { heedFileLimit } from '../app/file-limit.js';
 import { type Log, openLog } from '../base/log.js';
 import { RELOAD_BY_RESTART } from '../cli/reload.js';
 import { workersAsked } from '../config/cluster.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planText, type ReloadPlan } from '../config/plan.js';
-import { type ConfigSource, readCommand } from './configuration.js';
-import { type ControlCommands, openControlSocket } from './control-socket.js';
-import { leave, stopWhenBroken } from './leaving.js';
-import { Reloading } from './reloading.js';
-import { ServiceManager } from './service-manager.js';
+import { type ConfigSource, readCommand } from './reload/configuration.js';
+import { Reloading } from './reload/reloading.js';
+import { leave, stopWhenBroken } from './restart/leaving.js';
+import { type ControlCommands, openControlSocket } from './supervisor/control-socket.js';
+import { ServiceManager } from './supervisor/service-manager.js';
 
 /** What the command runs. */
 type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
@@ -190,7 +190,7 @@ async function supervise(
   { log }: ReturnType<typeof openLog>,
   stop: AbortSignal,
 ): Promise<Running> {
-  const { Supervisor } = await import('./supervisor.js');
+  const { Supervisor } = await import('./supervisor/supervisor.js');
   const supervisor = new Supervisor({ config, source, workers: workersOf(config), log });
   await supervisor.start(stop);
   return {

@@ -1,19 +1,19 @@
 /** A worker as a process of its own: all that strangers reach. Channels, titles and facts come over its link to the hub. */
 
 import net from 'node:net';
-import { openAccessLog } from '../app/access-log.js';
-import { Addresses } from '../app/addresses.js';
-import { makePace } from '../app/admissions.js';
+import { Addresses } from '../app/addresses/addresses.js';
+import { heedFileLimit } from '../app/addresses/file-limit.js';
 import { makeCore } from '../app/core.js';
 import { Faces } from '../app/faces.js';
-import { heedFileLimit } from '../app/file-limit.js';
 import { Housekeeping } from '../app/housekeeping.js';
-import { Metrics } from '../app/metrics.js';
-import { ListenerCounting } from '../app/statistics.js';
+import { makePace } from '../app/hub/admissions.js';
+import { ListenerCounting } from '../app/hub/statistics.js';
+import { turnWatch } from '../app/hub/watches.js';
+import { Metrics } from '../app/metrics/metrics.js';
+import { observeWorker } from '../app/metrics/worker-metrics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
-import { turnWatch } from '../app/watches.js';
-import { Worker } from '../app/worker.js';
-import { observeWorker } from '../app/worker-metrics.js';
+import { openAccessLog } from '../app/worker/access-log.js';
+import { Worker } from '../app/worker/worker.js';
 import { SystemClock } from '../base/clock.js';
 import { Requests } from '../base/requests.js';
 import { measured } from '../base/watchdog.js';
@@ -21,17 +21,17 @@ import { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
-import { LINK_VERSION } from '../link/version.js';
+import { LINK_VERSION } from '../link/wire/version.js';
 import { WorkerLink } from '../link/worker-link.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { openLmdbHistory } from '../store/lmdb.js';
 import { Moments } from '../titles/moments.js';
-import { ChildReloads } from './child-reloads.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { pipeEncoder, sentEncoder } from './encoder-pipe.js';
 import { HubConnection } from './hub-connection.js';
 import { type HubPaths, STEPS_VERSION } from './messages.js';
-import { workerReload } from './worker-reload.js';
+import { ChildReloads } from './reload/child-reloads.js';
+import { workerReload } from './reload/worker-reload.js';
 
 /** What is kept of the time to stop, once connections have been waited for. */
 const LAST_STEPS_MS = 500;

@@ -1,9 +1,15 @@
-/** What to do with a new configuration: how to start it, and what encoders, playout systems and players need. The only place where its secrets are shown. */
+/**
+ * What to do with a new configuration: how to start it, and what encoders, playout systems and players need. The only place where its secrets are
+ * shown.
+ */
 
 import type { ChannelLogin, Draft, Option } from './draft.js';
 import { ADMIN } from './service.js';
 
-/** @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package @param program as it was run */
+/**
+ * @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package
+ * @param program as it was run
+ */
 export function advice(
   { logins, options, port, publicUrl, lost }: Draft,
   path: string,

@@ -1,13 +1,13 @@
 /**
- * What AzuraCast's API says of its stations, as a draft: `GET /api/stations` or `/api/nowplaying`, or of one station. Each mount is a channel at its old
- * path; until an encoder comes here it plays what AzuraCast plays, as a relay. What AzuraCast does besides stays with it, and is named.
+ * What AzuraCast's API says of its stations, as a draft: `GET /api/stations` or `/api/nowplaying`, or of one station. Each mount is a channel at its
+ * old path; until an encoder comes here it plays what AzuraCast plays, as a relay. What AzuraCast does besides stays with it, and is named.
  */
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
 import { timezone } from '../config/field.js';
-import { isPrivate } from '../net/private-address.js';
+import { isPrivate } from '../net/outbound/private-address.js';
 import { dataFolder, keyFrom } from './answers.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option } from './draft.js';
 import { type ImportedMount, importedChannels, mountProblem, plainText, plainUrl } from './imported.js';

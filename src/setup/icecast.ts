@@ -1,6 +1,6 @@
 /**
- * An icecast.xml as a draft: mounts with their passwords, fallbacks and listeners' authentication, relays, sockets, limits, names, aliases, logs. Whatever is not
- * read here is named as lost, by its line and without its value, which may be a secret.
+ * An icecast.xml as a draft: mounts with their passwords, fallbacks and listeners' authentication, relays, sockets, limits, names, aliases, logs.
+ * Whatever is not read here is named as lost, by its line and without its value, which may be a secret.
  */
 
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Another program's file as a draft: an icecast.xml, a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too, or what AzuraCast's API
- * says of its stations.
+ * Another program's file as a draft: an icecast.xml, a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too, or what AzuraCast's
+ * API says of its stations.
  */
 
 import { dataFolder } from './answers.js';

@@ -1,6 +1,6 @@
 /**
- * What another program's file says of mounts, and the channels made of them: each mount is a channel, with a key of its own where the mount's path is none,
- * and its fallback mounts are its later sources. Pure but for the look at files.
+ * What another program's file says of mounts, and the channels made of them: each mount is a channel, with a key of its own where the mount's path is
+ * none, and its fallback mounts are its later sources. Pure but for the look at files.
  */
 
 import { KEY } from '../base/key.js';
@@ -142,7 +142,9 @@ function numbered(key: string, free: (key: string) => boolean): string {
   }
 }
 
-/** What plays while a mount has no source of its own. A mount that is fed by an encoder is pulled from this server, and brings its own fallback along. */
+/**
+ * What plays while a mount has no source of its own. A mount that is fed by an encoder is pulled from this server, and brings its own fallback along.
+ */
 function fallbacks(
   from: ImportedMount,
   byMount: ReadonlyMap<string, ImportedMount>,

@@ -1,6 +1,6 @@
 /**
- * The `output.icecast(…)` calls of a Liquidsoap script, as people and AzuraCast write them: where an encoder connects, with which password. Only texts,
- * numbers and names that are bound to a text (`password = "…"`) are understood; nothing is run.
+ * The `output.icecast(…)` calls of a Liquidsoap script, as people and AzuraCast write them: where an encoder connects, with which password. Only
+ * texts, numbers and names that are bound to a text (`password = "…"`) are understood; nothing is run.
  */
 
 import type { DraftOptions } from './draft.js';

@@ -5,8 +5,8 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { type AudioFormat, frameFormat } from '../audio/audio-format.js';
-import { type AnyFramer, framerFor } from '../audio/format.js';
+import { type AudioFormat, frameFormat } from '../audio/frames/audio-format.js';
+import { type AnyFramer, framerFor } from '../audio/frames/format.js';
 import { MAX_GARBAGE_BYTES } from './file-player.js';
 import { nameOfFormat } from './magic.js';
 

@@ -6,9 +6,9 @@
  */
 
 import type { Socket } from 'node:net';
-import { contentTypeOf, type Format, formatOf } from '../audio/format.js';
-import type { KnownLinks } from '../audio/known-links.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import { contentTypeOf, type Format, formatOf } from '../audio/frames/format.js';
+import type { KnownLinks } from '../audio/ogg/known-links.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
@@ -72,7 +72,10 @@ export interface EncoderConnectionOwner {
   onEnded(reason: string): void;
 }
 
-/** Answers an encoder of which no frame came, and ends its connection, which nothing else reads any more. @param status of HTTP @param why as a sentence */
+/**
+ * Answers an encoder of which no frame came, and ends its connection, which nothing else reads any more. @param status of HTTP @param why as a
+ * sentence
+ */
 export type OnEncoderRefused = (status: number, why: string) => void;
 
 export class EncoderConnection implements IntakeOwner {

@@ -5,11 +5,11 @@
  */
 
 import type { Socket } from 'node:net';
-import { contentTypeOf, heardFromHere } from '../audio/format.js';
-import { KnownLinks } from '../audio/known-links.js';
+import { contentTypeOf, heardFromHere } from '../audio/frames/format.js';
+import { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
 import { contentTag } from '../metadata/etag.js';
-import { connectionId } from '../net/tracked-connection.js';
+import { connectionId } from '../net/front/tracked-connection.js';
 import {
   type ConnectionPlace,
   EncoderConnection,
@@ -154,7 +154,10 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
   }
 
-  /** Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see Pacer */
+  /**
+   * Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see
+   * Pacer
+   */
   adopt(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     if (this.#isOpen) this.#take(socket, ahead, place, place);
     else socket.destroy();

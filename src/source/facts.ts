@@ -37,7 +37,7 @@ const MAX_KBPS = 10_000;
 const MAX_HERTZ = 768_000;
 const MAX_CHANNELS = 255;
 
-/** @param headers of a RequestHead (net/request-head.ts), or text @param charset of what is not UTF-8; undefined: Windows-1252 */
+/** @param headers of a RequestHead (net/front/request-head.ts), or text @param charset of what is not UTF-8; undefined: Windows-1252 */
 export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits, charset?: string): SourceFacts {
   const read = (name: string) => {
     const bytes = headers.get(`${name}*`);

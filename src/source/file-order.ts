@@ -1,9 +1,9 @@
 /**
- * In which order a switch prefers its sources: as the configuration has them, but for files. Of several files the one comes first in which listeners can go
- * on: it has the codec of what they hear, then its rate and channels. Pure.
+ * In which order a switch prefers its sources: as the configuration has them, but for files. Of several files the one comes first in which listeners
+ * can go on: it has the codec of what they hear, then its rate and channels. Pure.
  */
 
-import { type AudioFormat, likeness } from '../audio/audio-format.js';
+import { type AudioFormat, likeness } from '../audio/frames/audio-format.js';
 import type { Input } from './input.js';
 
 /**

@@ -6,16 +6,16 @@
  *
  * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of
  * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
- * room, which another source has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the next player.
- * Owned by a file source (file.ts), which makes one for each start.
+ * room, which another source has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the
+ * next player. Owned by a file source (file.ts), which makes one for each start.
  */
 
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { contentTypeOf, framerFor } from '../audio/format.js';
-import type { FramerState, FrameSink } from '../audio/framer.js';
-import type { OggLink } from '../audio/ogg-link.js';
-import type { OggFramerState } from '../audio/ogg-state.js';
+import { contentTypeOf, framerFor } from '../audio/frames/format.js';
+import type { FramerState, FrameSink } from '../audio/frames/framer.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { OggFramerState } from '../audio/ogg/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { SourceInput } from './source.js';
 

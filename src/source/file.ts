@@ -3,7 +3,7 @@
  * at most one player passes anything on, whatever the one before still waits for. Owned by the switch.
  */
 
-import type { AudioFormat } from '../audio/audio-format.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Clock } from '../base/clock.js';
 import { audioFormat } from './audio-file.js';
 import { type FilePlace, FilePlayer } from './file-player.js';

@@ -10,8 +10,8 @@
  * Owned by the switch, one for each source. Per frame: one header is read into an object of its own, nothing is allocated.
  */
 
-import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/header.js';
-import { namesChannels } from '../audio/program-config.js';
+import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/frames/header.js';
+import { namesChannels } from '../audio/frames/program-config.js';
 import { isSilent } from './silence.js';
 
 const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
@@ -129,7 +129,10 @@ export class Health {
     this.troubles.unsteady = false;
   }
 
-  /** A frame of it has come, on air or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its length */
+  /**
+   * A frame of it has come, on air or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its
+   * length
+   */
   frame(bytes: Buffer, durationMs: number, dueMs: number, hasHeader = true): void {
     this.#wellMs = dueMs;
     if (this.troubles.stalled && (this.#flowMs += durationMs) >= FLOWS_AGAIN_MS) this.#set('stalled', false, {});

@@ -9,8 +9,8 @@
  * restarted once or twice is on air at once.
  */
 
-import type { AudioFormat } from '../audio/audio-format.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';

@@ -10,10 +10,10 @@
  * Invariant: a source that is paused has handed on one frame more than the owner wanted, however many a page or a slice had.
  */
 
-import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/format.js';
-import type { FrameSink } from '../audio/framer.js';
-import type { KnownLinks } from '../audio/known-links.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/frames/format.js';
+import type { FrameSink } from '../audio/frames/framer.js';
+import type { KnownLinks } from '../audio/ogg/known-links.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Beginning, DAMAGED, type Foreign, UNKNOWN } from './magic.js';
 import { SLICE_BYTES } from './pacer.js';

@@ -3,9 +3,9 @@
  * about it. Most of it is certain at once. Pictures and texts may stand before audio: they are what comes only where no audio has come.
  */
 
-import { APE_HEADER_BYTES, mayBeTag, tagBytes } from '../audio/header.js';
-import { readIdentification } from '../audio/ogg-codec.js';
-import { FIRST, headerBytes, isPage, PAGE_HEADER_BYTES, pageBytes } from '../audio/ogg-page.js';
+import { APE_HEADER_BYTES, mayBeTag, tagBytes } from '../audio/frames/header.js';
+import { readIdentification } from '../audio/ogg/ogg-codec.js';
+import { FIRST, headerBytes, isPage, PAGE_HEADER_BYTES, pageBytes } from '../audio/ogg/ogg-page.js';
 
 /** What is not played here. */
 export interface Foreign {

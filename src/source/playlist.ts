@@ -1,5 +1,5 @@
 /**
- * Playlists in place of a stream: M3U and PLS, as stations publish them. Pure functions; where an entry may lead is net/target.ts's
+ * Playlists in place of a stream: M3U and PLS, as stations publish them. Pure functions; where an entry may lead is net/outbound/target.ts's
  * business. An HLS playlist has the same types and endings, and is recognized by its tags: it names segments and no stream.
  */
 

@@ -8,11 +8,11 @@
  * Invariant: at most two connections, and one of them feeds. Owned by the switch; upstream.ts is one try at one URL.
  */
 
-import { contentTypeOf } from '../audio/format.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import { contentTypeOf } from '../audio/frames/format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, Clock } from '../base/clock.js';
 import { contentTag } from '../metadata/etag.js';
-import type { Target } from '../net/target.js';
+import type { Target } from '../net/outbound/target.js';
 import type { SourceFacts } from './facts.js';
 import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState, SourceTitle } from './source.js';

@@ -3,11 +3,11 @@
  * paused where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
-import type { Format } from '../audio/format.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import type { Format } from '../audio/frames/format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { decodeTitle } from '../metadata/text.js';
-import type { BodySink, Outbound } from '../net/outbound.js';
+import type { BodySink, Outbound } from '../net/outbound/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
 import { foreignSentence } from './magic.js';

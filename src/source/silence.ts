@@ -9,8 +9,8 @@
  * nothing.
  */
 
-import type { FrameHeader } from '../audio/header.js';
-import { wholePceBytes } from '../audio/program-config.js';
+import type { FrameHeader } from '../audio/frames/header.js';
+import { wholePceBytes } from '../audio/frames/program-config.js';
 
 /** Silent frames of AAC encoders have 4 to 6 bytes behind their header, with SBR some more; music never gets by with so few. */
 const SILENT_AAC_BYTES = 24;

@@ -4,8 +4,8 @@
  * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
  */
 
-import type { AudioFormat } from '../audio/audio-format.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { SourceFacts } from './facts.js';
 
 export type SourceKind = 'encoder' | 'pull' | 'file';

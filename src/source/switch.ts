@@ -7,11 +7,12 @@
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
  *   file    ─frames─►┘ 2
  *
- * An operator may choose a source: it counts as the best until it is released or lost. A file runs only while nothing better has bytes; a pull on demand only while the channel has a listener. One that stalls or is lost
- * again and again is not switched back to before it has delivered for a while (input.ts), unless nothing else has bytes. Owned by a channel.
+ * An operator may choose a source: it counts as the best until it is released or lost. A file runs only while nothing better has bytes; a pull on
+ * demand only while the channel has a listener. One that stalls or is lost again and again is not switched back to before it has delivered for a
+ * while (input.ts), unless nothing else has bytes. Owned by a channel.
  */
 
-import type { AudioFormat } from '../audio/audio-format.js';
+import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
 import { orderOf } from './file-order.js';
 import type { Health } from './health.js';

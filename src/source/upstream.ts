@@ -6,12 +6,12 @@
  * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull.ts.
  */
 
-import type { Format } from '../audio/format.js';
-import type { OggLink } from '../audio/ogg-link.js';
+import type { Format } from '../audio/frames/format.js';
+import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, Clock } from '../base/clock.js';
-import { Outbound } from '../net/outbound.js';
-import type { ConnectionOptions } from '../net/outbound-connection.js';
-import type { Target } from '../net/target.js';
+import { Outbound } from '../net/outbound/outbound.js';
+import type { ConnectionOptions } from '../net/outbound/outbound-connection.js';
+import type { Target } from '../net/outbound/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';

@@ -1,5 +1,6 @@
 /**
- * What one process counts of its listeners: at a connection's beginning and end, and once a minute all of it is taken. Nothing happens while one listens.
+ * What one process counts of its listeners: at a connection's beginning and end, and once a minute all of it is taken. Nothing happens while one
+ * listens.
  *
  *   join ─► crowds: channel, station, country, player, page; and the title's ─► take() each minute ─► rows
  *

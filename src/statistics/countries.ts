@@ -1,6 +1,6 @@
 /**
- * The country of an address, by a file of the operator's in MaxMind's format (GeoLite2-Country, DB-IP, IPinfo: whatever has a country's ISO code). The
- * only entrance of the package maxmind. The file is read whole; another one in its place is taken within a minute, and one that
+ * The country of an address, by a file of the operator's in MaxMind's format (GeoLite2-Country, DB-IP, IPinfo: whatever has a country's ISO code).
+ * The only entrance of the package maxmind. The file is read whole; another one in its place is taken within a minute, and one that
  * cannot be read leaves the last one in use.
  */
 

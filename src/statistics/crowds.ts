@@ -1,6 +1,6 @@
 /**
- * The crowds of one dimension of a channel, by value. Strangers make up values (a Referer), so their number is bounded, and those with the most listening are kept,
- * not those that came first: in each minute `rows` values have a row of their own, and the others share one.
+ * The crowds of one dimension of a channel, by value. Strangers make up values (a Referer), so their number is bounded, and those with the most
+ * listening are kept, not those that came first: in each minute `rows` values have a row of their own, and the others share one.
  * Invariant: beyond CANDIDATES × `rows` there are only values with a connection now, and an eighth more.
  */
 
@@ -52,7 +52,9 @@ export class Crowds {
     return [...rest, [OTHER, { ...all, peak: Math.min(all.peak, mostPeak) }]];
   }
 
-  /** Takes out the values with the least listening, of those without a connection: some at a time, since looking for them costs as much as for one. */
+  /**
+   * Takes out the values with the least listening, of those without a connection: some at a time, since looking for them costs as much as for one.
+   */
   #makeRoom(nowMs: number): void {
     const idle = [...this.#byValue].filter(([, { count }]) => count === 0);
     idle.sort(([, a], [, b]) => a.listenedMs - b.listenedMs);

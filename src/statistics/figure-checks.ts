@@ -1,6 +1,6 @@
 /**
- * Checks the figures that another process counted (figures.ts), where they are added up: rows that cannot be right are left out. The limits are what one minute of
- * one process can have. Pure.
+ * Checks the figures that another process counted (figures.ts), where they are added up: rows that cannot be right are left out. The limits are what
+ * one minute of one process can have. Pure.
  */
 
 import { KEY } from '../base/key.js';
@@ -23,7 +23,10 @@ const SCOPE = new RegExp(`^(?:channel|station):${KEY.source.slice(1)}`);
 /** How far a minute may be from the clock here. The processes share a clock, but it may be set meanwhile, and up to ten minutes wait for a hub. */
 export const MAX_AWAY_MS = PERIOD_MS.day;
 
-/** Whether it is a minute close to now, by the wall clock or by the time that does not jump with it (../base/steady-time.ts), which minutes follow for a while. */
+/**
+ * Whether it is a minute close to now, by the wall clock or by the time that does not jump with it (../base/steady-time.ts), which minutes follow for
+ * a while.
+ */
 export function isMinuteFigures(figures: unknown, wallMs: number, steadyMs = wallMs): figures is MinuteFigures {
   if (typeof figures !== 'object' || figures === null) return false;
   const { minuteMs, saltDayMs, rows, titles } = figures as Partial<MinuteFigures>;

@@ -1,6 +1,7 @@
 /**
- * The time by which figures are assigned to minutes: the wall clock, but after a jump of more than an hour it is believed only when it has kept the new time for a
- * while. Until then the monotonic clock carries the old time on, so that a clock that is wrong for a moment leaves no figures in the future.
+ * The time by which figures are assigned to minutes: the wall clock, but after a jump of more than an hour it is believed only when it has kept the
+ * new time for a while. Until then the monotonic clock carries the old time on, so that a clock that is wrong for a moment leaves no figures in the
+ * future.
  */
 
 import type { Clock } from '../base/clock.js';

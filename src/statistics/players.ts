@@ -1,6 +1,6 @@
 /**
- * The family of a player by its user agent: a short table by hand, since a family is all that statistics want. The first row that fits counts: players
- * that name what they are made of come before it, and browsers come last, since nearly all of them name each other. Pure.
+ * The family of a player by its user agent: a short table by hand, since a family is all that statistics want. The first row that fits counts:
+ * players that name what they are made of come before it, and browsers come last, since nearly all of them name each other. Pure.
  */
 
 import { UNKNOWN } from './figures.js';

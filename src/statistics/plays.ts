@@ -3,8 +3,8 @@
  *
  *   on air      ├── 180 s ──┤ fallback ├─ 20 s ─┤      one play: it came back, or was corrected (same id, same moment of effect)
  *
- * A play is named by its channel and the moment at which it took effect. Stretches are counted once, whatever is said twice: a later one begins behind
- * the last. Pure.
+ * A play is named by its channel and the moment at which it took effect. Stretches are counted once, whatever is said twice: a later one begins
+ * behind the last. Pure.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * What was kept, as reports need it: read a little at a time, so that a year takes no turn of the event loop for itself, and never more than an answer may
- * have. Periods in which nobody listened are not there.
+ * What was kept, as reports need it: read a little at a time, so that a year takes no turn of the event loop for itself, and never more than an
+ * answer may have. Periods in which nobody listened are not there.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';

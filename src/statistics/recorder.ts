@@ -1,6 +1,6 @@
 /**
- * Keeps what all processes counted: adds each minute's rows to the periods that they belong to, the titles' to their plays, and stores what has changed.
- * Where the titles are decided: at the hub.
+ * Keeps what all processes counted: adds each minute's rows to the periods that they belong to, the titles' to their plays, and stores what has
+ * changed. Where the titles are decided: at the hub.
  *
  *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds ─► the oldest go
  *

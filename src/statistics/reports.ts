@@ -1,6 +1,7 @@
 /**
- * The reports as they are read: series and totals, titles with their audience, the royalty report of a month; as JSON and as CSV. Times are those of the
- * station's clock, with their offset. What rights societies ask for, and which column has it: README.md, "Royalty report". Pure, but for the breaths.
+ * The reports as they are read: series and totals, titles with their audience, the royalty report of a month; as JSON and as CSV. Times are those of
+ * the station's clock, with their offset. What rights societies ask for, and which column has it: README.md, "Royalty report". Pure, but for the
+ * breaths.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';

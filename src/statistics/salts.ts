@@ -1,6 +1,6 @@
 /**
- * What makes listeners of one day comparable, and of two days not: a random salt for each day in UTC, thrown away with it. The hub makes those of today
- * and tomorrow, keeps them in the store, and says them to the workers; who has neither cannot know which listener a token stands for.
+ * What makes listeners of one day comparable, and of two days not: a random salt for each day in UTC, thrown away with it. The hub makes those of
+ * today and tomorrow, keeps them in the store, and says them to the workers; who has neither cannot know which listener a token stands for.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

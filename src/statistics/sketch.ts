@@ -1,6 +1,7 @@
 /**
- * How many different listeners there were, without knowing which: a HyperLogLog of 2,048 registers. Of each listener it gets a token, made of a salted
- * hash (salts.ts), and keeps the largest rank of each register; a token that comes again changes nothing, and two sketches of one salt make one.
+ * How many different listeners there were, without knowing which: a HyperLogLog of 2,048 registers. Of each listener it gets a token, made of a
+ * salted hash (salts.ts), and keeps the largest rank of each register; a token that comes again changes nothing, and two sketches of one salt make
+ * one.
  *
  *   token 16 bits   register 11 │ rank 5         few: a list of tokens; more than LIST: a byte for each register
  *

@@ -1,13 +1,13 @@
 /**
- * One period of one scope at the hub: what all processes counted in it, by dimension and value. It is stored each minute while it goes on, and is read again
- * after a restart.
+ * One period of one scope at the hub: what all processes counted in it, by dimension and value. It is stored each minute while it goes on, and is
+ * read again after a restart.
  *
  *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
  *
  * The peak of a minute is the sum of what processes report; that of longer periods the largest of their minutes.
  * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one. While the period goes on,
- * CANDIDATES × `rows` values are counted apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a new value takes the place and the rank of the value that
- * ranks least. So a value with more than one part in CANDIDATES × `rows` of the listening is always among them, however many others come.
+ * CANDIDATES × `rows` values are counted apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a new value takes the place and the rank of the
+ * value that ranks least. So a value with more than one part in CANDIDATES × `rows` of the listening is always among them, however many others come.
  */
 
 import { CANDIDATES } from './crowds.js';
@@ -97,7 +97,10 @@ export class Slot {
     this.atMs = atMs;
   }
 
-  /** @param process that counted it @param sketch null: its salt is not that of this period @param rows values of a dimension that are stored @returns the value's peak */
+  /**
+   * @param process that counted it @param sketch null: its salt is not that of this period @param rows values of a dimension that are stored @returns
+   * the value's peak
+   */
   add(row: FigureRow, process: number, sketch: Sketch | null, rows: number): number {
     this.isDirty = true;
     const value = this.#valueOf(row[1], row[2], rows);

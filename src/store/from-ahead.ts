@@ -1,6 +1,6 @@
 /**
- * Titles that came while the wall clock was ahead have entries in the future. When another title comes after the clock was set right, they are moved to where they
- * belong, before it. The monotonic clock knows how long ago the last of them came; how long each lasted stays as it was.
+ * Titles that came while the wall clock was ahead have entries in the future. When another title comes after the clock was set right, they are moved
+ * to where they belong, before it. The monotonic clock knows how long ago the last of them came; how long each lasted stays as it was.
  *
  *   │ 1 │ 2 │                    │ 3 │ 4 │    5 comes ─►   │ 1 │ 2 │ 3 │ 4 │ 5
  *           ▲ 5 begins here

@@ -81,7 +81,9 @@ export class LmdbHistory {
     return this.counts.get(channel) ?? this.database.getKeysCount(allOf(channel));
   }
 
-  /** The oldest entries, as far as they are too many, too old, or cannot be read. @param count of the entries, with those that are about to be stored */
+  /**
+   * The oldest entries, as far as they are too many, too old, or cannot be read. @param count of the entries, with those that are about to be stored
+   */
   expired(channel: string, count: number): [HistoryKey, string][] {
     const surplus = count - this.#bounds.entries;
     const expired: [HistoryKey, string][] = [];
@@ -118,8 +120,8 @@ export class LmdbHistory {
   }
 
   /**
-   * The last moment that is known to have passed: when the last title of any channel began. Titles ahead of the clock count only if each follows the one before
-   * it within NEXT_WITHIN_MS: then the clock is behind.
+   * The last moment that is known to have passed: when the last title of any channel began. Titles ahead of the clock count only if each follows the
+   * one before it within NEXT_WITHIN_MS: then the clock is behind.
    */
   #knownMs(wallMs: number): number {
     let knownMs = Number.NEGATIVE_INFINITY;

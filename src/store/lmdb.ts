@@ -66,7 +66,8 @@ interface CommitFailure {
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
  * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
- * @param onError called once for each channel whose history has an unreadable entry (it is skipped), for each state that cannot be read as a whole (the rest is
+ * @param onError called once for each channel whose history has an unreadable entry (it is skipped), for each state that cannot be read as a whole
+ * (the rest is
  *   kept), and when the folder had a store that is gone (a new one begins)
  * @param clock by which entries are too old
  * @param signal ends the check of the file, which takes longer the larger it is; rejects then

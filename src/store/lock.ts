@@ -1,10 +1,11 @@
 /**
- * The exclusive right of one process to a folder; only users who may write to the folder can take it. It is a listening socket in the folder: a process that listens is
- * alive, so a restart after kill -9 works at once, and no stale process id has to be judged. Owned by the caller of lockFolder.
+ * The exclusive right of one process to a folder; only users who may write to the folder can take it. It is a listening socket in the folder: a
+ * process that listens is alive, so a restart after kill -9 works at once, and no stale process id has to be judged. Owned by the caller of
+ * lockFolder.
  *
- * Every starter first listens under a fresh name, then asks all others. One that has the folder says so, and this starter gives way; one that does not listen is dead,
- * and its file is removed. Of two starters, the one whose name comes first waits until the other has given way or has the folder: never do both hold it, and one of
- * them does.
+ * Every starter first listens under a fresh name, then asks all others. One that has the folder says so, and this starter gives way; one that does
+ * not listen is dead, and its file is removed. Of two starters, the one whose name comes first waits until the other has given way or has the folder:
+ * never do both hold it, and one of them does.
  */
 
 import { randomUUID } from 'node:crypto';

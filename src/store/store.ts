@@ -70,9 +70,9 @@ export interface Store extends HistoryStore, DocumentStore {
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
-   * can no longer lose it. An entry replaces one of the same play (`fromMs` and the record's id), except that one on air does not replace one that has ended.
-   * What is past the bounds goes in small steps: a few of the oldest entries with each new one. Entries in the future, which came while the clock was ahead,
-   * are moved to before one that begins now (from-ahead.ts).
+   * can no longer lose it. An entry replaces one of the same play (`fromMs` and the record's id), except that one on air does not replace one that
+   * has ended. What is past the bounds goes in small steps: a few of the oldest entries with each new one. Entries in the future, which came while
+   * the clock was ahead, are moved to before one that begins now (from-ahead.ts).
    * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;

@@ -13,8 +13,8 @@ import { readEntry, type SalvagedState, salvageState } from '../now-playing/stat
 const FORMAT = 2;
 
 /**
- * Channel, since when (unix milliseconds), version of the record, tag of its play's id: two machines that were apart may have begun two titles in one moment. Entries
- * of earlier versions have no tag.
+ * Channel, since when (unix milliseconds), version of the record, tag of its play's id: two machines that were apart may have begun two titles in one
+ * moment. Entries of earlier versions have no tag.
  */
 export type HistoryKey =
   | [channel: string, fromMs: number, version: number, tag: string]

@@ -10,7 +10,7 @@ import { timingSafeEqual } from 'node:crypto';
 export const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
-/** As the hub keeps it (link/admin-reports.ts). */
+/** As the hub keeps it (admin/admin-reports.ts). */
 export interface TokenDigest {
   readonly id: string;
   readonly channel: string;

@@ -5,8 +5,8 @@
 
 import type { Clock } from '../base/clock.js';
 import type { Feed } from '../feed/feed.js';
-import type { ListenerFeed } from '../listener/listener-feed.js';
-import type { Sessions } from '../listener/sessions.js';
+import type { ListenerFeed } from '../listener/sessions/listener-feed.js';
+import type { Sessions } from '../listener/sessions/sessions.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { agoOf, currentNext, placeMs, realNow } from '../now-playing/effect.js';

@@ -3,7 +3,7 @@
  * committed by the engine, and comes back through `deliver` to the tape and the readers (src/titles/README.md, "The walk of a change").
  * Here is what happens where the channels are: titles of sources, moments by the clock, marks on the tapes. Pushes: pushes.ts; readers: readers.ts.
  *
- * Invariant: commit, then the tape, then the readers (unless theirs is delayed), then the answer. Made by app/titles.ts.
+ * Invariant: commit, then the tape, then the readers (unless theirs is delayed), then the answer. Made by app/hub/titles.ts.
  */
 
 import type { LateTitle } from '../audio/playable-audio.js';
@@ -13,7 +13,7 @@ import type { Log } from '../base/log.js';
 import type { Channel } from '../channel/channel.js';
 import type { TrackRecord } from '../metadata/record.js';
 import { type ChannelFace, RecordView } from '../metadata/view.js';
-import type { Rate } from '../net/rate.js';
+import type { Rate } from '../net/limits/rate.js';
 import { agoOf, placeMs } from '../now-playing/effect.js';
 import { acceptTitle, type PlainTitle } from '../now-playing/now-playing.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
@@ -92,8 +92,8 @@ export class TitleService {
   }
 
   /**
-   * Puts what was committed before back on the tapes; then lets happen what came due while the server was down (of held pushes the last). After the readers have
-   * it, and before anybody can read.
+   * Puts what was committed before back on the tapes; then lets happen what came due while the server was down (of held pushes the last). After the
+   * readers have it, and before anybody can read.
    */
   async restore(): Promise<void> {
     await this.begin([...this.#parts.channels.keys()]);

@@ -1,6 +1,7 @@
 /**
- * Whose the titles of a channel's source are: a name for each sender from its first frame on air to its last, pauses up to RETURNS_MS included. A title
- * carries that name, so it is known as another's in any process, on any machine (src/now-playing/README.md, "Whose title"). Owned by service.ts.
+ * Whose the titles of a channel's source are: a name for each sender from its first frame on air to its last, pauses up to RETURNS_MS included. A
+ * title carries that name, so it is known as another's in any process, on any machine (src/now-playing/README.md, "Whose title"). Owned by
+ * service.ts.
  */
 
 import type { Clock } from '../base/clock.js';

@@ -6,7 +6,7 @@
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
-import type { Rate } from '../net/rate.js';
+import type { Rate } from '../net/limits/rate.js';
 
 /** Commits one title; resolves with whether it cost something. Never rejects. */
 export type CommitTitle = () => Promise<boolean>;

@@ -125,8 +125,8 @@ export class Card {
   }
 
   /**
-   * In a frame with a policy of its own, which allows images of the URL's origin (src/http/cover.ts). Each cover gets a new frame: a frame that goes to another URL
-   * would add an entry to the browser's history.
+   * In a frame with a policy of its own, which allows images of the URL's origin (src/http/cover.ts). Each cover gets a new frame: a frame that goes
+   * to another URL would add an entry to the browser's history.
    * @param {string} url
    */
   #showCover(url) {

@@ -1,8 +1,8 @@
 /** What happens once a second, on the whole server. */
 
 import t from 'tap';
-import { Audience } from '../../src/listener/audience.js';
-import { Sessions } from '../../src/listener/sessions.js';
+import { Audience } from '../../src/listener/cursor/audience.js';
+import { Sessions } from '../../src/listener/sessions/sessions.js';
 import { Player } from '../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { NeedsRestart } from '../../src/app/reload.js';
 import { planText } from '../../src/config/plan.js';
-import { Front } from '../../src/net/front.js';
+import { Front } from '../../src/net/front/front.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { alive } from '../kit/heap.js';
 import { Player } from '../kit/player.js';

@@ -4,10 +4,10 @@
  */
 
 import t from 'tap';
-import { formatText } from '../../src/audio/audio-format.js';
-import { metaintFor } from '../../src/audio/block-spacing.js';
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
-import { framerFor } from '../../src/audio/format.js';
+import { formatText } from '../../src/audio/frames/audio-format.js';
+import { framerFor } from '../../src/audio/frames/format.js';
+import { metaintFor } from '../../src/audio/tape/block-spacing.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { FACE, makeRecord } from '../kit/record.js';

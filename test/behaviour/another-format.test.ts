@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { Framer } from '../../src/audio/framer.js';
+import { Framer } from '../../src/audio/frames/framer.js';
 import { adtsFrame } from '../kit/adts.js';
 import { Feeder } from '../kit/feeder.js';
 import { leftover } from '../kit/frame-recorder.js';

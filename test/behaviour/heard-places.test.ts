@@ -5,11 +5,11 @@
 
 import net from 'node:net';
 import t, { type Test } from 'tap';
-import { READ_BLOCK_BYTES } from '../../src/audio/burst.js';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
+import { READ_BLOCK_BYTES } from '../../src/audio/tape/burst.js';
 import { SystemClock } from '../../src/base/clock.js';
-import { Audience } from '../../src/listener/audience.js';
-import { type HeardTitle, type Session, Sessions } from '../../src/listener/sessions.js';
+import { Audience } from '../../src/listener/cursor/audience.js';
+import { type HeardTitle, type Session, Sessions } from '../../src/listener/sessions/sessions.js';
 import { bestOfThree } from '../kit/best-of-three.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';

@@ -5,16 +5,16 @@
 
 import { Socket } from 'node:net';
 import t from 'tap';
-import { Tape } from '../../src/audio/tape.js';
+import { Tape } from '../../src/audio/tape/tape.js';
 import { SecretMask } from '../../src/base/secret-mask.js';
 import type { Tallies } from '../../src/base/tallies.js';
 import { InFlight } from '../../src/http/poll/in-flight.js';
-import { Listener } from '../../src/listener/listener.js';
+import { Listener } from '../../src/listener/cursor/listener.js';
 import { type CountedListener, type ListenerRequest, ListenerStats } from '../../src/listener/listener-stats.js';
-import { TypicalLag } from '../../src/listener/typical-lag.js';
-import { Connections } from '../../src/net/connections.js';
-import { Rate } from '../../src/net/rate.js';
-import { SecretGate } from '../../src/net/secret-gate.js';
+import { TypicalLag } from '../../src/listener/player/typical-lag.js';
+import { Connections } from '../../src/net/front/connections.js';
+import { Rate } from '../../src/net/limits/rate.js';
+import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import type { FakeClock } from '../kit/clock.js';
 import { JoinedProcesses } from '../kit/joined.js';
 import { Random } from '../kit/random.js';

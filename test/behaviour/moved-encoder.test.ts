@@ -4,7 +4,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { PageWriter } from '../../src/audio/ogg-page.js';
+import { PageWriter } from '../../src/audio/ogg/ogg-page.js';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { adtsFrame } from '../kit/adts.js';
 import { Feeder, framesIn } from '../kit/feeder.js';

@@ -8,7 +8,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
-import { Redis } from '../../src/cluster/redis.js';
+import { Redis } from '../../src/cluster/log/redis.js';
 import { ListenerHook } from '../../src/http/stream/hook.js';
 import { until, untilPromised } from '../kit/until.js';
 import { setUp } from '../kit/upstream.js';

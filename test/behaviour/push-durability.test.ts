@@ -11,9 +11,9 @@ import { Feed } from '../../src/feed/feed.js';
 import { Poll } from '../../src/http/poll/poll.js';
 import { registerPush } from '../../src/http/push.js';
 import { Watch } from '../../src/http/watch/watch.js';
-import { Proxies } from '../../src/net/peer.js';
-import { Rate } from '../../src/net/rate.js';
-import { SecretGate } from '../../src/net/secret-gate.js';
+import { Proxies } from '../../src/net/front/peer.js';
+import { Rate } from '../../src/net/limits/rate.js';
+import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import type { ChannelState } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
 

@@ -12,7 +12,7 @@ import { connectionsAt, Wire } from '../kit/wire.js';
 t.jobs = atOnce(4);
 
 const TLS = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem, sharePort: true }`;
-/** Of a connection that was refused (net/refuse.ts, http/problem.ts); Node looks at slow requests every 2 s, and the rest is the machine's. */
+/** Of a connection that was refused (net/front/refuse.ts, http/problem.ts); Node looks at slow requests every 2 s, and the rest is the machine's. */
 const REFUSED_MS = 2000;
 const HEAD_MS = 1000;
 const KEEP_ALIVE_MS = 5000;

@@ -8,9 +8,9 @@
 import net from 'node:net';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { Audience } from '../../src/listener/audience.js';
-import type { Listener } from '../../src/listener/listener.js';
-import { Sessions } from '../../src/listener/sessions.js';
+import { Audience } from '../../src/listener/cursor/audience.js';
+import type { Listener } from '../../src/listener/cursor/listener.js';
+import { Sessions } from '../../src/listener/sessions/sessions.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
 import { readBack, type TitleAt } from '../kit/icy.js';

@@ -1,8 +1,8 @@
 /** Listeners and watchers that go on sending after their request, with and without TLS: at the limit, and one past it. */
 
 import t from 'tap';
-import { REPORT_BYTES } from '../../src/listener/heard-reports.js';
-import { MAX_RECEIVED_BYTES } from '../../src/listener/listener.js';
+import { MAX_RECEIVED_BYTES } from '../../src/listener/cursor/listener.js';
+import { REPORT_BYTES } from '../../src/listener/sessions/heard-reports.js';
 import { PEM } from '../kit/certificate.js';
 import { keyUpdaterAt } from '../kit/key-updates.js';
 import { DEMO_AUDIO, startServer } from '../kit/server.js';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import tls from 'node:tls';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { banner } from '../../src/app/banner.js';
+import { banner } from '../../src/app/addresses/banner.js';
 import { loadConfig } from '../../src/config/load.js';
 import { PEM } from '../kit/certificate.js';
 import { leftover } from '../kit/frame-recorder.js';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { ChannelStatus, StatusReport } from '../../src/cli/status-report.js';
 import { lasted, statusLines } from '../../src/cli/status-table.js';
-import { columnsOf } from '../../src/cli/terminal.js';
+import { columnsOf } from '../../src/cli/terminal/terminal.js';
 
 const CHANNEL: ChannelStatus = {
   key: 'one',

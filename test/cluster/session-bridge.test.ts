@@ -3,11 +3,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { Tallies } from '../../src/base/tallies.js';
-import { ClusterSettings } from '../../src/cluster/channel-settings.js';
 import { ClusterCounts } from '../../src/cluster/cluster-counts.js';
 import { SessionBridge } from '../../src/cluster/session-bridge.js';
-import { HubTallies } from '../../src/link/hub-tallies.js';
-import { FIRST_NODE, type RegistryPort, SessionRegistry } from '../../src/link/session-registry.js';
+import { ClusterSettings } from '../../src/cluster/titles/channel-settings.js';
+import { HubTallies } from '../../src/link/facts/hub-tallies.js';
+import { FIRST_NODE, type RegistryPort, SessionRegistry } from '../../src/link/sessions/session-registry.js';
 import { FakeClock } from '../kit/clock.js';
 import { asStream, linkPipe, type PipeEnd } from '../kit/link-pipe.js';
 

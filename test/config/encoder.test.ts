@@ -2,11 +2,11 @@
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { shoutcastPortOf } from '../../src/app/address.js';
+import { shoutcastPortOf } from '../../src/app/addresses/address.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../src/config/load.js';
 import { misread } from '../../src/config/secret.js';
 import { readLogin } from '../../src/http/ingest/shoutcast-password.js';
-import { verdict } from '../../src/net/first-bytes.js';
+import { verdict } from '../../src/net/front/first-bytes.js';
 
 const SHA256 = 'sha256:7ad1ec1be8a0f2c0b30a1f1f5a0e7a1c0f7d6a43a3b6c6d4a1d0a7e6b9c3d285';
 

@@ -1,6 +1,6 @@
 /**
  * Comments and documents cite only what is in the repository: files, headings of READMEs, targets of links. A file is cited by its name or
- * by the end of its path (`entry.ts`, `audio/entry.ts`); a README's heading as file, comma, heading in quotes, where a README without a
+ * by the end of its path (`entry.ts`, `audio/tape/entry.ts`); a README's heading as file, comma, heading in quotes, where a README without a
  * folder is the nearest one above the file that cites it.
  */
 

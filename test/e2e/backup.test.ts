@@ -20,7 +20,7 @@ import {
 import net from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { writeArchive } from '../../src/cli/archive.js';
+import { writeArchive } from '../../src/cli/backup/archive.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { airsplice, runProgram } from '../kit/command-line.js';
 import { freePort, PROGRAM, ServerProcess } from '../kit/process.js';

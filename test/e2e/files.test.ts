@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import http from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
-import { softLimit } from '../../src/app/file-limit.js';
+import { softLimit } from '../../src/app/addresses/file-limit.js';
 import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { DEMO_AUDIO } from '../kit/server.js';

@@ -19,7 +19,7 @@ import { until } from '../kit/until.js';
 // They wait more than they compute.
 t.jobs = 3;
 
-/** Of a joiner's first frames (audio/reservoir.ts). */
+/** Of a joiner's first frames (audio/frames/reservoir.ts). */
 const MAX_COPIES = 2;
 /** Frame of the file → its place there. */
 const INDEX = new Map(DEMO_FRAMES.map((frame, i) => [frame.toString('latin1'), i]));

@@ -18,7 +18,7 @@ import { startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
 const PATIENCE_MS = 15_000;
-/** More than `burstSeconds` and 32 KiB (src/audio/burst.ts), and two seconds in which a segment may lie open. */
+/** More than `burstSeconds` and 32 KiB (src/audio/tape/burst.ts), and two seconds in which a segment may lie open. */
 const BURST_BYTES = 9 * 8000;
 const SOURCES = 'sources: [{ type: encoder, password: demo-source }], pushTokens: [demo-token]';
 const YAML = `

@@ -14,7 +14,9 @@ interface Play {
   readonly from: string;
 }
 
-/** No answered push is missing at any machine, none is there twice, and each began at the same moment everywhere. Channel `live`; songs are unique. */
+/**
+ * No answered push is missing at any machine, none is there twice, and each began at the same moment everywhere. Channel `live`; songs are unique.
+ */
 export async function agreeOnHistory(
   t: Test,
   nodes: readonly ClusterNode[],

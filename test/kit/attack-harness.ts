@@ -19,7 +19,7 @@ export const MAX_MS = 100;
 const NEVER_MS = 4 * MAX_MS;
 const TRIES = 3;
 
-/** A listener is written to once a second (src/listener/audience.ts). */
+/** A listener is written to once a second (src/listener/cursor/audience.ts). */
 const TICK_MS = 1000;
 
 export class AttackHarness {

@@ -2,7 +2,8 @@
  * The tests of a run with what they import, made into chunks by esbuild, all of them in 3 s: a file that has the server in it takes 0.9 s of CPU time
  * less to start than with a file for each module (typescript.mjs).
  *
- * Only packages that the server has are in it: other tools are loaded as they are; `tap` is current-file.mjs. What a file says of its own place holds.
+ * Only packages that the server has are in it: other tools are loaded as they are; `tap` is current-file.mjs. What a file says of its own place
+ * holds.
  */
 
 import { readFileSync, rmSync } from 'node:fs';

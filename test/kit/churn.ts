@@ -4,7 +4,7 @@
  */
 
 import type { Test } from 'tap';
-import { Listener } from '../../src/listener/listener.js';
+import { Listener } from '../../src/listener/cursor/listener.js';
 import { alive, collect } from './heap.js';
 import { pause } from './pause.js';
 import { Player } from './player.js';
@@ -15,7 +15,10 @@ import { until } from './until.js';
 /** How many come first: what is made once (code, pools, renderings) is made then. */
 const WARM_JOINS = 500;
 const AT_ONCE = 20;
-/** What the heap of a busy process swings by, however many came (5,000 and 20,000: 0.5 to 1.9 MB); one that is not let go costs several KB with its socket. */
+/**
+ * What the heap of a busy process swings by, however many came (5,000 and 20,000: 0.5 to 1.9 MB); one that is not let go costs several KB with its
+ * socket.
+ */
 const HEAP_SWING_BYTES = 3 * 1024 * 1024;
 /** The tape, and what is rendered of it. */
 const BUFFER_SWING_BYTES = 2 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /**
- * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die, stand still
- * or are cut off, packets are lost, a clock is set, a machine lies, and Redis is killed, stopped, emptied, set back or written to by another program. What must hold then is looked at all
- * the time, and at the end.
+ * Three machines with Redis, an encoder, listeners that check each byte, watchers and a push a second, while by seed processes and machines die,
+ * stand still or are cut off, packets are lost, a clock is set, a machine lies, and Redis is killed, stopped, emptied, set back or written to by
+ * another program. What must hold then is looked at all the time, and at the end.
  */
 
 import type { Test } from 'tap';

@@ -1,11 +1,11 @@
 /** A node's engine in this process, on a real Redis, with the store and the order of records of its own. */
 
 import type { Test } from 'tap';
-import { ClusterEngine, type ClusterOptions } from '../../src/cluster/cluster-engine.js';
 import { ClusterTime } from '../../src/cluster/cluster-time.js';
-import type { RedisOptions } from '../../src/cluster/redis.js';
-import { RedisLog } from '../../src/cluster/redis-log.js';
-import type { SharedLog } from '../../src/cluster/shared-log.js';
+import type { RedisOptions } from '../../src/cluster/log/redis.js';
+import { RedisLog } from '../../src/cluster/log/redis-log.js';
+import type { SharedLog } from '../../src/cluster/log/shared-log.js';
+import { ClusterEngine, type ClusterOptions } from '../../src/cluster/titles/cluster-engine.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { takeNow } from '../../src/now-playing/effect.js';
 import { makeTrack } from '../../src/now-playing/repeat.js';

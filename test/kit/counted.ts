@@ -91,7 +91,7 @@ export class CountedFrames {
     let bytes: Buffer = this.#held.length === 0 ? Buffer.from(chunk) : Buffer.concat([this.#held, chunk]);
     if (this.#isStart) {
       if (bytes.length < ID3_HEADER_BYTES) return void this.#hold(bytes);
-      // A tag stands in the place of the rest of a frame that began before (src/audio/entry.ts).
+      // A tag stands in the place of the rest of a frame that began before (src/audio/tape/entry.ts).
       const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + bytes[8]! * 128 + bytes[9]! : 0;
       if (bytes.length < tag + FRAME_BYTES) return void this.#hold(bytes);
       bytes = bytes.subarray(tag);

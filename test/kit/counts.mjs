@@ -1,7 +1,7 @@
 /**
  * Counts the tests of a file by its TAP, and says each failure with its details and each skip with its reason. What is counted are tests, not
- * assertions: those of a subtest count once together, however often a loop makes them, and so do those that a file makes outside of any. A test or file
- * that asserts nothing counts as a skip, whether it says so or not; what an assertion leaves out counts as one too.
+ * assertions: those of a subtest count once together, however often a loop makes them, and so do those that a file makes outside of any. A test or
+ * file that asserts nothing counts as a skip, whether it says so or not; what an assertion leaves out counts as one too.
  */
 
 /** @param counts of tests: passed, failed, skipped */

@@ -3,7 +3,7 @@
  * test that stands for the current file. A file that is run by itself has tap's own.
  */
 
-/** The name of the file from the root of the tree, as `test/audio/tape.test.ts`. */
+/** The name of the file from the root of the tree, as `test/audio/tape/tape.test.ts`. */
 let name;
 let test;
 

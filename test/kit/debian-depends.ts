@@ -40,7 +40,10 @@ function run(command: string, ...args: readonly string[]): string {
   return execFileSync(command, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
 
-/** Names of all packages that come with these, and of the essential ones. Of alternatives the first that is here. @param depends as a control file has it */
+/**
+ * Names of all packages that come with these, and of the essential ones. Of alternatives the first that is here. @param depends as a control file has
+ * it
+ */
 function reached(depends: string): Set<string> {
   const fields = ['Package', 'Essential', 'Provides', 'Pre-Depends', 'Depends'].map((name) => '$'.concat(`{${name}}`));
   const rows = run('dpkg-query', '-W', '-f', `${fields.join('|')}\n`.replaceAll('|', '\t')).split('\n');

@@ -1,6 +1,6 @@
 /**
- * A machine of a test's own: this system's files, with what is changed kept in memory (overlayfs), in namespaces of its own, and a real systemd as its
- * process 1. It has no network but its own loopback, so every port is free. Linux, for root; it goes with its test.
+ * A machine of a test's own: this system's files, with what is changed kept in memory (overlayfs), in namespaces of its own, and a real systemd as
+ * its process 1. It has no network but its own loopback, so every port is free. Linux, for root; it goes with its test.
  *
  *   this system ◄─reads── overlay ──writes──► tmpfs          /mnt: a folder of the test, for packages and what is heard
  */

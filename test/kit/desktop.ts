@@ -1,6 +1,7 @@
 /**
  * A display and a sound input for programs that have a window, on a machine with neither: Xvfb, which finds a free number itself, and
- * PulseAudio (pulse.ts), whose default source is the monitor of its sink, into which ffmpeg plays a tone in real time. One desktop for each test; it ends with the test.
+ * PulseAudio (pulse.ts), whose default source is the monitor of its sink, into which ffmpeg plays a tone in real time. One desktop for each test; it
+ * ends with the test.
  */
 
 import { writeFileSync } from 'node:fs';

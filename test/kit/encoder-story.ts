@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { framerFor } from '../../src/audio/format.js';
+import { framerFor } from '../../src/audio/frames/format.js';
 import { type EncoderKind, type Refusal, type Target, WATCH_MS } from './encoder-kind.js';
 import { proxyAddingHead, refusingServer } from './encoder-proxy.js';
 import { feed } from './icecast.js';

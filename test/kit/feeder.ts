@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import type { Test } from 'tap';
-import { Framer } from '../../src/audio/framer.js';
+import { Framer } from '../../src/audio/frames/framer.js';
 import { DEMO_AUDIO, knownEverywhere } from './server.js';
 import { until } from './until.js';
 

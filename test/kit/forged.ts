@@ -1,6 +1,6 @@
 /** Ogg as nobody honest sends it: heads that claim what cannot be, pages that are none, packets of next to nothing. */
 
-import { FIRST, PageWriter } from '../../src/audio/ogg-page.js';
+import { FIRST, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 
 export const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.alloc(9)]);
 export const OPUS_TAGS = Buffer.from('OpusTags\0\0\0\0\0\0\0\0', 'latin1');

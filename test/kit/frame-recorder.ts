@@ -5,7 +5,7 @@
 
 import type { Test } from 'tap';
 import { FrameWalk } from '../../bench/frames.js';
-import { Framer } from '../../src/audio/framer.js';
+import { Framer } from '../../src/audio/frames/framer.js';
 import type { Player } from './player.js';
 
 export class FrameRecorder {
@@ -57,7 +57,7 @@ export class FrameRecorder {
 
 /** Bytes behind the last whole frame. */
 export function leftover(audio: Buffer): number {
-  // The tag in the place of the first one (audio/entry.ts) is shorter than 16 KiB.
+  // The tag in the place of the first one (audio/tape/entry.ts) is shorter than 16 KiB.
   let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
   new Framer({ onFrame: (frame) => void (left -= frame.length) }).push(audio);
   return left;

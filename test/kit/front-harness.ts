@@ -18,10 +18,10 @@ import { ShoutcastAdmission } from '../../src/http/ingest/shoutcast-admission.js
 import { TitleUpdateAcceptor } from '../../src/http/ingest/title-acceptor.js';
 import type { EncoderVerdict } from '../../src/http/ingest/verdict.js';
 import { NO_HEADERS } from '../../src/http/legacy.js';
-import { Connections } from '../../src/net/connections.js';
-import { Front } from '../../src/net/front.js';
-import { Proxies } from '../../src/net/peer.js';
-import { SecretGate } from '../../src/net/secret-gate.js';
+import { Connections } from '../../src/net/front/connections.js';
+import { Front } from '../../src/net/front/front.js';
+import { Proxies } from '../../src/net/front/peer.js';
+import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
 import { FakeClock } from './clock.js';
 

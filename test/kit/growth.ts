@@ -1,4 +1,7 @@
-/** How the CPU time of a parser grows with its input, as a ratio. On a busy machine a long run is interrupted and a short one is not: wall time would not do. */
+/**
+ * How the CPU time of a parser grows with its input, as a ratio. On a busy machine a long run is interrupted and a short one is not: wall time would
+ * not do.
+ */
 
 import type { Test } from 'tap';
 import { costRatio } from './cost.js';

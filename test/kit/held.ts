@@ -2,8 +2,8 @@
 
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Channel } from '../../src/channel/channel.js';
-import { Listener } from '../../src/listener/listener.js';
-import { Front } from '../../src/net/front.js';
+import { Listener } from '../../src/listener/cursor/listener.js';
+import { Front } from '../../src/net/front/front.js';
 import { alive } from './heap.js';
 
 /** Of sockets and timers: what upstreams that are about to close have at any moment. */

@@ -33,7 +33,10 @@ export const WAVEWORLD = icecastXml(
   <logging><accesslog>/tmp/access.log</accesslog><loglevel>3</loglevel></logging>`,
 );
 
-/** github.com/63110/icecast-server-kh-install, icecast.xml (Icecast-KH): a mount with a password of its own, a relay of another server on the machine, `dest` for an alias. */
+/**
+ * github.com/63110/icecast-server-kh-install, icecast.xml (Icecast-KH): a mount with a password of its own, a relay of another server on the machine,
+ * `dest` for an alias.
+ */
 export const GRODNO = icecastXml(
   '<clients>1000</clients><header-timeout>15</header-timeout><source-timeout>10</source-timeout><burst-size>65536</burst-size>',
   `<hostname>online.radiogrodno.by</hostname>

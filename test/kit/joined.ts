@@ -1,9 +1,9 @@
 /** Processes that count together, in this one: their tallies and a hub's, with what they say to each other as it would go over a link. */
 
 import { Tallies } from '../../src/base/tallies.js';
-import { HubTallies } from '../../src/link/hub-tallies.js';
-import type { TallyMessage } from '../../src/link/tally-messages.js';
-import { type TallySender, WorkerTallies } from '../../src/link/worker-tallies.js';
+import { HubTallies } from '../../src/link/facts/hub-tallies.js';
+import type { TallyMessage } from '../../src/link/facts/tally-messages.js';
+import { type TallySender, WorkerTallies } from '../../src/link/facts/worker-tallies.js';
 import { FakeClock } from './clock.js';
 
 const REMEMBERED = 100;

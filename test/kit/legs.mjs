@@ -1,7 +1,7 @@
 /**
  * Legs of a run one after the other, with one closing line. Files that fail are run once more, each alone and with the same random input, when the
- * machine has become quiet: where it was too busy for what a test promises they pass, a fault fails again. The first failure stays in the output, and a
- * line before the closing one names each file that needed it.
+ * machine has become quiet: where it was too busy for what a test promises they pass, a fault fails again. The first failure stays in the output, and
+ * a line before the closing one names each file that needed it.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,8 @@ const QUIET_SHARE = 0.5;
 const MAX_FILES_NAMED = 10;
 
 /**
- * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, timeoutMs?: number, graceMs?: number }} Leg
+ * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, timeoutMs?: number,
+ * graceMs?: number }} Leg
  *   `own`: files that have a process of their own; `first`: those that begin before others; `processes` at a time; `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 

@@ -1,9 +1,9 @@
 /**
- * Messages of a link that are well-formed but false: each member of each message at every boundary, by the table of its members (src/link/members.ts), and
- * plain data with each of its members replaced.
+ * Messages of a link that are well-formed but false: each member of each message at every boundary, by the table of its members
+ * (src/link/wire/members.ts), and plain data with each of its members replaced.
  */
 
-import type { Member, MemberTable } from '../../src/link/members.js';
+import type { Member, MemberTable } from '../../src/link/wire/members.js';
 
 type AnyMember = Member<unknown>;
 type AnyMembers = Readonly<Record<string, AnyMember>>;

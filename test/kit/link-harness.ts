@@ -2,10 +2,10 @@
 
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
 import type { PlayableAudio } from '../../src/audio/playable-audio.js';
-import { LinkConnection } from '../../src/link/connection.js';
-import { TapeNames } from '../../src/link/tape-names.js';
-import { TapeReceiver } from '../../src/link/tape-receiver.js';
-import { TapeSender } from '../../src/link/tape-sender.js';
+import { TapeNames } from '../../src/link/tapes/tape-names.js';
+import { TapeReceiver } from '../../src/link/tapes/tape-receiver.js';
+import { TapeSender } from '../../src/link/tapes/tape-sender.js';
+import { LinkConnection } from '../../src/link/wire/connection.js';
 import { FakeClock } from './clock.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 import { viewOf } from './record.js';

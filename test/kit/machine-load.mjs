@@ -1,4 +1,7 @@
-/** What the machine did in the last seconds, to be read beside a failure: its load, what other machines on the host took of it, how late an idle process was. */
+/**
+ * What the machine did in the last seconds, to be read beside a failure: its load, what other machines on the host took of it, how late an idle
+ * process was.
+ */
 
 import { readFileSync } from 'node:fs';
 import { loadavg } from 'node:os';

@@ -122,7 +122,7 @@ export class Machine {
   }
 }
 
-/** Bytes that belong to no frame, behind the tag in the place of the first one (audio/entry.ts) and before the last one, which may be cut. */
+/** Bytes that belong to no frame, behind the tag in the place of the first one (audio/tape/entry.ts) and before the last one, which may be cut. */
 export function strayBytes(audio: Buffer): number {
   const tag = audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0;
   return framesIn(audio.subarray(tag)).skippedBytes;

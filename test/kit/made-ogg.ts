@@ -1,9 +1,9 @@
 /**
  * Ogg streams made by hand, true and forged: heads and packets of Opus and FLAC with the fields that the caller names, pages that announce
- * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg.test.ts.
+ * what never comes. For attacks and fuzzers; what real encoders make is in test/audio/ogg/ogg.test.ts.
  */
 
-import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg-page.js';
+import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 
 const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.from('380180bb0000000000', 'hex')]);
 const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);

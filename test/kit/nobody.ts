@@ -6,8 +6,8 @@ const NOBODY = 65_534;
 export const isRoot = process.getuid?.() === 0;
 
 /**
- * What stands before such a program's command: nothing, unless the tests run as root. The test runner has Node write down each process in its own folder,
- * where nobody may not write.
+ * What stands before such a program's command: nothing, unless the tests run as root. The test runner has Node write down each process in its own
+ * folder, where nobody may not write.
  */
 export const asNobody: readonly string[] = isRoot
   ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', 'env', 'NODE_OPTIONS=']

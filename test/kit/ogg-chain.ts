@@ -1,6 +1,6 @@
 /** What a chain of Ogg links must be, page by page. */
 
-import { LAST, type OggPage, PAGE_HEADER_BYTES, pageBytes, readPage } from '../../src/audio/ogg-page.js';
+import { LAST, type OggPage, PAGE_HEADER_BYTES, pageBytes, readPage } from '../../src/audio/ogg/ogg-page.js';
 
 /** Its whole pages; null: one with a wrong CRC. */
 export function pagesOf(bytes: Buffer): (OggPage | null)[] {

@@ -1,6 +1,6 @@
 /** What listeners of an Ogg tape are sent. */
 
-import type { OggTape } from '../../src/audio/ogg-tape.js';
+import type { OggTape } from '../../src/audio/ogg/ogg-tape.js';
 
 /** The bytes of a listener without ICY who joins at segment `from`, up to segment `to`, not included. */
 export function joinedAt(tape: OggTape, from: number, to = tape.head): Buffer {

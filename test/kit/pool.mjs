@@ -1,6 +1,7 @@
 /**
  * Runs test files in a few processes that each take one file after the other (file-runner.mjs): a process that has the server loaded costs 2 s of CPU
- * time, its next file nothing. The next one goes to the process that is free. A process ends when a file failed in it: what that leaves behind harms no other.
+ * time, its next file nothing. The next one goes to the process that is free. A process ends when a file failed in it: what that leaves behind harms
+ * no other.
  */
 
 import { fork } from 'node:child_process';

@@ -1,4 +1,7 @@
-/** A real redis-server for tests: on a free port, or a socket's path, with its files in a folder of its own; it can be killed, stopped, emptied and set back. */
+/**
+ * A real redis-server for tests: on a free port, or a socket's path, with its files in a folder of its own; it can be killed, stopped, emptied and
+ * set back.
+ */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';

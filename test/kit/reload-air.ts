@@ -1,6 +1,6 @@
 /**
- * What a channel's listeners must hear while its sources change: a model of which source is on air, made of plans only, and a pattern of the places at
- * which another one may begin. Sources are known by name, in the pattern by a letter each.
+ * What a channel's listeners must hear while its sources change: a model of which source is on air, made of plans only, and a pattern of the places
+ * at which another one may begin. Sources are known by name, in the pattern by a letter each.
  */
 
 import type { SourceChange } from './reload-plan.js';

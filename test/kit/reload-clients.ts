@@ -1,4 +1,6 @@
-/** All that is connected while configurations change: listeners that check each byte, watchers that know which titles are due, and a plain request. */
+/**
+ * All that is connected while configurations change: listeners that check each byte, watchers that know which titles are due, and a plain request.
+ */
 
 import { X509Certificate } from 'node:crypto';
 import net from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Reload by seed: configuration after configuration, each a random edit of the one before, under listeners that check each byte, encoders and watchers.
- * From each plan, and nothing else, follows who is ended, cut or switched: exactly these are, all others notice nothing, and what the
+ * Reload by seed: configuration after configuration, each a random edit of the one before, under listeners that check each byte, encoders and
+ * watchers. From each plan, and nothing else, follows who is ended, cut or switched: exactly these are, all others notice nothing, and what the
  * configuration says is in force. Titles that were accepted reach every reader.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The server whose configuration changes, in this process or as processes of its own: its reload by text, and what it says of it. With TEST_NODES it shares
- * audio and titles with another machine, which only serves, and gets each configuration too.
+ * The server whose configuration changes, in this process or as processes of its own: its reload by text, and what it says of it. With TEST_NODES it
+ * shares audio and titles with another machine, which only serves, and gets each configuration too.
  */
 
 import { writeFileSync } from 'node:fs';

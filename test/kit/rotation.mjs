@@ -1,6 +1,6 @@
 /**
- * Which of the rotated files (tiers.mjs) a commit runs: a third, by its place in the history, so that three commits in a row run all of them, and besides
- * what the latest change touches.
+ * Which of the rotated files (tiers.mjs) a commit runs: a third, by its place in the history, so that three commits in a row run all of them, and
+ * besides what the latest change touches.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,7 @@
 /**
- * The server of a test as several machines: each one process or with workers, by a seed, with one Redis between them, the same configuration, and in front
- * of each address a proxy that leads a connection to any of them, by a seed. What is each machine's own (src/cluster/README.md, "Bounds") is not for this.
+ * The server of a test as several machines: each one process or with workers, by a seed, with one Redis between them, the same configuration, and in
+ * front of each address a proxy that leads a connection to any of them, by a seed. What is each machine's own (src/cluster/README.md, "Bounds") is
+ * not for this.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

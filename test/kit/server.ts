@@ -32,8 +32,8 @@ export const TWO_STATIONS = `stations:
 export const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
 /**
- * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them, each with TEST_WORKERS or none; a connection comes to any of them, by a
- * seed (server-nodes.ts). 0: on one, without a cluster.
+ * On how many machines each server runs: TEST_NODES of the environment, with a Redis between them, each with TEST_WORKERS or none; a connection comes
+ * to any of them, by a seed (server-nodes.ts). 0: on one, without a cluster.
  */
 export const NODES = Number(process.env['TEST_NODES'] ?? 0);
 

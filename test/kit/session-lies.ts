@@ -1,8 +1,8 @@
 /** What a worker, or another machine, says of sessions, as it should be, and each message with each of its members at every boundary (lies.ts). */
 
-import type { MemberTable } from '../../src/link/members.js';
-import * as types from '../../src/link/message-types.js';
-import * as sessions from '../../src/link/session-messages.js';
+import * as sessions from '../../src/link/sessions/session-messages.js';
+import type { MemberTable } from '../../src/link/wire/members.js';
+import * as types from '../../src/link/wire/message-types.js';
 import { framed, honest, type Lie, lies } from './lies.js';
 
 export interface SessionMessage {

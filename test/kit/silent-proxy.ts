@@ -1,4 +1,7 @@
-/** A TCP proxy in front of a local port that can fall silent: connections stay open and new ones are accepted, but nothing passes, not even the end of one. */
+/**
+ * A TCP proxy in front of a local port that can fall silent: connections stay open and new ones are accepted, but nothing passes, not even the end of
+ * one.
+ */
 
 import net from 'node:net';
 import type { Test } from 'tap';

@@ -1,6 +1,7 @@
 /**
- * Audio of which each frame holds the number of its source and its own: MP3 and AAC (ADTS), 128 kb/s, 44.1 kHz. An encoder, upstreams and files send it, and
- * a reader that compares each byte separates runs of frames that follow each other at the places where another source, or another frame, came.
+ * Audio of which each frame holds the number of its source and its own: MP3 and AAC (ADTS), 128 kb/s, 44.1 kHz. An encoder, upstreams and files send
+ * it, and a reader that compares each byte separates runs of frames that follow each other at the places where another source, or another frame,
+ * came.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -165,7 +166,10 @@ export class StampedReader {
     this.#hold(bytes);
   }
 
-  /** A tag stands in the place of the rest of a frame that began before, where it begins or comes from another tape (src/audio/entry.ts). Undefined: it is not whole. */
+  /**
+   * A tag stands in the place of the rest of a frame that began before, where it begins or comes from another tape (src/audio/tape/entry.ts).
+   * Undefined: it is not whole.
+   */
   #tagBytes(bytes: Buffer): number | undefined {
     if (bytes.length < ID3_HEADER_BYTES) return undefined;
     const tag = bytes.toString('latin1', 0, 3) === 'ID3' ? ID3_HEADER_BYTES + bytes[8]! * 128 + bytes[9]! : 0;

@@ -2,9 +2,9 @@
 
 import { execFileSync } from 'node:child_process';
 import type { ChannelAudio } from '../../src/audio/channel-audio.js';
-import { framerFor } from '../../src/audio/format.js';
-import { emptyHeader, readHeader } from '../../src/audio/header.js';
-import type { OggLink } from '../../src/audio/ogg-link.js';
+import { framerFor } from '../../src/audio/frames/format.js';
+import { emptyHeader, readHeader } from '../../src/audio/frames/header.js';
+import type { OggLink } from '../../src/audio/ogg/ogg-link.js';
 import { adtsFrame } from './adts.js';
 import { opusLink } from './made-ogg.js';
 import type { Random } from './random.js';

@@ -1,6 +1,8 @@
-/** A switch against a false clock, and its sources: fakes that are the port. Only so can a source deliver or be lost in the middle of its own `start`. */
+/**
+ * A switch against a false clock, and its sources: fakes that are the port. Only so can a source deliver or be lost in the middle of its own `start`.
+ */
 
-import type { AudioFormat } from '../../src/audio/audio-format.js';
+import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
 import type { Source, SourceInput, SourceKind, SourceState } from '../../src/source/source.js';
 import { Switch } from '../../src/source/switch.js';
 import { FakeClock } from './clock.js';

@@ -1,18 +1,16 @@
 /** What a hub and a worker say of one channel's tape, as it should be, and each message with each of its members at every boundary (lies.ts). */
 
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
-import type { OggSegment } from '../../src/audio/ogg-segment.js';
-import type { OggTape } from '../../src/audio/ogg-tape.js';
-import { MARK_MEMBERS } from '../../src/link/linked-marks.js';
-import type { MemberTable } from '../../src/link/members.js';
-import * as types from '../../src/link/message-types.js';
+import type { OggSegment } from '../../src/audio/ogg/ogg-segment.js';
+import type { OggTape } from '../../src/audio/ogg/ogg-tape.js';
+import { MARK_MEMBERS } from '../../src/link/tapes/linked-marks.js';
 import {
   FRAMES_SEGMENT_MEMBERS,
   LATE_MEMBERS,
   LINK_HEAD_MEMBERS,
   OGG_SEGMENT_MEMBERS,
   REVISION_MEMBERS,
-} from '../../src/link/segment-message.js';
+} from '../../src/link/tapes/segment-message.js';
 import {
   FACTS_MEMBERS,
   FENCE_MEMBERS,
@@ -21,7 +19,9 @@ import {
   NO_MEMBERS,
   SUBSCRIBE_MEMBERS,
   TAPE_MEMBERS,
-} from '../../src/link/tape-messages.js';
+} from '../../src/link/tapes/tape-messages.js';
+import type { MemberTable } from '../../src/link/wire/members.js';
+import * as types from '../../src/link/wire/message-types.js';
 import { icyBlock } from '../../src/metadata/title.js';
 import { FakeClock } from './clock.js';
 import { framed, honest, type Lie, lies, plainLies, uint32 } from './lies.js';

@@ -1,10 +1,10 @@
 /** Whether a replica of a tape reads as the tape does: every rendering of every segment, and every place where a listener may begin or end. */
 
-import type { AudioTape } from '../../src/audio/audio-tape.js';
-import type { Mark } from '../../src/audio/mark.js';
-import { OggSegment } from '../../src/audio/ogg-segment.js';
-import { type AudioSegment, inForceAt, Segment } from '../../src/audio/segment.js';
-import type { ReplicaTape } from '../../src/link/replica-tape.js';
+import { OggSegment } from '../../src/audio/ogg/ogg-segment.js';
+import type { AudioTape } from '../../src/audio/tape/audio-tape.js';
+import type { Mark } from '../../src/audio/tape/mark.js';
+import { type AudioSegment, inForceAt, Segment } from '../../src/audio/tape/segment.js';
+import type { ReplicaTape } from '../../src/link/tapes/replica-tape.js';
 import type { Random } from './random.js';
 
 /** Which mark of the replica stands for which of the tape; of those that both have now. */

@@ -16,7 +16,7 @@ function files(folder, names) {
 
 /** What the documents and the tree of files say of the program: part of `npm run check`. */
 export const DOCUMENTS = [
-  'test/house.test.ts',
+  'test/sizes.test.ts',
   'test/imports.test.ts',
   'test/tree.test.ts',
   ...files('docs', 'citations validity words'),
@@ -29,9 +29,9 @@ const ALONE = files('behaviour', 'framing-budget');
 const OWN = [
   'test/corpus.test.ts',
   ...files('app', 'stop-steps'),
-  ...files('audio', 'ogg-comment'),
-  ...files('listener', 'audience'),
-  ...files('net', 'outbound'),
+  ...files('audio/ogg', 'ogg-comment'),
+  ...files('listener/cursor', 'audience'),
+  ...files('net/outbound', 'outbound'),
   ...files('statistics', 'cost'),
 ];
 
@@ -48,11 +48,13 @@ const CHANGE = {
       'access clients container fail2ban ffmpeg files listener logrotate policy proxy pull statistics token',
     ),
     ...files('app', 'reload'),
-    ...files('audio', 'burst'),
+    ...files('audio/tape', 'burst'),
     ...files('base', 'watchdog'),
     ...files('channel', 'coming-frames'),
     ...files('bench', 'watcher'),
-    ...files('cluster', 'cluster-engine held-log leases log-entry redis shared-audio'),
+    ...files('cluster/log', 'held-log redis'),
+    ...files('cluster/tapes', 'leases shared-audio'),
+    ...files('cluster/titles', 'cluster-engine log-entry'),
     ...files('client', 'attach client'),
     ...files('http', 'cover page'),
     ...files('http/admin', 'page'),
@@ -60,13 +62,17 @@ const CHANGE = {
     ...files('http/poll', 'history-pages'),
     ...files('http/stream', 'hook'),
     ...files('http/watch', 'nes'),
-    ...files('link', 'members offer-schema'),
-    ...files('net', 'rate secret-gate'),
+    ...files('link/tapes', 'offer-schema'),
+    ...files('link/wire', 'members'),
+    ...files('net/limits', 'rate secret-gate'),
     ...files('setup', 'azuracast'),
     'test/bundle.test.ts',
     ...files('docs', 'readme'),
     ...files('store', 'lock pages store'),
-    ...files('cli', 'commands completion doctor measure-offset own-output record server status watch'),
+    ...files('cli', 'commands server status watch'),
+    ...files('cli/doctor', 'doctor'),
+    ...files('cli/recording', 'measure-offset record'),
+    ...files('cli/terminal', 'completion own-output'),
     ...files('kit', 'checked legs spread typescript'),
     ...files(
       'behaviour',
@@ -85,8 +91,8 @@ const CHANGE = {
 const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 
 /**
- * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace the
- * short ones of the same run; `nodes` as above; `workers`: on a hub and two workers.
+ * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace
+ * the short ones of the same run; `nodes` as above; `workers`: on a hub and two workers.
  */
 const ROTATED = [
   {
@@ -98,8 +104,10 @@ const ROTATED = [
       ...files('e2e', 'package silent-links woken-node'),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
       ...files('cli', 'bench cluster'),
-      ...files('audio', 'delay-line framer ogg-link-end'),
-      ...files('net', 'front'),
+      ...files('audio', 'delay-line'),
+      ...files('audio/frames', 'framer'),
+      ...files('audio/ogg', 'ogg-link-end'),
+      ...files('net/front', 'front'),
     ],
     nodes: files(
       'behaviour',
@@ -113,9 +121,10 @@ const ROTATED = [
     programs: [
       ...files('e2e', 'attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies'),
       ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
-      ...files('cli', 'doctor-proxy init'),
-      ...files('audio', 'ogg'),
-      ...files('link', 'replica-tape tape-receiver'),
+      ...files('cli/doctor', 'doctor-proxy'),
+      ...files('cli/setup', 'init'),
+      ...files('audio/ogg', 'ogg'),
+      ...files('link/tapes', 'replica-tape tape-receiver'),
       ...files('behaviour', 'decoders fuzz-front'),
     ],
     nodes: files('behaviour', 'pulled-channel pulled-titles push-durability push-tokens reading-players record-order'),
@@ -129,9 +138,9 @@ const ROTATED = [
       ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak whose-title'),
       ...files('docs', 'page playout'),
       ...files('http/admin', 'page-acts'),
-      ...files('audio', 'ogg-rendering'),
-      ...files('net', 'connections proxy-protocol'),
-      ...files('link', 'tape-returns'),
+      ...files('audio/ogg', 'ogg-rendering'),
+      ...files('net/front', 'connections proxy-protocol'),
+      ...files('link/tapes', 'tape-returns'),
       ...files('store', 'store'),
       ...files('behaviour', 'churn large-station media-clock write-seconds'),
     ],
@@ -158,10 +167,12 @@ const ALL = readdirSync('test', { recursive: true })
 
 /** They have a short form in `npm test`, and a long one later. */
 const ALSO_SHORT = [
-  ...files('audio', 'delay-line framer ogg ogg-rendering'),
+  ...files('audio', 'delay-line'),
+  ...files('audio/frames', 'framer'),
+  ...files('audio/ogg', 'ogg ogg-rendering'),
   ...files('behaviour', 'cluster-titles'),
-  ...files('link', 'replica-tape tape-receiver tape-returns'),
-  ...files('net', 'connections front proxy-protocol'),
+  ...files('link/tapes', 'replica-tape tape-receiver tape-returns'),
+  ...files('net/front', 'connections front proxy-protocol'),
 ];
 /** On one machine these are in a longer story of a later tier. */
 const NOT_SHORT = files('behaviour', 'reload-pairs');
@@ -186,7 +197,7 @@ const LONGEST = [
     'another-format channel-delay delay encoder-takeover fallbacks heard-acts heard-places late-titles',
   ),
   ...files('behaviour', 'lost-again reading-players secrets-stay-secret tls'),
-  ...files('cluster', 'tape-server'),
+  ...files('cluster/tapes', 'tape-server'),
   ...files('e2e', 'reload-workers kept-statistics'),
   ...files('http/admin', 'api'),
   ...files('http/watch', 'watch'),

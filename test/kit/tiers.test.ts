@@ -78,10 +78,10 @@ t.test('a change brings what it touches', async (t) => {
     'programs e2e/backup',
   ];
   t.strictSame(touchedBy(names, ['README.md']), []);
-  t.strictSame(touchedBy(names, ['src/link/wire.ts']), ['nodes behaviour/tls']);
-  const long = ['programs link/tape-returns', 'programs net/front'];
-  t.strictSame(touchedBy(long, ['src/link/wire.ts']), ['programs link/tape-returns']);
-  t.strictSame(touchedBy(long, ['src/net/front.ts']), ['programs net/front']);
+  t.strictSame(touchedBy(names, ['src/link/wire/wire.ts']), ['nodes behaviour/tls']);
+  const long = ['programs link/tapes/tape-returns', 'programs net/front/front'];
+  t.strictSame(touchedBy(long, ['src/link/wire/wire.ts']), ['programs link/tapes/tape-returns']);
+  t.strictSame(touchedBy(long, ['src/net/front/front.ts']), ['programs net/front/front']);
   t.strictSame(touchedBy(names, ['src/audio/mp3.ts', 'src/store/lmdb.ts']), [
     'programs e2e/darkice',
     'programs e2e/backup',

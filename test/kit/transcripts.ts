@@ -1,6 +1,6 @@
 /**
- * What encoders send, byte for byte, as the tables of src/http/ingest/README.md, "What encoders send", have it: the head, then a body that looks like more of a
- * head, as audio may. Beside each: what the server has to answer, and the channel that is fed.
+ * What encoders send, byte for byte, as the tables of src/http/ingest/README.md, "What encoders send", have it: the head, then a body that looks like
+ * more of a head, as audio may. Beside each: what the server has to answer, and the channel that is fed.
  */
 
 const BASIC = `Authorization: Basic ${Buffer.from('source:hackme').toString('base64')}`;

@@ -1,5 +1,5 @@
 /**
- * Runs TypeScript as it is: `node --import=./test/kit/typescript.mjs test/audio/tape.test.ts`. tsx does that and more; a file that starts
+ * Runs TypeScript as it is: `node --import=./test/kit/typescript.mjs test/audio/tape/tape.test.ts`. tsx does that and more; a file that starts
  * the server takes 0.5 s of CPU time more to load with it than built, 0.15 s with this.
  *
  * esbuild compiles a file once; what it made is kept by the hash of the source, esbuild's version and its options. For the main
@@ -62,8 +62,8 @@ export function load(url, context, next) {
 }
 
 /**
- * What a test starts is the program, as an operator starts it. `tap` would load its coverage hooks into every process (@tapjs/processinfo puts them back
- * where NODE_OPTIONS is set to nothing), which then takes two to three times the CPU time to start.
+ * What a test starts is the program, as an operator starts it. `tap` would load its coverage hooks into every process (@tapjs/processinfo puts them
+ * back where NODE_OPTIONS is set to nothing), which then takes two to three times the CPU time to start.
  */
 function freeChildren() {
   globalThis[Symbol.for('process-on-spawn@*:singletonId')]?.listeners.splice(0);

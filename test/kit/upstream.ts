@@ -7,7 +7,7 @@ import { lookup } from 'node:dns';
 import net from 'node:net';
 import type { Test } from 'tap';
 import { type Clock, SystemClock } from '../../src/base/clock.js';
-import { Target } from '../../src/net/target.js';
+import { Target } from '../../src/net/outbound/target.js';
 import { type PullOptions, PullSource } from '../../src/source/pull.js';
 import type { SourceInput } from '../../src/source/source.js';
 import type { Random } from './random.js';

@@ -1,8 +1,8 @@
 /** What workers and hubs say to each other, with each member replaced by what it should not be: refused with the member's name, or harmless. */
 
 import t from 'tap';
-import { NO_FACTS } from '../../src/link/channel-facts.js';
 import { readAnswer, readFromHub, readFromWorker, readHubAnswer } from '../../src/link/control-schema.js';
+import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
 import { EMPTY_STATE } from '../../src/now-playing/state.js';
 import { saidByWorker } from '../kit/liars.js';

@@ -1,9 +1,9 @@
 /** A bad message of plain data closes the link, and its error names peer, message, kind and member. */
 
 import t from 'tap';
-import { LinkConnection } from '../../src/link/connection.js';
 import { Control } from '../../src/link/control.js';
 import { readFromWorker } from '../../src/link/control-schema.js';
+import { LinkConnection } from '../../src/link/wire/connection.js';
 import { asStream, linkPipe } from '../kit/link-pipe.js';
 
 function ends() {

@@ -8,7 +8,7 @@ import { openLog } from '../../src/base/log.js';
 import { Tallies } from '../../src/base/tallies.js';
 import { Sequence } from '../../src/feed/sequence.js';
 import { HubLinks } from '../../src/link/hub-links.js';
-import { MAX_MESSAGE_BYTES } from '../../src/link/wire.js';
+import { MAX_MESSAGE_BYTES } from '../../src/link/wire/wire.js';
 import { WorkerLink } from '../../src/link/worker-link.js';
 import type { PushInput } from '../../src/metadata/push-input.js';
 import type { Change, ChannelState, HistoryEntry } from '../../src/now-playing/state.js';

@@ -1,14 +1,14 @@
 /**
  * Joins into AAC at random moments of a real server, with and without Icy-MetaData: what a listener gets begins with an ADTS frame, and every
- * decoder of the kit plays all of it, from the first frame on, without a complaint. How a frame is made longer: audio/adts.ts.
+ * decoder of the kit plays all of it, from the first frame on, without a complaint. How a frame is made longer: audio/frames/adts.ts.
  */
 
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { Framer } from '../../src/audio/framer.js';
-import { wholePceBytes } from '../../src/audio/program-config.js';
+import { Framer } from '../../src/audio/frames/framer.js';
+import { wholePceBytes } from '../../src/audio/frames/program-config.js';
 import { AAC_DECODERS, decode } from '../kit/decoder-program.js';
 import { Player } from '../kit/player.js';
 import { missing } from '../kit/program.js';

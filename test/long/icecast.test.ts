@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
-import { Framer } from '../../src/audio/framer.js';
+import { Framer } from '../../src/audio/frames/framer.js';
 import { ICECAST_PASSWORD, Icecast, noIcecast } from '../kit/icecast.js';
 import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
 import { Player } from '../kit/player.js';

@@ -35,7 +35,11 @@ const CODECS: Readonly<Record<string, Codec>> = {
   mp3: { ending: 'mp3', options: ['-c:a', 'libmp3lame', '-b:a', '128k', '-f', 'mp3'], type: 'audio/mpeg' },
   aac: { ending: 'aac', options: ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'], type: 'audio/aac' },
   vorbis: { ending: 'ogg', options: ['-c:a', 'libvorbis', '-b:a', '96k', '-f', 'ogg'], type: 'audio/ogg' },
-  opus: { ending: 'opus', options: ['-c:a', 'libopus', '-ar', '48000', '-b:a', '64k', '-f', 'ogg'], type: 'audio/ogg' },
+  opus: {
+    ending: 'opus',
+    options: ['-c:a', 'libopus', '-ar', '48000', '-b:a', '64k', '-f', 'ogg'],
+    type: 'audio/ogg',
+  },
   flac: { ending: 'flac', options: ['-c:a', 'flac', '-f', 'ogg'], type: 'audio/ogg' },
 };
 

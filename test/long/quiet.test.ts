@@ -5,7 +5,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { framerFor } from '../../src/audio/format.js';
+import { framerFor } from '../../src/audio/frames/format.js';
 import { startLiquidsoap } from '../kit/liquidsoap.js';
 import { keepLines, sourceChanges } from '../kit/log-lines.js';
 import { makeQuiet, startMpd } from '../kit/mpd.js';

@@ -1,7 +1,7 @@
 /** What a source says of itself: names of both families, charsets, limits, and nothing that could begin a head of its own. */
 
 import t from 'tap';
-import { type RequestHead, RequestHeadParser } from '../../src/net/request-head.js';
+import { type RequestHead, RequestHeadParser } from '../../src/net/front/request-head.js';
 import { readFacts } from '../../src/source/facts.js';
 
 const HEAD_LIMITS = { headBytes: 8192, headLines: 64 };
@@ -103,7 +103,7 @@ t.test('audio info: with the names of BUTT and those of libshout, its percent-en
 t.test('text: UTF-8 where it is, else Windows-1252; no controls; cut at a character, at the limit', async (t) => {
   t.equal(facts(Buffer.from('ice-name: Zo\xeb \x80', 'latin1')).name, 'Zoë €');
   t.equal(facts('ice-name: Zoë').name, 'Zoë');
-  // Heads of HTTP that hold them are refused whole (net/request-head.ts); SHOUTcast's are not.
+  // Heads of HTTP that hold them are refused whole (net/front/request-head.ts); SHOUTcast's are not.
   const parser = new RequestHeadParser(HEAD_LIMITS, { method: 'SOURCE', path: '/', query: '', protocol: 'ICY' });
   const head = parser.push(Buffer.from('icy-name: a\x00b\rX-Evil: 1\x7f\n\n', 'latin1')) as RequestHead;
   t.equal(readFacts(head.headers, LIMITS).name, 'a b X-Evil: 1');

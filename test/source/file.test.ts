@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
-import { framerFor } from '../../src/audio/format.js';
+import { framerFor } from '../../src/audio/frames/format.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';

@@ -7,7 +7,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { emptyHeader, readHeader } from '../../src/audio/header.js';
+import { emptyHeader, readHeader } from '../../src/audio/frames/header.js';
 import { Health } from '../../src/source/health.js';
 import { isSilent } from '../../src/source/silence.js';
 import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';

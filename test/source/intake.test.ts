@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import { FIRST, PageWriter } from '../../src/audio/ogg-page.js';
+import { FIRST, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 import { Intake, type IntakeOwner } from '../../src/source/intake.js';
 import { foreignSentence } from '../../src/source/magic.js';
 import { SLICE_BYTES } from '../../src/source/pacer.js';

@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import t from 'tap';
-import { framerFor } from '../../src/audio/format.js';
+import { framerFor } from '../../src/audio/frames/format.js';
 import { BEGINNING_BYTES, Beginning, foreignSentence, nameOfFormat, UNKNOWN } from '../../src/source/magic.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { missing } from '../kit/program.js';

@@ -1,7 +1,7 @@
 /** Which source is on air, when another takes over, and what runs meanwhile: all the time, on demand, or while nothing better has audio. */
 
 import t from 'tap';
-import type { AudioFormat } from '../../src/audio/audio-format.js';
+import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
 import type { Input } from '../../src/source/input.js';
 import type { SourceKind } from '../../src/source/source.js';
 import { CHECK_MS, FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/switch-harness.js';

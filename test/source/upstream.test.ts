@@ -9,7 +9,7 @@ import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { basic } from '../../src/net/target.js';
+import { basic } from '../../src/net/outbound/target.js';
 import { isPlaylist, readPlaylist } from '../../src/source/playlist.js';
 import type { PullOptions } from '../../src/source/pull.js';
 import { PEM } from '../kit/certificate.js';

@@ -1,7 +1,7 @@
 /** Titles of encoders and upstreams come as fast as they like: they are taken at the pace of pushes, and the newest is never lost. */
 
 import t, { type Test } from 'tap';
-import { Rate } from '../../src/net/rate.js';
+import { Rate } from '../../src/net/limits/rate.js';
 import { TitleRate } from '../../src/titles/title-rate.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';

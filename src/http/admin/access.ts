@@ -1,6 +1,6 @@
 /**
- * Who asks at `/admin`, and whether that user may: Basic or a bearer token, compared behind the gate of all secrets (net/secret-gate.ts), then the
- * right. Every route asks `require` first. Invariants: no page of another origin makes a browser act with the credentials it keeps
+ * Who asks at `/admin`, and whether that user may: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), then
+ * the right. Every route asks `require` first. Invariants: no page of another origin makes a browser act with the credentials it keeps
  * (README.md, "Pages of others"), no answer is framed, kept, or readable across origins.
  */
 
@@ -10,11 +10,11 @@ import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin.js';
 import { secretMatches } from '../../config/secret.js';
-import { type Judges, judgeRequest } from '../../net/judge.js';
-import type { Proxies } from '../../net/peer.js';
-import { basicCredentials } from '../../net/request-head.js';
-import { SECRET_REASONS } from '../../net/secret-gate.js';
-import { connectionId } from '../../net/tracked-connection.js';
+import type { Proxies } from '../../net/front/peer.js';
+import { basicCredentials } from '../../net/front/request-head.js';
+import { connectionId } from '../../net/front/tracked-connection.js';
+import { type Judges, judgeRequest } from '../../net/limits/judge.js';
+import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
 import type { RouteRole } from '../methods.js';
 import { refuseForeign, refuseSimple } from '../origin.js';
 
@@ -112,8 +112,8 @@ export class AdminAccess {
   }
 
   /**
-   * Whose credentials these are, where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles. Null: no user's.
-   * To be asked behind the gate; takes the same time whichever it is.
+   * Whose credentials these are, where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles. Null: no
+   * user's. To be asked behind the gate; takes the same time whichever it is.
    */
   titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
     const users = this.#users();

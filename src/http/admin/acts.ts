@@ -2,10 +2,10 @@
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { ListenerFilter, MadeToken } from '../../admin/admin-reports.js';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { TOKEN_RIGHTS } from '../../config/admin.js';
-import type { ListenerFilter, MadeToken } from '../../link/admin-reports.js';
 import { readPush } from '../push.js';
 import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';

@@ -1,6 +1,6 @@
 /** Server, sources and clients with Icecast's names, in the order of 2.4.4. Listeners of a source stand in it as Icecast-KH has them. */
 
-import type { ChannelReport, ListenerReport } from '../../link/admin-reports.js';
+import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import type { Members } from './icecast-answer.js';
 
 /** No process has had as many connections: process and connection as one number. */

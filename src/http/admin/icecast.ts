@@ -1,13 +1,14 @@
 /**
- * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; each also with
- * `.xml`, `.xsl` and `.json` behind it (icecast-answer.ts). A mount is any path of a channel; a client's ID is a number that is its own as long as it is
- * connected.
+ * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; each also
+ * with
+ * `.xml`, `.xsl` and `.json` behind it (icecast-answer.ts). A mount is any path of a channel; a client's ID is a number that is its own as long as it
+ * is connected.
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import { Refusal } from '../../base/refusal.js';
 import { parameter, plainPath } from '../../base/request-target.js';
-import type { ChannelReport, ListenerReport } from '../../link/admin-reports.js';
 import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
 import { refuseOthers, refuseWrites } from '../methods.js';

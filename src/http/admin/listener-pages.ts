@@ -3,7 +3,7 @@
  * no others: a page far back costs what the first one does.
  */
 
-import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../link/admin-reports.js';
+import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
 
 /** Of each process by its number. */
 type Places = ProcessQuestions['listeners']['ask']['places'];

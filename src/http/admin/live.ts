@@ -1,13 +1,13 @@
 /**
- * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the log's lines. One look a second for
- * all who watch, none while nobody does. Bounded: a stream that is not read is cut, and there are at most `streams` of them; where that is not enough for all,
- * the user with the most gives one up. A stream ends when its user's rights or secrets change: who may still look comes again.
+ * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the log's lines. One look a
+ * second for all who watch, none while nobody does. Bounded: a stream that is not read is cut, and there are at most `streams` of them; where that is
+ * not enough for all, the user with the most gives one up. A stream ends when its user's rights or secrets change: who may still look comes again.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
 import { retryLater } from '../../base/refusal.js';
-import type { ChannelReport, LogLine } from '../../link/admin-reports.js';
 import { ADMIN_HEADERS } from './access.js';
 import { LOG, parametersOf } from './bodies.js';
 import type { AdminParts } from './parts.js';

@@ -1,6 +1,6 @@
 /**
- * The operator page: `/admin`, and its modules and styles below `/admin/web/`. Who asks for it has to say who it is, as everywhere here: a browser asks
- * its user for the password and sends it along with what the page reads. The page takes nothing from elsewhere, and cannot be framed.
+ * The operator page: `/admin`, and its modules and styles below `/admin/web/`. Who asks for it has to say who it is, as everywhere here: a browser
+ * asks its user for the password and sends it along with what the page reads. The page takes nothing from elsewhere, and cannot be framed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';

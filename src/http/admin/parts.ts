@@ -1,7 +1,7 @@
-/** What the admin interface needs of the rest of the server; wired in app/network.ts. */
+/** What the admin interface needs of the rest of the server; wired in app/worker/network.ts. */
 
+import type { AdminQueries, ChannelReport } from '../../admin/admin-reports.js';
 import type { Log } from '../../base/log.js';
-import type { AdminQueries, ChannelReport } from '../../link/admin-reports.js';
 import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';

@@ -1,7 +1,7 @@
 /** What is shown with the right `read`: all of it as JSON, of all processes, as it is at this moment. */
 
+import type { ChannelReport, CrowdReport, TokenReport } from '../../admin/admin-reports.js';
 import { Refusal } from '../../base/refusal.js';
-import type { ChannelReport, CrowdReport, TokenReport } from '../../link/admin-reports.js';
 import { LISTENERS, parametersOf, SOME } from './bodies.js';
 import { listenerPage } from './listener-pages.js';
 import type { AdminParts } from './parts.js';

@@ -1,6 +1,8 @@
 /**
- * How a route of the admin interface is registered: who may, before anything of a body is read; the line that every act leaves in the log, done or refused
- * (who, from where, what, what became of it); and 405 for methods that its path does not take. Who may not is logged by access.ts, at the pace of all refusals.
+ * How a route of the admin interface is registered: who may, before anything of a body is read; the line that every act leaves in the log, done or
+ * refused
+ * (who, from where, what, what became of it); and 405 for methods that its path does not take. Who may not is logged by access.ts, at the pace of all
+ * refusals.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

@@ -1,6 +1,7 @@
 /**
- * Answers of statistics take turns: an answer can be tens of megabytes while it is made, and is held until its reader has it. So one is made at a time, and
- * few have a place at all, from when they are asked for until their response is closed. Past that they are refused. Owned by registerStatistics.
+ * Answers of statistics take turns: an answer can be tens of megabytes while it is made, and is held until its reader has it. So one is made at a
+ * time, and few have a place at all, from when they are asked for until their response is closed. Past that they are refused. Owned by
+ * registerStatistics.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -15,7 +16,9 @@ export class StatisticsTurns {
   /** Settled once the last that has a place has been made. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Resolves with what `make` made in its turn. Rejects with Refusal unavailable where no place is free or the response is closed; as `make` does. */
+  /**
+   * Resolves with what `make` made in its turn. Rejects with Refusal unavailable where no place is free or the response is closed; as `make` does.
+   */
   async take<T>(response: ServerResponse, make: () => Promise<T>): Promise<T> {
     // A response that is closed already would never say so again.
     if (response.destroyed) throw clientGone();

@@ -1,6 +1,6 @@
 /**
- * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; each as JSON, and with `.csv` at the end of the
- * path as CSV. What they mean: src/statistics/README.md.
+ * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; each as JSON, and with `.csv` at the end of
+ * the path as CSV. What they mean: src/statistics/README.md.
  */
 
 import type { FastifyInstance } from 'fastify';

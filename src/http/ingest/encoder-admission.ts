@@ -6,9 +6,9 @@
 
 import { originOf } from '../../base/ip.js';
 import type { EncoderPlace } from '../../channel/mount.js';
-import { refuse } from '../../net/refuse.js';
-import type { RequestHead } from '../../net/request-head.js';
-import { nameConnection } from '../../net/tracked-connection.js';
+import { refuse } from '../../net/front/refuse.js';
+import type { RequestHead } from '../../net/front/request-head.js';
+import { nameConnection } from '../../net/front/tracked-connection.js';
 import { bodyOf } from '../../source/dechunk.js';
 import { answerHead, answerRefusal, corkTurn } from './encoder-answer.js';
 import type { ProvenHttpEncoder } from './proven.js';

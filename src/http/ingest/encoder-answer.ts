@@ -2,7 +2,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { refuse } from '../../net/refuse.js';
+import { refuse } from '../../net/front/refuse.js';
 import type { EncoderRefusal } from './verdict.js';
 
 /** @param server as the Server header says */

@@ -1,6 +1,6 @@
 /**
  * What Node's HTTP server answers about a mount at an address that serves encoders and no listeners: which methods it takes. An encoder
- * itself never comes here, the front knows it by its first bytes (net/first-bytes.ts).
+ * itself never comes here, the front knows it by its first bytes (net/front/first-bytes.ts).
  */
 
 import { pathOf, plainPath } from '../../base/request-target.js';

@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { RequestHead } from '../../net/request-head.js';
+import type { RequestHead } from '../../net/front/request-head.js';
 
 interface ProvenConnection {
   readonly socket: Socket;

@@ -1,7 +1,7 @@
 /**
  * How fast encoders are refused for anything but their secret: no such mount, a mount in use, a type that is not taken. Within the limit of
  * their address they are answered at once. Past it each waits a second for its answer, since some come again at once and for ever (VLC when
- * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (net/secret-gate.ts).
+ * it has lost its server: a thousand times a second). Wrong secrets have a pace of their own (net/limits/secret-gate.ts).
  *
  * Invariant: an encoder that waits is a connection like any other, and is forgotten when that closes. One for both acceptors.
  */
@@ -9,7 +9,7 @@
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Notices } from '../../base/tally.js';
-import { evenRate, Rate } from '../../net/rate.js';
+import { evenRate, Rate } from '../../net/limits/rate.js';
 
 export interface RefusalPaceLimits {
   /** Refusals of one address (base/ip.ts: originOf) that are answered at once, a minute. */

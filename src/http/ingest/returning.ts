@@ -8,14 +8,14 @@
  *               └─────► it goes away itself
  *
  * Invariant: it waits no longer than the other may be silent (`takeover`, `sources.bodyTimeoutSeconds`). Its secret was right, and what it
- * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: none that waits is closed for others (net/connections.ts), so
+ * sends meanwhile is kept up to a bound. At a mount only a few wait, the newest: none that waits is closed for others (net/front/connections.ts), so
  * past the bound the oldest is refused. Used by EncoderAdmission.
  */
 
 import type { Socket } from 'node:net';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { EncoderPlace } from '../../channel/mount.js';
-import { ReadAhead } from '../../net/judge.js';
+import { ReadAhead } from '../../net/limits/judge.js';
 
 /** What the other sent before it was cut may still arrive this long after the newcomer: that is not a sign of life. */
 const UNDER_WAY_MS = 500;

@@ -5,10 +5,10 @@
 
 import { originOf } from '../../base/ip.js';
 import type { EncoderPlace } from '../../channel/mount.js';
-import { HeadReader } from '../../net/head-reader.js';
-import { refuse } from '../../net/refuse.js';
-import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/request-head.js';
-import { nameConnection } from '../../net/tracked-connection.js';
+import { HeadReader } from '../../net/front/head-reader.js';
+import { refuse } from '../../net/front/refuse.js';
+import { type RequestHead, type RequestHeadFault, RequestHeadParser } from '../../net/front/request-head.js';
+import { nameConnection } from '../../net/front/tracked-connection.js';
 import { corkTurn } from './encoder-answer.js';
 import type { ProvenShoutcastEncoder } from './proven.js';
 import type { AdmissionParts, EncoderRefusal } from './verdict.js';

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 import type { EncoderMount } from '../../channel/mount.js';
 import { decodeUndeclared } from '../../metadata/text.js';
-import type { RequestHeadFault } from '../../net/request-head.js';
+import type { RequestHeadFault } from '../../net/front/request-head.js';
 
 /** The first line without its end, and what came after it. */
 export interface FirstLine {

@@ -8,8 +8,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { targetOf } from '../../base/request-target.js';
-import { type HeadLimits, HeadReader } from '../../net/head-reader.js';
-import type { RequestHead } from '../../net/request-head.js';
+import { type HeadLimits, HeadReader } from '../../net/front/head-reader.js';
+import type { RequestHead } from '../../net/front/request-head.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal } from '../problem.js';
 

@@ -5,10 +5,10 @@
 
 import type { Socket } from 'node:net';
 import type { EncoderMount } from '../../channel/mount.js';
-import type { HeadLimits } from '../../net/head-reader.js';
-import type { Judged, Judges } from '../../net/judge.js';
-import { SECRET_REASONS } from '../../net/secret-gate.js';
-import type { SecretVerdict } from '../../net/secret-queue.js';
+import type { HeadLimits } from '../../net/front/head-reader.js';
+import type { Judged, Judges } from '../../net/limits/judge.js';
+import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
+import type { SecretVerdict } from '../../net/limits/secret-queue.js';
 import type { ProvenEncoder } from './proven.js';
 import type { RefusalPace } from './refusal-pace.js';
 

@@ -8,7 +8,7 @@ import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
-import type { Connections } from '../../net/connections.js';
+import type { Connections } from '../../net/front/connections.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, tooManyConnections } from '../problem.js';
 import { PollAnswers } from './answer.js';

@@ -8,9 +8,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../base/refusal.js';
 import type { Feed } from '../../feed/feed.js';
-import type { ReadableSession, SessionDirectory } from '../../listener/readable-session.js';
+import type { ReadableSession, SessionDirectory } from '../../listener/sessions/readable-session.js';
 import { contentTag } from '../../metadata/etag.js';
-import type { Proxies } from '../../net/peer.js';
+import type { Proxies } from '../../net/front/peer.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import {

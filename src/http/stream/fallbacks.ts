@@ -1,6 +1,6 @@
 /**
- * Which mounts stand in for a channel while it has no audio, as operators have set it (http/admin/README.md, "Fallbacks"): the same in all processes. A
- * mount that has gone stands in for nothing, and a circle ends where it began.
+ * Which mounts stand in for a channel while it has no audio, as operators have set it (http/admin/README.md, "Fallbacks"): the same in all processes.
+ * A mount that has gone stands in for nothing, and a circle ends where it began.
  */
 
 import type { Mount } from '../../channel/mount.js';

@@ -14,8 +14,8 @@ import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
-import { Outbound } from '../../net/outbound.js';
-import { Target } from '../../net/target.js';
+import { Outbound } from '../../net/outbound/outbound.js';
+import { Target } from '../../net/outbound/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
 
 export interface HookOptions {

@@ -7,7 +7,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { ListenerCounts } from '../../listener/listener-stats.js';
 import type { PublicUrl } from './public-url.js';
 
-/** Made by app/mount-statuses.ts. */
+/** Made by app/worker/mount-statuses.ts. */
 export interface MountStatus {
   readonly mount: Mount;
   /** Every path at which it can be played; statistics name the first. */

@@ -1,6 +1,6 @@
 /**
- * Those who play: joins them to the audience, and lets them go on at another channel on the same connection, where an operator moves them, or while theirs
- * has no audio and another one stands in for it (fallbacks.ts).
+ * Those who play: joins them to the audience, and lets them go on at another channel on the same connection, where an operator moves them, or while
+ * theirs has no audio and another one stands in for it (fallbacks.ts).
  *
  *   home has audio ──► silent, and its tape heard to the end ──► first stand-in with audio whose stream their head fits
  *          ▲                                                        │
@@ -10,18 +10,18 @@
  */
 
 import type { Socket } from 'node:net';
-import { type AudioFormat, canFollow } from '../../audio/audio-format.js';
-import type { AudioTape } from '../../audio/audio-tape.js';
-import type { Phase } from '../../audio/phase.js';
+import { type AudioFormat, canFollow } from '../../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
-import { NOTHING } from '../../audio/segment.js';
+import type { AudioTape } from '../../audio/tape/audio-tape.js';
+import type { Phase } from '../../audio/tape/phase.js';
+import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
-import type { Audience } from '../../listener/audience.js';
-import type { Listener, ListenerClient } from '../../listener/listener.js';
+import type { Audience } from '../../listener/cursor/audience.js';
+import type { Listener, ListenerClient } from '../../listener/cursor/listener.js';
 import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
-import type { Session, Sessions } from '../../listener/sessions.js';
+import type { Session, Sessions } from '../../listener/sessions/sessions.js';
 import type { Place } from './admission.js';
 import type { Fallbacks } from './fallbacks.js';
 import type { StreamRequest } from './stream-request.js';
@@ -32,7 +32,9 @@ const LOOK_MS = 200;
 const SILENT_MS = 500;
 /** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
 const MAX_PER_LOOK = 200;
-/** Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: it gets as much, with no burst too. */
+/**
+ * Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: it gets as much, with no burst too.
+ */
 const OPEN_MS = 1000;
 
 export interface PlayersOptions {
@@ -320,8 +322,8 @@ function isReady(moving: MovingListener): boolean {
 }
 
 /**
- * The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. And its player can
- * go on in that format.
+ * The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. And its
+ * player can go on in that format.
  */
 function fits(
   { contentType, metaint, phase, format }: Pick<Stay, 'contentType' | 'metaint' | 'phase' | 'format'>,

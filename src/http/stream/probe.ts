@@ -4,8 +4,8 @@
  */
 
 import type { Socket } from 'node:net';
-import type { AudioTape } from '../../audio/audio-tape.js';
-import { NOTHING } from '../../audio/segment.js';
+import type { AudioTape } from '../../audio/tape/audio-tape.js';
+import { NOTHING } from '../../audio/tape/segment.js';
 import type { StreamRequest } from './stream-request.js';
 
 /** Who asks for more listens: no answer here ends with a range. */

@@ -9,9 +9,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import { plainAddress, urlHost } from '../../base/ip.js';
-import { addressOf } from '../../net/peer.js';
+import { addressOf } from '../../net/front/peer.js';
 
-/** Which proxies are believed about the scheme; net/peer.ts has the real one. */
+/** Which proxies are believed about the scheme; net/front/peer.ts has the real one. */
 interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }

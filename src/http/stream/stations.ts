@@ -7,7 +7,7 @@
 
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../base/clock.js';
-import { formatFacts } from '../../listener/head.js';
+import { formatFacts } from '../../listener/cursor/head.js';
 import { CompressibleBody, compressed } from '../compression.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import { JSON_TYPE, matchesTag, READ_CORS, SHARED, STATIONS_PATH } from '../reads.js';
@@ -15,7 +15,7 @@ import { isOnAir, type MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
 import { reachedAt, SharedText } from './shared-text.js';
 
-/** Made by app/mount-statuses.ts, in configured order. */
+/** Made by app/worker/mount-statuses.ts, in configured order. */
 export interface ListedStation {
   readonly key: string;
   readonly name: string;

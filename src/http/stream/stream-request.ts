@@ -8,8 +8,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Refusal } from '../../base/refusal.js';
 import { targetOf } from '../../base/request-target.js';
-import type { RequestHead } from '../../net/request-head.js';
-import { connectionId } from '../../net/tracked-connection.js';
+import type { RequestHead } from '../../net/front/request-head.js';
+import { connectionId } from '../../net/front/tracked-connection.js';
 import type { AddressHeaders } from '../legacy.js';
 import type { Pipeline } from '../pipeline.js';
 import { endWithProblem, sendProblem } from '../problem.js';
@@ -22,7 +22,7 @@ export interface StreamRequest {
   readonly url: string;
   /** What every answer of this address has; the writer of one to the taken connection puts them in. */
   readonly addressHeaders: AddressHeaders;
-  /** The client's address, also behind trusted proxies (net/peer.ts); "" when it has gone. */
+  /** The client's address, also behind trusted proxies (net/front/peer.ts); "" when it has gone. */
   readonly address: string;
   /** The id of its connection, for the log. */
   readonly connection: string | undefined;

@@ -3,22 +3,22 @@
  * to the audience. HTTP's part is over then: the body is close-delimited (src/http/stream/README.md, "Answers").
  */
 
-import { READ_BLOCK_BYTES } from '../../audio/burst.js';
-import { type Format, formatOf } from '../../audio/format.js';
-import { Phase } from '../../audio/phase.js';
+import { type Format, formatOf } from '../../audio/frames/format.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
-import { NOTHING } from '../../audio/segment.js';
+import { READ_BLOCK_BYTES } from '../../audio/tape/burst.js';
+import { Phase } from '../../audio/tape/phase.js';
+import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
-import { ofAgent } from '../../listener/agent-table.js';
-import type { Audience } from '../../listener/audience.js';
-import type { ListenerClient } from '../../listener/listener.js';
+import type { Audience } from '../../listener/cursor/audience.js';
+import type { ListenerClient } from '../../listener/cursor/listener.js';
+import { StreamHeads } from '../../listener/cursor/stream-heads.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
-import { type ReadingPlayers, readAheadMs } from '../../listener/reading-players.js';
-import type { Session, Sessions } from '../../listener/sessions.js';
-import { StreamHeads } from '../../listener/stream-heads.js';
+import { ofAgent } from '../../listener/player/agent-table.js';
+import { type ReadingPlayers, readAheadMs } from '../../listener/player/reading-players.js';
+import type { Session, Sessions } from '../../listener/sessions/sessions.js';
 import { asRefusal } from '../problem.js';
 import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';

@@ -7,7 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Firsts, Message } from '../../feed/feed.js';
-import { bareOf } from '../../net/tracked-connection.js';
+import { bareOf } from '../../net/front/tracked-connection.js';
 import type { Direct, Transport } from './connection.js';
 
 /**

@@ -12,8 +12,8 @@ import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
-import type { ReadableSession, SessionDirectory } from '../../listener/readable-session.js';
-import type { Proxies } from '../../net/peer.js';
+import type { ReadableSession, SessionDirectory } from '../../listener/sessions/readable-session.js';
+import type { Proxies } from '../../net/front/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
 

@@ -1,10 +1,10 @@
 // @ts-check
 /**
- * What the page asks of the server: reads and acts of `/admin/api`, and what changes, by server-sent events. The browser sends the user's password along;
- * the page never sees it.
+ * What the page asks of the server: reads and acts of `/admin/api`, and what changes, by server-sent events. The browser sends the user's password
+ * along; the page never sees it.
  */
 
-/** @typedef {import('../../link/admin-reports.js').ChannelReport} ChannelReport */
+/** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
 /** @typedef {'connecting' | 'live' | 'reconnecting' | 'signed out'} LiveState */
 
 const RETRY_MS = 5000;

@@ -11,8 +11,8 @@ import { TitlesPanel } from './titles.js';
 import { ago, audienceOf, count, ENDINGS, lagOf, stateOf } from './words.js';
 
 /**
- * @typedef {import('../../link/admin-reports.js').ChannelReport & import('../../link/admin-reports.js').ChannelDepth
- *   & import('../../link/admin-reports.js').CrowdReport
+ * @typedef {import('../../admin/admin-reports.js').ChannelReport & import('../../admin/admin-reports.js').ChannelDepth
+ *   & import('../../admin/admin-reports.js').CrowdReport
  *   & { now: import('../../http/admin/title-report.js').TitleReport | null }} OneChannel
  */
 

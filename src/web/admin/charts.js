@@ -32,7 +32,10 @@ export function spark(hours) {
   );
 }
 
-/** Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */
+/**
+ * Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean}
+ * isOpen whether the table is shown
+ */
 export function day(hours, width, isOpen) {
   const most = Math.max(1, ...hours.map(({ peak }) => peak));
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));

@@ -1,9 +1,15 @@
 // @ts-check
-/** Every act asks back: what it does and to whom, in a dialog whose first button is the one that does nothing. What became of it stands at the top of the page. */
+/**
+ * Every act asks back: what it does and to whom, in a dialog whose first button is the one that does nothing. What became of it stands at the top of
+ * the page.
+ */
 
 import { make, say } from './dom.js';
 
-/** @typedef {{ name: string, label: string, value?: string, type?: string, hint?: string, options?: readonly (readonly [value: string, text: string])[], isOptional?: boolean }} Field */
+/**
+ * @typedef {{ name: string, label: string, value?: string, type?: string, hint?: string, options?: readonly (readonly [value: string, text:
+ * string])[], isOptional?: boolean }} Field
+ */
 /** @typedef {{ title: string, text: string, button: string, isDanger?: boolean, fields?: readonly Field[] }} Question */
 /** @typedef {string | { trouble: string }} Done what was done; trouble: it was asked for, and could not be */
 

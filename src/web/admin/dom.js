@@ -57,7 +57,8 @@ export function mark(element, name, value) {
 }
 
 /**
- * Shows a list: one child for each item, in their order, the same one as long as the item has the same key. Of items with one key, the first keeps it.
+ * Shows a list: one child for each item, in their order, the same one as long as the item has the same key. Of items with one key, the first keeps
+ * it.
  * @template T
  * @param {Element} parent @param {readonly T[]} items @param {(item: T) => string} keyOf
  * @param {(item: T) => HTMLElement} begin makes a child @param {(child: HTMLElement, item: T) => void} [change] fills it with what is so now

@@ -5,7 +5,7 @@ import { urlOf } from './api.js';
 import { make, say } from './dom.js';
 import { moment } from './words.js';
 
-/** @typedef {import('../../link/admin-reports.js').LogLine} LogLine */
+/** @typedef {import('../../admin/admin-reports.js').LogLine} LogLine */
 
 const MOST = 500;
 const LEVELS = /** @type {Readonly<Record<string, string>>} */ ({ warn: 'warning' });

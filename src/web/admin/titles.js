@@ -215,7 +215,10 @@ function factsOf({ source, sinceMs, durationSeconds }) {
   return `${ORIGINS[source]} · for ${ago(sinceMs)}${length}`;
 }
 
-/** How many hear what lies between two places; a second that two titles share counts for the later one. @param {readonly number[]} bySecondsBehind @param {number} fromMs @param {number} toMs */
+/**
+ * How many hear what lies between two places; a second that two titles share counts for the later one. @param {readonly number[]} bySecondsBehind
+ * @param {number} fromMs @param {number} toMs
+ */
 export function hearing(bySecondsBehind, fromMs, toMs) {
   return bySecondsBehind.reduce((sum, listeners, second) => {
     const behindMs = second * 1000;

@@ -1,8 +1,8 @@
 // @ts-check
 /** Numbers, times and states as an operator reads them. */
 
-/** @typedef {import('../../link/admin-reports.js').ChannelReport} ChannelReport */
-/** @typedef {import('../../link/admin-reports.js').SourceReport} SourceReport */
+/** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
+/** @typedef {import('../../admin/admin-reports.js').SourceReport} SourceReport */
 
 const NUMBER = new Intl.NumberFormat('en');
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
@@ -67,7 +67,9 @@ export function audienceOf({ listeners, maxListeners }) {
     : `${count(listeners)} of ${count(maxListeners)}`;
 }
 
-/** How a channel does: the word, and how bad that is. @param {ChannelReport} channel @returns {{ word: string, level: 'good' | 'waiting' | 'bad' }} */
+/**
+ * How a channel does: the word, and how bad that is. @param {ChannelReport} channel @returns {{ word: string, level: 'good' | 'waiting' | 'bad' }}
+ */
 export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
   const source = onAir === null ? undefined : sources[onAir];
   if (silentSinceMs !== null || source === undefined) return { word: 'no audio', level: 'bad' };

@@ -1,8 +1,8 @@
 /** A page of the listeners of several processes: all of them once, oldest first, and no process reports more than the page shows. */
 
 import t from 'tap';
+import type { AdminQueries, ListenerReport, ProcessQuestions } from '../../../src/admin/admin-reports.js';
 import { allListeners, listenerPage } from '../../../src/http/admin/listener-pages.js';
-import type { AdminQueries, ListenerReport, ProcessQuestions } from '../../../src/link/admin-reports.js';
 import { Random } from '../../kit/random.js';
 
 interface Process {

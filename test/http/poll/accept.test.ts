@@ -10,7 +10,7 @@ import { Feed } from '../../../src/feed/feed.js';
 import { NO_HEADERS } from '../../../src/http/legacy.js';
 import { PollAcceptor } from '../../../src/http/poll/accept.js';
 import { PLAIN_BYTES, readPollHead } from '../../../src/http/poll/head.js';
-import { Front } from '../../../src/net/front.js';
+import { Front } from '../../../src/net/front/front.js';
 import { FakeClock } from '../../kit/clock.js';
 import { roomyTable } from '../../kit/front-harness.js';
 import { quietFor } from '../../kit/pause.js';

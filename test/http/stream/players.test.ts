@@ -1,13 +1,13 @@
 /** Whose tape is over: they go on with the other one of their channel where their head fits it. A link without a socket, real sockets to players, false clock. */
 
 import t, { type Test } from 'tap';
-import { Phase } from '../../../src/audio/phase.js';
-import { NOTHING } from '../../../src/audio/segment.js';
+import { Phase } from '../../../src/audio/tape/phase.js';
+import { NOTHING } from '../../../src/audio/tape/segment.js';
 import { Players, type Stay } from '../../../src/http/stream/players.js';
-import { TapeNames } from '../../../src/link/tape-names.js';
-import { Audience } from '../../../src/listener/audience.js';
+import { TapeNames } from '../../../src/link/tapes/tape-names.js';
+import { Audience } from '../../../src/listener/cursor/audience.js';
 import { ListenerStats } from '../../../src/listener/listener-stats.js';
-import { Sessions } from '../../../src/listener/sessions.js';
+import { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { framesIn } from '../../kit/feeder.js';
 import { readBack } from '../../kit/icy.js';
 import { FRAME_BYTES, FRAME_MS, LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';

@@ -4,9 +4,9 @@ import t from 'tap';
 import { Feed, type Message } from '../../../src/feed/feed.js';
 import type { Direct, Transport } from '../../../src/http/watch/connection.js';
 import { Watchers } from '../../../src/http/watch/watchers.js';
-import { ListenerFeed } from '../../../src/listener/listener-feed.js';
-import { Sessions } from '../../../src/listener/sessions.js';
-import { Proxies } from '../../../src/net/peer.js';
+import { ListenerFeed } from '../../../src/listener/sessions/listener-feed.js';
+import { Sessions } from '../../../src/listener/sessions/sessions.js';
+import { Proxies } from '../../../src/net/front/peer.js';
 import { FakeClock } from '../../kit/clock.js';
 import { viewOf } from '../../kit/record.js';
 

@@ -3,10 +3,10 @@
  * must all have been in what went in, and must not claim to play longer than any codec's packet can.
  */
 
-import { Framer, type FrameSink } from '../../../src/audio/framer.js';
-import { OggFramer } from '../../../src/audio/ogg.js';
-import { FIRST, PageWriter } from '../../../src/audio/ogg-page.js';
-import { MAX_PCE_BYTES, namesChannels } from '../../../src/audio/program-config.js';
+import { Framer, type FrameSink } from '../../../src/audio/frames/framer.js';
+import { MAX_PCE_BYTES, namesChannels } from '../../../src/audio/frames/program-config.js';
+import { OggFramer } from '../../../src/audio/ogg/ogg.js';
+import { FIRST, PageWriter } from '../../../src/audio/ogg/ogg-page.js';
 import { icyBlock } from '../../../src/metadata/title.js';
 import { bodyOf } from '../../../src/source/dechunk.js';
 import { IcyStripper } from '../../../src/source/strip.js';

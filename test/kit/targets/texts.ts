@@ -10,11 +10,11 @@ import {
   parsePushFields,
   parsePushQuery,
 } from '../../../src/metadata/push-input.js';
-import { readClientHello } from '../../../src/net/client-hello.js';
-import { Proxies } from '../../../src/net/peer.js';
-import { readProxyHeader } from '../../../src/net/proxy-protocol.js';
-import { readResponseHead } from '../../../src/net/response-head.js';
-import { Target } from '../../../src/net/target.js';
+import { Proxies } from '../../../src/net/front/peer.js';
+import { readProxyHeader } from '../../../src/net/front/proxy-protocol.js';
+import { readResponseHead } from '../../../src/net/front/response-head.js';
+import { Target } from '../../../src/net/outbound/target.js';
+import { readClientHello } from '../../../src/net/tls/client-hello.js';
 import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
 import type { FuzzTarget } from '../fuzz.js';
 

@@ -1,0 +1,201 @@
+/**
+ * One address of the configuration: its front, with its roles, headers and certificate, and beside it, where encoders are served, the one at the next
+ * port, for those that speak SHOUTcast v1 and add one by themselves (src/http/ingest/README.md, "SHOUTcast v1"); it serves whatever an encoder may
+ * ask. Owned by Addresses.
+ */
+
+import type { Server } from 'node:http';
+import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { AddressConfig, Config } from '../../config/schema.js';
+import { legacyHeaders } from '../../http/legacy.js';
+import { Roles } from '../../http/roles.js';
+import { Front, type FrontOptions } from '../../net/front/front.js';
+import { Certificate } from '../../net/tls/certificate.js';
+import type { TlsHandshakes } from '../../net/tls/handshakes.js';
+import type { Network } from '../worker/network.js';
+
+export interface AddressPorts {
+  readonly port: number;
+  /** Where SHOUTcast v1 is spoken too; undefined: nowhere else. */
+  readonly shoutcast: number | undefined;
+}
+
+export interface AddressParts {
+  /** The one in force. */
+  readonly config: Config;
+  readonly network: Network;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of all addresses. */
+  readonly handshakes: TlsHandshakes;
+}
+
+/**
+ * The port beside an address's own at which encoders are served; undefined: none. It is the next one, unless the configuration says
+ * another, or has an address there already.
+ */
+export function shoutcastPortOf(address: AddressConfig, all: readonly AddressConfig[]): number | undefined {
+  if (!new Roles(address.roles).has('encoder') || address.shoutcastPort === false) return undefined;
+  if (address.shoutcastPort !== undefined) return address.shoutcastPort;
+  const next = address.port + 1;
+  const isFixed = address.port !== 0 && next <= 65_535;
+  return isFixed && !all.some(({ port }) => port === next) ? next : undefined;
+}
+
+/** Where the next configuration listens, and the one in force does not. Ports that any will do for are not among them. */
+export function portsThatCome(
+  before: Pick<Config, 'addresses'>,
+  next: Pick<Config, 'addresses'>,
+): { readonly host: string; readonly port: number }[] {
+  const placesOf = ({ addresses }: Pick<Config, 'addresses'>) =>
+    addresses.flatMap((address) => {
+      const ports = [address.port, shoutcastPortOf(address, addresses) ?? 0];
+      return ports.filter((port) => port !== 0).map((port) => ({ host: address.host, port }));
+    });
+  const known = new Set(placesOf(before).map(({ host, port }) => `${host} ${port}`));
+  return placesOf(next).filter(({ host, port }) => !known.has(`${host} ${port}`));
+}
+
+export class Address {
+  /** As the configuration has it; undefined: no second port. */
+  readonly shoutcastPort: number | undefined;
+  readonly #port: number;
+  readonly #main: Front;
+  readonly #shoutcast: Front | null;
+  readonly #certificate: Certificate | undefined;
+  readonly #router: AddressParts['network']['router'];
+  readonly #servers: Server[] = [];
+
+  /** @param all the configuration that it is of, in force or about to be. Throws when a certificate cannot be read */
+  constructor(address: AddressConfig, all: Pick<Config, 'addresses' | 'legacy'>, parts: AddressParts) {
+    const { clock, log } = parts;
+    this.#router = parts.network.router;
+    const headers = address.roles?.includes('legacy') ? legacyHeaders(all.legacy!) : undefined;
+    const isProxied = address.proxyProtocol === true;
+    const { certFile } = address.tls ?? {};
+    this.#certificate =
+      address.tls &&
+      new Certificate(address.tls, clock, {
+        onRenewed: (pair) => {
+          for (const each of this.#fronts) each.renew(pair);
+          log.info({ certFile }, 'certificate renewed');
+        },
+        onRefused: (reason) =>
+          log.error({ certFile, reason }, 'the changed certificate cannot be used, the old one stays'),
+      });
+    this.#port = address.port;
+    this.shoutcastPort = shoutcastPortOf(address, all.addresses);
+    this.#main = new Front(this.#options(address, new Roles(address.roles, headers, isProxied), parts));
+    const port = this.shoutcastPort;
+    if (port === undefined) this.#shoutcast = null;
+    else {
+      const roles = new Roles(['encoder'], headers, isProxied);
+      this.#shoutcast = new Front(this.#options({ ...address, port }, roles, parts));
+    }
+  }
+
+  get ports(): AddressPorts {
+    return { port: this.#main.port, shoutcast: this.#shoutcast?.port };
+  }
+
+  /** Those that it takes; 0: any that is free. */
+  get fixedPorts(): readonly number[] {
+    return [this.#port, this.shoutcastPort ?? 0].filter((port) => port !== 0);
+  }
+
+  /** Rejects when the port cannot be had. */
+  async listen(): Promise<void> {
+    if (!this.#main.isListening) await this.#main.listen();
+  }
+
+  async listenForShoutcast(): Promise<void> {
+    if (this.#shoutcast === null || this.#shoutcast.isListening) return;
+    await this.#shoutcast.listen().catch((error: Error) => {
+      throw new Error(
+        `${error.message} (port ${this.shoutcastPort} is for SHOUTcast encoders: give another shoutcastPort, or false)`,
+        { cause: error },
+      );
+    });
+  }
+
+  /** Whether it needs no port of its own for SHOUTcast behind this one. */
+  sharesShoutcast(before: Address): boolean {
+    return this.shoutcastPort !== undefined && this.shoutcastPort === before.shoutcastPort;
+  }
+
+  /** Goes on where one of the same host and port listens; newcomers are its own from now on. */
+  takeOver(before: Address): void {
+    before.retire();
+    this.#main.takeOver(before.#main);
+    if (this.sharesShoutcast(before)) this.#shoutcast!.takeOver(before.#shoutcast!);
+    else void before.#shoutcast?.drain();
+  }
+
+  /** Takes no more connections at its second port. */
+  drainShoutcast(): void {
+    void this.#shoutcast?.drain();
+  }
+
+  /** Takes no more connections; those that were accepted go on. Resolves when the last one has ended. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#fronts.map((front) => front.drain()));
+  }
+
+  /** Takes no more connections. Resolves when the last one has ended. */
+  async close(): Promise<void> {
+    this.#certificate?.stop();
+    await Promise.all(this.#fronts.map((front) => front.close()));
+  }
+
+  /** No new connection comes to it: its certificate is read no more; its connections go on. */
+  retire(): void {
+    this.#certificate?.stop();
+    for (const server of this.#servers) this.#router.retire(server);
+  }
+
+  /** It does not come into force. */
+  discard(): void {
+    this.retire();
+    for (const front of this.#fronts) if (front.isListening) void front.close();
+  }
+
+  get #fronts(): readonly Front[] {
+    return this.#shoutcast === null ? [this.#main] : [this.#main, this.#shoutcast];
+  }
+
+  #options(address: AddressConfig, roles: Roles, { config, network, clock, handshakes }: AddressParts): FrontOptions {
+    const { encoders, shoutcast, titles } = network.ingest;
+    const { listeners } = network.streams;
+    const { polls } = network.readers;
+    const { limits } = config;
+    const http = network.router.server(roles);
+    this.#servers.push(http);
+    const isProxied = address.proxyProtocol === true;
+    // The port for SHOUTcast encoders serves neither streams nor polls.
+    const isMain = address.port === this.#port;
+    return {
+      watchdog: clock.watchdog,
+      host: address.host,
+      port: address.port,
+      get headMs() {
+        return limits.headSeconds * 1000;
+      },
+      connections: network.guards.connections,
+      tls: this.#certificate && {
+        pair: this.#certificate.first,
+        sharePort: address.tls?.sharePort === true,
+        clientHelloBytes: limits.clientHelloBytes,
+        handshakes,
+      },
+      proxied: isProxied ? { by: network.guards.proxies, headBytes: limits.headBytes } : undefined,
+      http,
+      onEncoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
+      onTitleUpdate: roles.has('encoder') ? titles.at(http, roles.headers) : undefined,
+      onShoutcast: roles.has('encoder') ? (socket, first) => shoutcast.take(socket, first) : undefined,
+      onListener:
+        isMain && roles.has('stream') ? (socket, first) => listeners.take(socket, first, roles.headers) : undefined,
+      onPoll: isMain && roles.has('poll') ? polls.at(http, roles.headers) : undefined,
+    };
+  }
+}

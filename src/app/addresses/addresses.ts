@@ -1,0 +1,167 @@
+/**
+ * The addresses at which the server listens, all handing on to the same acceptors (network.ts). Owned by app.ts.
+ *
+ * A reload prepares what can fail (ports, certificates), and then puts it in force in one step. An address that stays goes on listening, and
+ * every connection stays; its newcomers are served by its new options.
+ */
+
+import type { Config } from '../../config/schema.js';
+import { addressSteps } from '../../config/steps.js';
+import { TlsHandshakes } from '../../net/tls/handshakes.js';
+import { Address, type AddressParts, type AddressPorts, shoutcastPortOf } from './address.js';
+
+/** An address of the next configuration, and the one that listens in its place; null: none does. */
+interface AddressPair {
+  readonly address: Address;
+  readonly before: Address | null;
+}
+
+/**
+ * The addresses of a configuration that is to come into force. Where several processes share ports each step is done by all of them before the
+ * next one is by any: a port is free only when all have let go of it.
+ *
+ *   makeWay ──► listen ──► take                 or, from each of them: discard ──► restore, and all is as before
+ */
+export class NextAddresses {
+  readonly #pairs: readonly AddressPair[];
+  readonly #leaving: readonly Address[];
+  readonly #onTaken: () => void;
+
+  constructor(pairs: readonly AddressPair[], leaving: readonly Address[], onTaken: () => void) {
+    this.#pairs = pairs;
+    this.#leaving = leaving;
+    this.#onTaken = onTaken;
+  }
+
+  /** Lets go of the ports that those which come need. */
+  makeWay(): void {
+    const wanted = new Set(this.#coming.flatMap(({ address }) => address.fixedPorts));
+    for (const { address } of this.#other) wanted.add(address.shoutcastPort ?? 0);
+    wanted.delete(0);
+    for (const address of this.#leaving) {
+      if (address.fixedPorts.some((port) => wanted.has(port))) void address.drain();
+    }
+    for (const { before } of this.#other) if (wanted.has(before.shoutcastPort ?? 0)) before.drainShoutcast();
+  }
+
+  /** Rejects when a port cannot be had. */
+  async listen(): Promise<void> {
+    for (const { address } of this.#coming) await address.listen();
+    for (const { address } of [...this.#coming, ...this.#other]) await address.listenForShoutcast();
+  }
+
+  /** In force from here on. */
+  take(): void {
+    for (const { address, before } of this.#pairs) {
+      if (before !== null && address !== before) address.takeOver(before);
+    }
+    for (const address of this.#leaving) {
+      void address.drain();
+      address.retire();
+    }
+    this.#onTaken();
+  }
+
+  /** They do not come into force. */
+  discard(): void {
+    for (const { address, before } of this.#pairs) if (address !== before) address.discard();
+  }
+
+  /** Listens again where it did. Never rejects: a port that another program has taken meanwhile is lost. */
+  async restore(): Promise<void> {
+    const before = [...this.#leaving, ...this.#pairs.flatMap(({ before }) => before ?? [])];
+    for (const address of before) await Promise.allSettled([address.listen(), address.listenForShoutcast()]);
+  }
+
+  /** Those that go on with another second port, or none, or get one. */
+  get #other(): readonly { readonly address: Address; readonly before: Address }[] {
+    return this.#pairs.flatMap(({ address, before }) =>
+      before !== null && address !== before && !address.sharesShoutcast(before) ? [{ address, before }] : [],
+    );
+  }
+
+  /** Those of which none listens yet. */
+  get #coming(): readonly AddressPair[] {
+    return this.#pairs.filter(({ before }) => before === null);
+  }
+}
+
+export class Addresses {
+  readonly #parts: AddressParts;
+  /** As the configuration has them. */
+  #all: readonly Address[];
+  #configs: Config['addresses'];
+
+  /** Throws when a certificate cannot be read. */
+  constructor(parts: Omit<AddressParts, 'handshakes'>) {
+    const { config } = parts;
+    this.#parts = { ...parts, handshakes: new TlsHandshakes(parts.clock, config.limits.handshakes) };
+    this.#configs = config.addresses;
+    this.#all = config.addresses.map((address) => new Address(address, config, this.#parts));
+  }
+
+  /** Resolves with the ports of each address, in configured order; rejects when one cannot be had. */
+  async listen(): Promise<readonly AddressPorts[]> {
+    for (const address of this.#all) await address.listen();
+    for (const address of this.#all) await address.listenForShoutcast();
+    return this.ports;
+  }
+
+  get ports(): readonly AddressPorts[] {
+    return this.#all.map(({ ports }) => ports);
+  }
+
+  /**
+   * Listens where the next configuration says so and this one does not.
+   * @returns what puts all of it in force, in one step
+   * @throws when a port cannot be had or a certificate cannot be read; then all is as before
+   */
+  async prepare(next: Config): Promise<() => void> {
+    const steps = this.next(next);
+    try {
+      steps.makeWay();
+      await steps.listen();
+    } catch (error) {
+      steps.discard();
+      await steps.restore();
+      throw error;
+    }
+    return () => steps.take();
+  }
+
+  /** The addresses of another configuration, step by step, where several processes share the ports. Throws when a certificate cannot be read. */
+  next(config: Config): NextAddresses {
+    const { steps, gone } = addressSteps(this.#configs, config.addresses);
+    const isLegacyChanged = JSON.stringify(config.legacy) !== JSON.stringify(this.#parts.config.legacy);
+    const pairs: AddressPair[] = [];
+    try {
+      for (const { next, from, isAnew } of steps) {
+        const before = from === null ? null : this.#all[from]!;
+        const isOther =
+          isAnew ||
+          (isLegacyChanged && next.roles?.includes('legacy') === true) ||
+          before?.shoutcastPort !== shoutcastPortOf(next, config.addresses);
+        const made = before === null || isOther ? new Address(next, config, this.#parts) : before;
+        pairs.push({ address: made, before });
+      }
+    } catch (error) {
+      for (const { address, before } of pairs) if (address !== before) address.discard();
+      throw error;
+    }
+    const leaving = gone.map((i) => this.#all[i]!);
+    return new NextAddresses(pairs, leaving, () => {
+      this.#all = pairs.map(({ address }) => address);
+      this.#configs = config.addresses;
+    });
+  }
+
+  /** Takes no more connections; those that were accepted go on. Resolves when the last one has ended. */
+  async drain(): Promise<void> {
+    await Promise.all(this.#all.map((address) => address.drain()));
+  }
+
+  /** Takes no more connections. Resolves when the last one has ended. */
+  async close(): Promise<void> {
+    await Promise.all(this.#all.map((address) => address.close()));
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * What is printed when the server plays: lines to paste, for the person who has just started it for the first time.
+ */
+
+import { urlHost } from '../../base/ip.js';
+import type { AddressConfig, ChannelConfig, Config, Role } from '../../config/schema.js';
+import { Roles } from '../../http/roles.js';
+
+/**
+ * Each line leads to the first address that serves it to a client that comes straight there; what none serves is not shown.
+ * @param ports the port of each address, in configured order
+ */
+export function banner(config: Config, ports: readonly number[]): string {
+  const channels = Object.values(config.stations).flatMap((station) => Object.entries(station.channels));
+  // The channel that an encoder feeds shows the most; else the first.
+  const best = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
+  const addresses = config.addresses.map((address, i) => new Reachable(address, ports[i]!));
+  if (best === undefined)
+    return `\n  airsplice listens on ${addresses[0]!.url('http')}/ without a channel: add a station to the configuration.\n\n`;
+  const [key, channel] = best;
+  const mount = channel.mounts[0] ?? `/${key}`;
+  const token = channel.pushTokens.find(({ demo }) => demo !== null)?.demo ?? 'TOKEN';
+  const lines: string[] = [];
+  /** @param role null: every address has it */
+  const show = (what: string, role: Role | null, line: (address: Reachable) => string) => {
+    const address = addresses.find((each) => each.serves(role));
+    if (address !== undefined) lines.push(`  ${what.padEnd(6)} ${line(address)}\n`);
+  };
+  show('open', null, (at) => `${at.url('http')}/`);
+  show('hear', 'stream', (at) => `ffplay -nodisp ${at.url('http')}${mount}`);
+  show('push', 'push', (at) => {
+    const push = `${at.url('http')}/metapush/${key}/${token}`;
+    return `curl '${push}?artist=Nina+Simone&song=Feeling+Good&duration=174'`;
+  });
+  show('poll', 'poll', (at) => `curl ${at.url('http')}/metadata/channel/${key}.json`);
+  show('watch', 'watch', (at) => {
+    const watch = `new (require('ws'))('${at.url('ws')}/metadata/channel/${key}')`;
+    return `node -e "${watch}.on('message', (m) => console.log(String(m)))"`;
+  });
+  const encoder = encoderOf(channel);
+  if (encoder !== undefined) {
+    const { demo } = encoder.password;
+    const login = `${encoder.user}:${demo ?? 'PASSWORD'}`;
+    const file = demo !== null ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
+    const ffmpeg = `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg`;
+    show('feed', 'encoder', (at) => `${ffmpeg} ${at.isTls ? '-tls 1 ' : ''}icecast://${login}@${at.host}${mount}`);
+  }
+  return `\n  airsplice plays.\n\n${lines.join('')}\n`;
+}
+
+/** An address as its own user's programs reach it. */
+class Reachable {
+  /** With the port. */
+  readonly host: string;
+  readonly isTls: boolean;
+  readonly #roles: Roles;
+  readonly #isProxied: boolean;
+
+  constructor(address: AddressConfig, port: number) {
+    this.host = `${hostOf(address.host)}:${port}`;
+    this.isTls = address.tls !== undefined;
+    this.#roles = new Roles(address.roles);
+    this.#isProxied = address.proxyProtocol === true;
+  }
+
+  /** Only a proxy can speak to an address of proxies. */
+  serves(role: Role | null): boolean {
+    return !this.#isProxied && (role === null || this.#roles.has(role));
+  }
+
+  url(scheme: 'http' | 'ws'): string {
+    return `${scheme}${this.isTls ? 's' : ''}://${this.host}`;
+  }
+}
+
+function encoderOf(channel: ChannelConfig) {
+  return channel.sources.find((source) => source.type === 'encoder');
+}
+
+/** An address that this machine can be reached at by its own user. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return urlHost(host);
+}

@@ -1,0 +1,299 @@
+/**
+ * What an operator sees and does where the sources are: channels and what feeds them, and what all processes must know (blocks, made tokens,
+ * fallbacks), which is kept in the store. The one writer of that state: changes wait for each other, and are in force once they are durable.
+ */
+
+import {
+  type AdminBlock,
+  type AdminState,
+  type ChannelFallback,
+  type ChannelSources,
+  type ClusterReport,
+  type HubQuestion,
+  type HubQuestions,
+  type MadeToken,
+  NO_ADMIN_STATE,
+  type SourceReport,
+} from '../../admin/admin-reports.js';
+import { Refusal } from '../../base/refusal.js';
+import { SteadyTime } from '../../base/steady-time.js';
+import type { Channel } from '../../channel/channel.js';
+import { mayMakeTokens } from '../../config/admin.js';
+import { EncoderSource } from '../../source/encoder.js';
+import { PullSource } from '../../source/pull.js';
+import type { DocumentStore } from '../../store/store.js';
+import { MAX_MADE } from '../../titles/made-tokens.js';
+import type { Core } from '../core.js';
+import { channelDepth } from '../worker/channel-depth.js';
+
+const DOCUMENT = 'admin';
+const USED = 'tokens used';
+/** How often it is saved when tokens were used last. */
+const USED_MS = 60_000;
+
+/** Id of a token, or channel and place of one of the configuration → when it was used last. */
+type Used = Record<string, number>;
+
+export interface HubAdminOutput {
+  /** What all processes must know: at once and after each change. */
+  onState(state: AdminState): void;
+  /** Absent: this machine is alone. */
+  cluster?(): ClusterReport;
+  /** When tokens were used last, as each process knows it. */
+  used(): Promise<readonly Readonly<Used>[]>;
+}
+
+type HubAnswers = { readonly [Q in HubQuestion]: (ask: HubQuestions[Q]['ask']) => Promise<HubQuestions[Q]['answer']> };
+
+export class HubAdmin {
+  readonly #core: Core;
+  readonly #channels: ReadonlyMap<string, Channel>;
+  readonly #store: DocumentStore;
+  readonly #output: HubAdminOutput;
+  readonly #answers: HubAnswers;
+  #state = NO_ADMIN_STATE;
+  #isRemoving = false;
+  #tail: Promise<unknown> = Promise.resolve();
+  #used: Used;
+  #nextLookMs = 0;
+  /** The time by which blocks and tokens end. Made when it is first needed: by then the time of a cluster is known. */
+  #time: SteadyTime | null = null;
+
+  constructor(core: Core, channels: ReadonlyMap<string, Channel>, store: DocumentStore, output: HubAdminOutput) {
+    this.#core = core;
+    this.#channels = channels;
+    this.#store = store;
+    this.#output = output;
+    this.#used = { ...(store.document(USED) as Used | undefined) };
+    this.#state = { ...NO_ADMIN_STATE, ...(store.document(DOCUMENT) as Partial<AdminState> | undefined) };
+    this.#answers = {
+      cluster: async () => output.cluster?.() ?? null,
+      channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
+      depth: async ({ channel }) => channelDepth(this.#channel(channel)),
+      endEncoder: async ({ channel }) => this.#channel(channel).endEncoder(),
+      moveEncoder: async ({ channel, to }) => this.#moveEncoder(channel, to),
+      pin: async ({ channel, place }) => this.#pin(channel, place),
+      state: async () => this.#current(this.#state),
+      used: async () => this.#lookUsed(),
+      block: (block) => this.#block(block),
+      unblock: ({ network }) => this.#remove('blocks', (block) => block.network === network),
+      putFallback: (fallback) => this.#putFallback(fallback),
+      removeFallback: ({ channel }) => this.#remove('fallbacks', (fallback) => fallback.channel === channel),
+      putToken: (token) => this.#putToken(token),
+      rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
+      revokeToken: ({ id }) => this.#remove('tokens', (token) => token.id === id),
+    };
+  }
+
+  /** What is kept is in force. Before clients can come. */
+  restore(): void {
+    this.#output.onState(this.#state);
+  }
+
+  /** Rejects with a Refusal. */
+  answer<Q extends HubQuestion>(question: Q, ask: HubQuestions[Q]['ask']): Promise<HubQuestions[Q]['answer']> {
+    return this.#answers[question](ask);
+  }
+
+  /** Once a second: tokens end with the user who made them; now and then, when tokens were used last is saved. */
+  tidy(nowMs: number): void {
+    this.#removeOrphans();
+    if (nowMs < this.#nextLookMs) return;
+    this.#nextLookMs = nowMs + USED_MS;
+    const before = JSON.stringify(this.#used);
+    void this.#lookUsed()
+      .then((used) => (JSON.stringify(used) === before ? undefined : this.#store.saveDocument(USED, used)))
+      .catch(this.#core.onError);
+  }
+
+  /**
+   * Tokens whose maker is gone are removed for good: a user with the same name later is another one. Until that is durable, no process accepts them
+   * (titles/made-tokens.ts).
+   */
+  #removeOrphans(): void {
+    const isOrphan = ({ by }: MadeToken) => !mayMakeTokens(this.#core.config.admin.users, by);
+    const orphans = this.#state.tokens.filter(isOrphan);
+    if (orphans.length === 0 || this.#isRemoving) return;
+    this.#isRemoving = true;
+    this.#change(({ tokens, ...state }) => ({ ...state, tokens: tokens.filter((token) => !isOrphan(token)) }))
+      .then(() => {
+        for (const { channel, name, by } of orphans) {
+          this.#core.log.warn(
+            { channel, name, by },
+            'a push token was removed: the user who made it has no longer the rights titles and operate',
+          );
+        }
+      })
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isRemoving = false;
+      });
+  }
+
+  /** What all processes say. Ids that are no longer known are forgotten. */
+  async #lookUsed(): Promise<Used> {
+    const used = { ...this.#used };
+    for (const each of await this.#output.used()) {
+      for (const [id, atMs] of Object.entries(each)) used[id] = Math.max(used[id] ?? 0, atMs);
+    }
+    const made = new Set(this.#state.tokens.map(({ id }) => id));
+    this.#used = Object.fromEntries(
+      Object.entries(used).filter(([id]) => made.has(id) || this.#channels.has(id.split(' ')[0]!)),
+    );
+    return this.#used;
+  }
+
+  #channel(key: string): Channel {
+    const channel = this.#channels.get(key);
+    if (channel === undefined) throw new Refusal('not-found', 'There is no such channel.');
+    return channel;
+  }
+
+  #moveEncoder(key: string, to: string): null {
+    const channel = this.#channel(key);
+    const why = channel.moveEncoder(this.#channel(to));
+    if (why !== null) throw new Refusal('conflict', why);
+    return null;
+  }
+
+  #pin(key: string, place: number | null): ChannelSources {
+    const channel = this.#channel(key);
+    const source = place === null ? null : channel.switch.sources[place];
+    if (source === undefined) throw new Refusal('not-found', 'The channel has no such source.');
+    if (source?.kind === 'encoder' && source.state !== 'up') {
+      throw new Refusal('conflict', 'No encoder is connected.');
+    }
+    if (place === null) channel.switch.release();
+    else channel.switch.pin(place);
+    return this.#sourcesOf(channel);
+  }
+
+  #sourcesOf(channel: Channel): ChannelSources {
+    const { key, audio, isElsewhere } = channel;
+    const { sources, healths, placeOnAir, pinned } = channel.switch;
+    const { live } = channel.served;
+    const { clock } = this.#core;
+    const silentMs = clock.now() - live.silentSinceMs;
+    return {
+      channel: key,
+      onAir: placeOnAir === -1 ? null : placeOnAir,
+      pinned: pinned === -1 ? null : pinned,
+      onAirSinceMs: live.onAirSinceMs,
+      silentSinceMs: silentMs < 0 ? null : Math.round(clock.wallMs() - silentMs),
+      fallback: this.#state.fallbacks.find(({ channel }) => channel === key)?.to ?? null,
+      sources: sources.map((source, place): SourceReport => {
+        const { troubles, events, measuredKbps } = healths[place]!;
+        const encoder = source instanceof EncoderSource ? source : null;
+        const connected = encoder?.connected ?? null;
+        const upstream = source instanceof PullSource ? source.upstream : null;
+        return {
+          place,
+          kind: source.kind,
+          state: source.state,
+          isOnAir: place === placeOnAir,
+          address: connected?.address ?? '',
+          agent: this.#core.secrets.mask((encoder?.agent ?? '').slice(0, AGENT_CHARACTERS)),
+          sinceMs: connected?.sinceMs ?? null,
+          // Of what listeners hear, the same that heads say.
+          bitrateKbps: place === placeOnAir && !isElsewhere ? audio.bitrateKbps : Math.round(measuredKbps),
+          contentType: source.contentType ?? null,
+          troubles: Object.entries(troubles).flatMap(([trouble, is]) => (is ? [trouble] : [])),
+          events: { ...events },
+          upstream: upstream === null ? null : upstream + 1,
+        };
+      }),
+    };
+  }
+
+  async #block(block: AdminBlock): Promise<null> {
+    await this.#change(({ blocks, ...state }) => {
+      const others = blocks.filter(({ network }) => network !== block.network);
+      const most = this.#core.config.admin.blocks;
+      if (others.length >= most) throw new Refusal('too-many', `${most} addresses and networks are blocked already.`);
+      return { ...state, blocks: [...others, block] };
+    });
+    return null;
+  }
+
+  async #putToken(token: MadeToken): Promise<null> {
+    this.#channel(token.channel);
+    await this.#change(({ tokens, ...state }) => ({ ...state, tokens: withToken(tokens, token) }));
+    return null;
+  }
+
+  async #rotate(id: string, made: MadeToken, untilMs: number | null): Promise<null> {
+    await this.#change(({ tokens, ...state }) => {
+      const before = tokens.find((token) => token.id === id);
+      if (before === undefined) throw new Refusal('not-found', 'There is no such token.');
+      if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
+      const others = tokens.filter((token) => token !== before);
+      return { ...state, tokens: withToken(untilMs === null ? others : [...others, { ...before, untilMs }], made) };
+    });
+    return null;
+  }
+
+  /** Of channels that are gone by now none are kept. */
+  async #putFallback(fallback: ChannelFallback): Promise<null> {
+    const { key } = this.#channel(fallback.channel);
+    const to = [...this.#channels.values()].find(({ served }) =>
+      served.mounts.some(({ path }) => path === fallback.to),
+    );
+    if (to === undefined) throw new Refusal('not-found', 'No channel is played at this mount.');
+    if (to.key === key) throw new Refusal('conflict', 'A channel cannot stand in for itself.');
+    await this.#change(({ fallbacks, ...state }) => {
+      const others = fallbacks.filter(({ channel }) => channel !== key && this.#channels.has(channel));
+      return { ...state, fallbacks: [...others, fallback] };
+    });
+    return null;
+  }
+
+  /** Whether there was one, when its turn had come. */
+  async #remove<N extends keyof AdminState>(name: N, isIt: (each: AdminState[N][number]) => boolean): Promise<boolean> {
+    let isThere = false;
+    await this.#change((state) => {
+      const before: readonly AdminState[N][number][] = state[name];
+      const others = before.filter((each) => !isIt(each));
+      isThere = others.length < before.length;
+      return { ...state, [name]: others };
+    });
+    return isThere;
+  }
+
+  /** Without what has ended: of a replaced or revoked token, and of an ended block, nothing is kept. */
+  #current({ blocks, tokens, fallbacks }: AdminState): AdminState {
+    this.#time ??= new SteadyTime(this.#core.clock);
+    const nowMs = this.#time.ms();
+    return {
+      blocks: blocks.filter(({ untilMs }) => untilMs > nowMs),
+      tokens: tokens.filter(({ untilMs }) => untilMs === null || untilMs > nowMs),
+      fallbacks,
+    };
+  }
+
+  #change(make: (state: AdminState) => AdminState): Promise<void> {
+    const turn = this.#tail.then(async () => {
+      const state = make(this.#current(this.#state));
+      try {
+        await this.#store.saveDocument(DOCUMENT, state);
+      } catch (error) {
+        this.#core.onError(error);
+        throw new Refusal('unavailable', 'It could not be made durable. Nothing was applied.', {
+          headers: { 'Retry-After': '2' },
+        });
+      }
+      this.#state = state;
+      this.#output.onState(state);
+    });
+    this.#tail = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/** Of what an encoder calls itself. */
+const AGENT_CHARACTERS = 200;
+
+/** Throws a Refusal where its channel would have too many. */
+function withToken(tokens: readonly MadeToken[], token: MadeToken): readonly MadeToken[] {
+  if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
+  throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
+}

@@ -1,0 +1,117 @@
+/**
+ * All of a server that is where the channels are, once: hub, statistics over time, metrics, alerts, what operators ask of it, encoders that are let
+ * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (processes/hub.ts).
+ */
+
+import type { Socket } from 'node:net';
+import type { AdminState } from '../../admin/admin-reports.js';
+import type { Alerts } from '../../alerts/alerts.js';
+import { measured } from '../../base/watchdog.js';
+import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
+import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
+import type { EncoderVerdict } from '../../http/ingest/verdict.js';
+import type { Recorder } from '../../statistics/recorder.js';
+import type { DaySalt } from '../../statistics/salts.js';
+import type { Core } from '../core.js';
+import { observeHub } from '../metrics/hub-metrics.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { Admissions } from './admissions.js';
+import type { AlertFactsReader, AlertSources } from './alert-facts.js';
+import { makeAlerts } from './alerts.js';
+import { clusterReport, clusterWatch, observeCluster } from './cluster.js';
+import { Hub, type HubOutput, type HubParts } from './hub.js';
+import { HubAdmin, type HubAdminOutput } from './hub-admin.js';
+import { makeRecorder } from './statistics.js';
+import { clockWatch, silenceWatch, storeWatch, turnWatch } from './watches.js';
+
+export interface HubSideParts extends HubParts {
+  readonly metrics: Metrics;
+  readonly pace: RefusalPace;
+  /** The audio that machines share. Absent: none is. */
+  shared?(): SharedTapes | null;
+  /** By these unique listeners are counted from now on. */
+  onSalts(salts: readonly DaySalt[]): void;
+  onAdminState(state: AdminState): void;
+  readonly used: HubAdminOutput['used'];
+  onAdmitted(socket: Socket): void;
+  onVerdict(verdict: EncoderVerdict): void;
+  readonly counts: AlertSources['counts'];
+  readonly listenersOf: AlertSources['listenersOf'];
+}
+
+export class HubSide {
+  readonly hub: Hub;
+  readonly recorder: Recorder;
+  readonly admin: HubAdmin;
+  readonly admissions: Admissions;
+  readonly alerts: Alerts;
+  /** In which alerts find what is wrong. */
+  readonly facts: AlertFactsReader;
+  /** What is due each second. */
+  readonly tasks: readonly ((nowMs: number) => void)[];
+  readonly #parts: HubSideParts;
+
+  constructor(core: Core, parts: HubSideParts) {
+    const { config, clock, log } = core;
+    const { store, metrics, pace, onAdmitted, onVerdict, onAdminState, used, onSalts, counts, listenersOf } = parts;
+    this.#parts = parts;
+    this.hub = new Hub(core, parts);
+    const { channels, cluster, engine, titles, saves } = this.hub;
+    const shared = () => parts.shared?.() ?? null;
+    this.recorder = makeRecorder(core, store, onSalts);
+    const stateOf = (channel: string) => engine.state(channel);
+    const storeFault = () => store.fault();
+    observeHub(metrics.registry, { clock, channels, titles, saves, config, stateOf, storeFault });
+    if (cluster !== null) observeCluster(metrics.registry, cluster, shared);
+    this.admin = new HubAdmin(core, channels, store, {
+      onState: onAdminState,
+      used,
+      ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
+    });
+    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder, {
+      pace,
+      onAdmitted,
+      onVerdict,
+    });
+    const lostOwner = (channel: string) => shared()?.lostOwner(channel) ?? '';
+    const sources = { channels, saves, stateOf, storeFault, counts, listenersOf, lostOwner };
+    const { alerts, facts } = makeAlerts(core, sources, metrics.registry);
+    this.alerts = alerts;
+    this.facts = facts;
+    this.tasks = [
+      (nowMs) => this.hub.tidy(nowMs),
+      ...(cluster === null ? [] : [clusterWatch(cluster), clockWatch(clock, log)]),
+      () => measured('statistics', () => this.recorder.look()),
+      (nowMs) => this.admin.tidy(nowMs),
+      () => metrics.turn(),
+      turnWatch(core),
+      storeWatch(store, log),
+      silenceWatch(channels, log),
+      (nowMs) => alerts.look(nowMs),
+    ];
+  }
+
+  /** What operators have made is in force, and what all machines have in common; by their time the statistics go. Before `restore`. */
+  async join(): Promise<void> {
+    this.admin.restore();
+    await this.hub.join();
+    this.recorder.restore(this.hub.channels.keys());
+  }
+
+  /** As Hub.restore. */
+  restore(output: HubOutput): Promise<void> {
+    return this.hub.restore({
+      ...output,
+      onChange: (channel, change, view) => {
+        this.recorder.onTitle(channel, change.history);
+        output.onChange(channel, change, view);
+      },
+    });
+  }
+
+  /** What was counted is kept, and the store is closed. Never rejects for the statistics. */
+  async close(): Promise<void> {
+    await this.recorder.save();
+    await this.#parts.store.close();
+  }
+}

@@ -1,0 +1,163 @@
+/**
+ * What carries the audio: channels with their sources and tapes, and the titles, which are decided and committed here. It knows no client; what
+ * clients reach is the worker's (worker.ts), in this process.
+ */
+
+import type { LateTitle } from '../../audio/playable-audio.js';
+import type { Channel } from '../../channel/channel.js';
+import type { ClusterEngine } from '../../cluster/titles/cluster-engine.js';
+import type { Sequence } from '../../feed/sequence.js';
+import { type ChannelFace, RecordView } from '../../metadata/view.js';
+import type { Change } from '../../now-playing/state.js';
+import type { Store } from '../../store/store.js';
+import { SaveTimes } from '../../store/timed.js';
+import type { Engine } from '../../titles/engine.js';
+import { Moments } from '../../titles/moments.js';
+import { PushDecider } from '../../titles/push-decider.js';
+import type { TitleService } from '../../titles/service.js';
+import type { Core } from '../core.js';
+import type { Faces } from '../faces.js';
+import { type ChannelChanges, Channels } from './channels.js';
+import { makeClusterEngine } from './cluster.js';
+import { makeEngine, makeTitles } from './titles.js';
+
+export interface HubParts {
+  readonly store: Store;
+  /** The order of all records. */
+  readonly sequence: Sequence;
+  readonly faces: Faces;
+  /** Whether workers can be sent a change. Absent: there are none. */
+  fits?(change: Change): boolean;
+  /** Whether titles of a channel go by the sources here; undefined: as the configuration says. Of several machines it is the one that feeds it. */
+  isOwning?(channel: string): boolean | undefined;
+}
+
+/** What clients are to know, in this order. */
+export interface HubOutput {
+  /** A committed change, after it took effect on the tape. @param view of its record, where it has one */
+  onChange(channel: string, change: Change, view: RecordView | null): void;
+  /** Listeners may have been sent the place of a title. */
+  onLate(channel: string, late: LateTitle): void;
+  /** Another source of a channel is on air, or none. */
+  onSourceChanged?(channel: string): void;
+}
+
+/** A tape that has had no audio for this long is let go, if nobody plays. */
+const RELEASE_MS = 1000;
+
+export class Hub {
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly engine: Engine;
+  /** What pushes change. */
+  readonly decider: PushDecider;
+  /** Null: this machine is alone. */
+  readonly cluster: ClusterEngine | null;
+  readonly moments: Moments;
+  readonly titles: TitleService;
+  readonly saves = new SaveTimes();
+  readonly #core: Core;
+  readonly #faces: ReadonlyMap<string, ChannelFace>;
+  readonly #channels: Channels;
+  #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
+
+  constructor(core: Core, { store, sequence, faces, fits, isOwning }: HubParts) {
+    const { config, clock, log } = core;
+    this.#core = core;
+    this.#faces = faces.byChannel;
+    this.#channels = new Channels(config, { clock, log });
+    this.channels = this.#channels.byKey;
+    this.moments = new Moments(clock);
+    const parts = { store, sequence, saves: this.saves };
+    const onChange = (channel: string, change: Change) => this.#deliver(channel, change);
+    this.cluster =
+      config.cluster === undefined
+        ? null
+        : makeClusterEngine(core, config.cluster, {
+            ...parts,
+            has: (channel) => this.channels.has(channel),
+            onChange,
+          });
+    this.engine = this.cluster ?? makeEngine(core, parts, onChange);
+    const { moments, channels } = this;
+    const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
+    this.titles = makeTitles(core, {
+      engine: this.engine,
+      moments,
+      channels,
+      faces: faces.byChannel,
+      onLate,
+      goesBySources: (channel) => isOwning?.(channel) ?? config.cluster?.sources !== false,
+    });
+    this.decider = new PushDecider({
+      engine: this.engine,
+      moments,
+      log,
+      rulesOf: (channel) => channels.get(channel)?.served.rules,
+      heldPushes: () => config.metadata.heldPushes,
+      check: (channel) => this.titles.check(channel),
+      ...(fits && { fits }),
+    });
+  }
+
+  /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
+  async join(): Promise<void> {
+    await this.cluster?.join(this.channels.keys());
+  }
+
+  /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
+  restore(output: HubOutput): Promise<void> {
+    this.#output = output;
+    this.cluster?.begin();
+    return this.titles.restore();
+  }
+
+  /** Lets the sources run. Once. */
+  start(): void {
+    for (const channel of this.channels.values()) this.#startChannel(channel);
+  }
+
+  /** The configuration and the faces have changed in place: channels come and go, or have other sources. */
+  refresh(): ChannelChanges {
+    const changes = this.#channels.refresh();
+    this.titles.forget(changes.removed);
+    this.cluster?.learn(changes.added);
+    void this.titles.begin(changes.added);
+    for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
+    return changes;
+  }
+
+  #startChannel(channel: Channel): void {
+    const { streamTitle, sourceChanged } = this.titles;
+    const onSourceChanged = (channel: string) => {
+      sourceChanged(channel);
+      this.#output.onSourceChanged?.(channel);
+    };
+    channel.start({ onTitle: streamTitle, onSourceChanged });
+  }
+
+  /** Lets go of all sources. Idempotent. */
+  stop(): void {
+    for (const channel of this.channels.values()) channel.stop();
+  }
+
+  /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
+  tidy(nowMs: number): void {
+    for (const { audio, served, isElsewhere } of this.channels.values()) {
+      if (!isElsewhere && nowMs - served.live.silentSinceMs > RELEASE_MS) audio.release();
+    }
+    this.titles.tidy();
+  }
+
+  /** The tape first, then the readers. */
+  #deliver(channel: string, change: Change): void {
+    const { watchdog } = this.#core.clock;
+    const startMs = watchdog.begin();
+    const face = this.#faces.get(channel);
+    // The channel has gone while the change was committed.
+    if (face === undefined) return;
+    const view = change.record === null ? null : new RecordView(change.record, face);
+    this.titles.deliver(channel, change, view);
+    this.#output.onChange(channel, change, view);
+    if (watchdog.end('change', startMs)) watchdog.blame(channel);
+  }
+}

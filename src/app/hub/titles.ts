@@ -1,0 +1,70 @@
+/** How titles change: the engine on the store, and what decides and delivers. */
+
+import { live } from '../../base/live.js';
+import type { Channel } from '../../channel/channel.js';
+import type { Sequence } from '../../feed/sequence.js';
+import type { ChannelFace } from '../../metadata/view.js';
+import { Rate, type RateLimits } from '../../net/limits/rate.js';
+import type { Store } from '../../store/store.js';
+import { type SaveTimes, timed } from '../../store/timed.js';
+import type { Deliver, Engine } from '../../titles/engine.js';
+import { LocalEngine } from '../../titles/local.js';
+import type { Moments } from '../../titles/moments.js';
+import { TitleService, type TitleServiceParts } from '../../titles/service.js';
+import { stamped } from '../../titles/stamped.js';
+import type { Core } from '../core.js';
+
+export interface TitleParts {
+  readonly engine: Engine;
+  readonly moments: Moments;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly onLate: TitleServiceParts['onLate'];
+  goesBySources(channel: string): boolean;
+}
+
+export interface EngineParts {
+  readonly store: Store;
+  readonly sequence: Sequence;
+  /** Gets how long each save takes. */
+  readonly saves: SaveTimes;
+}
+
+/** What is decided where the channels are. */
+export function makeTitles({ config, clock, log, onError }: Core, parts: TitleParts): TitleService {
+  const { limits, titles } = config;
+  return new TitleService({
+    ...parts,
+    clock,
+    log,
+    onError,
+    rules: titles,
+    get textBytes() {
+      return limits.textBytes;
+    },
+    sourceTitleRate: new Rate(
+      clock,
+      live<RateLimits>({
+        perMinute: () => limits.pushesPerMinute,
+        burst: () => limits.pushBurst,
+        // Each of its encoder and its upstreams.
+        remembered: () => 2 * config.order.flatMap(({ channels }) => channels).length,
+      }),
+    ),
+  });
+}
+
+/** A store of which a save that takes long is logged. */
+export function watchedStore({ repeats }: Core, { store, saves }: Pick<EngineParts, 'store' | 'saves'>): Store {
+  const onSlow = (channel: string, tookMs: number) =>
+    repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');
+  return timed(store, onSlow, undefined, saves);
+}
+
+/** Changes are committed to the store; one that fails is logged. */
+export function makeEngine(core: Core, parts: EngineParts, onChange: Deliver): Engine {
+  const { clock, repeats } = core;
+  const onUnsaved = (error: unknown) =>
+    repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
+  return stamped(new LocalEngine(watchedStore(core, parts), onChange, onUnsaved), parts.sequence, () => clock.wallMs());
+}

@@ -1,0 +1,212 @@
+/**
+ * Metrics of what is where the clients are: listeners, readers, requests, connections. Everything is counted in plain fields where it happens and
+ * read here when metrics are scraped. Labels are channels and rows of fixed tables, never a listener or an address.
+ */
+
+import type { ServedChannel } from '../../channel/served.js';
+import type { Audience } from '../../listener/cursor/audience.js';
+import type { ListenerStats } from '../../listener/listener-stats.js';
+import type { HeardReports } from '../../listener/sessions/heard-reports.js';
+import type { Sessions } from '../../listener/sessions/sessions.js';
+import type { Connections } from '../../net/front/connections.js';
+import type { Pushes } from '../../titles/pushes.js';
+import type { Worker } from '../worker/worker.js';
+import type { MetricRegistry } from './registry.js';
+import type { RequestCounts } from './request-counts.js';
+
+export interface WorkerObserved {
+  readonly channels: ReadonlyMap<string, ServedChannel>;
+  readonly audience: Audience;
+  readonly listenerStats: ListenerStats;
+  readonly sessions: Sessions;
+  readonly reports: HeardReports;
+  readonly pushes: Pushes;
+  readonly requests: RequestCounts;
+  readonly connections: Connections;
+  /** Open WebSocket and SSE readers. */
+  readonly watchers: { readonly count: number };
+  /** Secrets that wait to be compared. */
+  readonly secrets: { readonly waiting: number };
+}
+
+/** In the process that judges their secrets, and in the one that lets them in. */
+export const ENCODER_CONNECTIONS = [
+  'airsplice_encoder_connections_total',
+  'Connections of encoders by the status that they were answered',
+  'status',
+] as const;
+
+/** In each process that has some. */
+export const CONNECTIONS = ['airsplice_connections', 'Open connections; a listener is busy'] as const;
+
+/** Upper bounds of lag, seconds. */
+const LAGS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, Number.POSITIVE_INFINITY] as const;
+
+/** Registers them. */
+export function observeWorker(registry: MetricRegistry, worker: Worker): void {
+  const { guards, requests, readers } = worker.network;
+  new WorkerMetrics(registry, {
+    channels: worker.channels,
+    audience: worker.audience,
+    listenerStats: worker.listenerStats,
+    sessions: worker.sessions,
+    reports: worker.reports,
+    pushes: worker.pushes,
+    requests,
+    connections: guards.connections,
+    watchers: readers.watch,
+    secrets: guards.gate,
+  });
+}
+
+class WorkerMetrics {
+  readonly #registry: MetricRegistry;
+
+  constructor(registry: MetricRegistry, observed: WorkerObserved) {
+    this.#registry = registry;
+    this.#requests(observed);
+    this.#listeners(observed);
+    this.#pushes(observed);
+    this.#lag(observed);
+    this.#connections(observed);
+  }
+
+  #requests({ requests }: WorkerObserved): void {
+    this.#registry.counter(
+      'airsplice_pushes_total',
+      'Pushes by the HTTP status of their answer; channel is empty where it was not known',
+      ['channel', 'status'],
+      (set) => {
+        for (const [row, count] of requests.pushes.rows) {
+          const [status = '', channel = ''] = row.split(' ');
+          set({ channel, status }, count);
+        }
+      },
+    );
+    this.#registry.durations(
+      'airsplice_push_to_socket_seconds',
+      'From the arrival of an accepted push until its readers on this node were written to',
+      requests.pushDurations,
+    );
+    this.#registry.counts(...ENCODER_CONNECTIONS, requests.encoders);
+    this.#registry.counts(
+      'airsplice_listener_hook_verdicts_total',
+      'What became of questions to the listener hook; remembered ones were not asked',
+      'verdict',
+      requests.hookVerdicts,
+    );
+  }
+
+  #listeners({ channels, audience, listenerStats, sessions, reports, watchers }: WorkerObserved): void {
+    this.#registry.gauge('airsplice_listeners', 'Listeners playing or waiting for audio', ['channel'], (set) => {
+      for (const [channel, { audio }] of channels) set({ channel }, audio.listeners);
+    });
+    // Of all processes, as each of them knows it.
+    this.#registry.gauge(
+      'airsplice_unique_listeners',
+      'Listeners playing, each once',
+      ['channel'],
+      (set) => {
+        for (const channel of channels.keys()) set({ channel }, listenerStats.counts(channel).listeners);
+      },
+      'max',
+    );
+    this.#registry.counter('airsplice_listener_bytes_total', 'Bytes given to listeners', ['channel'], (set) => {
+      for (const [channel, bytes] of audience.bytesByChannel()) set({ channel }, bytes);
+    });
+    this.#registry.counter('airsplice_listener_endings_total', 'Ended listeners by reason', ['reason'], (set) => {
+      for (const [reason, count] of Object.entries(audience.endings)) set({ reason }, count);
+    });
+    this.#registry.counter('airsplice_access_log_lost_total', 'Lines not written', [], (set) =>
+      set({}, listenerStats.lostLines),
+    );
+    this.#registry.gauge('airsplice_watchers', 'Open WebSocket and SSE readers', [], (set) => set({}, watchers.count));
+    this.#registry.counter('airsplice_heard_reports_total', 'What players reported to hear', ['verdict'], (set) => {
+      for (const [verdict, count] of Object.entries(reports.counts)) set({ verdict }, count);
+    });
+    this.#registry.gauge('airsplice_sessions', 'Listeners playing with a metaid', [], (set) => set({}, sessions.count));
+  }
+
+  #pushes({ pushes }: WorkerObserved): void {
+    this.#registry.counter(
+      'airsplice_pushes_far_ahead_total',
+      'Pushes with a time too far ahead to wait',
+      ['channel'],
+      (set) => {
+        for (const [channel, { count }] of pushes.farAhead) set({ channel }, count);
+      },
+    );
+    this.#registry.counter(
+      'airsplice_pushes_ignoring_total',
+      'Pushes with fields that were not taken: unknown, or not to be read',
+      ['channel'],
+      (set) => {
+        for (const [channel, { count }] of pushes.ignoring) set({ channel }, count);
+      },
+    );
+  }
+
+  /** Where the send queues cannot be seen, lag is only what lies on the tape. */
+  #lag({ channels, audience }: WorkerObserved): void {
+    const { backlog } = audience;
+    this.#registry.gauge(
+      'airsplice_typical_lag_seconds',
+      'How much later than the live edge the median listener hears; absent: nobody plays',
+      ['channel'],
+      (set) => {
+        for (const [channel, { audio }] of channels) {
+          const lagMs = audience.typicalLagMs(audio);
+          if (lagMs !== null) set({ channel }, lagMs / 1000);
+        }
+      },
+      'max',
+    );
+    this.#registry.gauge(
+      'airsplice_listeners_by_lag',
+      'Playing listeners whose lag is at most `le` seconds',
+      ['le'],
+      (set) => {
+        const counts = backlog.lags(LAGS.map((seconds) => seconds * 1000));
+        for (const [i, le] of LAGS.entries()) set({ le: le === Number.POSITIVE_INFINITY ? '+Inf' : le }, counts[i]!);
+      },
+    );
+    this.#registry.gauge(
+      'airsplice_kernel_bytes',
+      "Given to listeners and still in the system's send queue",
+      ['channel'],
+      (set) => {
+        if (backlog.known) for (const [channel, bytes] of backlog.bytesByChannel()) set({ channel }, bytes);
+      },
+    );
+    this.#registry.gauge(
+      'airsplice_kernel_look_seconds',
+      'What the last look took; of several processes the longest',
+      [],
+      (set) => {
+        if (backlog.known) set({}, backlog.tookMs / 1000);
+      },
+      'max',
+    );
+  }
+
+  #connections({ connections, secrets }: WorkerObserved): void {
+    this.#registry.gauge(...CONNECTIONS, ['state'], (set) => {
+      const { count, loose } = connections;
+      set({ state: 'undecided' }, loose.undecided);
+      set({ state: 'idle' }, loose.idle);
+      set({ state: 'busy' }, count - loose.undecided - loose.idle);
+    });
+    this.#registry.counter('airsplice_connections_refused_total', 'There was no room', ['reason'], (set) => {
+      for (const [reason, count] of Object.entries(connections.refusals)) set({ reason }, count);
+    });
+    this.#registry.counter(
+      'airsplice_connections_made_room_total',
+      'Idle or undecided ones closed for others',
+      [],
+      (set) => set({}, connections.madeRoom),
+    );
+    this.#registry.gauge('airsplice_secrets_waiting', 'Tokens and passwords that wait to be compared', [], (set) =>
+      set({}, secrets.waiting),
+    );
+  }
+}

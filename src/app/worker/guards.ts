@@ -1,0 +1,62 @@
+/** What stands between a connection and everything that is served: who is at the other end, how many there may be, and secrets. */
+
+import { isLoopback } from '../../base/ip.js';
+import { live } from '../../base/live.js';
+import { SteadyTime } from '../../base/steady-time.js';
+import { CONNECTION_FAULTS, Connections } from '../../net/front/connections.js';
+import { Proxies } from '../../net/front/peer.js';
+import { Blocks } from '../../net/limits/blocks.js';
+import { SecretGate, type SecretLimits } from '../../net/limits/secret-gate.js';
+import type { Core } from '../core.js';
+
+export interface Guards {
+  readonly proxies: Proxies;
+  readonly connections: Connections;
+  /** Whom an operator has blocked. */
+  readonly blocks: Blocks;
+  /** One for all that take secrets. */
+  readonly gate: SecretGate;
+}
+
+export function makeGuards({ config, clock, refusals, tallies, process }: Core): Guards {
+  const { limits } = config;
+  const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
+  // Made with the first block: by then the time of a cluster is known.
+  let time: SteadyTime | null = null;
+  const blocks = new Blocks(() => (time ??= new SteadyTime(clock)).ms());
+  return {
+    proxies,
+    blocks,
+    connections: new Connections({
+      get connections() {
+        return limits.connections;
+      },
+      get perAddress() {
+        return limits.connectionsPerAddress ?? Math.max(100, Math.floor(limits.connections / 10));
+      },
+      get reserved() {
+        return limits.reservedConnections ?? Math.min(100, Math.floor(limits.connections / 10));
+      },
+      // From the proxies and from this machine itself come many that have nothing to do with each other.
+      isShared: (address) => isLoopback(address) || proxies.isTrusted(address),
+      isBlocked: (address) => blocks.has(address),
+      tallies,
+      process,
+      onRefused: (reason, address, connection) =>
+        refusals.warn({ address, reason, status: 503, connection }, 'connection refused'),
+      onFault: (reason, address, connection) =>
+        refusals.warn({ address, reason, status: CONNECTION_FAULTS[reason], connection }, 'connection closed'),
+    }),
+    gate: new SecretGate(
+      clock,
+      live<SecretLimits>({
+        perMinute: () => limits.wrongSecretsPerMinute,
+        inAllPerMinute: () => limits.wrongSecretsInAllPerMinute,
+        mostOfOrigin: () => limits.secretQueue,
+        remembered: () => limits.addressesRemembered,
+      }),
+      Math.random,
+      tallies,
+    ),
+  };
+}

@@ -1,0 +1,215 @@
+/**
+ * What an operator sees and does in one process that clients reach: its listeners, sessions and watchers, what it has refused and logged. What all
+ * processes must know (blocks, made tokens, fallbacks) comes here and is handed to those who obey it. Nothing of it runs unless it is asked.
+ */
+
+import {
+  type AdminState,
+  type CrowdReport,
+  type ListenerAges,
+  type ListenerFilter,
+  type ListenerReport,
+  masked,
+  NO_ADMIN_STATE,
+  type ProcessQuestion,
+  type ProcessQuestions,
+  type RefusalReport,
+  type SessionReport,
+  type WatcherReport,
+} from '../../admin/admin-reports.js';
+import { AddressList } from '../../base/ip.js';
+import type { KeptLog } from '../../base/kept-log.js';
+import type { RefusalLog } from '../../base/refusal-log.js';
+import type { Fallbacks } from '../../http/stream/fallbacks.js';
+import type { Watchers } from '../../http/watch/watchers.js';
+import { sharedMs } from '../../link/facts/shared-time.js';
+import type { Audience } from '../../listener/cursor/audience.js';
+import type { Listener } from '../../listener/cursor/listener.js';
+import type { HeardTitle, Sessions } from '../../listener/sessions/sessions.js';
+import type { Blocks } from '../../net/limits/blocks.js';
+import type { MadeTokens } from '../../titles/made-tokens.js';
+import type { Core } from '../core.js';
+
+/** Who is further behind counts as this. */
+const MAX_SECONDS_BEHIND = 300;
+
+export interface ProcessAdminParts {
+  readonly audience: Audience;
+  readonly sessions: Sessions;
+  readonly watchers: Watchers;
+  readonly blocks: Blocks;
+  readonly madeTokens: MadeTokens;
+  readonly fallbacks: Fallbacks;
+}
+
+type ProcessAnswers = {
+  readonly [Q in ProcessQuestion]: (ask: ProcessQuestions[Q]['ask']) => ProcessQuestions[Q]['answer'];
+};
+
+export class ProcessAdmin {
+  readonly #core: Core;
+  readonly #parts: ProcessAdminParts;
+  readonly #answers: ProcessAnswers;
+  #state = NO_ADMIN_STATE;
+
+  constructor(core: Core, parts: ProcessAdminParts) {
+    this.#core = core;
+    this.#parts = parts;
+    this.#answers = {
+      ages: (ask) => this.#ages(ask),
+      listeners: (ask) => this.#listeners(ask),
+      end: (filter) => this.#end(filter),
+      move: ({ filter, to }) => this.#move(filter, to),
+      sessions: ({ channel, most }) => this.#sessions(channel, most),
+      watchers: ({ most }) => this.#watchers(most),
+      crowd: ({ channel }) => this.#crowd(channel),
+      refusals: () => lastRefusals(core.refusals),
+      log: ({ afterMs }) => linesOf(core.lines, afterMs, core.process),
+      used: () => parts.madeTokens.used,
+    };
+  }
+
+  /** What every process knows of blocks, tokens and fallbacks. */
+  get state(): AdminState {
+    return this.#state;
+  }
+
+  set(state: AdminState): void {
+    this.#state = state;
+    this.#parts.blocks.set(state.blocks);
+    this.#parts.madeTokens.set(state.tokens);
+    this.#parts.fallbacks.set(state.fallbacks);
+  }
+
+  answer<Q extends ProcessQuestion>(question: Q, ask: ProcessQuestions[Q]['ask']): ProcessQuestions[Q]['answer'] {
+    return this.#answers[question](ask);
+  }
+
+  #ages({ most, ...filter }: ProcessQuestions['ages']['ask']): ListenerAges {
+    const { clock, process } = this.#core;
+    const found = this.#byAge(filter);
+    const fromMs = sharedMs(clock, 0);
+    return { process, total: found.length, startedMs: found.slice(0, most).map((each) => fromMs + each.startedMs) };
+  }
+
+  #listeners({ places, ...filter }: ProcessQuestions['listeners']['ask']): ListenerReport[] {
+    const place = places[this.#core.process];
+    if (place === undefined) return [];
+    const found = this.#byAge(filter).slice(place.from, place.from + place.count);
+    return found.map((listener) => this.#report(listener));
+  }
+
+  #byAge(filter: ListenerFilter): Listener[] {
+    return this.#found(filter).sort((a, b) => a.startedMs - b.startedMs || a.id - b.id);
+  }
+
+  #end(filter: ListenerFilter): number {
+    const found = this.#found(filter);
+    for (const listener of found) listener.end('operator');
+    return found.length;
+  }
+
+  #move(filter: ListenerFilter, to: string): { moved: number; refused: number } {
+    let [moved, refused] = [0, 0];
+    for (const listener of this.#found(filter)) {
+      if (listener.move(`/${to}`)) moved++;
+      else refused++;
+    }
+    return { moved, refused };
+  }
+
+  #found({ ids, channel, address, agent }: ListenerFilter): Listener[] {
+    const wanted = ids && new Set(ids);
+    const network = address === undefined ? null : new AddressList([address]);
+    const part = agent?.toLowerCase();
+    const found: Listener[] = [];
+    for (const listener of this.#parts.audience.all()) {
+      if (channel !== undefined && listener.channel !== channel) continue;
+      if (wanted !== undefined && !wanted.has(this.#idOf(listener))) continue;
+      if (network !== null && !network.has(listener.client?.address ?? '')) continue;
+      if (part !== undefined && !(listener.client?.agent ?? '').toLowerCase().includes(part)) continue;
+      found.push(listener);
+    }
+    return found;
+  }
+
+  #idOf({ id }: Listener): string {
+    return `${this.#core.process}-${id}`;
+  }
+
+  #report(listener: Listener): ListenerReport {
+    const { clock, secrets } = this.#core;
+    const { channel, client, startedMs, bytes, icy, session } = listener;
+    return {
+      id: this.#idOf(listener),
+      channel,
+      mount: client?.mount ?? '',
+      address: client?.address ?? '',
+      agent: secrets.mask(client?.agent ?? ''),
+      referer: secrets.mask(client?.referer ?? ''),
+      sinceMs: Math.round(clock.wallMs() - (clock.now() - startedMs)),
+      lagMs: Math.round(lagOf(listener, clock.now())),
+      bytes,
+      title: listener.lastMark?.view.title ?? '',
+      hears: listener.heardMark(clock.now())?.view.title ?? '',
+      icy,
+      metaid: session === null ? null : masked(session.metaid),
+    };
+  }
+
+  #crowd(channel: string): CrowdReport {
+    const nowMs = this.#core.clock.now();
+    const bySecondsBehind: number[] = [];
+    for (const listener of this.#parts.audience.all()) {
+      if (listener.channel !== channel) continue;
+      const second = Math.min(MAX_SECONDS_BEHIND, Math.max(0, Math.floor(lagOf(listener, nowMs) / 1000)));
+      while (bySecondsBehind.length <= second) bySecondsBehind.push(0);
+      bySecondsBehind[second]!++;
+    }
+    return { endings: this.#parts.audience.endingsOf(channel), bySecondsBehind };
+  }
+
+  #sessions(channel: string | undefined, most: number): SessionReport[] {
+    const found: SessionReport[] = [];
+    for (const session of channel === undefined
+      ? this.#parts.sessions.live()
+      : this.#parts.sessions.onChannel(channel)) {
+      if (found.length === most) break;
+      const { metaid, mount, lastWritten, lastHeard } = session;
+      const lines = { written: lineOf(lastWritten), heard: lineOf(lastHeard) };
+      found.push({ metaid: masked(metaid), channel: session.channel, mount, ...lines });
+    }
+    return found;
+  }
+
+  #watchers(most: number): WatcherReport[] {
+    const found: WatcherReport[] = [];
+    for (const { topic, address, sinceMs } of this.#parts.watchers.all()) {
+      if (found.length === most) break;
+      const scope = topic?.scope ?? 'nes';
+      const id = topic === null ? '' : topic.scope === 'listener' ? masked(topic.id) : topic.id;
+      found.push({ scope, id, address, sinceMs });
+    }
+    return found;
+  }
+}
+
+/** How far what it hears is behind the live edge; before it hears anything: what it is sent. */
+function lagOf(listener: Listener, nowMs: number): number {
+  return listener.joinMs < 0 ? listener.lagMs : listener.heardLagMs(nowMs);
+}
+
+/** Of one process, also of one that clients do not reach. */
+export function lastRefusals(refusals: RefusalLog): RefusalReport[] {
+  return refusals.last().map(({ atMs, address, what, reason, channel, mount, status }) => {
+    return { atMs, address, what, why: reason, channel: channel ?? null, mount: mount ?? null, status };
+  });
+}
+
+export function linesOf(lines: KeptLog, afterMs: number, process: number) {
+  return lines.after(afterMs).map(({ atMs, line }) => ({ atMs, process, line }));
+}
+
+function lineOf(title: HeardTitle | null): string {
+  return title?.view.title ?? '';
+}

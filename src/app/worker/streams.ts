@@ -1,0 +1,154 @@
+/** Where listeners come in: admission with its hook, their streams, playlists and statistics. */
+
+import type { FastifyInstance } from 'fastify';
+import { Counts } from '../../base/counts.js';
+import type { Mount } from '../../channel/mount.js';
+import type { HttpService } from '../../http/service.js';
+import { ListenerAcceptor } from '../../http/stream/accept.js';
+import { Admission } from '../../http/stream/admission.js';
+import { Fallbacks } from '../../http/stream/fallbacks.js';
+import { ListenerHook } from '../../http/stream/hook.js';
+import { ListenUrls } from '../../http/stream/listen-urls.js';
+import { MountService } from '../../http/stream/mount-service.js';
+import { registerPlaylists } from '../../http/stream/playlists.js';
+import { PublicUrl } from '../../http/stream/public-url.js';
+import { registerStations } from '../../http/stream/stations.js';
+import { registerStatus } from '../../http/stream/status.js';
+import { Stream } from '../../http/stream/stream.js';
+import type { Audience } from '../../listener/cursor/audience.js';
+import type { ListenerStats } from '../../listener/listener-stats.js';
+import type { Sessions } from '../../listener/sessions/sessions.js';
+import { type Core, headLimits } from '../core.js';
+import type { Guards } from './guards.js';
+import type { MountStatuses } from './mount-statuses.js';
+
+/** No process has as many listeners. */
+const CLIENTS_OF_PROCESS = 1_000_000_000;
+
+export interface ListenerParts {
+  readonly audience: Audience;
+  readonly sessions: Sessions;
+  readonly listenerStats: ListenerStats;
+}
+
+export class Streams {
+  readonly listeners: ListenerAcceptor;
+  readonly services: readonly HttpService[];
+  /** As operators have set them. */
+  readonly fallbacks: Fallbacks;
+  /** What became of questions to the listener hook. */
+  readonly hookVerdicts = new Counts();
+  readonly #core: Core;
+  readonly #guards: Guards;
+  readonly #stream: Stream;
+  /** Null: there is none. */
+  #hook: ListenerHook | null = null;
+  readonly #former: ListenerHook[] = [];
+
+  constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
+    const { config, clock, log, tallies } = core;
+    const { audience, sessions, listenerStats } = parts;
+    const { proxies, connections } = guards;
+    this.#core = core;
+    this.#guards = guards;
+    this.#hook = this.#makeHook();
+    this.fallbacks = new Fallbacks(mounts);
+    const { fallbacks } = this;
+    const admission = new Admission(audience, clock, () => this.#hook, {
+      get listeners() {
+        return config.limits.listeners;
+      },
+      get listenersPerAddress() {
+        return config.limits.listenersPerAddress ?? Number.POSITIVE_INFINITY;
+      },
+      get keys() {
+        return config.signedUrls?.keys ?? [];
+      },
+      get retrySeconds() {
+        return Math.ceil(config.listenerHook?.breakSeconds ?? 1);
+      },
+      isBlocked: (address) => guards.blocks.has(address),
+      tallies,
+    });
+    this.#stream = new Stream(audience, sessions, listenerStats, admission, clock, {
+      get burstMs() {
+        return config.streams.burstSeconds * 1000;
+      },
+      get startTimeoutMs() {
+        return config.streams.startTimeoutSeconds * 1000;
+      },
+      get showsOnReading() {
+        return config.streams.showsOnReading;
+      },
+      get endsOnFormatChange() {
+        return config.streams.endsOnFormatChange;
+      },
+      mounts,
+      fallbacks,
+      log,
+      onError: core.onError,
+    });
+    const limits = headLimits(config, () => config.limits.httpHeadBytes);
+    const urls = new ListenUrls(mounts, () => config.shoutcastListenUrls);
+    this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
+    this.services = [new MountService(urls, this.#stream, proxies)];
+  }
+
+  /** Playlists and statistics. @param channels each as they report it */
+  register(app: FastifyInstance, statuses: MountStatuses): void {
+    const { config, clock } = this.#core;
+    const publicUrl = new PublicUrl(() => config.streams.publicUrl, this.#guards.proxies);
+    registerPlaylists(app, statuses, publicUrl);
+    registerStations(app, { statuses, publicUrl, clock });
+    registerStatus(app, {
+      get channels() {
+        return statuses.channels;
+      },
+      get server() {
+        return config.streams.server;
+      },
+      publicUrl,
+      clock,
+      startedMs: clock.wallMs(),
+    });
+  }
+
+  /** The hook is another one, or gone, or new. That of before answers what it was asked, and hears who has gone of those that it let in. */
+  refreshHook(): void {
+    if (this.#hook !== null) this.#former.push(this.#hook);
+    this.#hook = this.#makeHook();
+  }
+
+  /** Takes no more listeners; those that wait for audio or for the hook are sent away. */
+  close(): void {
+    this.#stream.close();
+    for (const hook of [...this.#former, this.#hook]) hook?.close();
+    this.listeners.close();
+  }
+
+  /** Resolves when the listener hook knows who has gone. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
+  }
+
+  #makeHook(): ListenerHook | null {
+    const { config, clock, log, tallies, process } = this.#core;
+    const { listenerHook } = config;
+    if (listenerHook === undefined) return null;
+    const { whenDown } = listenerHook;
+    return new ListenerHook(clock, {
+      ...listenerHook,
+      timeoutMs: listenerHook.timeoutSeconds * 1000,
+      cacheMs: listenerHook.cacheSeconds * 1000,
+      breakMs: listenerHook.breakSeconds * 1000,
+      firstClient: this.#hook?.clients ?? process * CLIENTS_OF_PROCESS,
+      tallies,
+      onVerdict: (verdict) => this.hookVerdicts.add(verdict),
+      onTroubleChanged: (trouble) => {
+        // Never with its URL, which may hold a secret.
+        if (trouble === null) log.info('the listener hook answers again');
+        else log.error({ trouble, whenDown }, 'the listener hook does not answer: it is left alone for a while');
+      },
+    });
+  }
+}

@@ -1,0 +1,217 @@
+/**
+ * What clients reach: listeners, readers of titles, pushes, pages, and the logins of encoders. It takes channels as they are served, and hands on
+ * what it cannot answer by itself: changes to the engine, encoders to where their channels are.
+ */
+
+import type { AdminQueries } from '../../admin/admin-reports.js';
+import type { Output } from '../../base/output.js';
+import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
+import type { ServedChannel } from '../../channel/served.js';
+import { mayMakeTokens } from '../../config/admin.js';
+import type { Feed } from '../../feed/feed.js';
+import type { ProvenEncoder } from '../../http/ingest/proven.js';
+import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
+import { sharedMs } from '../../link/facts/shared-time.js';
+import type { WorkerSessions } from '../../link/sessions/worker-sessions.js';
+import { Audience } from '../../listener/cursor/audience.js';
+import { ListenerStats, type ListenerStatsOptions } from '../../listener/listener-stats.js';
+import { HeardReports } from '../../listener/sessions/heard-reports.js';
+import { ListenerFeed } from '../../listener/sessions/listener-feed.js';
+import { Sessions } from '../../listener/sessions/sessions.js';
+import { SharedSessions } from '../../listener/sessions/shared-sessions.js';
+import type { HistoryStore } from '../../store/store.js';
+import type { States } from '../../titles/engine.js';
+import { MadeTokens } from '../../titles/made-tokens.js';
+import type { Moments } from '../../titles/moments.js';
+import type { PushDecisions } from '../../titles/push-decider.js';
+import { Pushes } from '../../titles/pushes.js';
+import { TitleReaders } from '../../titles/readers.js';
+import type { Core } from '../core.js';
+import type { Faces } from '../faces.js';
+import type { ChannelChanges } from '../hub/channels.js';
+import { EncoderVerdicts } from './encoder-verdicts.js';
+import { MountStatuses } from './mount-statuses.js';
+import { Network } from './network.js';
+import { ProcessAdmin } from './process-admin.js';
+
+export interface WorkerParts {
+  readonly feed: Feed;
+  readonly faces: Faces;
+  readonly channels: ReadonlyMap<string, ServedChannel>;
+  readonly states: States;
+  /** What pushes change. */
+  readonly decisions: PushDecisions;
+  readonly moments: Moments;
+  readonly history: HistoryStore;
+  readonly accessLog: Output | null;
+  /** Statistics over time. */
+  readonly onJoin?: ListenerStatsOptions['onJoin'];
+  /** How fast encoders are refused. */
+  readonly pace: RefusalPace;
+  /** Other processes have sessions too. Absent: there are none. */
+  readonly others?: { readonly worker: number; readonly link: WorkerSessions };
+  /** Whom an operator's questions go to. */
+  readonly queries: AdminQueries;
+  /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
+  reload(): Promise<string>;
+  /** An encoder's secret is right. */
+  onProven(encoder: ProvenEncoder): void;
+}
+
+export class Worker {
+  readonly audience: Audience;
+  readonly sessions: Sessions;
+  readonly reports: HeardReports;
+  /** Null: there are no other processes. */
+  readonly shared: SharedSessions | null;
+  readonly listenerStats: ListenerStats;
+  readonly readers: TitleReaders;
+  readonly pushes: Pushes;
+  readonly verdicts: EncoderVerdicts;
+  readonly network: Network;
+  /** What an operator sees and does here. */
+  readonly admin: ProcessAdmin;
+  readonly channels: ReadonlyMap<string, ServedChannel>;
+  readonly #core: Core;
+  readonly #parts: WorkerParts;
+  /** By path. */
+  readonly #mounts = new Map<string, Mount>();
+
+  constructor(core: Core, parts: WorkerParts) {
+    const { config, clock, tallies } = core;
+    const { feed, channels, states, decisions, moments, history, accessLog, others } = parts;
+    this.channels = channels;
+    this.#core = core;
+    const faces = parts.faces.byChannel;
+    feed.change(parts.faces.byStation);
+    this.#parts = parts;
+    const listenerFeed = new ListenerFeed(feed);
+    this.sessions = new Sessions(clock, listenerFeed, {
+      get keepMs() {
+        return config.sessions.keepSeconds * 1000;
+      },
+      max: config.sessions.max,
+      ...(others && { sharedMs: () => sharedMs(clock, clock.now()) }),
+    });
+    const { sessions } = this;
+    this.shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError: core.onError }) : null;
+    listenerFeed.shared = this.shared;
+    this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
+    if (this.shared !== null) others!.link.attach({ shared: this.shared, reports: this.reports });
+    this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
+    const listeners = tallies.tally(LISTENERS_OF_CHANNELS);
+    tallies.onLook(() => {
+      for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
+    });
+    this.readers = new TitleReaders({
+      feed,
+      faces,
+      moments,
+      clock,
+      listenerFeed,
+      sessions,
+      most: () => config.metadata.heldPushes,
+      delayMs: (channel) => this.#delayMs(channel),
+      offsetMs: (channel, source) => channels.get(channel)!.titleOffsetMs(source),
+    });
+    const madeTokens = new MadeTokens(
+      () => clock.wallMs(),
+      (by) => mayMakeTokens(config.admin.users, by),
+    );
+    this.pushes = new Pushes({
+      decisions,
+      states,
+      moments,
+      faces,
+      clock,
+      log: core.log,
+      channels,
+      madeTokens,
+      isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
+    });
+    this.listenerStats = new ListenerStats(clock, {
+      get togetherMs() {
+        return config.sessions.togetherSeconds * 1000;
+      },
+      accessLog,
+      get anonymize() {
+        return config.accessLog.anonymize;
+      },
+      get textCharacters() {
+        return config.accessLog.textCharacters;
+      },
+      secrets: core.secrets,
+      tallies,
+      ...(parts.onJoin && { onJoin: parts.onJoin }),
+    });
+    const mounts = this.#mounts;
+    this.#collectMounts();
+    this.verdicts = new EncoderVerdicts(core, mounts);
+    const { audience, reports, listenerStats, pushes, verdicts } = this;
+    const { pace, onProven } = parts;
+    this.network = new Network(core, {
+      channels,
+      mounts,
+      feed,
+      sessions,
+      reports,
+      audience,
+      listenerStats,
+      pushes,
+      verdicts,
+      pace,
+      onProven,
+      directory: this.shared ?? sessions,
+      history,
+      versionOf: (channel) => states.state(channel).version,
+      statuses: new MountStatuses(channels, { feed, audience, listenerStats }, config),
+      queries: parts.queries,
+      reload: () => parts.reload(),
+    });
+    const { guards, streams, readers: watching } = this.network;
+    this.admin = new ProcessAdmin(core, {
+      audience,
+      sessions: this.sessions,
+      madeTokens,
+      blocks: guards.blocks,
+      fallbacks: streams.fallbacks,
+      watchers: watching.watch.watchers,
+    });
+  }
+
+  /** Once a second: listeners of a channel without audio are let go, stale nexts and sessions are forgotten. */
+  tidy(nowMs: number): void {
+    const silenceMs = this.#core.config.streams.silenceSeconds * 1000;
+    for (const { key, audio, live } of this.channels.values()) {
+      if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
+    }
+    this.readers.tidy(this.#parts.states);
+    this.sessions.purge();
+    this.shared?.tidy();
+  }
+
+  /** The configuration, the faces and the channels have changed in place. @param isHookChanged whether the listener hook is another one */
+  refresh({ added, removed }: ChannelChanges, isHookChanged: boolean): void {
+    const { feed, faces } = this.#parts;
+    // What is looked at no more would count for ever.
+    for (const key of removed) this.#core.tallies.tally(LISTENERS_OF_CHANNELS).set(key, 0);
+    this.readers.forget(removed);
+    feed.change(faces.byStation);
+    this.readers.begin(added, this.#parts.states);
+    this.#collectMounts();
+    for (const key of removed) this.audience.endAll('removed', key);
+    this.network.refresh();
+    if (isHookChanged) this.network.streams.refreshHook();
+  }
+
+  #collectMounts(): void {
+    this.#mounts.clear();
+    for (const { mounts } of this.channels.values()) for (const mount of mounts) this.#mounts.set(mount.path, mount);
+  }
+
+  #delayMs(channel: string): number {
+    const { channelDelay } = this.#core.config.feed;
+    if (channelDelay !== 'typical') return channelDelay * 1000;
+    return this.audience.typicalLagMs(this.channels.get(channel)!.audio) ?? 0;
+  }
+}

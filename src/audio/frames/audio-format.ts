@@ -1,0 +1,51 @@
+/** What a player must be able to follow where a stream goes on in another one (README.md). Values. */
+
+import type { OggCodec } from '../ogg/ogg-codec.js';
+import { type Codec, emptyHeader, HEADER_BYTES, readHeader } from './header.js';
+
+export interface AudioFormat {
+  readonly codec: Codec | OggCodec;
+  /** Hertz and number of audio channels, as PlayableAudio has them; 0: not known. */
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+/** Of a frame of MP3 or AAC. */
+export function frameFormat(frame: Buffer): AudioFormat {
+  const header = emptyHeader();
+  if (frame.length >= HEADER_BYTES) readHeader(frame, 0, header);
+  const { codec, sampleRate, channels } = header;
+  return { codec, sampleRate, channels };
+}
+
+/** How much of it one has in common with another; 0: not even the codec, so that nobody goes on. */
+export function likeness(one: AudioFormat, other: AudioFormat): number {
+  if (one.codec !== other.codec) return 0;
+  return 1 + (isSame(one.sampleRate, other.sampleRate) ? 2 : 0) + (isSame(one.channels, other.channels) ? 1 : 0);
+}
+
+/** Whether sample rate and channels are the same, as far as they are known. */
+export function canFollow(one: Omit<AudioFormat, 'codec'>, other: Omit<AudioFormat, 'codec'>): boolean {
+  return isSame(one.sampleRate, other.sampleRate) && isSame(one.channels, other.channels);
+}
+
+function isSame(one: number, other: number): boolean {
+  return one === other || one === 0 || other === 0;
+}
+
+/** `MP3, 44.1 kHz, stereo`: for the log and the operator. */
+export function formatText({ codec, sampleRate, channels }: AudioFormat): string {
+  const name = NAMES[codec];
+  const rate = sampleRate === 0 ? [] : [`${sampleRate / 1000} kHz`];
+  const layout = channels === 0 ? [] : [channels === 1 ? 'mono' : channels === 2 ? 'stereo' : `${channels} channels`];
+  return [name, ...rate, ...layout].join(', ');
+}
+
+const NAMES: Readonly<Record<AudioFormat['codec'], string>> = {
+  mp3: 'MP3',
+  aac: 'AAC',
+  vorbis: 'Vorbis',
+  opus: 'Opus',
+  flac: 'FLAC',
+};
+export const CODECS = Object.keys(NAMES) as readonly AudioFormat['codec'][];

@@ -1,0 +1,113 @@
+/** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. */
+
+import { z } from 'zod';
+import { type Is, MAX_COUNTED } from '../../metadata/record-schema.js';
+import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../ogg/ogg.js';
+import { MAX_LACINGS, MAX_PAGE_BYTES } from '../ogg/ogg-page.js';
+import type { FormatState } from './format.js';
+import { SCRATCH_BYTES } from './framer.js';
+import { MAX_PCE_BYTES } from './program-config.js';
+
+/** Bytes, as text in base64; as they are, where no JSON lies between. @param most how many at most */
+export function base64(most: number) {
+  const text = z
+    .string()
+    .max(4 * Math.ceil(most / 3))
+    .regex(/^[A-Za-z0-9+/]*={0,2}$/)
+    .transform((text) => Buffer.from(text, 'base64'));
+  return z.union([bytesOf(most), text]);
+}
+
+export function bytesOf(most: number) {
+  return z.instanceof(Buffer).refine(({ length }) => length <= most);
+}
+
+/** Counted in 32 bits; -1: none yet. */
+const number32 = z
+  .int()
+  .min(-1)
+  .max(2 ** 32 - 1);
+const bytes = z.int().min(0).max(MAX_COUNTED);
+const ms = z.number().min(0).max(MAX_COUNTED);
+/** A position in a stream, in samples; -1: none. */
+const position = z
+  .int()
+  .min(-1)
+  .max(2 ** 53 - 1);
+const kbps = z.number().min(0).max(MAX_COUNTED);
+const mean = z.looseObject({ bytes, ms, isKnown: z.boolean() });
+const headers = z.array(base64(MAX_HEADER_BYTES)).min(2).max(16);
+
+const framesState = z.looseObject({
+  format: z.literal('frames'),
+  facts: z
+    .looseObject({
+      codec: z.enum(['mp3', 'aac']).optional(),
+      sampleRate: z.int().min(0).max(MAX_COUNTED),
+      channels: z.int().min(0).max(255),
+      bitrateKbps: kbps,
+    })
+    .transform((facts) => ({ ...facts, codec: facts.codec })),
+  kept: base64(SCRATCH_BYTES),
+  neededBytes: z.int().min(0).max(SCRATCH_BYTES),
+  tagLeftBytes: bytes,
+  tagsBytes: bytes,
+  key: z.int(),
+  atBoundary: z.boolean(),
+  atFirst: z.boolean(),
+  fresh: z.boolean(),
+  mean,
+  // A process of an earlier version sends none.
+  pce: base64(MAX_PCE_BYTES).default(Buffer.alloc(0)),
+});
+
+const oggState = z.looseObject({
+  format: z.literal('ogg'),
+  pages: z.looseObject({
+    kept: base64(MAX_PAGE_BYTES),
+    neededBytes: z.int().min(0).max(MAX_PAGE_BYTES),
+    // Below 0 where damaged pages have used it up.
+    vainBytes: z.int().min(-MAX_COUNTED).max(MAX_COUNTED),
+    isUnderWay: z.boolean(),
+  }),
+  page: z.looseObject({
+    flags: z.int().min(0).max(255),
+    granule: position,
+    serial: number32,
+    sequence: number32,
+    lacings: base64(MAX_LACINGS),
+    body: base64(MAX_PAGE_BYTES),
+    lacing: z.int().min(0).max(MAX_LACINGS),
+    packetAt: z.int().min(0).max(MAX_PAGE_BYTES),
+    bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
+    // Null in JSON.
+    leftSamples: z
+      .union([z.number(), z.literal(Number.POSITIVE_INFINITY)])
+      .nullable()
+      .transform((left) => left ?? Number.POSITIVE_INFINITY),
+    isHead: z.boolean(),
+    frames: z.int(),
+    skipped: z.int(),
+  }),
+  stream: z.looseObject({
+    serial: number32,
+    sequence: number32,
+    granule: position,
+    fresh: z.boolean(),
+    isFilled: z.boolean(),
+    packetMs: ms,
+    pageMs: ms,
+    headers: z.array(base64(MAX_HEADER_BYTES)).max(16).nullable(),
+    headerBytes: bytes,
+  }),
+  link: headers.nullable(),
+  lastSize: z.int().min(0).max(65_536),
+  open: z.looseObject({ piece: base64(2 * MAX_PACKET_BYTES), bytes, isLost: z.boolean() }).nullable(),
+  bitrateKbps: kbps,
+  mean,
+});
+
+export const framerState = z.discriminatedUnion('format', [framesState, oggState]);
+
+/** The compiler compares it with the type. */
+export type FramerIsChecked = Is<FormatState, z.output<typeof framerState>>;

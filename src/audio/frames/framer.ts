@@ -1,0 +1,281 @@
+/**
+ * Finds the frames in a byte stream that comes in any chunking, and hands on those and nothing else, unchanged
+ * but for AAC whose headers do not name its channels (program-config.ts).
+ *
+ *     chunk   …tail][frame][frame][ID3…………][Xing][frame][fra          kept in the scratch until its rest has come
+ *     sink          └view ┘└view ┘                 └view ┘ └───────►
+ *
+ * Invariant: every byte that went in is handed on, belongs to a tag or an info frame, or is counted in `skippedBytes` (or still
+ * waits in the scratch); so are bytes of tags that no frame comes behind for long. Memory is one scratch buffer of SCRATCH_BYTES, whatever is pushed
+ * in. Owned by one source.
+ */
+
+import type { OggLink } from '../ogg/ogg-link.js';
+import {
+  APE_HEADER_BYTES,
+  type Codec,
+  emptyHeader,
+  type FrameHeader,
+  HEADER_BYTES,
+  isInfoFrame,
+  MAX_FRAME_BYTES,
+  mayBeTag,
+  readHeader,
+  tagBytes,
+} from './header.js';
+import { MeanBitrate, type MeanBitrateState } from './mean-bitrate.js';
+import { ProgramConfig } from './program-config.js';
+
+export type { Codec } from './header.js';
+
+/** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
+export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
+
+/** At most this much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
+export const MAX_TAGS_BYTES = 1024 * 1024;
+
+export interface FrameSink {
+  /**
+   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `pause`,
+   * and nothing else.
+   * @param durationMs its exact playing time (samples / sample rate)
+   * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
+   * @param link of a packet out of Ogg: what a decoder must have before it
+   */
+  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
+  /** Of titles that are not UTF-8. Absent: Windows-1252. */
+  readonly charset?: string | undefined;
+  /** A title stands in the stream here, before the next frame. */
+  onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
+}
+
+/** Where a framer stands in its stream, as plain data: another one goes on with it. */
+export interface FramerState {
+  readonly format: 'frames';
+  readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels' | 'bitrateKbps'>;
+  /** What waits for its rest. */
+  readonly kept: Buffer;
+  readonly neededBytes: number;
+  readonly tagLeftBytes: number;
+  readonly tagsBytes: number;
+  readonly key: number;
+  readonly atBoundary: boolean;
+  readonly atFirst: boolean;
+  readonly fresh: boolean;
+  readonly mean: MeanBitrateState;
+  /** As ProgramConfig has it. */
+  readonly pce: Buffer;
+}
+
+export class Framer {
+  /** Of the latest frame; undefined and 0 before the first. */
+  codec: Codec | undefined;
+  sampleRate = 0;
+  channels = 0;
+  /** kb/s: of the latest frame; for AAC, whose frames do not say, the mean of about the last second, rounded. */
+  bitrateKbps = 0;
+  /** Frames handed on, bytes of nothing known and of tags past MAX_TAGS_BYTES, tags and Xing/Info/VBRI frames dropped. */
+  readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
+
+  readonly #sink: FrameSink;
+  readonly #header = emptyHeader();
+  readonly #following = emptyHeader();
+  readonly #scratch = Buffer.alloc(SCRATCH_BYTES);
+  /** Bytes in the scratch, and how many it must hold before the next step can be taken. */
+  #keptBytes = 0;
+  #neededBytes = HEADER_BYTES;
+  /** What is still to come of a tag. */
+  #tagLeftBytes = 0;
+  /** Of tags since the last frame. */
+  #tagsBytes = 0;
+  /** The fixed fields that each frame must have; 0 = no sync, the next frame must be confirmed by the one behind it. */
+  #key = 0;
+  /** Nothing has been skipped since the last frame, tag or start. */
+  #atBoundary = true;
+  /** Only the first frame behind a tag or a new sync can be an info frame. */
+  #atFirst = false;
+  #fresh = true;
+  readonly #mean = new MeanBitrate();
+  readonly #config = new ProgramConfig();
+  #isPaused = false;
+
+  constructor(sink: FrameSink) {
+    this.#sink = sink;
+  }
+
+  /** Forgets all that is kept and the sync, as at the start of a file. Counters and the facts of the latest frame stay. */
+  reset(): void {
+    this.counters.skippedBytes += this.#keptBytes;
+    this.#keptBytes = 0;
+    this.#tagLeftBytes = 0;
+    this.#tagsBytes = 0;
+    this.#key = 0;
+    this.#atBoundary = true;
+    this.#config.pce = Buffer.alloc(0);
+  }
+
+  get state(): FramerState {
+    const { codec, sampleRate, channels, bitrateKbps } = this;
+    return {
+      format: 'frames',
+      facts: { codec, sampleRate, channels, bitrateKbps },
+      kept: Buffer.from(this.#scratch.subarray(0, this.#keptBytes)),
+      neededBytes: this.#neededBytes,
+      tagLeftBytes: this.#tagLeftBytes,
+      tagsBytes: this.#tagsBytes,
+      key: this.#key,
+      atBoundary: this.#atBoundary,
+      atFirst: this.#atFirst,
+      fresh: this.#fresh,
+      mean: this.#mean.state,
+      pce: this.#config.pce,
+    };
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  adopt(state: FramerState): void {
+    Object.assign(this, state.facts);
+    this.#keptBytes = state.kept.copy(this.#scratch);
+    this.#neededBytes = state.neededBytes;
+    this.#tagLeftBytes = state.tagLeftBytes;
+    this.#tagsBytes = state.tagsBytes;
+    this.#key = state.key;
+    this.#atBoundary = state.atBoundary;
+    this.#atFirst = state.atFirst;
+    this.#fresh = state.fresh;
+    this.#mean.adopt(state.mean);
+    this.#config.pce = state.pce;
+  }
+
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  /**
+   * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
+   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest.
+   */
+  push(chunk: Buffer): number {
+    this.#isPaused = false;
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#tagLeftBytes > 0) {
+        at = this.#passTag(at, chunk.length);
+      } else if (this.#keptBytes === 0) {
+        at = this.#walk(chunk, at, chunk.length);
+        if (this.#isPaused || at === chunk.length) return at;
+        this.#keptBytes = chunk.copy(this.#scratch, 0, at);
+        return chunk.length;
+      } else {
+        // after a pause more may be there than the next step needs
+        const wantedBytes = Math.max(0, this.#neededBytes - this.#keptBytes);
+        const copied = chunk.copy(this.#scratch, this.#keptBytes, at, at + wantedBytes);
+        this.#keptBytes += copied;
+        at += copied;
+        if (this.#keptBytes < this.#neededBytes) return at;
+        const done = this.#walk(this.#scratch, 0, this.#keptBytes);
+        const rest = this.#keptBytes - done;
+        if (rest <= copied) {
+          // what is left lies in this chunk too: go on there, where whole frames need no copy
+          at -= rest;
+          this.#keptBytes = 0;
+        } else {
+          this.#scratch.copyWithin(0, done, this.#keptBytes);
+          this.#keptBytes = rest;
+        }
+        if (this.#isPaused) return at;
+      }
+    }
+    return at;
+  }
+
+  /** Takes every step that bytes[at, end) allow, and returns where it stopped; there #neededBytes must be seen in one piece. */
+  #walk(bytes: Buffer, at: number, end: number): number {
+    const header = this.#header;
+    this.#neededBytes = HEADER_BYTES;
+    while (end - at >= HEADER_BYTES) {
+      const found = readHeader(bytes, at, header);
+      if (found && header.key === this.#key) {
+        if (end - at < header.lengthBytes) {
+          this.#neededBytes = header.lengthBytes;
+          break;
+        }
+        if (this.#atFirst && isInfoFrame(bytes, at, header)) this.counters.infoFrames++;
+        else this.#handOn(bytes, at, header);
+        this.#atFirst = false;
+        at += header.lengthBytes;
+        if (this.#isPaused) break;
+        continue;
+      }
+      at = this.#seek(bytes, at, end, found);
+      if (this.#neededBytes > HEADER_BYTES) break;
+    }
+    return at;
+  }
+
+  /** One step where no frame of this stream stands: past a tag, into sync (moving nothing), or past one byte of garbage. */
+  #seek(bytes: Buffer, at: number, end: number, found: boolean): number {
+    if (mayBeTag(bytes, at)) {
+      if (end - at < APE_HEADER_BYTES) {
+        this.#neededBytes = APE_HEADER_BYTES;
+        return at;
+      }
+      this.#tagLeftBytes = tagBytes(bytes, at, this.#atBoundary);
+      if (this.#tagLeftBytes > 0) {
+        this.counters.tags++;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        this.#fresh = true;
+        return this.#passTag(at, end);
+      }
+    }
+    this.#key = 0;
+    if (found) {
+      const next = at + this.#header.lengthBytes;
+      if (end - next < HEADER_BYTES) {
+        this.#neededBytes = this.#header.lengthBytes + HEADER_BYTES;
+        return at;
+      }
+      if (readHeader(bytes, next, this.#following) && this.#following.key === this.#header.key) {
+        this.#key = this.#header.key;
+        this.#atBoundary = true;
+        this.#atFirst = true;
+        this.#fresh = true;
+        return at;
+      }
+    }
+    this.#atBoundary = false;
+    this.counters.skippedBytes++;
+    return at + 1;
+  }
+
+  #passTag(at: number, end: number): number {
+    const passed = Math.min(this.#tagLeftBytes, end - at);
+    this.#tagLeftBytes -= passed;
+    this.#tagsBytes += passed;
+    this.counters.skippedBytes += Math.max(0, Math.min(passed, this.#tagsBytes - MAX_TAGS_BYTES));
+    return at + passed;
+  }
+
+  #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
+    const durationMs = (header.samples * 1000) / header.sampleRate;
+    this.#count(header, durationMs);
+    this.#tagsBytes = 0;
+    const fresh = this.#fresh;
+    this.#fresh = false;
+    const frame = bytes.subarray(at, at + header.lengthBytes);
+    const isNamed = header.codec === 'mp3' || header.channels > 0;
+    this.#sink.onFrame(isNamed ? frame : this.#config.mend(frame), durationMs, fresh);
+  }
+
+  #count(header: FrameHeader, durationMs: number): void {
+    this.counters.frames++;
+    if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) this.#mean.reset();
+    this.codec = header.codec;
+    this.sampleRate = header.sampleRate;
+    this.channels = header.channels;
+    this.bitrateKbps =
+      header.codec === 'mp3' ? header.bitrateKbps : this.#mean.count(header.lengthBytes, durationMs, this.bitrateKbps);
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Frames of a channel that came while it was not known whether this machine feeds it still: it stood still, or its lease could not be renewed
+ * (cluster/README.md). They go onto the tape when it is known, or never. Owned by one ChannelAudio.
+ */
+
+import type { OggLink } from '../ogg/ogg-link.js';
+
+export interface HeldFrame {
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  readonly link: OggLink | undefined;
+  readonly arrivedMs: number;
+}
+
+/** How long it may not be known (cluster/titles/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
+export const MAX_HELD_MS = 5000;
+
+export class HeldFrames {
+  /** Frames are held from then on, monotonic milliseconds; +∞: never. */
+  fromMs = Number.POSITIVE_INFINITY;
+  /** Some were dropped: the next one has nothing to do with what lies on the tape. */
+  hasGap = false;
+  #frames: HeldFrame[] = [];
+  #heldMs = 0;
+
+  get isEmpty(): boolean {
+    return this.#frames.length === 0;
+  }
+
+  /** Copies it. */
+  push(frame: HeldFrame): void {
+    this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+    this.#heldMs += frame.durationMs;
+    while (this.#heldMs > MAX_HELD_MS && this.#frames.length > 1) {
+      this.#heldMs -= this.#frames.shift()!.durationMs;
+      this.hasGap = true;
+    }
+  }
+
+  /** All of them, in order: they are held no more. */
+  take(): readonly HeldFrame[] {
+    const frames = this.#frames;
+    this.#frames = [];
+    this.#heldMs = 0;
+    return frames;
+  }
+
+  drop(): void {
+    if (this.take().length > 0) this.hasGap = true;
+  }
+}

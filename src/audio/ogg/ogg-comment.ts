@@ -1,0 +1,127 @@
+/**
+ * Comments of an Ogg stream: the packet in which its title stands (Vorbis I specification, section 5; RFC 7845, section 5.2).
+ *
+ *   vorbis  03 "vorbis" │ list │ 01         list: vendor, number, then NAME=value each; every text with its length before it,
+ *   opus    "OpusTags"  │ list                    4 bytes little-endian, in UTF-8
+ *   flac    84 length   │ list
+ *
+ * Pure. What comes from an encoder is believed no further than it reaches, and kept only as far as LIST_BYTES.
+ */
+
+import type { Tags } from '../../metadata/icy.js';
+import { decodeTitle } from '../../metadata/text.js';
+import type { OggCodec } from './ogg-codec.js';
+
+/** As much of an encoder's vendor and comments as is sent on to every listener; a picture of the album does not fit. */
+const LIST_BYTES = 4096;
+/** As much of them is kept: some are left out where there is a title of ours. */
+const KEPT_BYTES = 4 * LIST_BYTES;
+const NONE = Buffer.alloc(0);
+/** No more are looked at. */
+const MAX_COMMENTS = 1000;
+/** A longer name is none that we know. */
+const MAX_NAME_BYTES = 64;
+
+export interface Comments {
+  readonly vendor: Buffer;
+  /** `NAME=value` each, as the encoder wrote them. */
+  readonly list: readonly Buffer[];
+}
+
+const SIGNATURES: Record<OggCodec, Buffer> = {
+  vorbis: Buffer.from('\x03vorbis', 'latin1'),
+  opus: Buffer.from('OpusTags', 'latin1'),
+  flac: Buffer.alloc(4),
+};
+
+/** What stands in a comment packet, as far as it is whole. */
+export function readComments(packet: Buffer, codec: OggCodec): Comments {
+  let at = SIGNATURES[codec].length;
+  const text = (): Buffer | null => {
+    if (at + 4 > packet.length) return null;
+    const length = packet.readUInt32LE(at);
+    if (at + 4 + length > packet.length) return null;
+    at += 4 + length;
+    return packet.subarray(at - length, at);
+  };
+  const vendor = text();
+  if (vendor === null || at + 4 > packet.length) return { vendor: NONE, list: [] };
+  const count = Math.min(MAX_COMMENTS, packet.readUInt32LE(at));
+  at += 4;
+  const list: Buffer[] = [];
+  for (let i = 0; i < count; i++) {
+    const comment = text();
+    if (comment === null) break;
+    list.push(comment);
+  }
+  return { vendor, list };
+}
+
+/** Copies of what can be sent on: a link may be kept for a minute, and its packet, with a picture of a MB, must not be. */
+export function keptComments({ vendor, list }: Comments): Comments {
+  let roomBytes = KEPT_BYTES;
+  const fits = (comment: Buffer) => comment.length <= LIST_BYTES && (roomBytes -= comment.length) >= 0;
+  return {
+    vendor: vendor.length <= LIST_BYTES ? Buffer.from(vendor) : NONE,
+    list: list.filter(fits).map((comment) => Buffer.from(comment)),
+  };
+}
+
+/**
+ * The value of the first comment of this name (in capitals), or `""`; of a longer one the first LIST_BYTES.
+ * @param charset of what is not UTF-8: some write what their system has
+ */
+export function commentOf({ list }: Comments, name: string, charset?: string): string {
+  const found = list.find((comment) => nameOf(comment) === name);
+  const start = name.length + 1;
+  return found === undefined ? '' : decodeTitle(found.subarray(start, start + LIST_BYTES), charset);
+}
+
+/** A comment packet. @param comments as keptComments gives them @param tags in the place of the encoder's own; null: these stay */
+export function commentPacket({ vendor, list }: Comments, tags: Tags | null, codec: OggCodec): Buffer {
+  const ours =
+    tags === null
+      ? []
+      : [...field('TITLE', tags.title), ...field('ARTIST', tags.artist), ...field('ALBUM', tags.album)];
+  const kept: Buffer[] = [];
+  let roomBytes = LIST_BYTES - vendor.length;
+  for (const comment of list) {
+    if (4 + comment.length > roomBytes || (tags !== null && OF_A_TITLE.has(nameOf(comment)))) continue;
+    roomBytes -= 4 + comment.length;
+    kept.push(comment);
+  }
+  const all = [...kept, ...ours];
+  const parts = [sized(vendor), number(all.length), ...all.map(sized)];
+  if (codec === 'vorbis') return Buffer.concat([SIGNATURES.vorbis, ...parts, Buffer.from([1])]);
+  if (codec === 'opus') return Buffer.concat([SIGNATURES.opus, ...parts]);
+  const block = Buffer.concat(parts);
+  const head = Buffer.alloc(4);
+  head.writeUInt32BE(0x84000000 + block.length); // VORBIS_COMMENT, and the last block
+  return Buffer.concat([head, block]);
+}
+
+/** They speak of one track, and a title of ours of another. */
+const OF_A_TITLE = new Set([
+  ...['TITLE', 'ARTIST', 'ALBUM', 'ALBUMARTIST', 'TRACKNUMBER', 'DATE', 'ISRC', 'COVERART'],
+  'METADATA_BLOCK_PICTURE',
+]);
+
+/** Names are ASCII without regard to case. */
+function nameOf(comment: Buffer): string {
+  const end = comment.subarray(0, MAX_NAME_BYTES + 1).indexOf(0x3d);
+  return end < 0 ? '' : comment.toString('latin1', 0, end).toUpperCase();
+}
+
+function field(name: string, value: string): Buffer[] {
+  return value === '' ? [] : [Buffer.from(`${name}=${value}`)];
+}
+
+function sized(text: Buffer): Buffer {
+  return Buffer.concat([number(text.length), text]);
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

@@ -1,0 +1,352 @@
+/**
+ * The tape of a channel that is fed Ogg: packets come in, segments of about a second go out, in pages and chain links of our own.
+ *
+ *    segment 41            segment 42                 open
+ *   │ page page page │ … │ page EOS, head of link 2 │ packets …
+ *
+ * A title ends the link and begins another with the same codec headers and its own comments; so does an encoder's new link and a
+ * gap in its stream. Positions (granule) begin anew with each link, as those of every encoder do: players expect it (mpv loses its time
+ * where they go on). A decoder of Opus starts anew: a link that goes on begins with the last packets of the one before, to be dropped.
+ * Invariants: as of Tape (tape.ts); every segment begins with a page that continues nothing, so all of them can be joined; the open
+ * segment is never empty once audio has come, so there is always a page to mark as a link's last.
+ */
+
+import { randomInt } from 'node:crypto';
+import type { AudioTape, WritableTape } from '../tape/audio-tape.js';
+import { joinAt, MORE_MS, neededFrom } from '../tape/burst.js';
+import { ClosedSegments } from '../tape/closed-segments.js';
+import { type Mark, NO_MARKS, type PlacedMark } from '../tape/mark.js';
+import { Phase } from '../tape/phase.js';
+import { LinkHead, type OggLink } from './ogg-link.js';
+import { linkEndOf } from './ogg-link-end.js';
+import { PageWriter } from './ogg-page.js';
+import { OggRendering } from './ogg-rendering.js';
+import { type LinkPages, OggSegment } from './ogg-segment.js';
+
+const SEGMENT_MS = 1000;
+const NOTHING = Buffer.alloc(0);
+/**
+ * A title waits until the open segment is as long. A listener that joins with a shorter one that ends its link gets less than a decoder of
+ * Opus has to skip, or so little of Vorbis that ffmpeg finds no time for it.
+ */
+const MIN_SEGMENT_MS = 250;
+/** Sums of times are not exact. No packet that plays is shorter. */
+const MIN_PACKET_MS = 1;
+const OPUS_KHZ = 48;
+/** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
+const PREROLL_SAMPLES = 3840;
+/** A second of anything that is heard over a network has less. */
+const MAX_SEGMENT_BYTES = 512 * 1024;
+
+/** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
+export function mostOggSegments(lagMs: number): number {
+  return Math.ceil(lagMs / MIN_SEGMENT_MS) + 1;
+}
+
+/** A packet, and what it plays. */
+interface RecentPacket {
+  readonly packet: Buffer;
+  readonly samples: number;
+}
+
+/** What another process needs beside the closed segments to go on as if nothing had been. */
+export interface OpenOgg {
+  /** The latest packets of Opus. */
+  readonly recent: readonly RecentPacket[];
+  /** Titles whose place is still to come, in order. */
+  readonly ahead: readonly TitleAhead[];
+}
+
+interface TitleAhead {
+  readonly mark: Mark;
+  readonly atMs: number;
+}
+
+/** As AudioTape has it: one whose link ends too soon is none to begin with. */
+export function lastOggEntry(tape: AudioTape, seq: number): number {
+  let found = seq;
+  for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < MIN_SEGMENT_MS - MIN_PACKET_MS; ) {
+    at = tape.at(--found);
+  }
+  return found;
+}
+
+export class OggTape implements WritableTape {
+  readonly metaint: number;
+  readonly segmentBytes: number;
+  readonly #closed: ClosedSegments<OggSegment>;
+  #link: OggLink;
+  #head: LinkPages;
+  #preSkip: number;
+  #pages: PageWriter;
+  #nowMs = 0;
+  #granule = 0;
+  /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
+  #joinGranule = 0;
+  #joinPage = 0;
+  #unplayedMs = 0;
+  /** The latest packets of Opus. */
+  readonly #recent: RecentPacket[] = [];
+  #recentSamples = 0;
+  /** In force where the open segment begins, those that take effect in it, and the latest that has. */
+  #before: Mark | null;
+  #marks: PlacedMark[] = [];
+  #mark: Mark | null;
+  /** Those whose place is still to come, in order. */
+  readonly #ahead: TitleAhead[] = [];
+  /** The mark that stands in the present link. */
+  #linkMark: Mark | null;
+  /** Null: the tape is read. */
+  #burstMs: number | null = null;
+  /** The link is one of another process: it ends with the first packet of this one. */
+  #isTakenOver = false;
+
+  /**
+   * @param metaint for listeners that get ICY all the same; @param blocks of metaint bytes in a second, about
+   * @param begin the number of the first segment, and its audio time
+   */
+  constructor(
+    link: OggLink,
+    metaint: number,
+    blocks: number,
+    lagMs: number,
+    mark: Mark | null,
+    begin: { readonly first?: number; readonly startMs?: number } = {},
+  ) {
+    this.metaint = metaint;
+    this.segmentBytes = metaint * blocks;
+    this.#closed = new ClosedSegments({ lagMs, most: mostOggSegments(lagMs), ...begin });
+    this.#nowMs = this.edgeMs;
+    this.#link = link;
+    this.#before = mark;
+    this.#mark = mark;
+    this.#linkMark = mark;
+    const head = this.#makeHead(0);
+    this.#head = head;
+    this.#preSkip = head.preSkip;
+    this.#pages = new PageWriter(head.serial, head.pages, 0);
+    this.#open(0);
+  }
+
+  /**
+   * A tape that goes on where another process has left it, with another link: behind its closed segments, of which there is one at least.
+   * @param open what that process has left (`leave`), where it is known
+   */
+  static adopt(from: AudioTape, open?: OpenOgg): OggTape {
+    const { metaint, segmentBytes, lagMs, tail, head } = from;
+    const last = from.at(head - 1) as OggSegment;
+    const end = linkEndOf(last);
+    const begin = { first: tail, startMs: from.at(tail)!.startMs };
+    const tape = new OggTape(end.link, metaint, segmentBytes / metaint, lagMs, last.mark, begin);
+    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as OggSegment);
+    tape.#closed.fence(from.joinFrom);
+    tape.#nowMs = tape.edgeMs;
+    tape.#head = end.head;
+    tape.#pages = new PageWriter(end.serial, end.page, 0);
+    tape.#granule = end.granule;
+    tape.#open(0);
+    for (const { packet, samples } of open?.recent ?? []) tape.#remember(packet, samples);
+    tape.#ahead.push(...(open?.ahead ?? []));
+    tape.#isTakenOver = true;
+    return tape;
+  }
+
+  get link(): OggLink {
+    return this.#link;
+  }
+
+  get lagMs(): number {
+    return this.#closed.lagMs;
+  }
+
+  get tail(): number {
+    return this.#closed.tail;
+  }
+
+  get head(): number {
+    return this.#closed.head;
+  }
+
+  get isOver(): boolean {
+    return this.#closed.isOver;
+  }
+
+  get joinFrom(): number {
+    return this.#closed.joinFrom;
+  }
+
+  fenceAfter(seq: number): number {
+    return this.#closed.fenceAfter(seq);
+  }
+
+  get edgeMs(): number {
+    return this.#closed.edgeMs;
+  }
+
+  at(seq: number): OggSegment | undefined {
+    return this.#closed.at(seq);
+  }
+
+  readonly openRestBytes = 0;
+
+  /** Its segments end with whole pages. */
+  rest(): Buffer {
+    return NOTHING;
+  }
+
+  rendering(icy: boolean): OggRendering {
+    return new OggRendering(icy ? new Phase(this.metaint) : null);
+  }
+
+  get endMs(): number {
+    return this.#nowMs;
+  }
+
+  /** Closes the open segment, so that another process can go on behind it. Nothing is written any more. */
+  leave(): OpenOgg {
+    if (this.#pages.bytes > 0) this.#close(null);
+    return { recent: this.#recent, ahead: this.#ahead };
+  }
+
+  /** The last title on it, and its audio time. */
+  get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
+    const last = this.#ahead.at(-1) ?? this.#marks.at(-1);
+    return { mark: last?.mark ?? this.#mark, atMs: last?.atMs ?? this.#closed.lastPlaced?.atMs ?? 0 };
+  }
+
+  /** Its link follows where the open segment is long enough; where the place is known ahead, the segment is long enough there. */
+  put(mark: Mark, atMs: number, aheadBytes = 0): void {
+    if (aheadBytes > 0 || this.#ahead.length > 0) this.#ahead.push({ mark, atMs });
+    else this.#take(mark, atMs);
+  }
+
+  #take(mark: Mark, atMs: number): void {
+    this.#mark = mark;
+    if (this.#pages.bytes === 0) this.#before = mark;
+    else this.#marks.push({ mark, atMs, atByte: this.#pages.bytes, blockByte: this.#pages.bytes });
+  }
+
+  /** Appends a packet. @param fresh what came before has nothing to do with it */
+  write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
+    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.#nowMs < MIN_PACKET_MS) {
+      const { mark, atMs } = this.#ahead.shift()!;
+      this.#take(mark, atMs);
+    }
+    if (this.#isTakenOver) {
+      this.#isTakenOver = false;
+      this.#closeLink(link, !fresh);
+    } else if (this.#pages.bytes > 0) {
+      const isTitled = this.#mark?.tags === this.#linkMark?.tags;
+      const goesOn = !fresh && link === this.#link;
+      const openMs = this.#nowMs - this.edgeMs;
+      if (!goesOn || (!isTitled && openMs >= MIN_SEGMENT_MS)) this.#closeLink(link, goesOn);
+      else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MAX_SEGMENT_BYTES) {
+        this.#close(null);
+        this.#open(0);
+      }
+    }
+    // Durations are samples divided by this very rate.
+    const samples = Math.round((durationMs * link.facts.sampleRate) / 1000);
+    if (link.facts.codec === 'opus') this.#remember(Buffer.from(packet), samples);
+    // A decoder plays a packet of Vorbis with the one before it. Its samples count, or ffmpeg cuts as many off at a link's end.
+    else if (link.facts.codec === 'vorbis' && this.#pages.bytes === 0) this.#unplayedMs = durationMs;
+    this.#granule += samples;
+    this.#nowMs += durationMs;
+    this.#pages.packet(packet, this.#granule);
+  }
+
+  lastEntry(seq: number): number {
+    return lastOggEntry(this, seq);
+  }
+
+  joinAt(burstMs: number, moreMs?: number): number {
+    return joinAt(this, burstMs, moreMs);
+  }
+
+  fence(): void {
+    this.#closed.fence(this.#pages.bytes === 0 ? this.head : this.head + 1);
+  }
+
+  /** Nothing of it ever is. */
+  held(): void {}
+
+  keep(burstMs: number | null): void {
+    this.#burstMs = burstMs;
+    this.#trim();
+  }
+
+  end(): void {
+    this.#closed.end();
+  }
+
+  /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
+  #segmentMs(): number {
+    const next = this.#ahead[0];
+    return next !== undefined && next.atMs - this.edgeMs < SEGMENT_MS + MIN_SEGMENT_MS
+      ? SEGMENT_MS + MIN_SEGMENT_MS
+      : SEGMENT_MS;
+  }
+
+  #closeLink(link: OggLink, goesOn: boolean): void {
+    this.#link = link;
+    this.#linkMark = this.#mark;
+    if (!goesOn) {
+      this.#recent.length = 0;
+      this.#recentSamples = 0;
+    }
+    const head = this.#makeHead(this.#recentSamples);
+    this.#close(head);
+    this.#pages = new PageWriter(head.serial, head.pages, 0);
+    this.#granule = 0;
+    this.#head = head;
+    this.#preSkip = head.preSkip;
+    this.#open(this.#recentSamples);
+    for (const { packet, samples } of this.#recent) this.#pages.packet(packet, (this.#granule += samples));
+  }
+
+  /** Begins a segment. @param again samples that a new link has from the one before */
+  #open(again: number): void {
+    this.#joinGranule = this.#granule;
+    this.#joinPage = this.#pages.sequence;
+    this.#unplayedMs = (this.#preSkip - again) / OPUS_KHZ;
+  }
+
+  /** @param next the head of the link that follows; null: the present one goes on */
+  #close(next: LinkHead | null): void {
+    if (next === null) this.#pages.end();
+    else this.#pages.finish(this.#granule);
+    const pages = this.#pages.take();
+    const segment = new OggSegment({
+      bytes: next === null ? pages : Buffer.concat([pages, next.bytes]),
+      linkBytes: next?.bytes.length ?? 0,
+      head: this.#head,
+      joinPlace: { granule: this.#joinGranule, page: this.#joinPage },
+      entryMs: this.edgeMs + this.#unplayedMs,
+      startMs: this.edgeMs,
+      endMs: this.#nowMs,
+      before: this.#before,
+      marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
+    });
+    this.#closed.append(segment);
+    this.#trim();
+    this.#before = this.#mark;
+    if (this.#marks.length > 0) this.#marks = [];
+  }
+
+  /** As tape.ts does. */
+  #trim(): void {
+    if (this.#burstMs !== null) this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
+  }
+
+  #remember(packet: Buffer, samples: number): void {
+    this.#recent.push({ packet, samples });
+    this.#recentSamples += samples;
+    while (this.#recentSamples - this.#recent[0]!.samples >= PREROLL_SAMPLES) {
+      this.#recentSamples -= this.#recent.shift()!.samples;
+    }
+  }
+
+  #makeHead(preSkip: number): LinkHead {
+    return new LinkHead(this.#link, this.#mark?.tags ?? null, preSkip, randomInt(0x1_0000_0000));
+  }
+}

@@ -1,0 +1,366 @@
+/**
+ * Finds the packets in an Ogg stream that comes in any chunking, and hands on those of its audio, each with its playing time and the
+ * link that it belongs to. Follows chains; of streams side by side (a picture, a second language) it follows the first that it knows.
+ *
+ *     pages   [BOS][comments, setup][packet packet pack│et packet][BOS]…        a packet may go on in the next page
+ *     sink                          └─frame┘ └frame┘ └──frame──┘
+ *
+ * Invariant: every byte of the pages (ogg-pages.ts) that are followed is of a packet handed on or of headers, or is counted in
+ * `skippedBytes`. Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
+ */
+
+import type { FrameSink } from '../frames/framer.js';
+import { MeanBitrate } from '../frames/mean-bitrate.js';
+import { KnownLinks } from './known-links.js';
+import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
+import { OggLink } from './ogg-link.js';
+import { CONTINUED, FIRST, isFilled, LAST, MAX_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
+import { OggPages, type PageSink } from './ogg-pages.js';
+import type { OggFramerState } from './ogg-state.js';
+
+/** A larger packet is not a stream's audio; comments that hold a picture may come near. */
+export const MAX_PACKET_BYTES = 1024 * 1024;
+
+/** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
+export const MAX_HEADER_BYTES = 8 * 1024 * 1024;
+/** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
+const MAX_IDENTIFICATION_BYTES = 21 + 255;
+const NO_PAGE: OggPage = {
+  flags: 0,
+  granule: -1,
+  serial: -1,
+  sequence: 0,
+  lacings: Buffer.alloc(0),
+  body: Buffer.alloc(0),
+};
+
+export class OggFramer implements PageSink {
+  /** Of the latest link; undefined and 0 before the first. */
+  link: OggLink | undefined;
+  /** kb/s, the mean of about the last second, rounded. */
+  bitrateKbps = 0;
+  /** How much the page behind the latest packet's may hold, milliseconds, where pages end when they are full; 0: they do not. */
+  pageMs = 0;
+  /**
+   * Packets of audio handed on; bytes of nothing known, of damaged pages, of pages in which nothing is, and of streams that are not
+   * followed or come to no audio; links whose headers were read; bytes that a CRC was taken of.
+   */
+  readonly counters = { frames: 0, skippedBytes: 0, links: 0, checkedBytes: 0 };
+
+  readonly #sink: FrameSink;
+  readonly #known: KnownLinks;
+  /** The stream of the latest link; -1: there was none. */
+  #linkSerial = -1;
+  readonly #pages = new OggPages(this, this.counters);
+  /** The page whose packets are being handed on, and how far: the next lacing value, where its packet began and where it has come to. */
+  #page = NO_PAGE;
+  #lacing = 0;
+  #packetAt = 0;
+  #bodyAt = 0;
+  #leftSamples = 0;
+  #isHead = false;
+  #framesBefore = 0;
+  #skippedBefore = 0;
+  /** The stream that is followed (-1: none), and the number of its next page. */
+  #serial = -1;
+  #sequence = 0;
+  /** Its header packets so far; null: they have all come. */
+  #headers: Buffer[] | null = null;
+  /** Bytes of its pages, before its first audio. */
+  #headerBytes = 0;
+  #clock: PacketClock | undefined;
+  /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
+  #granule = -1;
+  #fresh = true;
+  /** The present page ended because it was full; and the longest packet of the link. */
+  #isFilled = false;
+  #packetMs = 0;
+  /** A packet goes on in the next page: its pieces, their bytes, and whether it is lost all the same. */
+  #isOpen = false;
+  #pieces: Buffer[] = [];
+  #piecesBytes = 0;
+  #isLost = false;
+  readonly #mean = new MeanBitrate();
+
+  /** @param known links of which a stream may begin in its middle */
+  constructor(sink: FrameSink, known = new KnownLinks()) {
+    this.#sink = sink;
+    this.#known = known;
+  }
+
+  /** Forgets all that is kept and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
+  reset(): void {
+    this.#pages.reset();
+    this.#page = NO_PAGE;
+    this.#leave();
+  }
+
+  get state(): OggFramerState {
+    const { frames, skippedBytes } = this.counters;
+    return {
+      format: 'ogg',
+      pages: this.#pages.state,
+      page: {
+        ...this.#page,
+        lacings: Buffer.from(this.#page.lacings),
+        body: Buffer.from(this.#page.body),
+        lacing: this.#lacing,
+        packetAt: this.#packetAt,
+        bodyAt: this.#bodyAt,
+        leftSamples: this.#leftSamples,
+        isHead: this.#isHead,
+        frames: frames - this.#framesBefore,
+        skipped: skippedBytes - this.#skippedBefore,
+      },
+      stream: {
+        serial: this.#serial,
+        sequence: this.#sequence,
+        granule: this.#granule,
+        fresh: this.#fresh,
+        isFilled: this.#isFilled,
+        packetMs: this.#packetMs,
+        pageMs: this.pageMs,
+        headers: this.#headers,
+        headerBytes: this.#headerBytes,
+      },
+      link: this.link?.packets(null, 0) ?? null,
+      lastSize: this.#clock?.lastSize ?? 0,
+      open: this.#isOpen
+        ? { piece: Buffer.concat(this.#pieces), bytes: this.#piecesBytes, isLost: this.#isLost }
+        : null,
+      bitrateKbps: this.bitrateKbps,
+      mean: this.#mean.state,
+    };
+  }
+
+  /** Goes on where another one stood. Before the first `push`. */
+  adopt({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
+    this.#pages.adopt(pages);
+    this.#page = page;
+    this.#lacing = page.lacing;
+    this.#packetAt = page.packetAt;
+    this.#bodyAt = page.bodyAt;
+    this.#leftSamples = page.leftSamples;
+    this.#isHead = page.isHead;
+    this.#framesBefore = -page.frames;
+    this.#skippedBefore = -page.skipped;
+    this.#serial = stream.serial;
+    this.#sequence = stream.sequence;
+    this.#granule = stream.granule;
+    this.#fresh = stream.fresh;
+    this.#isFilled = stream.isFilled;
+    this.#packetMs = stream.packetMs;
+    this.pageMs = stream.pageMs;
+    this.#headers = stream.headers === null ? null : [...stream.headers];
+    this.#headerBytes = stream.headerBytes;
+    if (link !== null) {
+      this.link = new OggLink(link);
+      this.#clock = new PacketClock(this.link.facts.codec, link);
+      this.#clock.lastSize = lastSize;
+      if (stream.headers === null && stream.serial >= 0) this.#know(this.link);
+    }
+    if (open !== null) {
+      this.#isOpen = true;
+      this.#pieces = [open.piece];
+      this.#piecesBytes = open.bytes;
+      this.#isLost = open.isLost;
+    }
+    this.bitrateKbps = bitrateKbps;
+    this.#mean.adopt(mean);
+  }
+
+  /** Called by the sink: nothing more is handed on until the next `push`. */
+  pause(): void {
+    this.#pages.isPaused = true;
+  }
+
+  /**
+   * The next bytes of the stream, in any number. Packets that are complete reach the sink before this returns.
+   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest, or with none.
+   */
+  push(chunk: Buffer): number {
+    return this.#pages.push(chunk);
+  }
+
+  /** As PageSink has it. */
+  onPage(page: OggPage, bytes: number): boolean {
+    if ((page.flags & FIRST) !== 0) this.#meet(page);
+    else if (this.link === undefined && this.#serial === -1) this.#resume(page);
+    if (page.serial !== this.#serial) return false;
+    const isContinued = (page.flags & CONTINUED) !== 0;
+    const isGap = page.sequence !== this.#sequence;
+    this.#sequence = (page.sequence + 1) >>> 0;
+    if (this.#headers !== null && (isGap || this.#headerBytes + bytes > MAX_HEADER_BYTES)) {
+      this.#leave();
+      return false;
+    }
+    if (isGap || isContinued !== this.#isOpen) {
+      // What goes on here began in a page that never came, and what was open never ends.
+      this.#abandon();
+      this.#fresh = true;
+      this.#isOpen = isContinued;
+      this.#isLost = isContinued;
+    }
+    if (this.#headers !== null) this.#headerBytes += bytes;
+    this.#begin(page);
+    return true;
+  }
+
+  /** A stream begins: it is followed where it is audio, unless it stands beside one that has just begun. */
+  #meet(page: OggPage): void {
+    if (this.#headers !== null && this.#headers.length < 2) return;
+    if (readIdentification(page.body) === null) return;
+    this.#leave();
+    this.#serial = page.serial;
+    this.#sequence = page.sequence;
+    this.#headers = [];
+  }
+
+  /** A stream whose beginning another connection has brought goes on. */
+  #resume({ serial, sequence }: OggPage): void {
+    const link = this.#known.of(serial);
+    if (link === undefined) return;
+    this.#serial = serial;
+    this.#sequence = sequence;
+    this.#follow(link, link.packets(null, 0));
+  }
+
+  #leave(): void {
+    this.counters.skippedBytes += this.#headerBytes;
+    this.#headerBytes = 0;
+    this.#abandon();
+    this.#serial = -1;
+    this.#headers = null;
+    this.#granule = -1;
+    this.#fresh = true;
+  }
+
+  /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
+  #abandon(): void {
+    if (this.#headers === null && !this.#isLost) this.counters.skippedBytes += this.#piecesBytes;
+    this.#close();
+  }
+
+  #close(): void {
+    this.#isOpen = false;
+    this.#isLost = false;
+    this.#pieces = [];
+    this.#piecesBytes = 0;
+  }
+
+  #begin(page: OggPage): void {
+    this.#page = page;
+    this.#lacing = this.#packetAt = this.#bodyAt = 0;
+    this.#isFilled = isFilled(page.lacings);
+    // At a link's end the position says how much of the last packets is to be played.
+    const isTrimmed = (page.flags & LAST) !== 0 && page.granule >= 0 && this.#granule >= 0;
+    this.#leftSamples = isTrimmed ? Math.max(0, page.granule - this.#granule) : Number.POSITIVE_INFINITY;
+    this.#isHead = this.#headers !== null;
+    this.#framesBefore = this.counters.frames;
+    this.#skippedBefore = this.counters.skippedBytes;
+  }
+
+  /** As PageSink has it. */
+  resume(): boolean {
+    const { flags, granule, lacings, body } = this.#page;
+    const isHead = this.#isHead;
+    while (this.#lacing < lacings.length) {
+      if (this.#pages.isPaused) return false;
+      const lacing = lacings[this.#lacing++]!;
+      this.#bodyAt += lacing;
+      if (lacing === 255 || (lacing === 0 && this.#bodyAt === this.#packetAt && !isHead && !this.#isOpen)) continue;
+      this.#leftSamples -= this.#packet(body.subarray(this.#packetAt, this.#bodyAt), this.#leftSamples);
+      this.#packetAt = this.#bodyAt;
+    }
+    if (lacings.at(-1) === 255) this.#keep(body.subarray(this.#packetAt));
+    else if (!isHead && this.counters.frames === this.#framesBefore) this.#countEmpty(lacings.length + body.length);
+    if (granule >= 0) this.#granule = granule;
+    this.#page = NO_PAGE;
+    if ((flags & LAST) !== 0) this.#leave();
+    return true;
+  }
+
+  /** A page in which nothing is. */
+  #countEmpty(bytes: number): void {
+    this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + PAGE_HEADER_BYTES + bytes);
+  }
+
+  /** A piece of a packet that goes on in the next page. */
+  #keep(piece: Buffer): void {
+    const wasLost = this.#isLost;
+    this.#isOpen = true;
+    this.#piecesBytes += piece.length;
+    if (this.#piecesBytes > MAX_PACKET_BYTES) this.#isLost = true;
+    // A header packet that is too large is nothing wrong.
+    if (this.#isLost && this.#headers === null)
+      this.counters.skippedBytes += wasLost ? piece.length : this.#piecesBytes;
+    if (this.#isLost) this.#pieces = [];
+    else this.#pieces.push(Buffer.from(piece));
+  }
+
+  /** The end of a packet, or all of it. Returns how many samples it plays. */
+  #packet(end: Buffer, mostSamples: number): number {
+    const isLost = this.#isLost;
+    const packet = this.#isOpen && !isLost ? Buffer.concat([...this.#pieces, end]) : end;
+    this.#close();
+    if (this.#headers !== null) {
+      this.#header(isLost ? Buffer.alloc(0) : packet, this.#headers);
+      return 0;
+    }
+    const samples = isLost ? -1 : this.#audio(packet, mostSamples);
+    if (samples < 0) this.counters.skippedBytes += packet.length;
+    return Math.max(0, samples);
+  }
+
+  /** @param packet empty where it was too large: a picture among comments, which is not needed */
+  #header(packet: Buffer, headers: Buffer[]): void {
+    if (headers.length === 0) {
+      // The page began like one; its packet may end sooner, or never come to an end.
+      if (packet.length > MAX_IDENTIFICATION_BYTES || readIdentification(packet) === null) this.#leave();
+      else headers.push(Buffer.from(packet));
+      return;
+    }
+    const { codec } = readIdentification(headers[0]!)!;
+    const state = nextHeader(codec, headers, packet);
+    if (state === 'wrong') this.#leave();
+    if (state !== 'complete') return;
+    this.#headers = null;
+    this.#follow(new OggLink(headers, this.#sink.charset), headers);
+  }
+
+  /** What comes from now on is of this link. */
+  #follow(link: OggLink, headers: readonly Buffer[]): void {
+    this.#clock = new PacketClock(link.facts.codec, headers);
+    this.counters.links++;
+    this.#packetMs = 0;
+    this.link = link;
+    this.#know(link);
+    if (link.title !== '' || link.artist !== '')
+      this.#sink.onTitle?.({ artist: link.artist, song: link.title, cover: '' });
+  }
+
+  #know(link: OggLink): void {
+    this.#known.add(this.#serial, link, this.#linkSerial);
+    this.#linkSerial = this.#serial;
+  }
+
+  /** Samples, or -1: it is none. */
+  #audio(packet: Buffer, mostSamples: number): number {
+    const { link } = this;
+    if (this.#serial === -1 || link === undefined) return -1;
+    if (this.#fresh) this.#clock!.cut();
+    const whole = this.#clock!.samples(packet);
+    if (whole < 0) return -1;
+    const samples = Math.min(whole, mostSamples);
+    const durationMs = (samples * 1000) / link.facts.sampleRate;
+    const fresh = this.#fresh;
+    this.#fresh = false;
+    this.#headerBytes = 0;
+    this.#packetMs = Math.max(this.#packetMs, durationMs);
+    this.pageMs = this.#isFilled ? MAX_LACINGS * this.#packetMs : 0;
+    this.counters.frames++;
+    this.bitrateKbps = this.#mean.count(packet.length, durationMs, this.bitrateKbps);
+    this.#sink.onFrame(packet, durationMs, fresh, link);
+    return samples;
+  }
+}

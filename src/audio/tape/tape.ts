@@ -1,0 +1,354 @@
+/**
+ * The tape of a channel: a ring of closed segments of about a second of audio each, and the open one at the live edge.
+ *
+ *        tail                              head
+ *    ┌────┬────┬────┬────┬────┬────┬────┐┌ ─ ─ ┐
+ *    │ 41 │ 42 │ 43 │ 44 │ 45 │ 46 │ 47 │  open     audio is cut in here, chunk by chunk
+ *    └────┴────┴────┴────┴────┴────┴────┘└ ─ ─ ┘
+ *
+ * A segment is a few blocks of `metaint` audio bytes: a title can stand behind each of them, and yet a listener is written to once a second.
+ * Frames have nothing to do with segments: a listener begins at a segment's *entry*, the first frame in it that it can begin with
+ * (entry.ts). Invariants: segments tail ≤ seq < head can be read; what is older than `lagMs` of audio is forgotten, whatever the crowd
+ * does; a chunk is copied once and never kept. Owned and written by one channel's ChannelAudio.
+ */
+
+import type { AudioTape, WritableTape } from './audio-tape.js';
+import { joinAt, MORE_MS, neededFrom } from './burst.js';
+import { ClosedSegments, type ForgottenHandler } from './closed-segments.js';
+import { canEnter } from './entry.js';
+import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
+import { Segment, withBlocksBytes } from './segment.js';
+
+/** Buffers of forgotten segments that wait to be written over: each one that is closed makes the tape forget about one. */
+const MAX_SPARES = 4;
+
+/** The open segment, between two frames. */
+export interface OpenSegment {
+  /** Without its blocks. */
+  readonly audio: Buffer;
+  readonly endMs: number;
+  readonly entry: number;
+  readonly entryMs: number;
+  readonly before: Mark | null;
+  readonly repeats: Mark | null;
+  readonly marks: readonly PlacedMark[];
+}
+
+export class Tape implements WritableTape, ForgottenHandler<Segment> {
+  /** Audio bytes between two ICY blocks; promised to every listener, so it never changes. */
+  readonly metaint: number;
+  /** Audio bytes in a segment. */
+  readonly segmentBytes: number;
+  readonly #closed: ClosedSegments<Segment>;
+  /** Its zero bytes stand already; the audio goes between them. */
+  #open: Buffer;
+  /** Audio bytes in it. */
+  #fill = 0;
+  /** What `rest` gave of it without blocks, for all who ask. */
+  #openRest: Buffer | undefined;
+  #nowMs = 0;
+  /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
+  #entry = -1;
+  #entryMs = 0;
+  /** As of the last closed segment. */
+  #lastEntry = -1;
+  /** In force where the open segment begins, and those that take effect in it or will behind it. */
+  #before: Mark | null;
+  /** The latest title that came too late for the segment before. */
+  #repeats: Mark | null = null;
+  #marks: PlacedMark[] = [];
+  /** Null: the tape is read. */
+  #burstMs: number | null = null;
+  /** Nobody holds anything of this segment or those behind it. */
+  #freeFrom = 0;
+  /** Of forgotten segments that nobody holds: the next ones are written over them. */
+  readonly #spares: Buffer[] = [];
+
+  /** @param blocks of metaint bytes in a segment @param begin the number of the first one, and its audio time */
+  constructor(
+    metaint: number,
+    blocks: number,
+    lagMs: number,
+    mark: Mark | null,
+    begin: { readonly first?: number; readonly startMs?: number } = {},
+  ) {
+    this.metaint = metaint;
+    this.segmentBytes = metaint * blocks;
+    this.#closed = new ClosedSegments({ lagMs, ...begin }, this);
+    this.#before = mark;
+    this.#nowMs = this.edgeMs;
+    this.#open = this.#blank();
+  }
+
+  /**
+   * A tape that goes on where another process has left it: with its closed segments, at least one, and of the open one what is left there of the
+   * frame that their end cuts. What came behind it no listener was sent.
+   * @param open all of the open segment, where it is known
+   */
+  static adopt(from: AudioTape, open?: OpenSegment): Tape {
+    const { metaint, segmentBytes, lagMs, tail, head } = from;
+    const begin = { first: tail, startMs: from.at(tail)!.startMs };
+    const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
+    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as Segment);
+    tape.#closed.fence(from.joinFrom);
+    tape.#nowMs = tape.edgeMs;
+    const last = from.at(head - 1) as Segment;
+    if (open === undefined) tape.#adopt(last, from.rest(head, false));
+    else tape.#adoptOpen(last, open);
+    // Their memory is not the tape's own.
+    tape.held();
+    return tape;
+  }
+
+  get lagMs(): number {
+    return this.#closed.lagMs;
+  }
+
+  get tail(): number {
+    return this.#closed.tail;
+  }
+
+  get head(): number {
+    return this.#closed.head;
+  }
+
+  get isOver(): boolean {
+    return this.#closed.isOver;
+  }
+
+  get joinFrom(): number {
+    return this.#closed.joinFrom;
+  }
+
+  fenceAfter(seq: number): number {
+    return this.#closed.fenceAfter(seq);
+  }
+
+  get edgeMs(): number {
+    return this.#closed.edgeMs;
+  }
+
+  at(seq: number): Segment | undefined {
+    return this.#closed.at(seq);
+  }
+
+  get openRestBytes(): number {
+    return this.#entry < 0 ? this.#fill : this.#entry;
+  }
+
+  /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
+  rest(seq: number, icy: boolean): Buffer {
+    if (seq !== this.head) return this.#closed.rest(seq, icy);
+    const length = this.openRestBytes;
+    if (icy) return this.#open.subarray(0, withBlocksBytes(length, this.metaint));
+    return (this.#openRest ??= this.#audio(length));
+  }
+
+  rendering(): null {
+    return null;
+  }
+
+  get endMs(): number {
+    return this.#nowMs;
+  }
+
+  get open(): OpenSegment {
+    return {
+      audio: this.#audio(this.#fill),
+      endMs: this.#nowMs,
+      entry: this.#entry,
+      entryMs: this.#entryMs,
+      before: this.#before,
+      repeats: this.#repeats,
+      marks: this.#marks,
+    };
+  }
+
+  /** The last title on it, and its audio time. */
+  get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
+    return this.#marks.at(-1) ?? { mark: this.#before, atMs: this.#closed.lastPlaced?.atMs ?? 0 };
+  }
+
+  put(mark: Mark, atMs: number, aheadBytes = 0): void {
+    if (atMs < this.edgeMs) {
+      this.#putLate(mark, atMs);
+      return;
+    }
+    const { metaint } = this;
+    const last = this.#marks.at(-1);
+    const atByte = Math.max(this.#fill + aheadBytes, last?.atByte ?? 0);
+    if (atByte === 0) {
+      this.#before = mark;
+      return;
+    }
+    const before = atByte - (atByte % metaint);
+    // A place that was known ahead may have the block before it, also one of the open segment: nobody was sent that yet.
+    const isBeforeNearer = atByte - before <= metaint / 2 && (before >= this.#fill || aheadBytes > 0) && before > 0;
+    const blockByte = Math.max(isBeforeNearer ? before : atByte, last?.blockByte ?? 0);
+    this.#marks.push({ mark, atMs, atByte, blockByte });
+  }
+
+  /**
+   * Appends a whole frame; `durationMs` is its playing time. A full segment is closed by the byte after it, so that a title which
+   * takes effect exactly at its end still goes into its last block.
+   */
+  write(frame: Buffer, durationMs: number): void {
+    this.#append(frame, durationMs, true);
+  }
+
+  #append(frame: Buffer, durationMs: number, isFrame: boolean): void {
+    const { metaint, segmentBytes } = this;
+    const msPerByte = durationMs / frame.length;
+    const frameMs = this.#nowMs;
+    this.#openRest = undefined;
+    let from = 0;
+    while (from < frame.length) {
+      if (this.#fill === segmentBytes) this.#close();
+      if (from === 0 && isFrame) this.#enter(frame);
+      const blocks = Math.floor(this.#fill / metaint);
+      const n = Math.min((blocks + 1) * metaint - this.#fill, frame.length - from);
+      frame.copy(this.#open, this.#fill + blocks, from, from + n);
+      this.#fill += n;
+      from += n;
+      this.#nowMs = from === frame.length ? frameMs + durationMs : frameMs + from * msPerByte;
+    }
+  }
+
+  lastEntry(seq: number): number {
+    return this.at(seq)?.lastEntry ?? -1;
+  }
+
+  joinAt(burstMs: number, moreMs?: number): number {
+    return joinAt(this, burstMs, moreMs);
+  }
+
+  fence(): void {
+    this.#closed.fence(this.#fill === 0 ? this.head : this.head + 1);
+  }
+
+  keep(burstMs: number | null): void {
+    this.#burstMs = burstMs;
+    this.#trim();
+  }
+
+  held(): void {
+    // The open one too, of which there is `rest`.
+    this.#freeFrom = this.head + 1;
+  }
+
+  onForgotten({ bytes }: Segment, seq: number): void {
+    if (seq >= this.#freeFrom && this.#spares.length < MAX_SPARES) this.#spares.push(bytes);
+  }
+
+  end(): void {
+    this.#closed.end();
+  }
+
+  /** @param last the last closed segment, as the other process has it @param rest behind it */
+  #adopt(last: Segment, rest: Buffer): void {
+    const { edgeMs } = this;
+    const { late, following, marks, before, lastEntry, startMs, endMs } = last;
+    this.#lastEntry = lastEntry;
+    this.#before = last.mark;
+    if (late !== null) {
+      // It came while the open segment was open: some were sent the last one without it.
+      const place = marks.find(({ mark }) => mark === late)!;
+      this.#repeats = late;
+      this.#before = marks.findLast(({ mark }) => mark !== late)?.mark ?? before;
+      this.#marks = [{ mark: late, atMs: place.atMs, atByte: 0, blockByte: 1 }];
+    } else if (following !== null) this.#marks = [{ mark: following, atMs: edgeMs, atByte: 0, blockByte: 0 }];
+    this.#append(rest, ((endMs - startMs) / this.segmentBytes) * rest.length, false);
+  }
+
+  #adoptOpen(last: Segment, { audio, endMs, entry, entryMs, before, repeats, marks }: OpenSegment): void {
+    this.#lastEntry = last.lastEntry;
+    this.#before = before;
+    this.#repeats = repeats;
+    this.#marks = [...marks];
+    this.#append(audio, endMs - this.#nowMs, false);
+    this.#nowMs = endMs;
+    this.#entry = entry;
+    this.#entryMs = entryMs;
+  }
+
+  /** A frame begins here. */
+  #enter(frame: Buffer): void {
+    if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.segmentBytes)) return;
+    this.#entry = this.#fill;
+    this.#entryMs = this.#nowMs;
+  }
+
+  #close(): void {
+    if (this.#entry >= 0) this.#lastEntry = this.head;
+    const ahead = this.#marks.length === 0 ? this.#marks : this.#takeAhead();
+    const segment = new Segment({
+      bytes: this.#open,
+      metaint: this.metaint,
+      startMs: this.edgeMs,
+      endMs: this.#nowMs,
+      entry: this.#entry,
+      entryMs: this.#entryMs,
+      lastEntry: this.#lastEntry,
+      before: this.#before,
+      marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
+      repeats: this.#repeats,
+      following: ahead.findLast(({ blockByte }) => blockByte === 0)?.mark ?? null,
+    });
+    this.#closed.append(segment);
+    this.#trim();
+    this.#before = segment.mark;
+    this.#marks = ahead;
+    this.#repeats = null;
+    this.#open = this.#blank();
+    this.#fill = 0;
+    this.#entry = -1;
+  }
+
+  /** Where nobody reads: what is older than the place at which the next listener would begin, who can only come later, is of no use. */
+  #trim(): void {
+    if (this.#burstMs === null) return;
+    this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
+  }
+
+  /** Takes the marks that will take effect behind the open segment out of those in it, as the next one has them. */
+  #takeAhead(): PlacedMark[] {
+    const { segmentBytes } = this;
+    let here = this.#marks.length;
+    while (here > 0 && this.#marks[here - 1]!.atByte > segmentBytes) here--;
+    return this.#marks.splice(here).map(({ mark, atMs, atByte, blockByte }) => ({
+      mark,
+      atMs,
+      atByte: atByte - segmentBytes,
+      blockByte: Math.max(0, blockByte - segmentBytes),
+    }));
+  }
+
+  /** Its place is behind that of all other titles: from there on the tape has this one, the open segment from its first block on. */
+  #putLate(mark: Mark, atMs: number): void {
+    this.#repeats = mark;
+    this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
+    const { head } = this;
+    for (let seq = this.#closed.firstAfter(atMs); seq < head; seq++) this.at(seq)!.revise(mark, atMs);
+  }
+
+  /** Of the open segment, without its blocks. */
+  #audio(length: number): Buffer {
+    const { metaint } = this;
+    const out = Buffer.allocUnsafeSlow(length);
+    for (let at = 0; at < length; at += metaint) {
+      const from = at + at / metaint;
+      this.#open.copy(out, at, from, from + Math.min(metaint, length - at));
+    }
+    return out;
+  }
+
+  /** A buffer of its own, not of Node's pool: sockets may hold it long after the tape forgot it. Behind each block of it is a 0. */
+  #blank(): Buffer {
+    const { metaint, segmentBytes } = this;
+    const spare = this.#spares.pop();
+    if (spare !== undefined) return spare;
+    const bytes = Buffer.allocUnsafeSlow(segmentBytes + segmentBytes / metaint);
+    for (let at = metaint; at < bytes.length; at += metaint + 1) bytes[at] = 0;
+    return bytes;
+  }
+}

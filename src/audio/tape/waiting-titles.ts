@@ -1,0 +1,73 @@
+/**
+ * Titles whose place is not on the tape yet: the audio there waits in the delay line, or has not come in at all.
+ *
+ *   line          │ frame │ frame │ frame │ …           what has not come in
+ *   titles                ▲ place known   ▲             by moment, until a frame comes at or after it
+ *
+ * Invariant: they stand in the order of their moments and places, and those whose place is known come first. Owned by ChannelAudio.
+ */
+
+import type { RecordView } from '../../metadata/view.js';
+import type { LinePlace } from '../delay-line.js';
+
+export interface AwaitedTitle {
+  view: RecordView;
+  /** Monotonic milliseconds. */
+  readonly momentMs: number;
+  /** Null: the audio of that moment has not come in. */
+  place: LinePlace | null;
+}
+
+export class WaitingTitles {
+  readonly #titles: AwaitedTitle[] = [];
+
+  get isEmpty(): boolean {
+    return this.#titles.length === 0;
+  }
+
+  /** The next to be put on the tape. */
+  get first(): AwaitedTitle | undefined {
+    return this.#titles[0];
+  }
+
+  get last(): AwaitedTitle | undefined {
+    return this.#titles.at(-1);
+  }
+
+  get all(): readonly AwaitedTitle[] {
+    return this.#titles;
+  }
+
+  /** Those that waited in another process. Before all else. */
+  adopt(titles: readonly AwaitedTitle[]): void {
+    this.#titles.push(...titles);
+  }
+
+  clear(): void {
+    this.#titles.length = 0;
+  }
+
+  /** Not before the last one. @param place null: the audio of that moment has not come in */
+  add(view: RecordView, momentMs: number, place: LinePlace | null, nowMs: number): void {
+    const titles = this.#titles;
+    const { last } = this;
+    if (last === undefined) titles.push({ view, momentMs, place });
+    else if (last.place === null) titles.push({ view, momentMs: Math.max(momentMs, last.momentMs), place: null });
+    else {
+      const isBehind = place === null || place.atByte > last.place.atByte;
+      titles.push({ view, momentMs, place: isBehind ? place : last.place });
+    }
+    // While no audio comes they would pile up; of those whose moment has passed only the last can be heard.
+    const first = titles.findIndex((title) => title.place === null);
+    while (first >= 0 && first + 1 < titles.length && titles[first + 1]!.momentMs <= nowMs) titles.splice(first, 1);
+  }
+
+  /** A frame comes in: titles whose moment has come take effect at its place. */
+  onArrival(nowMs: number, place: LinePlace): void {
+    for (const title of this.#titles) if (title.place === null && title.momentMs <= nowMs) title.place = place;
+  }
+
+  shift(): void {
+    this.#titles.shift();
+  }
+}

@@ -1,0 +1,186 @@
+/**
+ * The file of a backup: a tar (POSIX ustar) with three files, so that any tar can look into it. First a manifest, which says what else is there and
+ * what its SHA-256 is. Read as a stranger's: names, kinds, sizes and digests are checked before anything is used.
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { z } from 'zod';
+
+export const CONFIG_NAME = 'airsplice.yaml';
+export const STORE_NAME = 'airsplice.mdb';
+const MANIFEST_NAME = 'manifest.json';
+/** Raised when what is in it changes, the store's own format included. */
+const FORMAT = 1;
+
+const BLOCK = 512;
+const PIECE_BYTES = 1_048_576;
+/** What ustar can say of a size, and more than any manifest or configuration has. */
+const MAX_STORE_BYTES = 8_589_934_591;
+const MAX_TEXT_BYTES = 4_194_304;
+/** Characters of a text in a manifest. */
+const MAX_WORDS = 4096;
+
+const fileSchema = z.strictObject({
+  bytes: z.int().min(0).max(MAX_STORE_BYTES),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+const manifestSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  airsplice: z.string().max(MAX_WORDS),
+  madeAt: z.string().max(MAX_WORDS),
+  /** Where the configuration was: to be shown, never to be written to. */
+  configPath: z.string().max(MAX_WORDS),
+  files: z.strictObject({ [CONFIG_NAME]: fileSchema, [STORE_NAME]: fileSchema }),
+});
+
+export type Manifest = z.output<typeof manifestSchema>;
+
+interface Made {
+  readonly airsplice: string;
+  readonly madeAt: string;
+  readonly configPath: string;
+}
+
+/** @param target an open file, empty @param store the path of a file that does not change */
+export function writeArchive(target: number, made: Made, config: Buffer, store: string): Manifest {
+  const source = openSync(store, 'r');
+  try {
+    const digest = createHash('sha256');
+    const bytes = eachPiece(source, fstatSync(source).size, 0, (piece) => digest.update(piece));
+    if (bytes > MAX_STORE_BYTES) throw new Error('the store is larger than a backup can be');
+    const manifest: Manifest = {
+      format: FORMAT,
+      ...made,
+      files: {
+        [CONFIG_NAME]: { bytes: config.length, sha256: createHash('sha256').update(config).digest('hex') },
+        [STORE_NAME]: { bytes, sha256: digest.digest('hex') },
+      },
+    };
+    const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`);
+    for (const [name, data] of [
+      [MANIFEST_NAME, text],
+      [CONFIG_NAME, config],
+    ] as const) {
+      writeAll(target, header(name, data.length));
+      writeAll(target, data);
+      writeAll(target, padding(data.length));
+    }
+    writeAll(target, header(STORE_NAME, bytes));
+    eachPiece(source, bytes, 0, (piece) => writeAll(target, piece));
+    writeAll(target, padding(bytes));
+    writeAll(target, Buffer.alloc(2 * BLOCK));
+    return manifest;
+  } finally {
+    closeSync(source);
+  }
+}
+
+export interface OpenArchive {
+  readonly manifest: Manifest;
+  readonly config: Buffer;
+  /** Writes the store to an open file; throws where it is not what the manifest says. */
+  writeStore(target: number): void;
+}
+
+/** Throws an Error that says what is wrong with it. @param file open */
+export function readArchive(file: number): OpenArchive {
+  const { size } = fstatSync(file);
+  const first = member(file, 0, size, MANIFEST_NAME, MAX_TEXT_BYTES);
+  const manifest = manifestOf(textAt(file, first.at, first.bytes).toString('utf8'));
+  const second = member(file, first.end, size, CONFIG_NAME, MAX_TEXT_BYTES);
+  const third = member(file, second.end, size, STORE_NAME, MAX_STORE_BYTES);
+  const config = textAt(file, second.at, second.bytes);
+  const said = manifest.files;
+  const isConfig = createHash('sha256').update(config).digest('hex') === said[CONFIG_NAME].sha256;
+  if (!isConfig || third.bytes !== said[STORE_NAME].bytes)
+    throw new Error('it is damaged: it is not what its manifest says');
+  return {
+    manifest,
+    config,
+    writeStore: (target) => {
+      const digest: Hash = createHash('sha256');
+      eachPiece(file, third.bytes, third.at, (piece) => {
+        digest.update(piece);
+        writeAll(target, piece);
+      });
+      if (digest.digest('hex') !== said[STORE_NAME].sha256)
+        throw new Error('it is damaged: the store is not what its manifest says');
+    },
+  };
+}
+
+function manifestOf(text: string): Manifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error('it is damaged: its manifest cannot be read');
+  }
+  const format = (value as { format?: unknown } | null)?.format;
+  if (typeof format === 'number' && format !== FORMAT) {
+    const { airsplice = '?' } = value as { airsplice?: unknown };
+    throw new Error(
+      `it has format ${format}, of airsplice ${String(airsplice).slice(0, 40)}: this version reads format ${FORMAT}`,
+    );
+  }
+  const result = manifestSchema.safeParse(value);
+  if (!result.success) throw new Error('it is damaged: its manifest cannot be read');
+  return result.data;
+}
+
+/** Where a member's bytes are. */
+function member(file: number, at: number, size: number, name: string, most: number) {
+  const head = Buffer.alloc(BLOCK);
+  const wrong = new Error(at === 0 ? 'it is not a backup of airsplice' : 'it is damaged, or cut off');
+  if (readSync(file, head, 0, BLOCK, at) !== BLOCK) throw wrong;
+  const bytes = Number.parseInt(head.toString('latin1', 124, 135), 8);
+  if (!(bytes >= 0 && bytes <= most)) throw wrong;
+  // All that a header says is known: it is what would have been written.
+  if (!head.equals(header(name, bytes))) throw wrong;
+  const end = at + BLOCK + bytes + padding(bytes).length;
+  if (end > size) throw wrong;
+  return { at: at + BLOCK, bytes, end };
+}
+
+function header(name: string, bytes: number): Buffer {
+  const head = Buffer.alloc(BLOCK);
+  head.write(name, 0, 'latin1');
+  head.write('0000600\0', 100, 'latin1');
+  head.write('0000000\0', 108, 'latin1');
+  head.write('0000000\0', 116, 'latin1');
+  head.write(`${bytes.toString(8).padStart(11, '0')}\0`, 124, 'latin1');
+  head.write('00000000000\0', 136, 'latin1');
+  head.write('        0', 148, 'latin1');
+  head.write('ustar\x0000', 257, 'latin1');
+  const sum = head.reduce((total, byte) => total + byte, 0);
+  head.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
+  return head;
+}
+
+function padding(bytes: number): Buffer {
+  return Buffer.alloc((BLOCK - (bytes % BLOCK)) % BLOCK);
+}
+
+function textAt(file: number, at: number, bytes: number): Buffer {
+  const text = Buffer.alloc(bytes);
+  readSync(file, text, 0, bytes, at);
+  return text;
+}
+
+/** @returns how many bytes there were */
+function eachPiece(file: number, bytes: number, from: number, onPiece: (piece: Buffer) => void): number {
+  const piece = Buffer.allocUnsafe(PIECE_BYTES);
+  let done = 0;
+  while (done < bytes) {
+    const read = readSync(file, piece, 0, Math.min(PIECE_BYTES, bytes - done), from + done);
+    if (read === 0) throw new Error('it is cut off');
+    onPiece(piece.subarray(0, read));
+    done += read;
+  }
+  return done;
+}
+
+function writeAll(file: number, data: Buffer): void {
+  for (let done = 0; done < data.length; ) done += writeSync(file, data, done);
+}

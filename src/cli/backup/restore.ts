@@ -1,0 +1,196 @@
+/**
+ * `airsplice restore FILE`: puts configuration and store of a backup where the command says: `--config` and `--data`. A backup is outside input:
+ * where it was made, and where its configuration has its data, is shown and compared, and never written to by itself. Both are written beside their
+ * places, read again, checked and flushed, and only then renamed, the configuration last: without it nothing starts. The folder is locked meanwhile.
+ * Their owners stay: the configuration's of the file that it replaces, the store's of its folder.
+ *
+ * Exit codes: 0 when both are in place; 1 where nothing was changed, with why (a server runs, a file is there, the backup is damaged or of another
+ * format).
+ */
+
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { printable } from '../../base/printable.js';
+import { ConfigDocument } from '../../config/document.js';
+import { checkStore, FILE } from '../../store/lmdb.js';
+import { lockFolder } from '../../store/lock.js';
+import { type CommandLine, messageOf, type RunCommand, textOf } from '../command.js';
+import { likeReplaced, ownedLike } from '../setup/replaced-file.js';
+import { type OpenArchive, readArchive } from './archive.js';
+import { CONFIG } from './backup.js';
+
+/** A folder inside the data folder that only this user may enter: no other user of the data folder can put a link there. */
+const MAKING = 'restoring';
+
+/** Where a server with this configuration writes. Null: not known, or nowhere. */
+interface WrittenPlaces {
+  readonly folder: string | null;
+  readonly accessLog: string | null;
+}
+
+interface RestoreTarget {
+  readonly config: string;
+  readonly folder: string;
+  readonly isForced: boolean;
+}
+
+export const restore: RunCommand = async (line) => {
+  const file = line.operands[0]!;
+  const source = openSync(file, 'r');
+  try {
+    const archive = open(source, file);
+    const config = resolve(textOf(line, 'config') ?? CONFIG);
+    const named = placesIn(config, archive.config.toString('utf8'));
+    const folder = folderAsked(line, config, named.folder, file);
+    const { airsplice, madeAt, configPath } = archive.manifest;
+    await put(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
+      const { accessLog } = named;
+      if (accessLog !== null) note(`the configuration has an access log at ${accessLog}`);
+      if (named.folder !== folder)
+        note(
+          `the configuration has its data folder at ${named.folder ?? 'another place'}, and the store was put elsewhere`,
+        );
+    });
+    const text = `${config} and the store in ${folder} are those of ${madeAt} (airsplice ${airsplice}), from ${configPath}`;
+    process.stdout.write(`airsplice: ${printable(text)}\n`);
+    return 0;
+  } finally {
+    closeSync(source);
+  }
+};
+
+function note(sentence: string): void {
+  process.stderr.write(`note: ${printable(sentence)}\n`);
+}
+
+function open(source: number, file: string): OpenArchive {
+  try {
+    return readArchive(source);
+  } catch (error) {
+    throw new Error(`${file} cannot be restored: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/**
+ * `--data`, or else the data folder of the configuration that is replaced, or `data` beside it: the configuration of the backup must name one of
+ * these.
+ */
+function folderAsked(line: CommandLine, config: string, named: string | null, file: string): string {
+  const asked = textOf(line, 'data');
+  if (asked !== undefined) return resolve(asked);
+  const inPlace = existsSync(config) ? placesIn(config, readText(config)).folder : null;
+  if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
+  const why = named === null ? 'does not name its data folder' : `has its data in ${named}`;
+  const advice =
+    named === null ? 'give it with --data FOLDER' : `--data ${named} puts the store there, --data FOLDER elsewhere`;
+  throw new Error(`${file} was not restored: its configuration ${why}: ${advice}`);
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Read from the text alone: no file that it names is opened. */
+function placesIn(path: string, text: string): WrittenPlaces {
+  const { value } = new ConfigDocument(text, process.env);
+  const { data, accessLog } = (value ?? {}) as { readonly data?: unknown; readonly accessLog?: unknown };
+  const member = (section: unknown, name: string) => (section as Readonly<Record<string, unknown>> | null)?.[name];
+  const [folder = './data', log] = [member(data, 'folder'), member(accessLog, 'file')];
+  const absolute = (each: unknown) => (typeof each === 'string' && each !== '' ? resolve(dirname(path), each) : null);
+  return { folder: value === undefined ? null : absolute(folder), accessLog: log === '-' ? null : absolute(log) };
+}
+
+/** @param onReady called when all is checked, before anything is changed */
+async function put(archive: OpenArchive, target: RestoreTarget, file: string, onReady: () => void): Promise<void> {
+  const { config, folder, isForced } = target;
+  const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
+  let isPut = false;
+  try {
+    const lock = await lockFolder(folder);
+    const making = join(folder, MAKING);
+    const store = join(folder, FILE);
+    const fresh = { store: join(making, FILE), config: `${config}.restored` };
+    try {
+      mustBeFree(archive, store, config, isForced);
+      rmSync(making, { recursive: true, force: true });
+      mkdirSync(making, { mode: 0o700 });
+      // The server that will open it is the folder's owner.
+      write(fresh.store, (target) => {
+        archive.writeStore(target);
+        ownedLike(target, folder);
+      });
+      await checkStore(fresh.store);
+      write(fresh.config, (target) => {
+        writeFileSync(target, archive.config);
+        likeReplaced(target, config);
+      });
+      onReady();
+      renameSync(fresh.store, store);
+      rmSync(`${store}-lock`, { force: true });
+      renameSync(fresh.config, config);
+      isPut = true;
+      for (const path of [folder, dirname(config)]) flushFolder(path);
+    } finally {
+      rmSync(making, { recursive: true, force: true });
+      rmSync(fresh.config, { force: true });
+      await lock.release();
+    }
+  } catch (error) {
+    if (made !== undefined && !isPut) removeEmpty(folder, made);
+    throw new Error(`${file} was not restored: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Throws where a file is in place already, unless it may be replaced. */
+function mustBeFree(archive: OpenArchive, store: string, config: string, isForced: boolean): void {
+  const isSame = existsSync(config) && readFileSync(config).equals(archive.config);
+  const there = [store, ...(isSame ? [] : [config])].filter((path) => existsSync(path));
+  if (there.length === 0 || isForced) return;
+  const verb = there.length > 1 ? 'are' : 'is';
+  throw new Error(`${there.join(' and ')} ${verb} there already: --force replaces what is there`);
+}
+
+/** Removes a folder and its parents up to the first one that was made with it, where they are empty. */
+function removeEmpty(folder: string, first: string): void {
+  try {
+    for (let path = folder; path.length >= first.length; path = dirname(path)) rmdirSync(path);
+  } catch {
+    // Something else is in it by now.
+  }
+}
+
+function write(path: string, fill: (target: number) => void): void {
+  rmSync(path, { force: true });
+  const target = openSync(path, 'wx', 0o600);
+  try {
+    fill(target);
+    fsyncSync(target);
+  } finally {
+    closeSync(target);
+  }
+}
+
+/** Renames are on the disk then, too. */
+function flushFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

@@ -1,0 +1,82 @@
+/** The certificates of a configuration, as a client will judge them: dates, key, the chain, the name of the public URL. */
+
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { CertificateFiles } from '../../net/tls/certificate.js';
+import { type DoctorFinding, Findings } from './finding.js';
+
+const DAY_MS = 86_400_000;
+/** Renewal programs begin a month before. */
+const SOON_DAYS = 14;
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** @param host of the public URL; "": none is known @param nowMs unix milliseconds */
+export function certificateFindings(
+  { certFile, keyFile }: CertificateFiles,
+  host: string,
+  nowMs = Date.now(),
+): readonly DoctorFinding[] {
+  const findings = new Findings('certificates');
+  try {
+    const chain = (readFileSync(certFile, 'latin1').match(PEM) ?? []).map((pem) => new X509Certificate(pem));
+    const [own] = chain;
+    if (own === undefined) {
+      findings.bad(
+        `${certFile} has no certificate`,
+        'it must be PEM: the own certificate first, then those that have signed it',
+      );
+      return findings.all;
+    }
+    judgeDates(certFile, chain, nowMs, findings);
+    judgeChain(certFile, chain, findings);
+    if (!own.checkPrivateKey(createPrivateKey(readFileSync(keyFile))))
+      findings.bad(`${keyFile} is not the key of ${certFile}`, 'copy both of the same renewal');
+    if (host !== '' && !isFor(own, host))
+      findings.note(
+        `${certFile} is not for ${host}, the host of streams.publicUrl`,
+        'clients that come there over this address refuse it: ask for a certificate with that name',
+      );
+  } catch (error) {
+    findings.bad(`${certFile} or ${keyFile} cannot be read (${(error as Error).message})`, 'let the server read both');
+  }
+  return findings.all;
+}
+
+function isFor(certificate: X509Certificate, host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, '');
+  return (isIP(address) === 0 ? certificate.checkHost(host) : certificate.checkIP(address)) !== undefined;
+}
+
+function judgeDates(file: string, chain: readonly X509Certificate[], nowMs: number, findings: Findings): void {
+  const endsMs = Math.min(...chain.map(({ validTo }) => Date.parse(validTo)));
+  const beginsMs = Math.max(...chain.map(({ validFrom }) => Date.parse(validFrom)));
+  const days = Math.floor((endsMs - nowMs) / DAY_MS);
+  const end = new Date(endsMs).toISOString().slice(0, 10);
+  const renew = 'renew it (certbot renew, acme.sh --renew); the server takes the new files by itself';
+  if (endsMs <= nowMs) findings.bad(`${file} has expired (${end})`, renew);
+  else if (beginsMs > nowMs)
+    findings.bad(`${file} is not valid yet`, 'look at the clock of this machine, or wait until it is');
+  else if (days < SOON_DAYS) findings.note(`${file} expires in ${days} days (${end})`, renew);
+  else findings.good(`${file} is valid until ${end}`);
+}
+
+/** Browsers fetch what is missing, players and encoders do not. */
+function judgeChain(file: string, chain: readonly X509Certificate[], findings: Findings): void {
+  const [own] = chain;
+  if (own!.checkIssued(own!)) {
+    findings.note(`${file} has signed itself`, 'browsers and most players refuse it: use one of an authority');
+    return;
+  }
+  const broken = chain.findIndex((each, i) => i + 1 < chain.length && !each.checkIssued(chain[i + 1]!));
+  if (broken >= 0)
+    findings.bad(
+      `${file}: certificate ${broken + 1} was not signed by the one behind it`,
+      'put them in order: the own one, then who signed it, and so on (fullchain.pem)',
+    );
+  else if (chain.length === 1)
+    findings.note(
+      `${file} holds no certificate of who signed it`,
+      'where that is an intermediate authority, players refuse it: use the whole chain (fullchain.pem)',
+    );
+}

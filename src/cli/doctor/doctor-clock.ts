@@ -1,0 +1,70 @@
+/** The clock: whether something keeps it right, and how far it is from that of what answers at the public URL. Titles carry times of it. */
+
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { answerOf } from '../server.js';
+import { type DoctorFinding, Findings } from './finding.js';
+
+interface TimeService {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** It says that the clock is kept. */
+  readonly isKept: RegExp;
+}
+
+const SERVICES: readonly TimeService[] = [
+  { program: 'timedatectl', args: ['show', '-p', 'NTPSynchronized', '--value'], isKept: /^yes$/m },
+  { program: 'chronyc', args: ['-n', 'tracking'], isKept: /^Leap status\s*:\s*(Normal|Insert|Delete)/m },
+  { program: 'ntpq', args: ['-c', 'rv 0 leap'], isKept: /leap=(00|01|10)/ },
+];
+const ASK_MS = 5000;
+/** `Date` counts whole seconds, and an answer takes a while. */
+const CLOSE_SECONDS = 2;
+const FAR_SECONDS = 30;
+
+/** @param env where programs are looked for */
+export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promise<DoctorFinding[]> {
+  const findings = new Findings('clock');
+  for (const { program, args, isKept } of SERVICES) {
+    const said = await run(program, args, env);
+    if (said === null) continue;
+    if (isKept.test(said)) findings.good(`it is kept right (${program})`);
+    else
+      findings.bad(
+        `${program} says that nothing keeps it right`,
+        'install and start chrony or systemd-timesyncd (timedatectl set-ntp true): titles that are pushed ahead of their time come at the wrong one',
+      );
+    return findings.all;
+  }
+  findings.note(
+    'whether something keeps it right is not known: there is neither timedatectl nor chronyc nor ntpq',
+    'in a container it is the clock of the machine below: look there',
+  );
+  return findings.all;
+}
+
+/** Null: it is not there, or does not work here. */
+async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> {
+  try {
+    return (await promisify(execFile)(program, [...args], { env, timeout: ASK_MS })).stdout;
+  } catch {
+    return null;
+  }
+}
+
+/** @param url that another machine, or at least another program, answers */
+export async function skewFindings(url: string, signal: AbortSignal): Promise<DoctorFinding[]> {
+  const findings = new Findings('clock');
+  const beganMs = Date.now();
+  const answer = await answerOf(`${url}/healthz`, signal).catch(() => null);
+  const date = Date.parse(String(answer?.headers['date']));
+  // Where nothing answers, others say so.
+  if (Number.isNaN(date)) return [];
+  const halfSecondMs = 500;
+  const skewSeconds = Math.round((beganMs + Date.now()) / 2 - date - halfSecondMs) / 1000;
+  const text = `it differs by ${skewSeconds.toFixed(1)} s from what ${url} says`;
+  if (Math.abs(skewSeconds) > FAR_SECONDS) findings.bad(text, 'one of both is wrong: look at both');
+  else if (Math.abs(skewSeconds) > CLOSE_SECONDS) findings.note(text, 'one of both is wrong, or the way there is slow');
+  else findings.good(text);
+  return findings.all;
+}

@@ -1,0 +1,86 @@
+/** Whether the addresses of a configuration can be had: each port is opened for a moment, unless a server of ours has it already. */
+
+import net from 'node:net';
+import { urlHost } from '../../base/ip.js';
+import type { AddressConfig } from '../../config/schema.js';
+import { ownAnswer } from '../server.js';
+import { type DoctorFinding, Findings } from './finding.js';
+
+interface PortPlace {
+  readonly host: string;
+  readonly port: number;
+  readonly scheme: 'http' | 'https';
+  readonly isProxied: boolean;
+  /** It is only for SHOUTcast encoders. */
+  readonly isExtra: boolean;
+}
+
+export async function portFindings(addresses: readonly AddressConfig[], signal: AbortSignal): Promise<DoctorFinding[]> {
+  const findings = new Findings('ports');
+  for (const place of placesOf(addresses)) await look(place, findings, signal);
+  return findings.all;
+}
+
+function placesOf(addresses: readonly AddressConfig[]): readonly PortPlace[] {
+  return addresses.flatMap(({ host, port, tls, roles, shoutcastPort, proxyProtocol = false }) => {
+    // Port 0 is whichever is free.
+    if (port === 0) return [];
+    const scheme = tls === undefined ? 'http' : 'https';
+    const own: PortPlace = { host, port, scheme, isProxied: proxyProtocol, isExtra: false };
+    // As app/addresses/addresses.ts has it: the next port, unless an address has it.
+    const next = addresses.some((other) => other.port === port + 1) ? false : port + 1;
+    const extra = roles === undefined || roles.includes('encoder') ? (shoutcastPort ?? next) : false;
+    return extra === false || extra === 0 ? [own] : [own, { ...own, port: extra, isExtra: true }];
+  });
+}
+
+async function look(place: PortPlace, findings: Findings, signal: AbortSignal): Promise<void> {
+  const { host, port, isExtra, isProxied } = place;
+  const at = `${urlHost(host)}:${port}${isExtra ? ' (SHOUTcast encoders)' : ''}`;
+  const code = await problemOf(host, port);
+  if (code === null) findings.good(`${at} is free`);
+  else if (code === 'EADDRINUSE') {
+    if (isProxied) findings.note(`${at} is taken, by what cannot be asked here: it expects a PROXY header`);
+    else if (await isOurs(place, signal)) findings.good(`${at}: airsplice answers there`);
+    else {
+      const other = isExtra ? 'another shoutcastPort, or false' : 'another port';
+      findings.bad(
+        `${at} is taken by another program`,
+        `end it (ss -ltnp 'sport = :${port}' names it), or configure ${other}`,
+      );
+    }
+  } else if (code === 'EACCES') {
+    findings.bad(
+      `${at} is not allowed to this user`,
+      'ports below 1024 need CAP_NET_BIND_SERVICE (AmbientCapabilities= of the unit), or net.ipv4.ip_unprivileged_port_start',
+    );
+  } else if (code === 'EADDRNOTAVAIL') {
+    findings.bad(
+      `${host} is not an address of this machine`,
+      'ip address lists them; 0.0.0.0 and :: stand for all of them',
+    );
+  } else findings.bad(`${at} cannot be opened (${code})`, 'look at the host and the port of this address');
+}
+
+/** The code of the error; null: it can be opened. */
+function problemOf(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port }, () => server.close(() => resolve(null)));
+  });
+}
+
+/** Every address of ours has these two. */
+async function isOurs({ scheme, host, port }: PortPlace, signal: AbortSignal): Promise<boolean> {
+  const asked = host === '0.0.0.0' || host === '::' ? 'localhost' : urlHost(host);
+  const base = `${scheme}://${asked}:${port}`;
+  try {
+    const [health, ready] = await Promise.all(
+      ['/healthz', '/readyz'].map((path) => ownAnswer(`${base}${path}`, signal)),
+    );
+    return health!.text === 'ok\n' && /^(not )?ready\n/.test(ready!.text);
+  } catch {
+    return false;
+  }
+}

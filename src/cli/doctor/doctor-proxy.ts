@@ -1,0 +1,160 @@
+/**
+ * What is in front of the server, seen from outside as a listener sees it: whether the stream comes as it is sent, whether events and WebSockets get
+ * through, and whether the server knows who its clients are.
+ */
+
+import { KEY } from '../../base/key.js';
+import type { LoadedConfig } from '../../config/load.js';
+import { answerOf, ask, opensWebSocket, readJson, type WholeAnswer } from '../server.js';
+import { type DoctorFinding, Findings } from './finding.js';
+
+/** For how long a stream is listened to: writes come each second, or each two. */
+const LISTEN_MS = 5000;
+/** From the question to the first audio, and the longest time without any. */
+const FIRST_MS = 1000;
+const GAP_MS = 3000;
+const OPEN_MS = 3000;
+
+const UNBUFFERED = 'proxy_buffering off (nginx), flush_interval -1 (Caddy)';
+const UPGRADES =
+  'proxy_http_version 1.1 with the headers Upgrade and Connection (nginx); HAProxy and Caddy pass them on by themselves';
+
+/** @param url of what listeners use @param config null: nothing is known of the server behind */
+export async function proxyFindings(
+  url: string,
+  config: LoadedConfig | null,
+  signal: AbortSignal,
+): Promise<DoctorFinding[]> {
+  const findings = new Findings('outside');
+  let stations: WholeAnswer;
+  try {
+    stations = await answerOf(`${url}/metadata/stations.json`, signal);
+  } catch (error) {
+    findings.bad((error as Error).message, 'look at the name, the firewall and the proxy; is the server running?');
+    return findings.all;
+  }
+  const channels = channelsOf(stations);
+  if (channels === null) {
+    findings.bad(
+      `${url} answers ${stations.status} for /metadata/stations.json, and no list of stations`,
+      'the proxy must pass on all paths, as they are',
+    );
+    return findings.all;
+  }
+  if (config !== null) await lookAtTrust(url, stations, config, findings, signal);
+  const channel = channels.find((each) => each?.onair === true)?.channelkey;
+  if (typeof channel !== 'string' || !KEY.test(channel)) {
+    findings.note('no channel is on air: streams were not looked at', 'start a source, and ask again');
+    return findings.all;
+  }
+  await Promise.all([
+    lookAtStream(`${url}/${channel}`, findings, signal),
+    lookAtEvents(`${url}/metadata/sse/channel/${channel}`, findings, signal),
+    lookAtWebSocket(`${url}/metadata/channel/${channel}`, findings, signal),
+  ]);
+  return findings.all;
+}
+
+interface ListedChannel {
+  readonly channelkey?: unknown;
+  readonly onair?: unknown;
+}
+
+/** Null: it is not a list of stations. */
+function channelsOf({ status, text }: WholeAnswer): readonly (ListedChannel | null)[] | null {
+  const stations = status === 200 ? readJson(text) : null;
+  return Array.isArray(stations) ? stations.flatMap((station) => station?.channels ?? []) : null;
+}
+
+async function lookAtStream(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  const signal = AbortSignal.any([stop, done.signal, AbortSignal.timeout(LISTEN_MS)]);
+  const beganMs = performance.now();
+  let [firstMs, lastMs, gapMs, status] = [0, beganMs, 0, 0];
+  try {
+    const { statusCode, body } = await ask(url, { signal, headers: { 'icy-metadata': '1' } });
+    status = statusCode;
+    if (status !== 200)
+      return void findings.bad(`${url} is answered ${status}`, 'a listener must get its stream there');
+    for await (const _ of body) {
+      const nowMs = performance.now();
+      if (firstMs === 0) firstMs = nowMs - beganMs;
+      else gapMs = Math.max(gapMs, nowMs - lastMs);
+      lastMs = nowMs;
+    }
+    findings.bad(`${url} ends after ${seconds(lastMs - beganMs)}`, 'the proxy must not bound the length of an answer');
+  } catch {
+    // The time is up, or the proxy has ended it.
+    if (stop.aborted) return;
+    if (firstMs === 0) {
+      findings.bad(`${url} brings no audio in ${seconds(LISTEN_MS)}: it is held up on its way`, UNBUFFERED);
+      return;
+    }
+    const text = `a stream begins after ${seconds(firstMs)}, and is never silent for more than ${seconds(Math.max(gapMs, performance.now() - lastMs))}`;
+    if (gapMs > GAP_MS || firstMs > FIRST_MS || performance.now() - lastMs > GAP_MS) {
+      findings.bad(`${text}: it is held up on its way`, UNBUFFERED);
+    } else findings.good(text);
+  } finally {
+    done.abort();
+  }
+}
+
+async function lookAtEvents(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+  const done = new AbortController();
+  const signal = AbortSignal.any([stop, done.signal, AbortSignal.timeout(OPEN_MS)]);
+  try {
+    const { statusCode, headers, body } = await ask(url, { signal });
+    if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
+      return void findings.bad(`events (SSE) are answered ${statusCode}`, 'the proxy must pass on /metadata/ as it is');
+    // The first bytes come at once.
+    for await (const _ of body) return void findings.good('events (SSE) get through at once');
+    findings.bad('events (SSE) end at once', UNBUFFERED);
+  } catch {
+    if (!stop.aborted) findings.bad(`events (SSE) are held up: nothing in ${seconds(OPEN_MS)}`, UNBUFFERED);
+  } finally {
+    done.abort();
+  }
+}
+
+async function lookAtWebSocket(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+  const opens = await opensWebSocket(url.replace(/^http/, 'ws'), AbortSignal.any([stop, AbortSignal.timeout(OPEN_MS)]));
+  if (opens) findings.good('WebSockets get through');
+  else findings.bad('WebSockets do not get through', UPGRADES);
+}
+
+/** Whether something is in front, and whether the server knows its clients then. */
+async function lookAtTrust(
+  url: string,
+  { headers }: WholeAnswer,
+  { addresses, proxies, streams }: LoadedConfig,
+  findings: Findings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { port, protocol } = new URL(url);
+  const publicPort = Number(port || (protocol === 'https:' ? 443 : 80));
+  // Not every answer of ours says it.
+  const isOther = (headers['server'] ?? streams.server) !== streams.server || headers['via'] !== undefined;
+  if (!isOther && addresses.some((address) => address.port === publicPort)) {
+    findings.good('nothing is in front of the server');
+    return;
+  }
+  // Asked as a stranger asks: an address without roles answers this to the machine itself only, and a proxy is taken for that.
+  const metrics = await answerOf(`${url}/metrics`, signal).catch(() => null);
+  if (metrics?.status === 200)
+    findings.bad(
+      `${url}/metrics is answered to everyone`,
+      'let the proxy set X-Forwarded-For, and name the roles of the address behind it, without ops',
+    );
+  if (addresses.some(({ proxyProtocol }) => proxyProtocol === true))
+    findings.good('a proxy is in front, and names clients by the PROXY protocol');
+  else if (proxies.trusted.length === 0)
+    findings.bad(
+      'a proxy is in front, and is not trusted: all listeners seem to come from one address, and share its limits',
+      'write its address into proxies.trusted, and let it set X-Forwarded-For (proxy_set_header X-Forwarded-For $remote_addr)',
+    );
+  else if (metrics?.status !== 200) findings.good('a proxy is in front, and proxies.trusted names one');
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,107 @@
+/**
+ * Cuts recordings out of a listener's stream, each from the place of a title on:
+ *
+ *   frames     │ f │ f │ f │ f │ f │ f │ f │ f │ …        those of the last KEPT_MS are there, since titles may come late
+ *   recording          └─ from: title − before ──► length
+ *
+ * Invariant: a recording has whole frames only, the first of which begins within half a frame of its place. Owned by measure-offset.ts.
+ */
+
+import { Framer } from '../../audio/frames/framer.js';
+import { Reservoir } from '../../audio/frames/reservoir.js';
+
+/** How late a push may come. */
+const KEPT_MS = 120_000;
+
+interface PlacedFrame {
+  readonly bytes: Buffer;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export interface Recording<T> {
+  readonly title: T;
+  readonly audio: Buffer;
+  readonly lengthMs: number;
+}
+
+class OpenRecording<T> {
+  readonly title: T;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly #frames: Buffer[] = [];
+  /** Its first frames may need bytes from before them. */
+  readonly #reservoir = new Reservoir();
+  #lengthMs = 0;
+
+  constructor(title: T, fromMs: number, untilMs: number) {
+    this.title = title;
+    this.fromMs = fromMs;
+    this.untilMs = untilMs;
+    this.#reservoir.cut();
+  }
+
+  /** True: it is whole. */
+  add({ bytes, startMs, endMs }: PlacedFrame): boolean {
+    if ((startMs + endMs) / 2 < this.fromMs) return false;
+    this.#frames.push(this.#reservoir.mend(bytes));
+    this.#lengthMs += endMs - startMs;
+    return endMs >= this.untilMs;
+  }
+
+  close(): Recording<T> {
+    return { title: this.title, audio: Buffer.concat(this.#frames), lengthMs: this.#lengthMs };
+  }
+}
+
+export class OffsetRecorder<T> {
+  readonly #beforeMs: number;
+  readonly #lengthMs: number;
+  readonly #onRecording: (recording: Recording<T>) => void;
+  readonly #framer: Framer;
+  readonly #frames: PlacedFrame[] = [];
+  #open: OpenRecording<T>[] = [];
+  #endMs = 0;
+
+  /** @param beforeMs of audio before a title's place @param lengthMs from that place on */
+  constructor(beforeMs: number, lengthMs: number, onRecording: (recording: Recording<T>) => void) {
+    this.#beforeMs = beforeMs;
+    this.#lengthMs = lengthMs;
+    this.#onRecording = onRecording;
+    this.#framer = new Framer({ onFrame: (bytes, durationMs) => this.#frame(bytes, durationMs) });
+  }
+
+  get codec(): string | undefined {
+    return this.#framer.codec;
+  }
+
+  /** The next bytes of the stream, without ICY. */
+  push(bytes: Buffer): void {
+    this.#framer.push(bytes);
+  }
+
+  /** A title took effect. @param positionMs of audio between the stream's first byte and its place */
+  title(title: T, positionMs: number): void {
+    const recording = new OpenRecording(title, positionMs - this.#beforeMs, positionMs + this.#lengthMs);
+    if (this.#frames.some((frame) => recording.add(frame))) this.#onRecording(recording.close());
+    else this.#open.push(recording);
+  }
+
+  /** What is not whole yet ends here. */
+  end(): void {
+    for (const recording of this.#open.splice(0)) this.#onRecording(recording.close());
+  }
+
+  #frame(bytes: Buffer, durationMs: number): void {
+    const startMs = this.#endMs;
+    this.#endMs += durationMs;
+    const frame = { bytes: Buffer.from(bytes), startMs, endMs: this.#endMs };
+    this.#frames.push(frame);
+    while (this.#endMs - this.#frames[0]!.endMs > KEPT_MS) this.#frames.shift();
+    this.#open = this.#open.filter((recording) => {
+      const isWhole = recording.add(frame);
+      if (isWhole) this.#onRecording(recording.close());
+      return !isWhole;
+    });
+  }
+}

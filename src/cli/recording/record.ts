@@ -1,0 +1,162 @@
+/**
+ * `airsplice record URL`: records a stream, of this server or another one, into a file or one a title. A connection that is lost is made again, for
+ * as long as it takes. Ends with a signal or after `--seconds`.
+ *
+ * Exit codes: 0 then, 1 where the stream cannot be had at the first try or the disk does not take it, 2 for a wrong command line.
+ */
+
+import { mkdirSync } from 'node:fs';
+import { basename, extname } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { printable } from '../../base/printable.js';
+import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from '../command.js';
+import { ask, untilCut, urlOf } from '../server.js';
+import { fileText } from '../setup/new-file.js';
+import { RecordingFiles } from './recording-files.js';
+import { StreamRecorder } from './stream-recorder.js';
+
+const MAX_SECONDS = 31_536_000;
+const MAX_REDIRECTS = 5;
+/** Between two tries, the first and the longest. */
+const RETRY_MS = 1000;
+const MAX_RETRY_MS = 30_000;
+/** Without a byte for this long a connection is given up. */
+const SILENT_MS = 30_000;
+
+const ENDINGS: readonly (readonly [RegExp, string])[] = [
+  [/^audio\/(mpeg|mp3|x-mpeg)/i, 'mp3'],
+  [/^audio\/(aac|aacp|x-aac)/i, 'aac'],
+  [/ogg|opus|vorbis/i, 'ogg'],
+  [/flac/i, 'flac'],
+];
+
+interface RecordOptions {
+  readonly url: string;
+  readonly out: string | undefined;
+  readonly isSplit: boolean;
+}
+
+export const record: RunCommand = async (line, stop) => {
+  const options = readOptions(line);
+  const seconds = numberOf(line, 'seconds', MAX_SECONDS, 0.1, MAX_SECONDS);
+  const done = new AbortController();
+  const timer = setTimeout(() => done.abort(), Math.min(seconds * 1000, 2 ** 31 - 1));
+  const session = new RecordSession(options, AbortSignal.any([stop, done.signal]));
+  try {
+    await session.run();
+  } finally {
+    clearTimeout(timer);
+    session.close();
+  }
+  return 0;
+};
+
+/** Throws UsageError. */
+function readOptions(line: CommandLine): RecordOptions {
+  const url = urlOf(line.operands[0] ?? '', 'URL');
+  return { url, out: textOf(line, 'out'), isSplit: line.values['split'] === true };
+}
+
+class RecordSession {
+  readonly #options: RecordOptions;
+  readonly #stop: AbortSignal;
+  /** Made with the first answer, which says what kind of audio it is. */
+  #recording: RecordingFiles | null = null;
+  #recorder: StreamRecorder | null = null;
+
+  constructor(options: RecordOptions, stop: AbortSignal) {
+    this.#options = options;
+    this.#stop = stop;
+  }
+
+  /** Resolves when it is stopped. */
+  async run(): Promise<void> {
+    let waitMs = RETRY_MS;
+    while (!this.#stop.aborted) {
+      const before = this.#recording?.seconds ?? 0;
+      const reason = await this.#connection().catch((error: unknown) => {
+        if (this.#stop.aborted) return '';
+        // A full disk is not mended by another try.
+        if (this.#recording === null || isOfDisk(error)) throw error;
+        return messageOf(error);
+      });
+      if (this.#stop.aborted) return;
+      waitMs = (this.#recording?.seconds ?? 0) > before ? RETRY_MS : Math.min(waitMs * 2, MAX_RETRY_MS);
+      process.stderr.write(`airsplice: ${printable(reason)}: again in ${waitMs / 1000} s\n`);
+      await wait(waitMs, undefined, { signal: this.#stop }).catch(() => undefined);
+    }
+  }
+
+  close(): void {
+    this.#recording?.close();
+    const seconds = this.#recording?.seconds ?? 0;
+    if (seconds > 0) process.stdout.write(`${seconds.toFixed(1)} s were recorded\n`);
+  }
+
+  /** @returns why it has ended */
+  async #connection(): Promise<string> {
+    const { headers, body } = await this.#open(this.#options.url);
+    const type = String(headers['content-type'] ?? '');
+    const recorder = (this.#recorder ??= this.#begin(type));
+    recorder.connected(headers['icy-metaint']);
+    for await (const chunk of untilCut(this.#options.url, body)) {
+      if (this.#stop.aborted) break;
+      recorder.push(chunk);
+    }
+    return 'the stream has ended';
+  }
+
+  async #open(url: string, redirects = 0): Promise<Awaited<ReturnType<typeof ask>>> {
+    const { username, password } = new URL(url);
+    const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+    const answer = await ask(url, {
+      signal: this.#stop,
+      bodyTimeout: SILENT_MS,
+      headers: { 'icy-metadata': '1', ...(username === '' ? {} : { authorization: `Basic ${login}` }) },
+    });
+    const { statusCode, headers } = answer;
+    if (statusCode === 200) return answer;
+    await answer.body.dump().catch(() => undefined);
+    const to = headers['location'];
+    const isElsewhere = statusCode >= 300 && statusCode < 400 && typeof to === 'string' && URL.canParse(to, url);
+    if (isElsewhere && redirects < MAX_REDIRECTS) {
+      const next = new URL(to, url);
+      if (next.protocol !== 'http:' && next.protocol !== 'https:')
+        throw new Error(`${withoutLogin(url)} redirects to something other than an http:// or https:// URL`);
+      return this.#open(next.href, redirects + 1);
+    }
+    throw new Error(`${withoutLogin(url)} is answered ${statusCode}`);
+  }
+
+  #begin(type: string): StreamRecorder {
+    const { url, out, isSplit } = this.#options;
+    const ending = ENDINGS.find(([pattern]) => pattern.test(type))?.[1];
+    if (ending === undefined)
+      throw new Error(`${withoutLogin(url)} is not audio that can be recorded (${type || 'no type'})`);
+    const isFramed = ending === 'mp3' || ending === 'aac';
+    if (isSplit && !isFramed) throw new Error(`${ending} cannot be split here: MP3 and AAC can`);
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+    const named = `${fileText(basename(new URL(url).pathname, extname(url))) || 'stream'}-${time}`;
+    const base = isSplit ? (out ?? named) : (out?.replace(new RegExp(`\\.${ending}$`), '') ?? named);
+    if (isSplit) mkdirSync(base, { recursive: true });
+    const onFile = (path: string, title: string) =>
+      process.stdout.write(`${path}${title === '' ? '' : `: ${printable(title)}`}\n`);
+    const onCut = () => this.#recorder?.cut();
+    this.#recording = new RecordingFiles({ url: withoutLogin(url), base, ending, isSplit, onFile, onCut });
+    return new StreamRecorder(this.#recording, isFramed);
+  }
+}
+
+/** What files and messages say of it. */
+function withoutLogin(url: string): string {
+  const bare = new URL(url);
+  bare.username = '';
+  bare.password = '';
+  return bare.href;
+}
+
+const DISK = ['write', 'open', 'rename', 'mkdir', 'close'];
+
+function isOfDisk(error: unknown): boolean {
+  return DISK.includes(String((error as NodeJS.ErrnoException).syscall));
+}

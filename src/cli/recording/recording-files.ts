@@ -1,0 +1,178 @@
+/**
+ * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
+ * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MAX_TITLES or
+ * MAX_CHARACTERS a server's titles are not kept any more, and begin no file.
+ */
+
+import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { splitTitle } from '../../metadata/title.js';
+import { fileText, openNew, reserveNew } from '../setup/new-file.js';
+import type { RecordedParts } from './stream-recorder.js';
+
+interface RecordedTitle {
+  readonly title: string;
+  /** Where it begins: seconds of audio from the beginning of the recording. */
+  readonly startSeconds: number;
+  /** When it came, RFC 3339. */
+  readonly at: string;
+  readonly file: string;
+}
+
+export interface RecordingOptions {
+  readonly url: string;
+  /** Without the ending; with `isSplit` a folder and the beginning of names. */
+  readonly base: string;
+  /** Of the audio's files. */
+  readonly ending: string;
+  readonly isSplit: boolean;
+  /** Another file begins. */
+  readonly onFile: (path: string, title: string) => void;
+  /** What follows is played without what came before. */
+  readonly onCut: () => void;
+}
+
+/** The first title comes a moment after the first audio, and is of that. */
+const FIRST_MS = 3000;
+/** A cue sheet has two digits for a track. */
+const MAX_TRACKS = 99;
+const FRAMES_PER_SECOND = 75;
+/** Weeks of music; the characters are of all titles together, since the list is written whole. */
+const MAX_TITLES = 20_000;
+const MAX_CHARACTERS = 2_097_152;
+const LIST_MS = 1000;
+
+export class RecordingFiles implements RecordedParts {
+  readonly #options: RecordingOptions;
+  readonly #startedAt = new Date().toISOString();
+  readonly #titles: RecordedTitle[] = [];
+  /** Of these titles. */
+  #characters = 0;
+  /** Before the first title, at most FIRST_MS. */
+  #waiting: Buffer[] | null = [];
+  #waitingMs = 0;
+  #fd: number | null = null;
+  #path = '';
+  #audioMs = 0;
+  /** Of a recording with a file a title: where these are listed. */
+  #splitList: string | null = null;
+  /** When the list was written last, monotonic milliseconds; and whether it lacks a title. */
+  #listedMs = Number.NEGATIVE_INFINITY;
+  #isListOld = false;
+
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+  }
+
+  get seconds(): number {
+    return this.#audioMs / 1000;
+  }
+
+  audio(bytes: Buffer, durationMs: number): void {
+    if (this.#waiting !== null) {
+      this.#waiting.push(Buffer.from(bytes));
+      this.#waitingMs += durationMs;
+      // Without durations nothing is known: what has no titles must not wait for one.
+      if (durationMs === 0 || this.#waitingMs > FIRST_MS) this.#first('');
+    } else writeAll(this.#fd!, bytes);
+    if (this.#isListOld) this.#writeList();
+    this.#audioMs += durationMs;
+  }
+
+  title(title: string): void {
+    if (this.#waiting !== null) {
+      this.#first(title);
+      return;
+    }
+    if (this.#titles.length >= MAX_TITLES || this.#characters + title.length > MAX_CHARACTERS) return;
+    if (this.#options.isSplit) {
+      this.#options.onCut();
+      this.#open(title);
+    }
+    this.#list(title, this.#audioMs);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (this.#waiting !== null && this.#waiting.length > 0) this.#first('');
+    this.#listedMs = Number.NEGATIVE_INFINITY;
+    if (this.#isListOld) this.#writeList();
+    if (this.#fd !== null) closeSync(this.#fd);
+    this.#fd = null;
+  }
+
+  #first(title: string): void {
+    const waiting = this.#waiting!;
+    this.#waiting = null;
+    this.#open(title);
+    for (const bytes of waiting) writeAll(this.#fd!, bytes);
+    this.#list(title, 0);
+  }
+
+  #open(title: string): void {
+    const { base, ending, isSplit, onFile } = this.#options;
+    if (this.#fd !== null) closeSync(this.#fd);
+    const number = String(this.#titles.length + 1).padStart(3, '0');
+    const name = [number, fileText(title)].filter((part) => part !== '').join('-');
+    const { path, fd } = openNew(isSplit ? join(base, name) : base, ending);
+    this.#fd = fd;
+    this.#path = path;
+    onFile(path, title);
+  }
+
+  #list(title: string, startMs: number): void {
+    const at = new Date().toISOString();
+    this.#characters += title.length;
+    this.#titles.push({ title, startSeconds: Math.round(startMs) / 1000, at, file: basename(this.#path) });
+    this.#isListOld = true;
+    this.#writeList();
+  }
+
+  #writeList(): void {
+    const nowMs = performance.now();
+    if (nowMs - this.#listedMs < LIST_MS) return;
+    this.#listedMs = nowMs;
+    this.#isListOld = false;
+    const { base, isSplit, url } = this.#options;
+    // Where there is a recording already, both have a number behind their names.
+    if (isSplit) this.#splitList ??= reserveNew(join(base, 'titles'), 'json');
+    const beside = (this.#splitList ?? this.#path).replace(/\.[^.]*$/, '');
+    const all = { url, startedAt: this.#startedAt, titles: this.#titles };
+    replace(`${beside}.json`, `${JSON.stringify(all, null, 2)}\n`);
+    if (!isSplit) replace(`${beside}.cue`, cueSheet(basename(this.#path), this.#titles));
+  }
+}
+
+/** @param file beside which it stands */
+export function cueSheet(file: string, titles: readonly Pick<RecordedTitle, 'title' | 'startSeconds'>[]): string {
+  const tracks = titles.slice(0, MAX_TRACKS).map(({ title, startSeconds }, i) => {
+    const { artist, song } = splitTitle(title);
+    const performer = artist === '' ? '' : `    PERFORMER "${quoted(artist)}"\n`;
+    const number = String(i + 1).padStart(2, '0');
+    return `  TRACK ${number} AUDIO\n    TITLE "${quoted(song)}"\n${performer}    INDEX 01 ${cueTime(startSeconds)}\n`;
+  });
+  return `FILE "${quoted(file)}" MP3\n${tracks.join('')}`;
+}
+
+/** There is no way to write a quote. */
+function quoted(text: string): string {
+  return text.replaceAll('"', "'").replace(/\p{Cc}/gu, ' ');
+}
+
+/** Minutes, seconds, 75ths. */
+function cueTime(seconds: number): string {
+  const frames = Math.round(seconds * FRAMES_PER_SECOND);
+  const whole = Math.floor(frames / FRAMES_PER_SECOND);
+  const parts = [Math.floor(whole / 60), whole % 60, frames % FRAMES_PER_SECOND];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** A reader of it sees the one or the other, never half of it. */
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text);
+  renameSync(`${path}.new`, path);
+}
+
+function writeAll(fd: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
+}

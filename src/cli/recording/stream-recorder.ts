@@ -1,0 +1,76 @@
+/**
+ * A listener's stream, over however many connections, as whole frames with titles between them:
+ *
+ *   bytes ─► ICY blocks out ─► frames ─► audio(frame) audio(frame) title(…) audio(frame) …
+ *
+ * Invariant: MP3 and AAC come out as whole frames; the frame in which a block stands belongs to the title before it. What has no frames here (Ogg)
+ * comes out as it came in. Owned by record.ts.
+ */
+
+import { Framer } from '../../audio/frames/framer.js';
+import { Reservoir } from '../../audio/frames/reservoir.js';
+import { IcyStripper } from '../../source/strip.js';
+
+export interface RecordedParts {
+  /** The next audio; the bytes are valid only during the call. */
+  audio(bytes: Buffer, durationMs: number): void;
+  /** From here on, another than before. */
+  title(title: string): void;
+}
+
+export class StreamRecorder {
+  readonly #parts: RecordedParts;
+  readonly #isFramed: boolean;
+  readonly #reservoir = new Reservoir();
+  #framer: Framer | null = null;
+  #stripper = new IcyStripper(0);
+  #title = '';
+  /** A title whose place is in the frame that is under way. */
+  #next: string | null = null;
+
+  /** @param isFramed MP3 or AAC */
+  constructor(parts: RecordedParts, isFramed: boolean) {
+    this.#parts = parts;
+    this.#isFramed = isFramed;
+  }
+
+  /** Another connection begins. @param metaint as its head has it */
+  connected(metaint: unknown): void {
+    this.#stripper = new IcyStripper(metaint);
+    this.#next = null;
+    if (!this.#isFramed) return;
+    this.#reservoir.cut();
+    this.#framer = new Framer({ onFrame: (bytes, durationMs) => this.#frame(bytes, durationMs) });
+  }
+
+  push(chunk: Buffer): void {
+    for (const { audio, title } of this.#stripper.pieces(chunk)) {
+      if (audio !== undefined) {
+        if (this.#framer === null) this.#parts.audio(audio, 0);
+        else this.#framer.push(audio);
+      }
+      if (title !== undefined && title !== (this.#next ?? this.#title)) this.#place(title);
+    }
+  }
+
+  #place(title: string): void {
+    if (this.#framer !== null && this.#framer.state.kept.length > 0) this.#next = title;
+    else this.#begin(title);
+  }
+
+  #frame(bytes: Buffer, durationMs: number): void {
+    this.#parts.audio(this.#reservoir.mend(bytes), durationMs);
+    if (this.#next !== null) this.#begin(this.#next);
+  }
+
+  #begin(title: string): void {
+    this.#next = null;
+    this.#title = title;
+    this.#parts.title(title);
+  }
+
+  /** What follows stands in a file of its own. */
+  cut(): void {
+    this.#reservoir.cut();
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * A connection to Redis, or Valkey: the one place where the package enters. One connection asks, another waits for the log's next entries. It lives
+ * until the first thing goes wrong with it (an error of the connection, an answer that does not come in time) and is not used again then: its owner
+ * connects anew, and looks at what has become of what was under way (node-link.ts). The package is loaded when it is needed: a server that is alone
+ * starts without it.
+ */
+
+import { ReplyBounds } from './reply-bounds.js';
+import { LogLost, type Reply } from './shared-log.js';
+
+export interface RedisOptions {
+  /** redis:// or rediss://, with user and password where they are needed. */
+  readonly url: string;
+  /** URLs of Sentinels, and the name that they know the server by. Empty: the server is where the URL says. */
+  readonly sentinels: readonly string[];
+  readonly master: string;
+  /** PEM of the authorities that its certificate may be from; undefined: those that Node knows. */
+  readonly ca?: Buffer | undefined;
+  /** How long an answer may take, milliseconds. */
+  readonly answerMs: number;
+}
+
+/** How many times longer a long answer may take. */
+const LONG_TIMES = 10;
+
+export class RedisLost extends LogLost {
+  override readonly name = 'RedisLost';
+
+  constructor(reason: string, options?: ErrorOptions) {
+    super(`Redis cannot be reached: ${reason}`, options);
+  }
+}
+
+export class Redis {
+  readonly #asking: Client;
+  readonly #waiting: Client;
+  readonly #answerMs: number;
+  readonly #scripts = new Map<string, string>();
+  /** Why it is not used any more. */
+  #lost: RedisLost | null = null;
+  /** Called once, when it is not used any more. */
+  onLost: (reason: RedisLost) => void = () => undefined;
+
+  private constructor(asking: Client, waiting: Client, answerMs: number) {
+    this.#asking = asking;
+    this.#waiting = waiting;
+    this.#answerMs = answerMs;
+    for (const client of [asking, waiting]) client.on('error', (error: Error) => this.#lose(error.message, error));
+  }
+
+  /** Connects, and makes the scripts known. Rejects with RedisLost. @param scripts by name */
+  static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
+    const { answerMs } = options;
+    const url = options.sentinels.length === 0 ? options.url : await masterUrl(options);
+    const clients = await Promise.all([makeClient(url, options), makeClient(url, options)]);
+    const redis = new Redis(...clients, answerMs);
+    try {
+      await within(answerMs, Promise.all(clients.map((client) => client.connect())));
+      // A replica that a fail-over has not made the master yet would refuse every change.
+      const role = (await redis.ask(['ROLE'])) as readonly Reply[];
+      if (role[0] !== 'master') throw new Error(`it is a ${role[0]}`);
+      for (const [name, text] of Object.entries(scripts)) {
+        redis.#scripts.set(name, (await redis.ask(['SCRIPT', 'LOAD', text])) as string);
+      }
+      return redis;
+    } catch (error) {
+      // Why a client was ended says more than that it was.
+      const lost = redis.#lost ?? new RedisLost((error as Error).message, { cause: error });
+      redis.close();
+      throw lost;
+    }
+  }
+
+  /** Whether it is not used any more. */
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
+  /** Rejects with RedisLost, or with the error that Redis answers. @param isLong the answer may have megabytes, and takes its time */
+  ask(command: readonly string[], isLong = false): Promise<Reply> {
+    return this.#send(this.#asking, command, this.#answerMs * (isLong ? LONG_TIMES : 1));
+  }
+
+  run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+    const command = ['EVALSHA', this.#scripts.get(script)!, `${keys.length}`, ...keys, ...args.map(String)];
+    return this.ask(command);
+  }
+
+  /** The entries of a stream behind this id, as `[id, fields]`; waits for the first of them, at most this long. Empty: none has come. */
+  async entriesAfter(key: string, id: string, most: number, waitMs: number): Promise<readonly Reply[]> {
+    const command = ['XREAD', 'COUNT', `${most}`, 'BLOCK', `${waitMs}`, 'STREAMS', key, id];
+    const streams = (await this.#send(this.#waiting, command, waitMs + this.#answerMs)) as readonly Reply[] | null;
+    return streams === null ? [] : ((streams[0] as readonly Reply[])[1] as readonly Reply[]);
+  }
+
+  /** Idempotent. What is under way rejects. */
+  close(): void {
+    this.#lose('it was closed');
+  }
+
+  async #send(client: Client, command: readonly string[], ms: number): Promise<Reply> {
+    if (this.#lost !== null) throw this.#lost;
+    try {
+      return (await within(ms, client.sendCommand([...command]))) as Reply;
+    } catch (error) {
+      const { message } = error as Error;
+      // An error that Redis answers begins with a word in capitals. After these nothing works until it is connected anew.
+      if (/^[A-Z]+ /.test(message) && !/^(NOSCRIPT|LOADING|READONLY|MASTERDOWN|NOAUTH) /.test(message)) throw error;
+      this.#lose(message, error);
+      throw this.#lost;
+    }
+  }
+
+  #lose(reason: string, cause?: unknown): void {
+    if (this.#lost !== null) return;
+    this.#lost = new RedisLost(reason, { cause });
+    for (const client of [this.#asking, this.#waiting]) if (client.isOpen) client.destroy();
+    this.onLost(this.#lost);
+  }
+}
+
+type Client = Awaited<ReturnType<typeof makeClient>>;
+
+/** One that does not connect again by itself. */
+async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
+  const { createClient } = await import('./redis-client.js');
+  const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
+  const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
+  const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
+  // What is thrown here is an error of the client, as all that its decoder throws.
+  const { decoder } = client._getQueue();
+  const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
+  decoder.write = (chunk: Buffer) => {
+    bounds.push(chunk);
+    write(chunk);
+  };
+  return client;
+}
+
+/** Where the Sentinels say that the server is: the first one that answers counts. */
+async function masterUrl(options: RedisOptions): Promise<string> {
+  const { url, sentinels, master, answerMs } = options;
+  const reasons: string[] = [];
+  for (const sentinel of sentinels) {
+    const client = await makeClient(sentinel, options);
+    client.on('error', () => undefined);
+    try {
+      await within(answerMs, client.connect());
+      const place = (await within(
+        answerMs,
+        client.sendCommand(['SENTINEL', 'get-master-addr-by-name', master]),
+      )) as unknown as readonly string[] | null;
+      if (place === null) throw new Error(`it knows no master ${master}`);
+      const found = new URL(url);
+      const host = place[0]!;
+      found.host = `${host.includes(':') ? `[${host}]` : host}:${place[1]}`;
+      return found.href;
+    } catch (error) {
+      reasons.push((error as Error).message);
+    } finally {
+      if (client.isOpen) client.destroy();
+    }
+  }
+  throw new RedisLost(`no Sentinel says where it is (${reasons.join('; ')})`);
+}
+
+/** Rejects when it takes longer. */
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * What all nodes have in common, behind an origin: a node that has no Redis asks one that has it, or that holds it itself. Over one connection at the
+ * port for tapes, `GET /-/log` (tape-server.ts); each question is a number, a name and plain data, and so is each answer.
+ *
+ *   edge: RemoteLog ══ /-/log ══ serveLog: origin ── RedisLog ── Redis, or HeldLog
+ */
+
+import type { Duplex } from 'node:stream';
+import { z } from 'zod';
+import type { Clock } from '../../base/clock.js';
+import { MAX_REQUESTS, Requests, RequestTimeout } from '../../base/requests.js';
+import { LinkConnection } from '../../link/wire/connection.js';
+import { LOG } from '../../link/wire/message-types.js';
+import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from '../../link/wire/wire.js';
+import { check, mustJson } from '../../metadata/record-schema.js';
+import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
+
+/** What an origin does for another node. */
+const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
+type LogAsk = (typeof ASKS)[number];
+/** Of one question: it may ask for the leases of all channels, with some fields each. */
+const MAX_ARGS = 1_000_000;
+/** Of one read of the log: more entries, and a longer wait, than a node asks for (node-link.ts). */
+const MAX_ENTRIES = 1000;
+const MAX_WAIT_MS = 60_000;
+/** How many times longer a long answer may take. */
+const LONG_TIMES = 10;
+
+const args = z.array(z.union([z.string(), z.number()])).max(MAX_ARGS);
+const names = z.array(z.string()).max(MAX_ARGS);
+const questions = {
+  timeMs: z.tuple([]),
+  epoch: z.tuple([]),
+  hello: z.tuple([args]),
+  commit: z.tuple([args]),
+  lease: z.tuple([args]),
+  last: z.tuple([names.nullable()]),
+  entriesAfter: z.tuple([z.int().min(0), z.int().min(1).max(MAX_ENTRIES), z.int().min(0).max(MAX_WAIT_MS)]),
+  nodes: z.tuple([]),
+  forget: z.tuple([names]),
+} satisfies Record<LogAsk, z.ZodType>;
+const id = z.int().min(1);
+const questionSchema = z.object({ id, ask: z.enum(ASKS), args: z.array(z.any()) });
+const answerSchema = z.union([z.object({ id, answer: z.any() }), z.object({ id, error: z.string() })]);
+
+interface LogQuestion {
+  readonly id: number;
+  readonly ask: LogAsk;
+  readonly args: readonly unknown[];
+}
+
+type LogAnswer = { readonly id: number; readonly answer: unknown } | { readonly id: number; readonly error: string };
+
+export class RemoteLog implements SharedLog {
+  readonly #connection: LinkConnection;
+  readonly #answerMs: number;
+  readonly #requests = new Requests();
+  #lost: LogLost | null = null;
+  onLost: (reason: Error) => void = () => undefined;
+
+  /** @param stream behind the answer of an origin @param answerMs how long an answer may take @param peer the origin, for errors */
+  constructor(
+    stream: Duplex,
+    answerMs: number,
+    clock: Clock,
+    { peer = 'the origin', onBroken }: { readonly peer?: string; readonly onBroken?: (error: unknown) => void } = {},
+  ) {
+    this.#answerMs = answerMs;
+    let why: unknown;
+    const onError = (error: unknown) => {
+      why = error;
+      onBroken?.(error);
+    };
+    this.#connection = new LinkConnection(stream, onError, { peer, clock });
+    this.#connection.handle(LOG, LOG, {
+      onMessage: (_, message) => {
+        const answered = read<LogAnswer>(message, answerSchema);
+        if ('error' in answered) this.#requests.fail(answered.id, new Error(answered.error));
+        else this.#requests.answer(answered.id, answered.answer);
+      },
+      onDrain: () => undefined,
+      onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin has ended the connection'),
+    });
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== null;
+  }
+
+  close(): void {
+    this.#lose('it was closed');
+  }
+
+  timeMs = () => this.#ask<number>('timeMs', []);
+  epoch = () => this.#ask<string | null>('epoch', []);
+  hello = (args: LogArgs) => this.#ask<[string, number, number]>('hello', [args]);
+  commit = (args: LogArgs) => this.#ask<CommitAnswer>('commit', [args]);
+  lease = (args: LogArgs) => this.#ask<Reply>('lease', [args]);
+  nodes = () => this.#ask<Pairs>('nodes', []);
+  forget = (nodes: readonly string[]) => this.#ask<void>('forget', [nodes]);
+  last = (channels: readonly string[] | null) => this.#ask<Pairs>('last', [channels], this.#answerMs * LONG_TIMES);
+  entriesAfter = (seq: number, most: number, waitMs: number) =>
+    this.#ask<readonly Reply[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
+
+  async #ask<T>(ask: LogAsk, args: readonly unknown[], timeoutMs = this.#answerMs): Promise<T> {
+    if (this.#lost !== null) throw this.#lost;
+    try {
+      return await this.#requests.ask<T>((id) => write(this.#connection, { id, ask, args }), { timeoutMs });
+    } catch (error) {
+      if (error instanceof RequestTimeout) this.#lose(error.message);
+      throw this.#lost ?? error;
+    }
+  }
+
+  #lose(reason: string): void {
+    if (this.#lost !== null) return;
+    this.#lost = new LogLost(`the origin cannot be reached: ${reason}`);
+    this.#requests.lose(this.#lost);
+    this.#connection.close();
+    this.onLost(this.#lost);
+  }
+}
+
+/**
+ * Answers one node over its connection. When what it answers from is lost, so is the connection.
+ * @param open another way to it, for this node alone
+ */
+export async function serveLog(
+  stream: Duplex,
+  open: () => Promise<SharedLog>,
+  clock: Clock,
+  onError: (error: unknown) => void,
+  peer = 'a machine',
+): Promise<void> {
+  let log: SharedLog;
+  try {
+    log = await open();
+  } catch {
+    // The node tries it again, here or elsewhere.
+    stream.destroy();
+    return;
+  }
+  const connection = new LinkConnection(stream, onError, { peer, clock });
+  log.onLost = () => connection.close();
+  let waiting = 0;
+  const answer = async ({ id, ask, args }: LogQuestion) => {
+    try {
+      const answered = await (log[ask] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+      write(connection, { id, answer: answered ?? null });
+    } catch (error) {
+      if (!log.isLost) write(connection, { id, error: (error as Error).message });
+    } finally {
+      waiting--;
+    }
+  };
+  connection.handle(LOG, LOG, {
+    onMessage: (_, message) => {
+      const { id, ask, args } = read<LogQuestion>(message, questionSchema);
+      const { value, bad } = check<readonly unknown[]>(questions[ask], args);
+      if (bad !== null) throw new WireError(`a question for ${ask} cannot be read: ${bad}`);
+      if (++waiting > MAX_REQUESTS) throw new WireError(`more than ${MAX_REQUESTS} questions at once`);
+      void answer({ id, ask, args: value });
+    },
+    onDrain: () => undefined,
+    onClosed: () => log.close(),
+  });
+  if (stream.destroyed) connection.close();
+}
+
+function read<T>(message: MessageReader, schema: z.ZodType<T>): T {
+  try {
+    return mustJson(schema, message.text(MAX_MESSAGE_BYTES));
+  } catch (error) {
+    throw new WireError(`a message of the log cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function write(connection: LinkConnection, message: LogQuestion | LogAnswer): void {
+  if (connection.isClosed) return;
+  connection.begin(LOG).text(JSON.stringify(message)).end();
+  connection.flush();
+}

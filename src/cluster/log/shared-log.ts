@@ -1,0 +1,44 @@
+/**
+ * What all nodes have in common, as a node asks for it: the log of changes, the last value of each channel, the leases. It is in Redis
+ * (redis-log.ts), in the process of an origin (held-log.ts), or behind an origin (remote-log.ts). What goes in and comes out is plain data, as
+ * scripts.ts has it.
+ */
+
+export type Reply = string | number | null | readonly Reply[];
+export type LogArgs = readonly (string | number)[];
+export type CommitAnswer = readonly ['ok' | 'stale' | 'done' | 'epoch', number];
+export type Pairs = readonly (readonly [name: string, text: string])[];
+
+/** It cannot be reached, or does not answer in time. What was asked may have happened. */
+export class LogLost extends Error {
+  override readonly name: string = 'LogLost';
+}
+
+/**
+ * One node's way to it. It lives until the first thing goes wrong with it, and is not used again then. Everything rejects with LogLost, or with what
+ * is said against it.
+ */
+export interface SharedLog {
+  readonly isLost: boolean;
+  /** Called once, when it is not used any more. */
+  onLost: (reason: Error) => void;
+  /** Idempotent. What is under way rejects. */
+  close(): void;
+  /** Unix milliseconds by its clock. */
+  timeMs(): Promise<number>;
+  /** Null: there is nothing. */
+  epoch(): Promise<string | null>;
+  /** @param args as HELLO has them @returns epoch, seq, 1: the node's place is in the log still */
+  hello(args: LogArgs): Promise<readonly [epoch: string, seq: number, goesOn: number]>;
+  /** @param args as COMMIT has them */
+  commit(args: LogArgs): Promise<CommitAnswer>;
+  /** @param args as LEASE has them */
+  lease(args: LogArgs): Promise<Reply>;
+  /** The last values of these channels that have one. @param channels null: of all */
+  last(channels: readonly string[] | null): Promise<Pairs>;
+  /** The entries behind this number, as `[id, fields]`; waits for the first of them, at most this long; 0: not at all. Empty: none has come. */
+  entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]>;
+  /** Every node that has asked for leases: when it did last, and where it gives its tapes. */
+  nodes(): Promise<Pairs>;
+  forget(nodes: readonly string[]): Promise<void>;
+}

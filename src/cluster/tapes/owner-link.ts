@@ -1,0 +1,134 @@
+/**
+ * A channel's tape as it comes from the node that feeds it, over a connection of its own, while it is wanted here. What has come stays when the
+ * connection is lost; with the next one, to that node or another, it goes on where it is.
+ */
+
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
+import type { LinkedAudio } from '../../link/tapes/linked-audio.js';
+import { TapeReceiver } from '../../link/tapes/tape-receiver.js';
+import { LinkConnection, LinkSilent } from '../../link/wire/connection.js';
+import { machineOf } from '../../link/wire/left-alone.js';
+import type { Machine } from './tape-client.js';
+
+export interface OwnerLinkParts {
+  readonly channel: string;
+  readonly clock: Clock;
+  /** Null: there is none, or it is this node. */
+  owner(): Machine | null;
+  ask(owner: Machine): Promise<Duplex>;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
+  /** The connection is lost. */
+  onLost(): void;
+  onError(error: unknown): void;
+}
+
+/** How long a tape comes after nobody needs it. */
+const LINGER_MS = 10_000;
+/** Between two attempts to connect. */
+const RETRY_MS = 200;
+
+export class OwnerLink {
+  readonly audio: LinkedAudio;
+  readonly #parts: OwnerLinkParts;
+  readonly #receiver: TapeReceiver;
+  #connection: LinkConnection | null = null;
+  #isConnecting = false;
+  /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
+  lostSinceMs = Number.POSITIVE_INFINITY;
+  /** Whether the owner is silent, where one whose process has ended would refuse the connection. */
+  isSilent = false;
+  #retry: NodeJS.Timeout | null = null;
+  #isClosed = false;
+
+  constructor(parts: OwnerLinkParts) {
+    this.#parts = parts;
+    this.#receiver = new TapeReceiver(parts.clock, LINGER_MS, () => this.look(), parts.mostLagMs);
+    this.audio = this.#receiver.audio(parts.channel);
+  }
+
+  get isConnected(): boolean {
+    return this.#connection !== null;
+  }
+
+  /** Connects where the tape is wanted and does not come, or lets go. */
+  look(): void {
+    const owner = this.#parts.owner();
+    if (this.#isClosed || owner === null) return;
+    if (!this.audio.isWanted) {
+      this.found();
+      this.disconnect();
+    } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(owner);
+  }
+
+  disconnect(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.close();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.disconnect();
+  }
+
+  /** Never rejects. */
+  async #open(asked: Machine): Promise<void> {
+    const { clock, ask, owner } = this.#parts;
+    this.#isConnecting = true;
+    this.lostSinceMs = Math.min(this.lostSinceMs, clock.now());
+    try {
+      const stream = await ask(asked);
+      if (this.#isClosed || owner()?.url !== asked.url) stream.destroy();
+      else {
+        const onBroken = (error: unknown) => this.#onBroken(error);
+        const peer = machineOf(asked.node, stream);
+        const connection: LinkConnection = new LinkConnection(stream, onBroken, { peer, clock });
+        this.#connection = connection;
+        this.found();
+        this.#receiver.connect(connection);
+        stream.once('close', () => this.#onClosed(connection));
+      }
+    } catch (error) {
+      // It is tried again: the owner may be another by then.
+      if (isTimeout(error)) this.isSilent = true;
+    } finally {
+      this.#isConnecting = false;
+      if (this.#connection === null) this.#lookAgain();
+    }
+  }
+
+  /** The owner is reached, or not needed. */
+  found(): void {
+    this.lostSinceMs = Number.POSITIVE_INFINITY;
+    this.isSilent = false;
+  }
+
+  #onBroken(error: unknown): void {
+    if (error instanceof LinkSilent) this.isSilent = true;
+    this.#parts.onError(error);
+  }
+
+  #lookAgain(): void {
+    this.#retry ??= setTimeout(() => {
+      this.#retry = null;
+      this.look();
+    }, RETRY_MS).unref();
+  }
+
+  #onClosed(connection: LinkConnection): void {
+    if (this.#connection !== connection) return;
+    this.#connection = null;
+    this.lostSinceMs = this.isSilent ? connection.heardMs : this.#parts.clock.now();
+    this.#parts.onLost();
+    this.look();
+  }
+}
+
+/** A time-out of undici, or of the signal of the whole attempt. */
+function isTimeout(error: unknown): boolean {
+  return (
+    error instanceof Error && /TIMEOUT|TimeoutError/.test(`${error.name} ${(error as NodeJS.ErrnoException).code}`)
+  );
+}

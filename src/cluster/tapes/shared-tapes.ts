@@ -1,0 +1,309 @@
+/**
+ * The audio of all channels on a node: asks for the leases, gives tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
+ * (processes/hub.ts).
+ */
+
+import type { Duplex } from 'node:stream';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
+import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { Channel } from '../../channel/channel.js';
+import type { ChannelFacts } from '../../link/control.js';
+import type { HubTallies } from '../../link/facts/hub-tallies.js';
+import type { SessionRegistry } from '../../link/sessions/session-registry.js';
+import type { TapeNames } from '../../link/tapes/tape-names.js';
+import { LeftAlone, machineOf } from '../../link/wire/left-alone.js';
+import { ClusterCounts } from '../cluster-counts.js';
+import { serveLog } from '../log/remote-log.js';
+import { SessionBridges } from '../session-bridges.js';
+import { type ChannelSettings, ClusterSettings, type Difference } from '../titles/channel-settings.js';
+import type { ClusterEngine } from '../titles/cluster-engine.js';
+import { type LeaseOwner, Leases } from './leases.js';
+import { SharedAudio } from './shared-audio.js';
+import { askForSessions, askForTape, type Machine, prepareToAsk, type TapeClientOptions } from './tape-client.js';
+import { TapeServer } from './tape-server.js';
+
+export interface SharedTapesOptions {
+  readonly node: string;
+  readonly mayFeed: boolean;
+  /** How long an answer of Redis may take, milliseconds. */
+  readonly answerMs: number;
+  readonly host: string;
+  readonly port: number;
+  /** Where other nodes reach it; undefined: at host and port. */
+  readonly advertise: string | undefined;
+  readonly secret: Buffer;
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly ca: Buffer | undefined;
+  /** As TapeClientOptions has it. */
+  mayAsk(url: string): boolean;
+}
+
+export interface SharedTapesParts {
+  readonly options: SharedTapesOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engine: ClusterEngine;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly names: TapeNames;
+  /** Of the workers here. */
+  readonly sessions: SessionRegistry;
+  readonly counted: HubTallies;
+  /** As SharedAudioParts has them. */
+  isReturned(channel: string): boolean;
+  onMoved(channel: string): void;
+  onFacts(channel: string): void;
+  onOwned(channel: string): void;
+  /** What the configuration has of the channels. */
+  settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
+  /** Another machine has other settings for a channel. Called once for each change. */
+  onDiffers(difference: Difference): void;
+  /** How much of a tape is kept at most. */
+  mostLagMs?(): number;
+  /** Another machine has this one's name. */
+  onNameTwice(): void;
+  /** As ClusterEngineParts has it. */
+  onBad(place: string, reason: string): void;
+  onError(error: unknown): void;
+}
+
+const TICK_MS = 100;
+/** That Redis is away is known well before a lease is not (leases.ts, KNOWN_MS). */
+const MAX_ANSWER_MS = 3000;
+/** How often the others hear how many listen here. */
+const SAY_TICKS = 2;
+/** How often it is looked which nodes there are, to be shown. */
+const NODES_MS = 1000;
+/** A node that has not been here for longer is not asked for what it has. */
+const GONE_MS = 5000;
+/** Machines that are remembered by their URL. */
+const MAX_URLS = 1000;
+
+export class SharedTapes {
+  readonly #parts: SharedTapesParts;
+  readonly #audios = new Map<string, SharedAudio>();
+  readonly #server: TapeServer;
+  readonly #bridges: SessionBridges;
+  readonly #settings: ClusterSettings;
+  readonly #alone: LeftAlone;
+  /** Names of other machines, by the URL at which each was reached last. */
+  readonly #peers = new Map<string, string>();
+  #leases: Leases | null = null;
+  #url = '';
+  #timer: NodeJS.Timeout | null = null;
+  #nodesTimer: NodeJS.Timeout | null = null;
+  #nodes: ReadonlyMap<string, { readonly seenMs: number }> = new Map();
+
+  constructor(parts: SharedTapesParts) {
+    this.#parts = parts;
+    const { host, port, tls, secret } = parts.options;
+    this.#alone = new LeftAlone(parts.clock);
+    const onError = (error: unknown) => this.#onError(error);
+    this.#server = new TapeServer({
+      host,
+      port,
+      tls,
+      secret,
+      onError,
+      isLeftAlone: (node, stream) => this.#alone.has(machineOf(node, stream)),
+      isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
+      onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
+      // Before the cluster's time is known, it cannot be decided which of two sessions is the newer.
+      onSessions: (node, stream) =>
+        void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
+      onLog: (stream, node) =>
+        void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node, stream)),
+    });
+    const { options, clock } = parts;
+    this.#settings = new ClusterSettings({
+      channels: () => parts.settings(),
+      onDiffers: (difference) => parts.onDiffers(difference),
+    });
+    this.#bridges = new SessionBridges({
+      registry: parts.sessions,
+      node: options.node,
+      clock,
+      onError,
+      counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
+      settings: this.#settings,
+      has: (channel) => parts.channels.has(channel),
+      ask: (machine) => this.#unlessAlone(machine, () => askForSessions(machine.url, this.#client)),
+    });
+    this.refresh();
+  }
+
+  /** Resolves when it is known who feeds what, as far as it can be had. Rejects where the port cannot be had. */
+  async start(): Promise<void> {
+    const { options, engine, onError, clock } = this.#parts;
+    await prepareToAsk();
+    const port = await this.#server.listen();
+    const scheme = options.tls === undefined ? 'http' : 'https';
+    const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+    this.#url = options.advertise ?? `${scheme}://${host}:${port}`;
+    this.#leases = new Leases({
+      node: options.node,
+      url: this.#url,
+      onError,
+      ask: (args) => engine.lease(args),
+      channels: () => this.#audios,
+      onNameTwice: () => this.#parts.onNameTwice(),
+      onBad: this.#parts.onBad,
+    });
+    engine.onBell = () => this.#leases?.poke();
+    await this.#leases.start();
+    let turn = 0;
+    const tick = () => {
+      for (const audio of this.#audios.values()) audio.tick(clock.now(), engine.isReached);
+      if (turn++ % SAY_TICKS === 0) this.#bridges.say();
+    };
+    tick();
+    this.#timer = setInterval(tick, TICK_MS);
+    await this.#lookForNodes();
+    this.#nodesTimer = setInterval(() => void this.#lookForNodes(), NODES_MS);
+  }
+
+  /** The channels have changed in place. */
+  refresh(): void {
+    const { channels } = this.#parts;
+    this.#settings.refresh();
+    for (const [key, audio] of this.#audios) {
+      if (channels.get(key) === audio.channel) continue;
+      audio.close();
+      this.#audios.delete(key);
+    }
+    for (const [key, channel] of channels) if (!this.#audios.has(key)) this.#audios.set(key, this.#make(channel));
+    this.#leases?.poke();
+  }
+
+  /** A source has come or gone: at once, so that the best one is on air. */
+  poke(): void {
+    this.#leases?.poke();
+  }
+
+  /** Whether this node feeds the channel. */
+  isOwning(channel: string): boolean {
+    return this.#audios.get(channel)?.isOwning ?? false;
+  }
+
+  elsewhere(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
+    return this.#audios.get(channel)?.elsewhere;
+  }
+
+  /** As SharedAudio has it. */
+  lostOwner(channel: string): string {
+    return this.#audios.get(channel)?.lost ?? '';
+  }
+
+  /** Who feeds which channel, for an operator. */
+  get owners(): readonly {
+    readonly channel: string;
+    readonly node: string;
+    readonly epoch: number;
+    readonly phase: string;
+  }[] {
+    return [...this.#audios].map(([channel, { owner, phase }]) => ({ ...ownerOf(owner), channel, phase }));
+  }
+
+  /** The nodes that share audio, as they were known some seconds ago: when each was here last, unix milliseconds by the clock of Redis. */
+  get nodes(): ReadonlyMap<string, { readonly seenMs: number }> {
+    return this.#nodes;
+  }
+
+  /** What is configured otherwise at other machines, for an operator. */
+  get differences(): readonly Difference[] {
+    return this.#settings.differences;
+  }
+
+  async #lookForNodes(): Promise<void> {
+    const { engine, onError } = this.#parts;
+    if (!engine.isReached) return;
+    await engine.nodes().then(
+      (nodes) => {
+        this.#nodes = nodes;
+        this.#bridges.look(this.#othersOf(nodes));
+      },
+      (error: unknown) => {
+        if (engine.isReached) onError(error);
+      },
+    );
+  }
+
+  /** Another process of this node goes on: its leases stay. */
+  async handOver(): Promise<void> {
+    await this.#leases?.hold();
+    this.#end();
+  }
+
+  #end(): void {
+    for (const timer of [this.#timer, this.#nodesTimer]) if (timer !== null) clearInterval(timer);
+    for (const audio of this.#audios.values()) audio.close();
+    this.#bridges.close();
+    this.#server.close();
+  }
+
+  /** Gives up what it has. Idempotent; never rejects. */
+  async close(): Promise<void> {
+    await this.#leases?.close();
+    this.#end();
+  }
+
+  /** As it is to others. */
+  get #client(): TapeClientOptions {
+    const { secret, node, ca, mayAsk } = this.#parts.options;
+    return { secret, node, url: this.#url, ca, mayAsk };
+  }
+
+  /** Those that are there, by name → where they give what they have. */
+  #othersOf(nodes: Awaited<ReturnType<ClusterEngine['nodes']>>): ReadonlyMap<string, string> {
+    const { clock, options } = this.#parts;
+    const nowMs = clock.wallMs();
+    const others = [...nodes].filter(([node, { seenMs }]) => node !== options.node && nowMs - seenMs <= GONE_MS);
+    return new Map(others.map(([node, { url }]) => [node, url]));
+  }
+
+  /** A machine is left alone after a bad message on any kind of link. */
+  #onError(error: unknown): void {
+    this.#alone.note(error);
+    this.#parts.onError(error);
+  }
+
+  /** Rejects while it is left alone, whichever link of it was bad. Until a first connection has shown its address, it is asked. */
+  async #unlessAlone({ node, url }: Machine, ask: () => Promise<Duplex>): Promise<Duplex> {
+    const known = this.#peers.get(url);
+    const stream = known !== undefined && this.#alone.has(known) ? null : await ask();
+    const peer = stream === null ? known! : machineOf(node, stream);
+    if (!this.#peers.has(url) && this.#peers.size >= MAX_URLS) this.#peers.clear();
+    this.#peers.set(url, peer);
+    if (stream !== null && !this.#alone.has(peer)) return stream;
+    stream?.destroy();
+    throw new Error(`${peer} sent what it must not, and is not asked again for now`);
+  }
+
+  #make(channel: Channel): SharedAudio {
+    const { options, clock, log, engine, names, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
+    const onError = (error: unknown) => this.#onError(error);
+    const { node, mayFeed, answerMs } = options;
+    return new SharedAudio(channel, {
+      clock,
+      log,
+      node,
+      names,
+      mayFeed,
+      isReturned,
+      onMoved,
+      onFacts,
+      onOwned,
+      onError,
+      ...(mostLagMs && { mostLagMs }),
+      ask: (machine, key, purpose, epoch): Promise<Duplex> =>
+        this.#unlessAlone(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
+      others: async () => [...this.#othersOf(await engine.nodes())].map(([node, url]) => ({ node, url })),
+      isFenced: answerMs <= MAX_ANSWER_MS,
+      onDue: () => this.#leases?.poke(),
+    });
+  }
+}
+
+function ownerOf({ node, epoch }: LeaseOwner) {
+  return { node, epoch };
+}

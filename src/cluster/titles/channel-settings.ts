@@ -1,0 +1,135 @@
+/**
+ * Settings of a channel that should be the same at all machines. A difference (another delay, another list of sources) stops nothing, but is most
+ * likely a mistake. Each machine sends its own settings over its bridges (session-bridge.ts), at first and when they change. A difference is logged
+ * once, and is in the report for as long as it lasts (app/hub/cluster.ts).
+ */
+
+import { z } from 'zod';
+import { mustJson } from '../../metadata/record-schema.js';
+
+export interface ChannelSettings {
+  readonly delaySeconds: number;
+  /** Null: it follows the bitrate. */
+  readonly metaint: number | null;
+  /** Their types, in order; null: this machine serves only (cluster.sources: false). */
+  readonly sources: readonly string[] | null;
+}
+
+/** One setting that differs between this machine and another. */
+export interface Difference {
+  readonly channel: string;
+  readonly option: string;
+  readonly node: string;
+  readonly here: string;
+  readonly there: string;
+}
+
+/** Of one channel: a configuration has at most 16. */
+const MAX_SOURCES = 100;
+
+const settingsSchema = z.looseObject({
+  delaySeconds: z.number().min(0).max(3600),
+  metaint: z.int().min(1).max(65_535).nullable(),
+  sources: z
+    .array(z.string().regex(/^[a-z]{1,20}$/))
+    .max(MAX_SOURCES)
+    .nullable(),
+});
+
+/** Another machine, over one bridge. */
+export interface OtherSettings {
+  readonly node: string;
+  /** What it was sent of this machine's settings, by channel. */
+  readonly said: Map<string, string>;
+  /** The change here (#turn) up to which it was sent all. */
+  turn: number;
+}
+
+export interface SettingsParts {
+  channels(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
+  /** A difference that was not there before. */
+  onDiffers(difference: Difference): void;
+}
+
+export class ClusterSettings {
+  readonly #parts: SettingsParts;
+  #own: ReadonlyMap<string, ChannelSettings> = new Map();
+  #turn = 0;
+  /** By machine, by channel. Those of a machine that is away stay. */
+  readonly #theirs = new Map<string, Map<string, ChannelSettings>>();
+  /** Differences that were logged, so that none is logged again. */
+  #named: ReadonlySet<string> = new Set();
+
+  constructor(parts: SettingsParts) {
+    this.#parts = parts;
+    this.refresh();
+  }
+
+  /** The configuration has changed in place. */
+  refresh(): void {
+    this.#own = new Map(this.#parts.channels());
+    this.#turn++;
+    for (const theirs of this.#theirs.values())
+      for (const channel of theirs.keys()) if (!this.#own.has(channel)) theirs.delete(channel);
+    this.#name();
+  }
+
+  /** A bridge to another machine begins. */
+  enter(node: string): OtherSettings {
+    return { node, said: new Map(), turn: 0 };
+  }
+
+  /** What has changed here since the other machine was sent it. */
+  news(other: OtherSettings): (readonly [channel: string, text: string])[] {
+    if (other.turn === this.#turn) return [];
+    other.turn = this.#turn;
+    const news: (readonly [string, string])[] = [];
+    for (const [channel, settings] of this.#own) {
+      const text = JSON.stringify(settings);
+      if (text === other.said.get(channel)) continue;
+      other.said.set(channel, text);
+      news.push([channel, text]);
+    }
+    return news;
+  }
+
+  /** The other machine's settings of a channel; ignored where the channel is not here. @throws CheckError where they are malformed */
+  hear({ node }: OtherSettings, channel: string, text: string): void {
+    const settings = mustJson<ChannelSettings>(settingsSchema, text);
+    if (!this.#own.has(channel)) return;
+    let theirs = this.#theirs.get(node);
+    if (theirs === undefined) this.#theirs.set(node, (theirs = new Map()));
+    theirs.set(channel, settings);
+    this.#name();
+  }
+
+  /** All present differences, by machine and channel. */
+  get differences(): readonly Difference[] {
+    const found: Difference[] = [];
+    for (const [node, theirs] of this.#theirs) {
+      for (const [channel, there] of theirs) {
+        const here = this.#own.get(channel);
+        if (here !== undefined) found.push(...differencesOf(channel, node, here, there));
+      }
+    }
+    return found;
+  }
+
+  #name(): void {
+    const { differences } = this;
+    const before = this.#named;
+    this.#named = new Set(differences.map((one) => JSON.stringify(one)));
+    for (const one of differences) if (!before.has(JSON.stringify(one))) this.#parts.onDiffers(one);
+  }
+}
+
+function differencesOf(channel: string, node: string, here: ChannelSettings, there: ChannelSettings): Difference[] {
+  const found: Difference[] = [];
+  const look = (option: string, own: string, theirs: string) => {
+    if (own !== theirs) found.push({ channel, option, node, here: own, there: theirs });
+  };
+  look('delaySeconds', `${here.delaySeconds}`, `${there.delaySeconds}`);
+  look('metaint', `${here.metaint ?? 'auto'}`, `${there.metaint ?? 'auto'}`);
+  if (here.sources !== null && there.sources !== null) look('sources', here.sources.join(' '), there.sources.join(' '));
+  return found;
+}

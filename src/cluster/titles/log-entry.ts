@@ -1,0 +1,121 @@
+/**
+ * An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). Another node, another version or
+ * another program may have written them. A bad one is returned as a value that says why, since the log goes on behind it.
+ */
+
+import { CheckError, must, parseJson, stamp as stampSchema } from '../../metadata/record-schema.js';
+import { stampedRecord, stampedState } from '../../now-playing/stamp.js';
+import type { HistoryEntry } from '../../now-playing/state.js';
+import type { Reply } from '../log/shared-log.js';
+import type { Ordered } from './ordered.js';
+import { changeId, nodeName, readHistory, readOrdered, readVersion } from './ordered-schema.js';
+
+export interface LogEntry {
+  readonly seq: number;
+  readonly channel: string;
+  readonly id: string;
+  readonly node: string;
+  /** 0: it has no record. */
+  readonly stamp: number;
+  readonly ordered: Ordered;
+  readonly history: readonly HistoryEntry[];
+}
+
+/** Who feeds what has changed: not a change of a channel. */
+export interface LogBell {
+  readonly seq: number;
+  readonly channel: '';
+  readonly id: string;
+}
+
+/** An entry that is skipped. */
+export interface BadEntry {
+  readonly seq: number;
+  /** '': not known. */
+  readonly channel: string;
+  readonly id: string;
+  /** The channel's version after this entry, on which the next change is decided; null: not known. */
+  readonly version: number | null;
+  /** Why, for a person. */
+  readonly bad: string;
+}
+
+/** A last value that is skipped, and its version, if that can be read. */
+export interface BadLast {
+  readonly version: number | null;
+  readonly bad: string;
+}
+
+/** Throws an Error where the entry has no number. */
+export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
+  const [id, list] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
+  const seq = typeof id === 'string' && /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
+  if (Number.isNaN(seq)) throw new Error('an entry of the log has no number');
+  const fields = fieldsOf(list);
+  const channel = fields.get('c') ?? '';
+  try {
+    const field = (name: string): string => {
+      const text = fields.get(name);
+      if (text === undefined) throw new CheckError(`it has no ${name}`);
+      return text;
+    };
+    if (field('c') === '') return { seq, channel: '', id: must(changeId, field('p')) };
+    const stamp = must(stampSchema, Number(field('s')));
+    const ordered = withStamp(readOrdered(channel, parseJson(field('o'))), stamp);
+    const history = readHistory(channel, parseJson(field('h'))).map((entry) => ({
+      ...entry,
+      record: stamp === 0 ? entry.record : stampedRecord(entry.record, ordered.state.version, stamp),
+    }));
+    return {
+      seq,
+      channel,
+      stamp,
+      ordered,
+      history,
+      id: must(changeId, field('p')),
+      node: must(nodeName, field('n')),
+    };
+  } catch (error) {
+    return {
+      seq,
+      channel,
+      id: fields.get('p') ?? '',
+      version: readVersion(Number(fields.get('v'))),
+      bad: reasonOf(error),
+    };
+  }
+}
+
+/** `stamp JSON`. */
+export function readLast(channel: string, text: string): Ordered | BadLast {
+  const space = text.indexOf(' ');
+  let value: unknown;
+  try {
+    value = parseJson(text.slice(space + 1));
+    return withStamp(readOrdered(channel, value), must(stampSchema, Number(text.slice(0, space))));
+  } catch (error) {
+    const { version } = (value as { state?: { version?: unknown } } | undefined)?.state ?? {};
+    return { version: readVersion(version), bad: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof CheckError) return error.message;
+  throw error;
+}
+
+/** Names → texts; empty where it is not a list. */
+function fieldsOf(list: unknown): ReadonlyMap<string, string> {
+  const fields = new Map<string, string>();
+  if (!Array.isArray(list)) return fields;
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const [name, text] = [list[i], list[i + 1]] as [unknown, unknown];
+    if (typeof name === 'string' && typeof text === 'string') fields.set(name, text);
+  }
+  return fields;
+}
+
+/** The stamp is Redis's to give, so it stands beside the text. 0: it has none. */
+function withStamp(ordered: Ordered, stamp: number): Ordered {
+  return stamp === 0 ? ordered : { ...ordered, state: stampedState(ordered.state, stamp) };
+}

@@ -1,0 +1,155 @@
+/**
+ * How what a node has changed by itself joins what the others have changed meanwhile. Pure functions: all nodes that have the same come to the same.
+ *
+ * Of `now`, and of `next`, the one that was decided last stands: by time, then by node. An earlier one stands in the history only. Held pushes are a
+ * set. What nobody else has changed stays as it was decided, with its version.
+ */
+
+import { isSamePlay, type TrackRecord } from '../../metadata/record.js';
+import { isSameTrack, isTitle } from '../../now-playing/effect.js';
+import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
+import {
+  type Decided,
+  isLater,
+  isSameHeld,
+  type NextPart,
+  type NowPart,
+  nextPart,
+  nowPart,
+  type Ordered,
+  saysTheSame,
+  type Unsent,
+} from './ordered.js';
+
+export interface Merged {
+  readonly ordered: Ordered;
+  /** Whether there is a record with the state's version. */
+  readonly hasRecord: boolean;
+  readonly history: readonly HistoryEntry[];
+}
+
+/** @returns null: it changes nothing */
+export function merge(base: Ordered, unsent: Unsent): Merged | null {
+  const { state } = base;
+  const version = Math.max(state.version + 1, unsent.version);
+  const isAlone = state.version === unsent.onVersion && saysTheSame(state.now, unsent.onNow);
+  const takesNow = unsent.now !== undefined && isNewNow(base, unsent, isAlone);
+  const now = takesNow ? renumberedNow(unsent, version) : nowPart(state);
+  const takesNext = unsent.next !== undefined && isNewNext(base, unsent, isAlone, now.now);
+  const next = takesNext ? renumberedNext(unsent, version) : nextPart(state);
+  const held = mergedHeld(state, unsent);
+  const history = isAlone ? unsent.history : mergedHistory(state, unsent, takesNow ? now : null);
+  const isRaised = unsent.version > state.version;
+  if (!takesNow && !takesNext && held === state.held && history.length === 0 && !isRaised) return null;
+  const merged: ChannelState = { ...state, version, ...now, ...next, held };
+  return {
+    ordered: {
+      state: merged,
+      now: takesNow ? unsent.decided : base.now,
+      next: takesNext ? unsent.decided : base.next,
+    },
+    hasRecord: now.now?.version === version || next.next?.version === version,
+    history,
+  };
+}
+
+/** The state with all that has not been sent yet. */
+export function withUnsent(base: Ordered, unsent: readonly Unsent[]): Ordered {
+  return unsent.reduce((ordered, one) => merge(ordered, one)?.ordered ?? ordered, base);
+}
+
+/** What readers get when one state takes the place of another. Empty: nothing, not even another version. @param history to be written with it */
+export function changesBetween(
+  before: ChannelState,
+  after: ChannelState,
+  history: readonly HistoryEntry[] = [],
+): Change[] {
+  const former = [before.next, before.now];
+  const records = [after.next, after.now].filter(
+    (record, i): record is TrackRecord => record !== null && !saysTheSame(record, former[i]!),
+  );
+  records.sort((one, other) => one.version - other.version);
+  if (records.length > 0) {
+    return records.map((record, i) => ({ state: after, record, history: i === 0 ? history : [] }));
+  }
+  return before.version === after.version && history.length === 0 ? [] : [{ state: after, record: null, history }];
+}
+
+/** What says the same does not take its place. */
+function isNewNow({ state, now: decided }: Ordered, unsent: Unsent, isAlone: boolean): boolean {
+  const { now } = unsent;
+  if (isAlone) return true;
+  const isOther = !saysTheSame(now!.now, state.now) || !saysTheSame(now!.covered, state.covered);
+  return isOther && isLater(unsent.decided, decided);
+}
+
+function isNewNext({ state, next: decided }: Ordered, unsent: Unsent, isAlone: boolean, now: TrackRecord | null) {
+  const { next } = unsent.next!;
+  if (isAlone) return true;
+  if (!isLater(unsent.decided, decided)) return false;
+  if (next === null) {
+    // It has dropped, or spent, the one that it knew.
+    return state.next !== null && state.next.effectAtMs <= unsent.decided.atMs;
+  }
+  const isSpent = now !== null && isSameTrack(next, now) && now.effectAtMs >= next.effectAtMs;
+  return !isSpent && !saysTheSame(next, state.next);
+}
+
+/** A record that this change has made has its version. */
+function renumbered<T extends TrackRecord | null>(record: T, unsent: Unsent, version: number): T {
+  return record?.version === unsent.version && version !== unsent.version ? { ...record, version } : record;
+}
+
+function renumberedNow(unsent: Unsent, version: number): NowPart {
+  const { now, covered, ...rest } = unsent.now!;
+  return { ...rest, now: renumbered(now, unsent, version), covered: renumbered(covered, unsent, version) };
+}
+
+function renumberedNext(unsent: Unsent, version: number): NextPart {
+  const { next, ...rest } = unsent.next!;
+  return { ...rest, next: renumbered(next, unsent, version) };
+}
+
+function mergedHeld({ held }: ChannelState, unsent: Unsent): ChannelState['held'] {
+  if (unsent.held === undefined) return held;
+  const { added, gone } = unsent.held;
+  const kept = held.filter((track) => !gone.some((other) => isSameHeld(track, other)));
+  const fresh = added.filter((track) => !kept.some((other) => isSameHeld(track, other)));
+  if (fresh.length === 0 && kept.length === held.length) return held;
+  return [...kept, ...fresh].sort((one, other) => one.startSeconds - other.startSeconds);
+}
+
+/** While they were apart both titles were on air, each at its nodes: their entries overlap. @param taken null: the other node's stays in force */
+function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | null): HistoryEntry[] {
+  const own = unsent.history.find(({ record, toMs }) => toMs === null && record.version === unsent.version);
+  const record = unsent.now?.now ?? null;
+  if (record === null || own === undefined) return [...unsent.history];
+  // Both have one play, in other words.
+  if (state.now !== null && state.onAirSinceMs === own.fromMs && isSamePlay(state.now, record)) {
+    return taken === null ? [] : [{ record: taken.now!, fromMs: own.fromMs, toMs: null }];
+  }
+  if (taken === null) {
+    if (saysTheSame(record, state.now)) return [];
+    return [{ ...own, toMs: Math.max(own.fromMs, state.onAirSinceMs) }];
+  }
+  const begins: HistoryEntry = { record: taken.now!, fromMs: own.fromMs, toMs: null };
+  const history = [begins];
+  if (state.now === null || !isTitle(state.now)) return history;
+  const fromMs = state.onAirSinceMs;
+  return [{ record: state.now, fromMs, toMs: Math.max(fromMs, own.fromMs) }, ...history];
+}
+
+/** What a node has that is not known to have been lost elsewhere: all of it, as one change to be merged. @param id see Unsent */
+export function allOf({ state, now }: Ordered, id: string, decided: Decided): Unsent {
+  return {
+    id,
+    decided: now.atMs > 0 ? now : decided,
+    version: state.version,
+    onVersion: -1,
+    onNow: null,
+    now: nowPart(state),
+    next: nextPart(state),
+    ...(state.held.length > 0 && { held: { added: state.held, gone: [] } }),
+    history: [],
+  };
+}

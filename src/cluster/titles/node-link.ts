@@ -1,0 +1,299 @@
+/**
+ * A node's connection to the cluster: it joins, reads the log from where it has come to, and joins again whenever the connection is lost. What is
+ * read goes to the engine, in order; a gap in the log (it is bounded) is found by the numbers, and the last values are read then.
+ */
+
+import { randomUUID } from 'node:crypto';
+import type { ClusterTime } from '../cluster-time.js';
+import { checkedLog } from '../log/checked-log.js';
+import type { CommitAnswer, LogArgs, Pairs, SharedLog } from '../log/shared-log.js';
+import { Standstill } from '../tapes/standstill.js';
+import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
+import type { Ordered } from './ordered.js';
+import { nodeName } from './ordered-schema.js';
+
+/** How far a node has come in the log. */
+export interface LogPlace {
+  /** '': it was never in a cluster. */
+  readonly epoch: string;
+  readonly seq: number;
+  /** Of the change there. */
+  readonly id: string;
+}
+
+export interface Joined {
+  readonly log: SharedLog;
+  readonly epoch: string;
+  /** The data lives another life than the one that this node knows: what it has may be missing there. */
+  readonly isOther: boolean;
+  /** By channel, all of them; null: the log goes on from the node's place. */
+  readonly last: LastValues | null;
+}
+
+/** By channel. */
+export type LastValues = ReadonlyMap<string, Ordered | BadLast>;
+
+export interface NodeLinkParts {
+  /** A way to what all nodes have in common. Rejects where there is none now. */
+  open(): Promise<SharedLog>;
+  place(): LogPlace;
+  lastStamp(): number;
+  onJoined(joined: Joined): void;
+  /** An entry from before the joining, in order, beside those that come. Resolves when it is dealt with: none follows before. */
+  onPast(entry: LogEntry | LogBell | BadEntry): Promise<void>;
+  /** With consecutive numbers. */
+  onEntry(entry: LogEntry | LogBell | BadEntry): void;
+  onLost(reason: Error): void;
+  /** The log was read up to where it was at the joining. @param isOther as Joined has it */
+  onCaughtUp(isOther: boolean): void;
+  /** Gets the log's time at each joining, and once a second. */
+  readonly time: ClusterTime;
+}
+
+/** What one read takes at most, and how long it waits: by then it is known to be alive. */
+const READ_ENTRIES = 100;
+const READ_WAIT_MS = 1000;
+/** The same of what was there before: a turn of the loop's work, so that titles that come are not behind it. */
+const PAST_ENTRIES = 10;
+/** A node that has not been here for longer is forgotten: names may come and go. */
+const FORGOTTEN_MS = 86_400_000;
+/** How often its clock is asked at a joining: the quickest answer is the most exact. */
+const CLOCK_ASKS = 3;
+/** When a node was seen last, and the URL of its tapes. */
+const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
+/** Between two attempts. */
+const RETRY_MS = 200;
+
+export class NodeLink {
+  readonly #parts: NodeLinkParts;
+  #log: SharedLog | null = null;
+  #epoch = '';
+  #seq = 0;
+  /**
+   * Beside new entries it reads the log's past, from its first entry to its last at the joining, for the history alone: the last values are known.
+   */
+  #isReadingPast = false;
+  /** The log's last entry at the joining; null: it was read. */
+  #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
+  /** What is between the place and the log is not known. */
+  #misses = false;
+  #readMs = performance.now();
+  #isClosed = false;
+  #running: Promise<void> | null = null;
+  #retry: (() => void) | null = null;
+  readonly #standstill = new Standstill();
+  /** The connection was lost because this process stood still; `over` resolves when what came meanwhile was read. */
+  #waking: { readonly over: Promise<void>; readonly end: () => void } | null = null;
+
+  constructor(parts: NodeLinkParts) {
+    this.#parts = parts;
+  }
+
+  /** Since when what was read of the log is not known to be all of it, monotonic milliseconds. */
+  get readMs(): number {
+    return this.#readMs;
+  }
+
+  /** Resolves at once; but after a standstill that has cost the connection, when what came meanwhile was read, or cannot be. */
+  async awake(): Promise<void> {
+    await this.#waking?.over;
+  }
+
+  /** Begins to join. Resolves after the first attempt, however it has ended. */
+  async start(): Promise<void> {
+    const first = this.#join();
+    this.#running = first.then(() => this.#run());
+    await first;
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#standstill.close();
+    this.#log?.close();
+    this.#wake();
+    this.#retry?.();
+    await this.#running;
+  }
+
+  /** Whether the log is still being read up to where it was at the joining. */
+  get isCatchingUp(): boolean {
+    return this.#joined !== null;
+  }
+
+  /** From the log's first entry on: a node that ends meanwhile begins with that again. */
+  get isReadingPast(): boolean {
+    return this.#isReadingPast;
+  }
+
+  /** The number of the last entry that was read. */
+  get seq(): number {
+    return this.#seq;
+  }
+
+  /** What all agree on, of these channels; those of which there is nothing are left out. Rejects as the log does. */
+  async last(log: SharedLog, channels: readonly string[]): Promise<LastValues> {
+    return readAll(await log.last(channels));
+  }
+
+  /** Joins again, and reads all last values: it misses something. */
+  rejoin(): void {
+    this.#misses = true;
+    this.#log?.close();
+  }
+
+  /** Rejects with LogLost, or with what is said against it. @param args as COMMIT has them behind the epoch (scripts.ts) */
+  async commit(log: SharedLog, args: LogArgs): Promise<CommitAnswer> {
+    const answer = await log.commit([this.#epoch, ...args]);
+    if (answer[0] === 'epoch') log.close();
+    return answer;
+  }
+
+  /** Every node that has asked for leases → when it did last, unix milliseconds by the clock of the log, and where it gives its tapes. */
+  async nodes(log: SharedLog): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
+    const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
+    for (const [node, text] of await log.nodes()) {
+      const [, seenMs, url] = NODE.exec(text) ?? [];
+      // What other programs wrote there is ignored.
+      if (seenMs !== undefined && nodeName.safeParse(node).success)
+        nodes.set(node, { seenMs: Number(seenMs), url: url! });
+    }
+    // One that lies far ahead was written while that clock was wrong, or by nobody of ours.
+    const nowMs = this.#parts.time.ms();
+    const gone = [...nodes].flatMap(([node, { seenMs }]) => (Math.abs(nowMs - seenMs) > FORGOTTEN_MS ? [node] : []));
+    for (const node of gone) nodes.delete(node);
+    if (gone.length > 0) await log.forget(gone);
+    return nodes;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      const log = this.#log;
+      if (log !== null) await this.#read(log);
+      this.#log = null;
+      if (this.#isClosed) return;
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, RETRY_MS);
+        this.#retry = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      if (!this.#isClosed) await this.#join();
+    }
+  }
+
+  #caughtUp({ isOther, seq }: { readonly seq: number; readonly isOther: boolean }): void {
+    this.#joined = null;
+    this.#isReadingPast = false;
+    this.#seq = Math.max(this.#seq, seq);
+    this.#parts.onCaughtUp(isOther);
+    this.#wake();
+  }
+
+  #onLost(reason: Error): void {
+    const isSecond = this.#waking !== null;
+    this.#wake();
+    if (!isSecond && !this.#isClosed && this.#standstill.isRecent) {
+      let end: () => void = () => undefined;
+      const over = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      this.#waking = { over, end };
+    }
+    this.#parts.onLost(reason);
+  }
+
+  #wake(): void {
+    this.#waking?.end();
+    this.#waking = null;
+  }
+
+  async #join(): Promise<void> {
+    const { open, place, lastStamp, time, onJoined } = this.#parts;
+    let log: SharedLog | null = null;
+    try {
+      log = checkedLog(await open());
+      const { epoch: mine, seq: mySeq, id } = place();
+      const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
+      const args = [randomUUID(), ...claimed, lastStamp()];
+      for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
+      const [epoch, seq, goesOn] = await log.hello(args);
+      const last = goesOn === 1 ? null : readAll(await log.last(null));
+      if (this.#isClosed) throw new Error('it is closed');
+      this.#epoch = epoch;
+      this.#seq = goesOn === 1 ? mySeq : seq;
+      this.#isReadingPast = goesOn === 0;
+      const joined = { seq, isOther: epoch !== mine };
+      this.#joined = joined;
+      this.#misses = false;
+      this.#log = log;
+      log.onLost = (reason) => this.#onLost(reason);
+      if (log.isLost) throw new Error('the connection was lost');
+      onJoined({ log, epoch, isOther: epoch !== mine, last });
+      if (goesOn === 1) return;
+      this.#wake();
+      void this.#readPast(log, joined);
+    } catch (error) {
+      this.#log = null;
+      log?.close();
+      this.#wake();
+      if (!this.#isClosed) this.#parts.onLost(error as Error);
+    }
+  }
+
+  /** Until the connection is lost. */
+  async #read(log: SharedLog): Promise<void> {
+    try {
+      let checkedMs = performance.now();
+      while (!log.isLost) {
+        // An emptied log would be waited for until it is as long again.
+        if (performance.now() - checkedMs >= READ_WAIT_MS) {
+          if ((await log.epoch()) !== this.#epoch) return log.close();
+          await learnTime(log, this.#parts.time);
+          checkedMs = performance.now();
+        }
+        const replies = await log.entriesAfter(this.#seq, READ_ENTRIES, READ_WAIT_MS);
+        if (replies.length < READ_ENTRIES) this.#readMs = performance.now();
+        for (const reply of replies) {
+          const entry = readEntry(reply);
+          // Another program's: of this cluster only one entry has each number.
+          if (entry.seq <= this.#seq) continue;
+          // What is missing was trimmed before it was read.
+          if (entry.seq !== this.#seq + 1) return this.rejoin();
+          this.#seq = entry.seq;
+          this.#parts.onEntry(entry);
+        }
+        const joined = this.#isReadingPast ? null : this.#joined;
+        if (joined !== null && (this.#seq >= joined.seq || replies.length === 0)) this.#caughtUp(joined);
+      }
+    } catch {
+      // The connection has said why; what cannot be read is of no use.
+      log.close();
+    }
+  }
+
+  /** Never rejects: where it ends too soon, so does the connection. */
+  async #readPast(log: SharedLog, joined: { readonly seq: number; readonly isOther: boolean }): Promise<void> {
+    try {
+      for (let seq = 0; seq < joined.seq; ) {
+        const entries = (await log.entriesAfter(seq, PAST_ENTRIES, 0)).map(readEntry);
+        for (const entry of entries) if (entry.seq <= joined.seq) await this.#parts.onPast(entry);
+        seq = entries.at(-1)?.seq ?? joined.seq;
+      }
+      if (this.#log === log) this.#caughtUp(joined);
+    } catch {
+      log.close();
+    }
+  }
+}
+
+/** Rejects as the log does. */
+async function learnTime(log: SharedLog, time: ClusterTime): Promise<void> {
+  const askedMs = time.now();
+  time.learn(await log.timeMs(), askedMs, time.now());
+}
+
+function readAll(pairs: Pairs): LastValues {
+  return new Map(pairs.map(([channel, text]) => [channel, readLast(channel, text)]));
+}

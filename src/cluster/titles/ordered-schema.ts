@@ -1,0 +1,126 @@
+/**
+ * What other nodes, Redis and this node's own store say of a channel (ordered.ts), checked before it is used (../../now-playing/state-schema.ts).
+ */
+
+import { z } from 'zod';
+import { MAX_HELD_PUSHES } from '../../config/push-limits.js';
+import {
+  CheckError,
+  check,
+  moment,
+  mostMomentMs,
+  mostVersion,
+  must,
+  signedMs,
+  trackSchema,
+  version,
+} from '../../metadata/record-schema.js';
+import type { HistoryEntry } from '../../now-playing/state.js';
+import { entrySchema, nowSchema, stateFault, stateSchema } from '../../now-playing/state-schema.js';
+import type { Ordered } from './ordered.js';
+
+/** Of a node's name, an epoch, and the id of a change, in characters. */
+export const MAX_NAME = 200;
+/**
+ * Entries of the history in one change: a correction has two, a merge a few more; what is sent after Redis has lost its data (shared-channel.ts) as
+ * many as this.
+ */
+const MAX_HISTORY = 100;
+/** Changes of a channel that wait to be sent: no configuration allows more (cluster.waitingChanges). */
+const MAX_UNSENT = 100_000;
+
+export const nodeName = z.string().min(1).max(MAX_NAME);
+export const changeId = z.string().max(MAX_NAME);
+const decided = z.looseObject({ atMs: moment, node: z.string().max(MAX_NAME) });
+
+const ordered = z.looseObject({ state: stateSchema, now: decided, next: decided });
+const history = z.array(entrySchema).max(MAX_HISTORY);
+const held = z.array(trackSchema).max(MAX_HELD_PUSHES);
+const unsent = z.looseObject({
+  id: changeId,
+  decided,
+  version,
+  onVersion: z.int().min(-1),
+  onNow: nowSchema,
+  now: stateSchema
+    .pick({ now: true, saidSeconds: true, lost: true, covered: true, onAirSinceMs: true, ended: true })
+    .exactOptional(),
+  next: stateSchema.pick({ next: true, nowsSinceNext: true, nextHasTime: true }).exactOptional(),
+  held: z.looseObject({ added: held, gone: held }).exactOptional(),
+  history,
+});
+/** What a node keeps beside a channel's state (shared-channel.ts). */
+const sharedPart = z.looseObject({
+  version,
+  base: ordered.nullable(),
+  now: decided,
+  next: decided,
+  unsent: z.array(unsent).max(MAX_UNSENT),
+});
+
+/** How far a node has come in the log. */
+export const placeSchema = z.looseObject({
+  epoch: z.string().max(MAX_NAME),
+  seq: z.int().min(0),
+  id: changeId,
+  skewMs: signedMs.exactOptional(),
+});
+
+/** @throws CheckError */
+export function readOrdered(channel: string, value: unknown): Ordered {
+  const read = must<Ordered>(ordered, value);
+  const fault = stateFault(channel, read.state);
+  if (fault !== null) throw new CheckError(fault);
+  return read;
+}
+
+/** @throws CheckError */
+export function readHistory(channel: string, value: unknown): readonly HistoryEntry[] {
+  const entries = must<HistoryEntry[]>(history, value);
+  if (entries.some(({ record }) => record.channel !== channel)) throw new CheckError('an entry is of another channel');
+  return entries;
+}
+
+/**
+ * What others say lies so far ahead that what is counted on from there would be believed by nobody. Null: it does not.
+ * @param known the version of the channel here
+ */
+export function aheadFault(
+  { state, now, next }: Ordered,
+  history: readonly HistoryEntry[],
+  nowMs: number,
+  known: number,
+): string | null {
+  const mostMs = mostMomentMs(nowMs);
+  if (state.version > mostVersion(known)) return 'state.version: is far ahead of all that is known';
+  if (now.atMs > mostMs || next.atMs > mostMs) return 'it was decided in a far future';
+  const records = [
+    state,
+    state.now,
+    state.next,
+    state.covered,
+    ...(state.ended ?? []).map(({ record }) => record),
+    ...history.map(({ record }) => record),
+  ];
+  if (records.some((each) => (each?.stamp ?? 0) > mostMs)) return 'stamp: is far ahead of the clock';
+  return null;
+}
+
+/** What this node stored beside a state. @throws CheckError */
+export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
+  const read = must(sharedPart, value);
+  const records = read.unsent.flatMap(({ onNow, now, next, history }) => [
+    ...[onNow, now?.now ?? null, now?.covered ?? null, next?.next ?? null],
+    ...(now?.ended ?? []).map(({ record }) => record),
+    ...history.map(({ record }) => record),
+  ]);
+  const isForeign = records.some((record) => record !== null && record.channel !== channel);
+  const fault = isForeign ? 'a record is of another channel' : read.base && stateFault(channel, read.base.state);
+  if (fault) throw new CheckError(fault);
+  return read;
+}
+
+/** Null: it is not a version. */
+export function readVersion(value: unknown): number | null {
+  return check<number>(version, value).value;
+}

@@ -1,0 +1,111 @@
+/**
+ * What processes that do not feed a channel know of it without its tape: made at the hub, read in workers as the channel's `live`
+ * (channel/served.ts).
+ */
+
+import { CODECS } from '../../audio/frames/audio-format.js';
+import { contentTypeOf } from '../../audio/frames/format.js';
+import type { Clock } from '../../base/clock.js';
+import { together } from '../../base/live.js';
+import type { Channel } from '../../channel/channel.js';
+import { liveOf } from '../../channel/own-live.js';
+import type { ChannelLive } from '../../channel/served.js';
+import type { ChannelFacts } from '../control.js';
+import { ownMs, sharedMs } from './shared-time.js';
+
+/** Of a channel, as it is now. */
+export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Channel, clock: Clock): ChannelFacts {
+  const shared = (ms: number) => (ms === Number.POSITIVE_INFINITY ? null : Math.round(sharedMs(clock, ms)));
+  return {
+    onAirSinceMs: live.onAirSinceMs,
+    silentSinceMs: shared(live.silentSinceMs),
+    missingSinceMs: shared(live.missingSinceMs),
+    isSilence: live.isSilence,
+    onAir: live.onAir,
+    isAwaited,
+    onAirType: live.contentType ?? null,
+    sends: live.sends,
+    facts: live.facts ?? null,
+    hopeful: live.hopeful,
+    contentType: audio.contentType,
+    bitrateKbps: audio.bitrateKbps,
+    sampleRate: audio.sampleRate,
+    channels: audio.channels,
+    delayMs: audio.delayMs,
+    delayedMs: Math.round(audio.delayedMs / DELAYED_STEP_MS) * DELAYED_STEP_MS,
+    metaint: audio.metaint,
+    hasSegments: audio.hasSegments,
+  };
+}
+
+/** What waits in a delay line is said in such steps: it changes with every frame. */
+const DELAYED_STEP_MS = 1000;
+
+const MOMENTS: ReadonlySet<string> = new Set(['silentSinceMs', 'missingSinceMs'] satisfies (keyof ChannelFacts)[]);
+
+/** Whether nothing has changed. What a source says of itself is one object as long as it is the same. */
+export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
+  return (Object.keys({ ...one, ...other }) as (keyof ChannelFacts)[]).every((name) => {
+    const [a, b] = [one[name], other[name]];
+    return MOMENTS.has(name) ? isSameMoment(a as number | null, b as number | null) : a === b;
+  });
+}
+
+/** The same moment is not computed twice to the same millisecond. */
+function isSameMoment(one: number | null, other: number | null): boolean {
+  return one === null || other === null ? one === other : Math.abs(one - other) <= 2;
+}
+
+/** Of a channel of which nothing is known yet. */
+export const NO_FACTS: ChannelFacts = {
+  onAirSinceMs: null,
+  silentSinceMs: null,
+  missingSinceMs: null,
+  isSilence: false,
+  onAir: null,
+  onAirType: null,
+  facts: null,
+  hopeful: true,
+  contentType: 'audio/mpeg',
+  bitrateKbps: 0,
+  sampleRate: 0,
+  channels: 0,
+  delayMs: 0,
+  delayedMs: 0,
+  metaint: null,
+  hasSegments: false,
+};
+
+/** A channel's `live` from what the hub says. */
+export interface LinkedLive extends ChannelLive {
+  set(facts: ChannelFacts): void;
+}
+
+export function linkedLive(clock: Clock): LinkedLive {
+  let live: ChannelLive = { ...liveFrom(NO_FACTS, clock), silentSinceMs: clock.now() };
+  const set = (facts: ChannelFacts) => {
+    live = liveFrom(facts, clock);
+  };
+  return together(
+    liveOf(() => live),
+    { set },
+  );
+}
+
+function liveFrom(said: ChannelFacts, clock: Clock): ChannelLive {
+  const { onAirSinceMs, isSilence, onAir, onAirType, sends = null, facts, hopeful, sampleRate, channels } = said;
+  const codec = CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
+  const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
+  return {
+    onAirSinceMs,
+    silentSinceMs: own(said.silentSinceMs),
+    missingSinceMs: own(said.missingSinceMs),
+    isSilence,
+    onAir,
+    contentType: onAirType ?? undefined,
+    sends,
+    format: codec === undefined ? null : { codec, sampleRate, channels },
+    facts: facts ?? undefined,
+    hopeful,
+  };
+}

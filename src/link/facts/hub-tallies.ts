@@ -1,0 +1,171 @@
+/**
+ * What all processes count together, at the hub: adds up what each says of its own, and says to each what the others have. The hub counts itself, as
+ * one of them.
+ *
+ *   worker 1: a 3 ──►┐                    ┌──► worker 2: a 4 (3 + 1)
+ *   hub:      a 1 ───┴── of each ── sums ─┴──► worker 1: a 1 + …
+ *
+ * Numbers are absolute, so that none is counted twice; what an ended process had is taken back. Invariant: what is known of a process is what it has
+ * said on the link that it has now. Owned by HubLinks.
+ */
+
+import {
+  isKnownName,
+  type NoticeName,
+  type PeakKey,
+  Tallies,
+  type TallyName,
+  type TallyRows,
+} from '../../base/tallies.js';
+import { MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
+import type { TallySender } from './worker-tallies.js';
+
+/** A new hub lets all workers say what they have before it says to the first what others have: until then they go on with what they know. */
+const SETTLE_MS = 4 * TALLY_MS;
+
+/** One process. */
+interface Participant {
+  /** What it has: by name, by key. */
+  readonly own: Map<TallyName, Map<string, number>>;
+  /** Number of keys of all names. */
+  keys: number;
+  /** What the others have, as it is to be said. */
+  readonly others: Tallies;
+  readonly sender: TallySender;
+  isFirst: boolean;
+}
+
+export class HubTallies {
+  readonly #tallies: Tallies;
+  readonly #participants = new Map<TallySender, Participant>();
+  readonly #peaks = new Map<PeakKey, number>();
+  readonly #hub: Participant;
+  readonly #settledMs: number;
+  readonly #remembered: number;
+  readonly #mostKeys: () => number;
+  readonly #has: (channel: string) => boolean;
+
+  /**
+   * @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most
+   * @param mostKeys by which one process may count, and the highest peak @param has whether there is such a channel
+   */
+  constructor(
+    tallies: Tallies,
+    remembered: number,
+    nowMs: number,
+    mostKeys: () => number = () => Number.POSITIVE_INFINITY,
+    has: (channel: string) => boolean = () => true,
+  ) {
+    this.#mostKeys = mostKeys;
+    this.#has = has;
+    this.#tallies = tallies;
+    this.#remembered = remembered;
+    this.#settledMs = nowMs + SETTLE_MS;
+    tallies.share();
+    this.#hub = this.#enter({
+      isFull: false,
+      send: ({ rows, isFirst }) => tallies.apply(rows, isFirst),
+    });
+  }
+
+  /** A worker's link. */
+  enter(sender: TallySender): void {
+    this.#enter(sender);
+  }
+
+  /** It has ended. */
+  leave(sender: TallySender): void {
+    const gone = this.#participants.get(sender);
+    if (gone === undefined) return;
+    this.#participants.delete(sender);
+    for (const [name, keys] of gone.own) for (const [key, count] of keys) this.#add(gone, name, key, -count);
+  }
+
+  /** What a worker says. */
+  hear(sender: TallySender, { rows }: TallyMessage): void {
+    const participant = this.#participants.get(sender);
+    if (participant !== undefined) this.#hear(participant, rows);
+  }
+
+  /** What all but these have together. */
+  without(senders: ReadonlySet<TallySender>, name: TallyName, key: string): number {
+    let sum = 0;
+    for (const [sender, { own }] of this.#participants) {
+      if (!senders.has(sender)) sum += own.get(name)?.get(key) ?? 0;
+    }
+    return sum;
+  }
+
+  /** Says to all what has changed. Called every TALLY_PASS_MS. */
+  pass(nowMs: number): void {
+    const own = this.#tallies.take(MAX_TALLY_ROWS);
+    if (own !== null) this.#hear(this.#hub, own);
+    for (const { sender, others, isFirst } of this.#participants.values()) {
+      if (sender.isDeaf || sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
+      const rows = others.take(MAX_TALLY_ROWS);
+      if (rows === null && !isFirst) continue;
+      sender.send({ type: 'tallies', rows: rows ?? { counts: [], peaks: [], notices: [] }, isFirst });
+      this.#participants.get(sender)!.isFirst = false;
+    }
+  }
+
+  #enter(sender: TallySender): Participant {
+    const others = new Tallies(this.#remembered);
+    others.share();
+    for (const { own } of sender.isDeaf ? [] : this.#participants.values()) {
+      for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
+    }
+    for (const [key, count] of sender.isDeaf ? [] : this.#peaks) others.raise(key, count);
+    const participant: Participant = { own: new Map(), keys: 0, others, sender, isFirst: true };
+    this.#participants.set(sender, participant);
+    return participant;
+  }
+
+  #hear(from: Participant, { counts, peaks, notices }: TallyRows): void {
+    for (const [said, rows] of counts) {
+      const name = said as TallyName;
+      let keys = from.own.get(name);
+      if (keys === undefined) {
+        if (!isKnownName(name, this.#has)) continue;
+        from.own.set(name, (keys = new Map()));
+      }
+      for (const [key, count] of rows) {
+        const isNew = !keys.has(key);
+        // Keys past the limit are not counted.
+        if (isNew && count !== 0 && from.keys >= this.#mostKeys()) continue;
+        this.#add(from, name, key, count - (keys.get(key) ?? 0));
+        if (count === 0) from.keys -= Number(keys.delete(key));
+        else {
+          keys.set(key, count);
+          from.keys += Number(isNew);
+        }
+      }
+    }
+    for (const [said, count] of peaks) {
+      const key = said as PeakKey;
+      const known = this.#peaks.get(key);
+      if (count <= (known ?? 0) || count > this.#mostKeys()) continue;
+      if (known === undefined && !isKnownName(key, this.#has)) continue;
+      this.#peaks.set(key, count);
+      for (const each of this.#hearing(from)) each.others.raise(key, count);
+    }
+    for (const [said, rows] of notices) {
+      const name = said as NoticeName;
+      if (!isKnownName(name, this.#has)) continue;
+      for (const each of this.#hearing(from)) {
+        const others = each.others.notices(name);
+        for (const [key, amount] of rows) others.add(key, amount);
+      }
+    }
+  }
+
+  /** All others that are said something. */
+  *#hearing(from: Participant): Iterable<Participant> {
+    for (const each of this.#participants.values()) if (each !== from && !each.sender.isDeaf) yield each;
+  }
+
+  #add(from: Participant, name: TallyName, key: string, change: number): void {
+    if (change === 0) return;
+    for (const each of this.#hearing(from)) each.others.tally(name).add(key, change);
+  }
+}

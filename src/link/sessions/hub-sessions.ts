@@ -1,0 +1,110 @@
+/** What one worker says of sessions, to the registry, and back. Owned by its HubLink. */
+
+import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import { readAll } from '../wire/members.js';
+import {
+  ASK,
+  FIRST_SESSION_TYPE,
+  FOLLOW,
+  HEARD,
+  LAST_SESSION_TYPE,
+  PLACE,
+  REPORT,
+  STATE,
+  TITLE,
+  VERDICT,
+} from '../wire/message-types.js';
+import { type MessageReader, WireError } from '../wire/wire.js';
+import {
+  REPORT_MEMBERS,
+  type RelayedType,
+  readFollow,
+  readRelayed,
+  readTimes,
+  readTo,
+  readVerdict,
+  SessionWriter,
+  writeTimes,
+} from './session-messages.js';
+import type { RegistryPort, SessionRegistry } from './session-registry.js';
+
+export class HubSessions implements MessageHandler {
+  readonly #registry: SessionRegistry;
+  readonly #port: RegistryPort;
+  /** 0: it has not said yet who it is. */
+  #worker = 0;
+
+  constructor(connection: LinkConnection, registry: SessionRegistry) {
+    this.#registry = registry;
+    this.#port = portOf(new SessionWriter(connection));
+    connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
+  }
+
+  /** The worker is known: it hears what the others have. */
+  begin(worker: number): void {
+    this.#worker = worker;
+    this.#registry.add(worker, this.#port);
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    if (this.#worker === 0) throw new WireError('a worker must say first who it is');
+    const { worker: to, metaid } = readTo(message);
+    switch (type) {
+      case PLACE:
+        this.#registry.place(this.#worker, metaid, readTimes(message));
+        break;
+      case FOLLOW:
+        this.#registry.follow(this.#worker, metaid, readFollow(message));
+        break;
+      case ASK:
+        message.end();
+        this.#registry.ask(this.#worker, metaid);
+        break;
+      case STATE:
+      case TITLE:
+      case HEARD: {
+        const { sinceMs, rest } = readRelayed(type, message);
+        this.#registry.relay(type, this.#worker, metaid, to, sinceMs, rest);
+        break;
+      }
+      case REPORT: {
+        const { id, bytes } = readAll(message, REPORT_MEMBERS);
+        this.#registry.report(this.#worker, metaid, id, bytes);
+        break;
+      }
+      case VERDICT: {
+        const { id, verdict } = readVerdict(message);
+        this.#registry.verdict(to, id, verdict);
+        break;
+      }
+      default:
+        throw new WireError(`a message of type ${type}`);
+    }
+  }
+
+  onDrain(): void {}
+
+  onClosed(): void {
+    if (this.#worker !== 0) this.#registry.remove(this.#worker, this.#port);
+  }
+}
+
+function portOf(writer: SessionWriter): RegistryPort {
+  return {
+    place: (metaid, place) => {
+      const message = writer.begin(PLACE, place?.worker ?? 0, metaid);
+      writeTimes(message, place);
+      message.end();
+    },
+    follow: (metaid, isFollowed) =>
+      writer
+        .begin(FOLLOW, 0, metaid)
+        .byte(isFollowed ? 1 : 0)
+        .end(),
+    ask: (metaid, worker) => writer.begin(ASK, worker, metaid).end(),
+    relay: (type: RelayedType, worker, metaid, sinceMs, rest) =>
+      writer.begin(type, worker, metaid).number(sinceMs).bytes(rest).end(),
+    report: (metaid, worker, id, bytes) => writer.begin(REPORT, worker, metaid).whole(id).bytes(bytes).end(),
+    verdict: (id, verdict) => writer.begin(VERDICT, 0, '').whole(id).text(verdict).end(),
+  };
+}

@@ -1,0 +1,202 @@
+/**
+ * The messages of sessions, at both ends. All begin with a worker (to the hub: who is to get it, 0 where that is up to the hub; from the hub: whose
+ * it is) and a metaid. The hub checks them, and keeps only what it needs to pass them on. What each says: README.md, "Sessions".
+ *
+ * They are many and small, so they are handed to the stream together, once a turn of the event loop.
+ */
+
+import { METAID } from '../../base/key.js';
+import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listener/sessions/heard-reports.js';
+import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
+import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
+import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
+import { LIMITS } from '../tapes/tape-messages.js';
+import type { LinkConnection } from '../wire/connection.js';
+import {
+  byte,
+  list,
+  type Member,
+  type MemberTable,
+  number,
+  readAll,
+  readMembers,
+  rest,
+  text,
+  whole,
+} from '../wire/members.js';
+import { HEARD, STATE, TITLE } from '../wire/message-types.js';
+import type { MessageWriter } from '../wire/message-writer.js';
+import { MessageReader, WireError } from '../wire/wire.js';
+
+/** How long a report waits for its verdict: where the process has gone, so has the session. */
+export const VERDICT_MS = 2000;
+
+/** What the hub passes on to followers: it begins with when the session was opened. */
+export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
+
+/** Of a session: those that its listener may still hear. */
+const MAX_TITLES = 10_000;
+/** Of one title, as a reader gets it. */
+const MAX_JSON_BYTES = 32 * 1024 * 1024;
+const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
+/** Of moments by another machine's clock, and of the distance by which they are moved: their sum is within MAX_NUMBER, and can be passed on. */
+const MAX_CLOCK_MS = 2 ** 50;
+/** Of a metaid, a session's id, a channel's key, a verdict. */
+const MAX_ID_BYTES = 128;
+/** Of a channel's settings as JSON. */
+export const MAX_SETTINGS_BYTES = 16_384;
+
+/** What each message begins with. */
+export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
+  worker: whole(),
+  metaid: text(MAX_ID_BYTES),
+};
+export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
+export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = { sinceMs: moment() };
+/** The kind of a place; the moments that this kind has follow. */
+export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
+const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
+  order: number(-1),
+  version: number(0),
+  positionMs: number(),
+  json: text(MAX_JSON_BYTES),
+};
+const STATE_MEMBERS: MemberTable<Omit<SessionState, 'isNew'> & { readonly isNew: number }> = {
+  id: text(MAX_ID_BYTES),
+  channel: text(MAX_ID_BYTES),
+  mount: text(),
+  isNew: byte(1),
+  heard: number(-1),
+  titles: list(TITLE_MEMBERS, MAX_TITLES),
+};
+const HEARD_MEMBERS: MemberTable<{ readonly order: number }> = { order: number(-1) };
+/** What the hub passes on; it follows the moment of the session. */
+export const RELAYED_MEMBERS = { [STATE]: STATE_MEMBERS, [TITLE]: TITLE_MEMBERS, [HEARD]: HEARD_MEMBERS } as const;
+export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: Buffer }> = {
+  id: whole(),
+  bytes: rest(REPORT_BYTES),
+};
+export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdict: string }> = {
+  id: whole(),
+  verdict: text(MAX_ID_BYTES),
+};
+export const CLOCKS_MEMBERS: MemberTable<{ readonly ownMs: number; readonly clusterMs: number }> = {
+  ownMs: moment(),
+  clusterMs: moment(),
+};
+export const LISTENERS_MEMBERS: MemberTable<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
+export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MAX_SETTINGS_BYTES) };
+
+function moment(): Member<number> {
+  return number(-MAX_CLOCK_MS, MAX_CLOCK_MS);
+}
+
+/** Reads what each message begins with. @throws WireError */
+export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
+  const to = readMembers(message, TO_MEMBERS);
+  // Without the value: a metaid may be a secret.
+  if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is not one');
+  return to;
+}
+
+/** What happens in a session, on its way to those that follow it. Checked here: a bad one would end their links. */
+export function readRelayed(
+  type: RelayedType,
+  message: MessageReader,
+): { readonly sinceMs: number; readonly rest: Buffer } {
+  const { sinceMs } = readMembers(message, SINCE_MEMBERS);
+  const bytes = message.rest();
+  readAll<object>(new MessageReader(bytes, true), RELAYED_MEMBERS[type]);
+  return { sinceMs, rest: bytes };
+}
+
+/** @throws WireError */
+export function readVerdict(message: MessageReader): { readonly id: number; readonly verdict: ReportVerdict } {
+  const { id, verdict } = readAll(message, VERDICT_MEMBERS);
+  const known = REPORT_VERDICTS.find((each) => each === verdict);
+  if (known === undefined) throw new WireError('verdict: it is not known');
+  return { id, verdict: known };
+}
+
+export function readFollow(message: MessageReader): boolean {
+  return readAll(message, FOLLOW_MEMBERS).isFollowed === 1;
+}
+
+/** Writes them to one end of a link. */
+export class SessionWriter {
+  readonly #connection: LinkConnection;
+  #isDue = false;
+
+  constructor(connection: LinkConnection) {
+    this.#connection = connection;
+  }
+
+  get isClosed(): boolean {
+    return this.#connection.isClosed;
+  }
+
+  /** `end` follows in the same turn. */
+  begin(type: number, worker: number, metaid: string): MessageWriter {
+    if (!this.#isDue) {
+      this.#isDue = true;
+      setImmediate(() => {
+        this.#isDue = false;
+        this.#connection.flush();
+      });
+    }
+    return this.#connection.begin(type).whole(worker).text(metaid);
+  }
+}
+
+export function writeTimes(message: MessageWriter, session: SessionTimes | null): void {
+  if (session === null) message.byte(NO_SESSION);
+  else if (plays(session)) message.byte(PLAYS).number(session.sinceMs);
+  else message.byte(HAS_ENDED).number(session.sinceMs).number(session.endedMs);
+}
+
+export function readTimes(message: MessageReader): SessionTimes | null {
+  const { kind } = readMembers(message, PLACE_MEMBERS);
+  if (kind === NO_SESSION) {
+    message.end();
+    return null;
+  }
+  const { sinceMs } = readMembers(message, SINCE_MEMBERS);
+  const endedMs = kind === PLAYS ? Number.POSITIVE_INFINITY : readMembers(message, SINCE_MEMBERS).sinceMs;
+  message.end();
+  return { sinceMs, endedMs };
+}
+
+export function writeState(message: MessageWriter, session: Session, isNew: boolean): void {
+  const { id, channel, mount, titles, lastHeard } = session;
+  message
+    .text(id)
+    .text(channel)
+    .text(mount)
+    .byte(isNew ? 1 : 0);
+  message.number(lastHeard?.order ?? -1).whole(titles.length);
+  for (const title of titles) writeTitle(message, session, title);
+}
+
+export function readState(message: MessageReader): SessionState {
+  const state = readAll(message, STATE_MEMBERS);
+  return { ...state, isNew: state.isNew === 1 };
+}
+
+export function writeTitle(message: MessageWriter, session: Session, title: HeardTitle): void {
+  const { order, positionMs, view } = title;
+  message.number(order).number(view.record.version).number(positionMs).text(session.json(title));
+}
+
+export function readTitle(message: MessageReader): CopiedTitle {
+  return readAll(message, TITLE_MEMBERS);
+}
+
+/** When the session was opened: it says which session of its metaid this is. */
+export function readSince(message: MessageReader): number {
+  // Within MAX_NUMBER only: the hub has moved what came from another machine.
+  return message.number();
+}
+
+export function readHeard(message: MessageReader): number {
+  return readAll(message, HEARD_MEMBERS).order;
+}

@@ -1,0 +1,195 @@
+/**
+ * Which sessions the workers have, by metaid, and who follows them, at the hub. Each worker hears from it what the others have, and what happens
+ * in the session that comes first (listener/sessions/session-place.ts), where it follows that.
+ *
+ *   metaid → places      worker 1: plays since 12.0     worker 2: plays since 14.5 ◄── comes first
+ *          → followers   worker 1                       it hears of worker 2's session
+ *
+ * Invariant: what a worker hears of a session elsewhere stands between two of its places: first that it comes first, then what happens in it, then
+ * that another one does. Where a worker goes, so does all that it had. Knows no wire.
+ *
+ * Another machine of a cluster is a worker too, with a number from FIRST_NODE on (cluster/session-bridge.ts). Each machine speaks for its own workers
+ * only: what one hears of another it does not pass on to a third.
+ */
+
+import {
+  isSamePlace,
+  isSameSession,
+  plays,
+  precedes,
+  type SessionPlace,
+  type SessionTimes,
+} from '../../listener/sessions/session-place.js';
+import type { RelayedType } from './session-messages.js';
+
+/** Numbers from here on are other machines'. */
+export const FIRST_NODE = 1_000_000_000;
+
+/** What goes to one worker. */
+export interface RegistryPort {
+  /** The first session of all other workers. */
+  place(metaid: string, place: SessionPlace | null): void;
+  /** Others follow what it has. */
+  follow(metaid: string, isFollowed: boolean): void;
+  /** Another worker wants to know its session's state. */
+  ask(metaid: string, worker: number): void;
+  relay(type: RelayedType, worker: number, metaid: string, sinceMs: number, rest: Buffer): void;
+  /** A report that came to another worker, with its number there. */
+  report(metaid: string, worker: number, id: number, bytes: Buffer): void;
+  /** Of a report that it has passed on. */
+  verdict(id: number, verdict: string): void;
+}
+
+interface RegisteredMetaid {
+  places: SessionPlace[];
+  followers: number[];
+}
+
+export class SessionRegistry {
+  readonly #metaids = new Map<string, RegisteredMetaid>();
+  readonly #ports = new Map<number, RegistryPort>();
+  /** By worker: how many places it has, and how many metaids it follows. */
+  readonly #places = new Map<number, number>();
+  readonly #follows = new Map<number, number>();
+  readonly #most: () => number;
+
+  /** @param most of either, for one worker or machine; more are not kept */
+  constructor(most: () => number = () => Number.POSITIVE_INFINITY) {
+    this.#most = most;
+  }
+
+  /** How many metaids have a session, or followers. */
+  get count(): number {
+    return this.#metaids.size;
+  }
+
+  /** A worker has come: it hears what the others have. */
+  add(worker: number, port: RegistryPort): void {
+    // Its connection before this one may not have ended here yet.
+    const before = this.#ports.get(worker);
+    if (before !== undefined) this.remove(worker, before);
+    for (const [metaid, known] of this.#metaids) {
+      const place = first(known.places, worker);
+      if (place !== null) port.place(metaid, place);
+      if (known.followers.some((follower) => hears(worker, follower))) port.follow(metaid, true);
+    }
+    this.#ports.set(worker, port);
+  }
+
+  /** A worker has gone, unless it has come again by another port. */
+  remove(worker: number, port: RegistryPort): void {
+    if (this.#ports.get(worker) !== port) return;
+    this.#ports.delete(worker);
+    for (const [metaid, { places, followers }] of this.#metaids) {
+      if (followers.includes(worker)) this.follow(worker, metaid, false);
+      if (places.some((place) => place.worker === worker)) this.place(worker, metaid, null);
+    }
+  }
+
+  /** The session that comes first in this worker. Null: it has none. */
+  place(worker: number, metaid: string, times: SessionTimes | null): void {
+    const known = this.#known(metaid);
+    const old = known.places.find((place) => place.worker === worker) ?? null;
+    if (!this.#count(this.#places, worker, Number(times !== null) - Number(old !== null))) {
+      this.#drop(metaid, known);
+      return;
+    }
+    const place = times && { worker, sinceMs: times.sinceMs, endedMs: times.endedMs };
+    known.places = known.places.filter((other) => other !== old);
+    for (const [other, port] of this.#ports) {
+      if (!hears(other, worker)) continue;
+      const rest = first(known.places, other);
+      const after = firstOf(rest, place);
+      if (!isSamePlace(firstOf(rest, old), after)) port.place(metaid, after);
+    }
+    if (place !== null) known.places.push(place);
+    this.#drop(metaid, known);
+  }
+
+  follow(worker: number, metaid: string, isFollowed: boolean): void {
+    const known = this.#known(metaid);
+    const isSame = known.followers.includes(worker) === isFollowed;
+    if (isSame || !this.#count(this.#follows, worker, isFollowed ? 1 : -1)) {
+      this.#drop(metaid, known);
+      return;
+    }
+    known.followers = known.followers.filter((other) => other !== worker);
+    for (const [other, port] of this.#ports) {
+      if (hears(other, worker) && !known.followers.some((follower) => hears(other, follower)))
+        port.follow(metaid, isFollowed);
+    }
+    if (isFollowed) known.followers.push(worker);
+    this.#drop(metaid, known);
+  }
+
+  /** A worker wants to know all of the session that comes first elsewhere. */
+  ask(worker: number, metaid: string): void {
+    const place = this.#firstElsewhere(metaid, worker);
+    if (place !== null) this.#ports.get(place.worker)?.ask(metaid, worker);
+  }
+
+  /** What happens in a worker's session. @param to a worker; 0: all that follow */
+  relay(type: RelayedType, worker: number, metaid: string, to: number, sinceMs: number, rest: Buffer): void {
+    const known = this.#metaids.get(metaid);
+    for (const follower of to === 0 ? (known?.followers ?? []) : [to]) {
+      if (!hears(follower, worker)) continue;
+      const place = this.#firstElsewhere(metaid, follower);
+      if (place === null || !isSameSession(place, { worker, sinceMs })) continue;
+      this.#ports.get(follower)?.relay(type, worker, metaid, sinceMs, rest);
+    }
+  }
+
+  /** A player's report, to where its session plays. @param id its number in the worker to which it came */
+  report(worker: number, metaid: string, id: number, bytes: Buffer): void {
+    const place = this.#firstElsewhere(metaid, worker);
+    const port = place !== null && plays(place) ? this.#ports.get(place.worker) : undefined;
+    if (port !== undefined) port.report(metaid, worker, id, bytes);
+    else this.verdict(worker, id, 'not-playing');
+  }
+
+  /** @param worker to which the report came */
+  verdict(worker: number, id: number, verdict: string): void {
+    this.#ports.get(worker)?.verdict(id, verdict);
+  }
+
+  /** False: it would exceed the limit. */
+  #count(counts: Map<number, number>, worker: number, change: number): boolean {
+    const count = (counts.get(worker) ?? 0) + change;
+    if (change > 0 && count > this.#most()) return false;
+    if (count === 0) counts.delete(worker);
+    else counts.set(worker, count);
+    return true;
+  }
+
+  #firstElsewhere(metaid: string, worker: number): SessionPlace | null {
+    const known = this.#metaids.get(metaid);
+    return known === undefined ? null : first(known.places, worker);
+  }
+
+  #known(metaid: string): RegisteredMetaid {
+    let known = this.#metaids.get(metaid);
+    if (known === undefined) this.#metaids.set(metaid, (known = { places: [], followers: [] }));
+    return known;
+  }
+
+  #drop(metaid: string, { places, followers }: RegisteredMetaid): void {
+    if (places.length === 0 && followers.length === 0) this.#metaids.delete(metaid);
+  }
+}
+
+/** Whether a worker, or another machine, hears of what that one has. */
+function hears(worker: number, other: number): boolean {
+  return worker !== other && (worker < FIRST_NODE || other < FIRST_NODE);
+}
+
+/** The first of those that this worker hears of. */
+function first(places: readonly SessionPlace[], worker: number): SessionPlace | null {
+  let found: SessionPlace | null = null;
+  for (const place of places) if (hears(worker, place.worker)) found = firstOf(found, place);
+  return found;
+}
+
+function firstOf(a: SessionPlace | null, b: SessionPlace | null): SessionPlace | null {
+  if (a === null || b === null) return a ?? b;
+  return precedes(a, b) ? a : b;
+}

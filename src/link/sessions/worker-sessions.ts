@@ -1,0 +1,167 @@
+/** What a worker says to the others of its sessions, by the hub, and what it hears of theirs. Outlives the hub, as WorkerLink does. */
+
+import { Requests } from '../../base/requests.js';
+import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-reports.js';
+import type { SessionTimes } from '../../listener/sessions/session-place.js';
+import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
+import type { SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
+import { LinkLost } from '../questions.js';
+import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import { readAll } from '../wire/members.js';
+import {
+  ASK,
+  FIRST_SESSION_TYPE,
+  FOLLOW,
+  HEARD,
+  LAST_SESSION_TYPE,
+  PLACE,
+  REPORT,
+  STATE,
+  TITLE,
+  VERDICT,
+} from '../wire/message-types.js';
+import { type MessageReader, WireError } from '../wire/wire.js';
+import {
+  REPORT_MEMBERS,
+  readFollow,
+  readHeard,
+  readSince,
+  readState,
+  readTimes,
+  readTitle,
+  readTo,
+  readVerdict,
+  SessionWriter,
+  VERDICT_MS,
+  writeState,
+  writeTimes,
+  writeTitle,
+} from './session-messages.js';
+
+/** Who hears of theirs. */
+export interface SessionTarget {
+  readonly shared: SharedSessions;
+  readonly reports: Pick<HeardReports, 'judge'>;
+}
+
+export class WorkerSessions implements SessionLink, MessageHandler {
+  readonly #reports = new Requests();
+  #target: SessionTarget | null = null;
+  #writer: SessionWriter | null = null;
+  #isReady = false;
+
+  get isOpen(): boolean {
+    return this.#isReady;
+  }
+
+  /** Who hears of them, from here on. */
+  attach(target: SessionTarget): void {
+    this.#target = target;
+    if (this.#isReady) target.shared.onLinked();
+  }
+
+  /** A connection to the hub. */
+  connect(connection: LinkConnection): void {
+    this.#writer = new SessionWriter(connection);
+    connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
+  }
+
+  /** The hub knows who this is. */
+  onReady(): void {
+    this.#isReady = true;
+    this.#target?.shared.onLinked();
+  }
+
+  place(metaid: string, session: SessionTimes | null): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(PLACE, 0, metaid);
+    writeTimes(message, session);
+    message.end();
+  }
+
+  follow(metaid: string, isFollowed: boolean): void {
+    if (!this.#isReady) return;
+    this.#writer!.begin(FOLLOW, 0, metaid)
+      .byte(isFollowed ? 1 : 0)
+      .end();
+  }
+
+  ask(metaid: string): void {
+    if (this.#isReady) this.#writer!.begin(ASK, 0, metaid).end();
+  }
+
+  state(session: Session, isNew: boolean, to: number): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(STATE, to, session.metaid).number(session.sinceMs);
+    writeState(message, session, isNew);
+    message.end();
+  }
+
+  written(session: Session, title: HeardTitle): void {
+    if (!this.#isReady) return;
+    const message = this.#writer!.begin(TITLE, 0, session.metaid).number(session.sinceMs);
+    writeTitle(message, session, title);
+    message.end();
+  }
+
+  heard({ metaid, sinceMs }: Session, { order }: HeardTitle): void {
+    if (this.#isReady) this.#writer!.begin(HEARD, 0, metaid).number(sinceMs).number(order).end();
+  }
+
+  async report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
+    if (!this.#isReady) return 'not-playing';
+    const send = (id: number) => this.#writer!.begin(REPORT, 0, metaid).whole(id).bytes(bytes).end();
+    return await this.#reports.ask<ReportVerdict>(send, { timeoutMs: VERDICT_MS }).catch(() => 'not-playing');
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    const { worker, metaid } = readTo(message);
+    if (type === VERDICT) {
+      const { id, verdict } = readVerdict(message);
+      this.#reports.answer(id, verdict);
+      return;
+    }
+    if (this.#target === null) return;
+    const { shared, reports } = this.#target;
+    switch (type) {
+      case PLACE: {
+        const times = readTimes(message);
+        shared.onPlace(metaid, times && { worker, ...times });
+        break;
+      }
+      case FOLLOW:
+        shared.onFollow(metaid, readFollow(message));
+        break;
+      case ASK:
+        message.end();
+        shared.onAsk(metaid, worker);
+        break;
+      case STATE:
+        shared.onState(metaid, worker, readSince(message), readState(message));
+        break;
+      case TITLE:
+        shared.onTitle(metaid, worker, readSince(message), readTitle(message));
+        break;
+      case HEARD:
+        shared.onHeardTitle(metaid, worker, readSince(message), readHeard(message));
+        break;
+      case REPORT: {
+        const { id, bytes } = readAll(message, REPORT_MEMBERS);
+        const verdict = reports.judge(metaid, bytes);
+        this.#writer?.begin(VERDICT, worker, '').whole(id).text(verdict).end();
+        break;
+      }
+      default:
+        throw new WireError(`a message of type ${type}`);
+    }
+  }
+
+  onDrain(): void {}
+
+  onClosed(): void {
+    this.#isReady = false;
+    this.#writer = null;
+    this.#target?.shared.onLost();
+    this.#reports.lose(new LinkLost());
+  }
+}

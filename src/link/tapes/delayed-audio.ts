@@ -1,0 +1,127 @@
+/**
+ * What waits in a channel's delay line as plain data, in pieces that a message takes: from the hub that stops feeding it to the one that goes on.
+ * Moments are the system's, which both share.
+ */
+
+import type { DelayedAudio } from '../../audio/channel-audio.js';
+import { readIdentification } from '../../audio/ogg/ogg-codec.js';
+import { OggLink } from '../../audio/ogg/ogg-link.js';
+import type { AwaitedTitle } from '../../audio/tape/waiting-titles.js';
+import type { Clock } from '../../base/clock.js';
+import { must, viewSchema } from '../../metadata/record-schema.js';
+import { RecordView } from '../../metadata/view.js';
+import { WireError } from '../wire/wire.js';
+
+/** Of frames in one piece; each is at most a packet of Ogg. */
+const PIECE_BYTES = 512 * 1024;
+
+interface PlainFrame {
+  readonly bytes: Buffer;
+  readonly durationMs: number;
+  readonly bitrateKbps: number;
+  readonly fresh: boolean;
+  /** Its place among the links; -1: it is not out of Ogg. */
+  readonly link: number;
+  /** The frame is the first of another source; null: of the same. */
+  readonly source: object | null;
+  /** Unix milliseconds. */
+  readonly arrivedMs: number;
+}
+
+interface PlainAwaitedTitle extends Omit<AwaitedTitle, 'view'> {
+  /** As record-schema.ts has them. */
+  readonly record: unknown;
+  readonly channel: unknown;
+}
+
+/** One of several, in order. The first has all but the frames; each has some of these. On the way bytes are in base64 (offer-schema.ts). */
+export interface PlainDelayedAudio {
+  /** Unix milliseconds; null: nothing has come yet. */
+  readonly playedMs: number | null;
+  readonly titles: readonly PlainAwaitedTitle[];
+  /** Header packets. */
+  readonly links: readonly (readonly Buffer[])[];
+  readonly frames: readonly PlainFrame[];
+}
+
+export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock): PlainDelayedAudio[] {
+  const wallMs = clock.wallMs() - clock.now();
+  const links: OggLink[] = [];
+  const numberOf = (link: OggLink | undefined) => {
+    if (link === undefined) return -1;
+    if (links.at(-1) !== link) links.push(link);
+    return links.length - 1;
+  };
+  const pieces: PlainFrame[][] = [[]];
+  let bytes = 0;
+  for (const { frame, arrivedMs } of line.frames) {
+    if (bytes > PIECE_BYTES) {
+      pieces.push([]);
+      bytes = 0;
+    }
+    bytes += frame.bytes.length;
+    pieces.at(-1)!.push({
+      bytes: frame.bytes,
+      durationMs: frame.durationMs,
+      bitrateKbps: frame.bitrateKbps,
+      fresh: frame.fresh,
+      link: numberOf(frame.link),
+      source: frame.isNextSource ? {} : null,
+      arrivedMs: arrivedMs + wallMs,
+    });
+  }
+  const all = {
+    playedMs: Number.isNaN(line.playedMs) ? null : line.playedMs + wallMs,
+    titles: titles.map(({ view, momentMs, place }) => ({
+      record: view.record,
+      channel: view.channel,
+      momentMs: momentMs + wallMs,
+      place,
+    })),
+    links: links.map((link) => link.packets(null, 0)),
+  };
+  return pieces.map((frames, i) => (i === 0 ? { ...all, frames } : { playedMs: null, titles: [], links: [], frames }));
+}
+
+/** @param pieces all of them @throws WireError, CheckError where it is malformed */
+export function readDelayedAudio(
+  channel: string,
+  pieces: readonly PlainDelayedAudio[],
+  clock: Clock,
+): DelayedAudio | null {
+  const [first] = pieces;
+  if (first === undefined) return null;
+  const links = first.links.map((packets) => linkOf(packets));
+  const frames = pieces.flatMap((piece) => piece.frames);
+  // Nothing arrived later than now, whatever the clocks of two machines say.
+  const wallMs = Math.max(clock.wallMs(), frames.at(-1)?.arrivedMs ?? 0) - clock.now();
+  return {
+    line: {
+      playedMs: first.playedMs === null ? Number.NaN : first.playedMs - wallMs,
+      frames: frames.map(({ bytes, durationMs, bitrateKbps, fresh, link, source, arrivedMs }) => {
+        if (link >= links.length) throw new WireError(`link ${link} is not known`);
+        return {
+          frame: {
+            bytes,
+            durationMs,
+            bitrateKbps,
+            fresh,
+            link: links[link],
+            isNextSource: source !== null,
+          },
+          arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),
+        };
+      }),
+    },
+    titles: first.titles.map(({ record, channel: face, momentMs, place }) => {
+      const read = must<Pick<RecordView, 'record' | 'channel'>>(viewSchema, { record, channel: face });
+      if (read.record.channel !== channel) throw new WireError('a delayed title of another channel');
+      return { view: new RecordView(read.record, read.channel), momentMs: momentMs - wallMs, place };
+    }),
+  };
+}
+
+function linkOf(packets: readonly Buffer[]): OggLink {
+  if (readIdentification(packets[0]!) === null) throw new WireError('a link of an unknown codec');
+  return new OggLink(packets);
+}

@@ -1,0 +1,176 @@
+/**
+ * The tapes that one worker takes, at the hub: reads what it asks for, and sends what there is to send together, once a tick. To another machine each
+ * segment goes at once: what that has is there before a worker here, or a listener, has anything of it.
+ *
+ * Invariant: a worker that does not keep up costs what the stream may hold (connection.ts), and loses its own listeners only. Owned by what accepts
+ * the worker's link.
+ */
+
+import type { PlayableAudio } from '../../audio/playable-audio.js';
+import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
+import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, NO_TAPE, SUBSCRIBE, UNSUBSCRIBE } from '../wire/message-types.js';
+import { type MessageReader, WireError } from '../wire/wire.js';
+import { readListening, readSubscribe } from './tape-messages.js';
+import type { TapeNames } from './tape-names.js';
+import { TapeSubscription } from './tape-subscription.js';
+
+/** How far a tape's end has come is said no more often, unless there is more to say. */
+const GROWTH_MS = 250;
+/** A reload that replaces a channel leaves the subscription before it to those who still listen there. */
+const MAX_OF_CHANNEL = 8;
+
+export interface TapeSenderParts {
+  readonly clock: Clock;
+  readonly names: TapeNames;
+  /** Undefined: there is no such channel. */
+  audioOf(channel: string): PlayableAudio | undefined;
+  /**
+   * A segment is sent when it is closed, not with the next tick: the other end has it before others do, and also where this process ends or stands
+   * still.
+   */
+  readonly isPrompt?: boolean;
+}
+
+export class TapeSender implements AlarmHandler, MessageHandler {
+  readonly #connection: LinkConnection;
+  readonly #parts: TapeSenderParts;
+  readonly #subscriptions = new Map<number, { readonly channel: string; readonly tape: TapeSubscription }>();
+  /** How many of the subscriptions are of a channel. */
+  readonly #channels = new Map<string, number>();
+  /** Those with something to send, in turn. */
+  #due: TapeSubscription[] = [];
+  #alarm: Alarm | null = null;
+  /** Those of which only the end has come further. */
+  #grown: TapeSubscription[] = [];
+  #growthAlarm: Alarm | null = null;
+  readonly #growth: AlarmHandler = { onAlarm: () => this.#sendGrown() };
+
+  constructor(connection: LinkConnection, parts: TapeSenderParts) {
+    this.#connection = connection;
+    this.#parts = parts;
+    connection.handle(FIRST_TAPE_TYPE, LAST_TAPE_TYPE, this);
+  }
+
+  /** How many channels the worker takes. */
+  get count(): number {
+    return this.#subscriptions.size;
+  }
+
+  /** The tape of a channel goes on in another audio, which `audioOf` gives from now on. */
+  move(channel: string): void {
+    const audio = this.#parts.audioOf(channel);
+    if (audio === undefined) return;
+    for (const each of this.#subscriptions.values()) if (each.channel === channel) each.tape.moveTo(audio);
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    const id = message.whole();
+    if (type === SUBSCRIBE) this.#subscribe(id, message);
+    else if (type === UNSUBSCRIBE) this.#unsubscribe(id, message);
+    else if (type === LISTENING) this.#subscriptions.get(id)?.tape.listening(readListening(message));
+    else throw new WireError(`a message of type ${type} from a worker`);
+  }
+
+  onAlarm(): void {
+    this.#alarm = null;
+    this.#send();
+  }
+
+  onDrain(): void {
+    this.#send();
+  }
+
+  onClosed(): void {
+    this.#alarm?.cancel();
+    this.#growthAlarm?.cancel();
+    for (const { tape } of this.#subscriptions.values()) tape.close();
+    this.#subscriptions.clear();
+    this.#due.length = 0;
+    this.#grown.length = 0;
+  }
+
+  #subscribe(id: number, message: MessageReader): void {
+    const subscribe = readSubscribe(message);
+    if (this.#subscriptions.has(id)) throw new WireError(`subscription ${id} is there`);
+    const { channel } = subscribe;
+    const count = this.#channels.get(channel) ?? 0;
+    if (count >= MAX_OF_CHANNEL) throw new WireError(`more than ${MAX_OF_CHANNEL} subscriptions of a channel`);
+    const audio = this.#parts.audioOf(channel);
+    if (audio === undefined) {
+      this.#connection.begin(NO_TAPE).whole(id).end();
+      this.#connection.flush();
+      return;
+    }
+    const { clock, names } = this.#parts;
+    const onDue = (subscription: TapeSubscription) => this.#note(subscription);
+    const onGrown = (subscription: TapeSubscription) => this.#noteGrown(subscription);
+    const onSegment = (subscription: TapeSubscription) => this.#noteSegment(subscription);
+    const parts = { connection: this.#connection, clock, names, onDue, onSegment, onGrown };
+    const tape = new TapeSubscription(id, audio, subscribe, parts);
+    this.#subscriptions.set(id, { channel, tape });
+    this.#channels.set(channel, count + 1);
+    // A listener waits for it.
+    this.#send();
+  }
+
+  #unsubscribe(id: number, message: MessageReader): void {
+    message.end();
+    const { tape: subscription, channel } = this.#subscriptions.get(id) ?? {};
+    if (subscription === undefined) return;
+    subscription.close();
+    this.#subscriptions.delete(id);
+    this.#channels.set(channel!, this.#channels.get(channel!)! - 1);
+    this.#due = this.#due.filter((due) => due !== subscription);
+    this.#grown = this.#grown.filter((grown) => grown !== subscription);
+  }
+
+  #note(subscription: TapeSubscription): void {
+    if (subscription.isDue) return;
+    subscription.isDue = true;
+    this.#due.push(subscription);
+    this.#wake();
+  }
+
+  #noteSegment(subscription: TapeSubscription): void {
+    this.#note(subscription);
+    if (this.#parts.isPrompt) this.#send();
+  }
+
+  #noteGrown(subscription: TapeSubscription): void {
+    const { clock } = this.#parts;
+    subscription.isGrown = true;
+    this.#grown.push(subscription);
+    this.#growthAlarm ??= clock.alarm(clock.now() + GROWTH_MS, this.#growth);
+  }
+
+  #sendGrown(): void {
+    this.#growthAlarm = null;
+    for (const subscription of this.#grown) {
+      subscription.isGrown = false;
+      this.#note(subscription);
+    }
+    this.#grown.length = 0;
+    this.#send();
+  }
+
+  #wake(): void {
+    this.#alarm ??= this.#parts.clock.alarm(this.#parts.clock.now() + TICK_MS, this);
+  }
+
+  #send(): void {
+    const connection = this.#connection;
+    if (connection.isClosed || this.#due.length === 0) return;
+    const due = this.#due;
+    let left = 0;
+    connection.cork();
+    for (let i = 0; i < due.length; i++) {
+      const subscription = due[i]!;
+      if (subscription.send()) subscription.isDue = false;
+      else due[left++] = subscription;
+    }
+    connection.uncork();
+    due.length = left;
+    if (left > 0) this.#wake();
+  }
+}

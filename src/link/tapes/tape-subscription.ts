@@ -1,0 +1,365 @@
+/**
+ * One channel that one worker takes, at the hub: follows the channel's audio and sends what the worker does not have. It has no queue: what the
+ * link does not take stays on the tape, and the subscription is a cursor there, like a listener's.
+ *
+ *   tape     │ 41 │ 42 │ 43 │ 44 │ open      the worker has 41 and 42; a late title has changed 42
+ *                    ▲ revised ▲ cursor      next: the titles of 42, then 43, 44 and how far the open one has come
+ *
+ * Invariant: a worker gets each segment of a tape once, in order, as it is when it is sent, and its later titles behind it. A worker that
+ * does not follow until the tape has forgotten what comes next is notified, and begins anew. Owned by a TapeSender.
+ */
+
+import type { LateTitle, PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
+import type { AudioTape } from '../../audio/tape/audio-tape.js';
+import { NOTHING, Segment } from '../../audio/tape/segment.js';
+import type { Clock } from '../../base/clock.js';
+import type { LinkConnection } from '../wire/connection.js';
+import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from '../wire/message-types.js';
+import type { MessageWriter } from '../wire/message-writer.js';
+import { SegmentSender } from './segment-sender.js';
+import {
+  type AudioStats,
+  type Listening,
+  type Subscribe,
+  writeFacts,
+  writeGrowth,
+  writeTape,
+} from './tape-messages.js';
+import { canGoOn, type TapeName, type TapeNames } from './tape-names.js';
+
+export interface SubscriptionParts {
+  readonly connection: LinkConnection;
+  readonly clock: Clock;
+  readonly names: TapeNames;
+  /** There is something to send; a segment, which some are to have at once. */
+  onDue(subscription: TapeSubscription): void;
+  onSegment(subscription: TapeSubscription): void;
+  /** Only how far the tape's end has come, which can wait. */
+  onGrown(subscription: TapeSubscription): void;
+}
+
+export class TapeSubscription implements TapeObserver {
+  readonly #id: number;
+  #audio: PlayableAudio;
+  readonly #parts: SubscriptionParts;
+  readonly #segments: SegmentSender;
+  /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
+  #tape: AudioTape | undefined;
+  #cursor = 0;
+  /** The name that the worker knows it by. */
+  #name: TapeName | null = null;
+  /** Of those from here on titles have changed since they were sent; `#cursor`: of none. */
+  #revised = 0;
+  /** The title that came late since, as sessions must know it. */
+  #late: LateTitle | null = null;
+  #joinFrom = 0;
+  #facts: AudioStats | null = null;
+  /** What the worker has of the rest of the open segment, and how far its tape goes. */
+  #restBytes = 0;
+  #endMs = Number.NaN;
+  /** A worker that has nothing yet is answered, if only that there is no tape. */
+  #isAnswered = false;
+  /** What the worker has, as long as it is not known whether there is a tape, or that is on its way here as well. */
+  #awaiting: Subscribe | null = null;
+  #listening: Listening = { listeners: 0, playing: 0 };
+  /** Whether it stands in its sender's lists: of those with something to send, and of those that can wait. */
+  isDue = false;
+  isGrown = false;
+
+  constructor(id: number, audio: PlayableAudio, subscribe: Subscribe, parts: SubscriptionParts) {
+    this.#id = id;
+    this.#audio = audio;
+    this.#parts = parts;
+    this.#segments = new SegmentSender(id, parts.connection);
+    // The tape keeps what is read: before anything of it is.
+    audio.observe(this);
+    this.#awaiting = subscribe;
+    this.#note();
+  }
+
+  /** What the worker has is compared with what there is: it goes on, or has fallen off that tape. False: that is not known yet. */
+  #compare({ name, next }: Subscribe): boolean {
+    const { tape, isComing } = this.#audio;
+    if (isComing === true) return false;
+    const isTheirs = tape !== undefined && canGoOn(this.#parts.names.nameOf(tape), name, next);
+    if (isTheirs && isToCome(tape, next)) return false;
+    this.#awaiting = null;
+    if (!isTheirs) return true;
+    if (next >= tape.tail && next <= tape.head) this.#resume(tape, next);
+    else this.#begin(FALLEN).end();
+    return true;
+  }
+
+  /** How many listen at the worker's: a source on demand comes for them, not for a tape that lingers. */
+  listening(listening: Listening): void {
+    this.#count(listening);
+  }
+
+  /**
+   * The channel's tape goes on in another audio: it was fed elsewhere and is now fed here, or the other way round. Who has the tape of this name goes
+   * on with it, all others with what is there.
+   */
+  moveTo(audio: PlayableAudio): void {
+    if (audio === this.#audio) return;
+    const listening = this.#listening;
+    const former = this.#audio;
+    audio.observe(this);
+    this.#audio = audio;
+    this.#listening = { listeners: 0, playing: 0 };
+    this.#count(listening);
+    former.unobserve(this);
+    count(former, -listening.listeners, -listening.playing);
+    // It may come back to this tape before anything was sent, and would not know which titles came late meanwhile.
+    this.#revised = 0;
+    this.#note();
+  }
+
+  /** The worker wants it no more. */
+  close(): void {
+    this.#audio.unobserve(this);
+    this.#count({ listeners: 0, playing: 0 });
+  }
+
+  onGrown(): void {
+    const tape = tapeOf(this.#audio);
+    if (tape === undefined) return;
+    if (tape === this.#tape && tape.head > this.#cursor) this.#parts.onSegment(this);
+    else if (this.isDue) return;
+    else if (tape !== this.#tape || tape.openRestBytes !== this.#restBytes) this.#note();
+    else if (!this.isGrown) this.#parts.onGrown(this);
+  }
+
+  onLate(late: LateTitle): void {
+    const tape = tapeOf(this.#audio);
+    if (tape === undefined || tape !== this.#tape) return;
+    let revised = this.#revised;
+    while (revised > tape.tail && tape.at(revised - 1)!.endMs > late.atMs) revised--;
+    this.#revised = revised;
+    // Where the link stands still: who still has the title before both of them goes on with the last.
+    this.#late = { ...late, before: this.#late === null ? late.before : this.#late.before };
+    this.#note();
+  }
+
+  onRetitled(seq: number): void {
+    if (tapeOf(this.#audio) !== this.#tape || seq >= this.#revised) return;
+    this.#revised = seq;
+    this.#note();
+  }
+
+  onFacts(): void {
+    this.#note();
+  }
+
+  onFence(): void {
+    this.#note();
+  }
+
+  onTape(): void {
+    this.#note();
+  }
+
+  /** Sends what the worker does not have. False: the link is full. Between `cork` and `uncork`. */
+  send(): boolean {
+    const { connection } = this.#parts;
+    if (connection.isFull) return false;
+    if (this.#awaiting !== null && !this.#compare(this.#awaiting)) return true;
+    // Who passes the tape on knows what to say of it as soon as it is there.
+    this.#sendFacts();
+    if (!this.#sendTape()) return true;
+    const tape = this.#tape;
+    if (tape === undefined) return true;
+    if (this.#revised < this.#cursor) this.#sendRevised(tape);
+    if (this.#late !== null) this.#sendLate(this.#late, tape);
+    while (this.#cursor < tape.head) {
+      if (connection.isFull) return false;
+      this.#sendFences(tape);
+      this.#sendSegment(tape, this.#cursor);
+    }
+    this.#sendFences(tape);
+    if (tape.endMs !== this.#endMs) this.#sendGrowth(tape);
+    return true;
+  }
+
+  /**
+   * Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. False: what it has is still on its way
+   * here.
+   */
+  #sendTape(): boolean {
+    const { tape: whole } = this.#audio;
+    const tape = tapeOf(this.#audio);
+    if (this.#tape !== undefined && this.#tape === whole && this.#cursor < whole.tail) {
+      this.#begin(FALLEN).end();
+      this.#tape = undefined;
+    }
+    if (tape === this.#tape && this.#isAnswered) {
+      if (tape !== undefined && this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
+      return true;
+    }
+    if (tape !== undefined && this.#isTheirs(tape)) {
+      if (isToCome(tape, this.#cursor)) return false;
+      const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
+      if (goesOn) this.#resumeIn(tape);
+      else this.#begin(FALLEN).end();
+      if (goesOn) return true;
+    }
+    this.#isAnswered = true;
+    this.#late = null;
+    this.#segments.clear();
+    this.#tape = tape;
+    if (tape === undefined) this.#begin(NO_TAPE).end();
+    else this.#announce(tape, tape.tail, false);
+    return true;
+  }
+
+  /** Whether it is the one that the worker has, in another audio, or taken anew by this one. */
+  #isTheirs(tape: AudioTape): boolean {
+    const { names } = this.#parts;
+    return this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor);
+  }
+
+  #resumeIn(tape: AudioTape): void {
+    this.#tape = tape;
+    if (this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
+    // Which titles came late meanwhile is not known, nor what there is of the open segment.
+    this.#revised = tape.tail;
+    this.#late = null;
+    this.#segments.resume();
+    this.#restBytes = 0;
+    this.#endMs = Number.NaN;
+  }
+
+  /** The tape that the worker has goes on under another name. */
+  #rename(tape: AudioTape): void {
+    const revised = this.#revised;
+    this.#announce(tape, this.#cursor, true);
+    this.#revised = revised;
+    this.#segments.resume();
+  }
+
+  /** The worker has the segments before `next` of this tape. */
+  #resume(tape: AudioTape, next: number): void {
+    this.#isAnswered = true;
+    this.#tape = tape;
+    this.#announce(tape, next, true);
+    // Which titles came late meanwhile is not known.
+    this.#revised = tape.tail;
+  }
+
+  #announce(tape: AudioTape, first: number, goesOn: boolean): void {
+    const { metaint, segmentBytes, lagMs, head, joinFrom } = tape;
+    this.#cursor = this.#revised = first;
+    this.#joinFrom = joinFrom;
+    this.#restBytes = 0;
+    this.#endMs = Number.NaN;
+    const name = this.#parts.names.nameOf(tape);
+    this.#name = name;
+    const message = this.#begin(TAPE);
+    writeTape(message, {
+      name,
+      goesOn,
+      isOgg: tape.rendering(false) !== null,
+      hasIcy: this.#audio.metaint !== null,
+      metaint,
+      segmentBytes,
+      lagMs,
+      joinFrom,
+      first,
+      head: Math.max(head, tape.comesTo ?? 0),
+      startMs: tape.at(first)?.startMs ?? tape.edgeMs,
+    });
+    message.end();
+  }
+
+  #sendFacts(): void {
+    const { contentType, sampleRate, channels, delayMs } = this.#audio;
+    const sent = this.#facts;
+    const isSame =
+      sent?.contentType === contentType &&
+      sent.sampleRate === sampleRate &&
+      sent.channels === channels &&
+      sent.delayMs === delayMs;
+    if (isSame) return;
+    this.#facts = { contentType, sampleRate, channels, delayMs };
+    const message = this.#begin(FACTS);
+    writeFacts(message, this.#facts);
+    message.end();
+  }
+
+  #sendRevised(tape: AudioTape): void {
+    for (let seq = Math.max(this.#revised, tape.tail); seq < this.#cursor; seq++) {
+      const segment = tape.at(seq);
+      if (!(segment instanceof Segment) || segment.late === null) continue;
+      this.#segments.sendTitles(tape, seq, segment);
+    }
+    this.#revised = this.#cursor;
+  }
+
+  #sendLate(late: LateTitle, tape: AudioTape): void {
+    this.#late = null;
+    this.#segments.sendLate(tape, late);
+  }
+
+  #sendSegment(tape: AudioTape, seq: number): void {
+    const { clock } = this.#parts;
+    const segment = tape.at(seq)!;
+    // A moment that is not known any more is the present one.
+    const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(segment.endMs));
+    const rest = tape.rest(seq + 1, false);
+    this.#segments.send(tape, segment, { seq, arrivedMs: clock.wallMs() - agoMs, rest });
+    this.#restBytes = rest.length;
+    this.#cursor++;
+    if (this.#revised === seq) this.#revised++;
+  }
+
+  /** Each before the segment in which the format changes: who is not to be sent that is ended before it. */
+  #sendFences(tape: AudioTape): void {
+    for (let next = tape.fenceAfter(this.#joinFrom); next <= this.#cursor + 1; next = tape.fenceAfter(next)) {
+      this.#joinFrom = next;
+      this.#begin(FENCE).whole(next).end();
+    }
+  }
+
+  #sendGrowth(tape: AudioTape): void {
+    const { connection } = this.#parts;
+    const { endMs, head, openRestBytes } = tape;
+    const { audioMs, delayedMs, bitrateKbps } = this.#audio;
+    const restFrom = this.#restBytes;
+    const rest = openRestBytes === restFrom ? NOTHING : tape.rest(head, false).subarray(restFrom);
+    writeGrowth(this.#begin(GROWTH), { endMs, audioMs, delayedMs, bitrateKbps, open: head, restFrom });
+    connection.endWith(rest);
+    this.#restBytes = openRestBytes;
+    this.#endMs = endMs;
+  }
+
+  #begin(type: number): MessageWriter {
+    return this.#parts.connection.begin(type).whole(this.#id);
+  }
+
+  #note(): void {
+    this.#parts.onDue(this);
+  }
+
+  #count(listening: Listening): void {
+    const { listeners, playing } = this.#listening;
+    count(this.#audio, listening.listeners - listeners, listening.playing - playing);
+    this.#listening = listening;
+  }
+}
+
+/** Whether a tape that comes over a link has this place soon. */
+function isToCome({ head, comesTo }: AudioTape, seq: number): boolean {
+  return comesTo !== undefined && seq > head && seq <= comesTo;
+}
+
+/** That of an audio which comes over a link, and has fallen off it there, is none until another one comes. */
+function tapeOf({ tape }: PlayableAudio): AudioTape | undefined {
+  return tape?.tail === Number.POSITIVE_INFINITY ? undefined : tape;
+}
+
+function count(audio: PlayableAudio, listeners: number, playing: number): void {
+  const before = audio.listeners;
+  audio.listeners += listeners;
+  audio.playing += playing;
+  if (before === 0 && audio.listeners > 0) audio.want(true);
+  else if (before > 0 && audio.listeners === 0) audio.want(false);
+}

@@ -1,0 +1,86 @@
+/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes, 48 to 63 those of sessions. */
+
+/** Has no members: the other end is alive. */
+export const PING = 0;
+
+export const FIRST_TAPE_TYPE = 1;
+export const LAST_TAPE_TYPE = 31;
+
+/** From a worker. */
+export const SUBSCRIBE = 1;
+export const UNSUBSCRIBE = 2;
+export const LISTENING = 3;
+
+/** From the hub. */
+export const TAPE = 8;
+export const NO_TAPE = 9;
+export const FALLEN = 10;
+export const FACTS = 11;
+export const MARK = 12;
+export const LINK_HEAD = 13;
+export const FRAMES_SEGMENT = 14;
+export const OGG_SEGMENT = 15;
+export const REVISION = 16;
+export const LATE = 17;
+export const GROWTH = 18;
+export const FENCE = 19;
+
+/** Plain data (control.ts). */
+export const CONTROL = 32;
+
+export const FIRST_SESSION_TYPE = 48;
+export const LAST_SESSION_TYPE = 63;
+
+export const PLACE = 48;
+export const FOLLOW = 49;
+export const ASK = 50;
+export const STATE = 51;
+export const TITLE = 52;
+export const HEARD = 53;
+export const REPORT = 54;
+export const VERDICT = 55;
+/** Between machines: which moment of its own clock is which of the cluster's. */
+export const CLOCKS = 56;
+/** How many listen to a channel on that machine. */
+export const LISTENERS = 57;
+/** What a channel has there that all machines are to have alike (cluster/titles/channel-settings.ts). */
+export const SETTINGS = 58;
+
+/** Between machines: what all have in common (cluster/log/remote-log.ts). */
+export const LOG = 64;
+
+const NAMES: Readonly<Record<number, string>> = {
+  [SUBSCRIBE]: 'SUBSCRIBE',
+  [UNSUBSCRIBE]: 'UNSUBSCRIBE',
+  [LISTENING]: 'LISTENING',
+  [TAPE]: 'TAPE',
+  [NO_TAPE]: 'NO_TAPE',
+  [FALLEN]: 'FALLEN',
+  [FACTS]: 'FACTS',
+  [MARK]: 'MARK',
+  [LINK_HEAD]: 'LINK_HEAD',
+  [FRAMES_SEGMENT]: 'FRAMES_SEGMENT',
+  [OGG_SEGMENT]: 'OGG_SEGMENT',
+  [REVISION]: 'REVISION',
+  [LATE]: 'LATE',
+  [GROWTH]: 'GROWTH',
+  [FENCE]: 'FENCE',
+  [CONTROL]: 'CONTROL',
+  [LOG]: 'LOG',
+  [PLACE]: 'PLACE',
+  [FOLLOW]: 'FOLLOW',
+  [ASK]: 'ASK',
+  [STATE]: 'STATE',
+  [TITLE]: 'TITLE',
+  [HEARD]: 'HEARD',
+  [REPORT]: 'REPORT',
+  [VERDICT]: 'VERDICT',
+  [CLOCKS]: 'CLOCKS',
+  [LISTENERS]: 'LISTENERS',
+  [SETTINGS]: 'SETTINGS',
+};
+
+/** For errors. */
+export function nameOf(type: number): string {
+  return NAMES[type] ?? `of type ${type}`;
+}

@@ -1,0 +1,155 @@
+/**
+ * The head of a listener's answer, rendered for each: HTTP/1.0 status line, close-delimited, never cached, readable by pages of any
+ * origin with `icy-metaint` exposed. Why each header stands there: src/http/stream/README.md, "Answers".
+ */
+
+export interface HeadFacts {
+  readonly key: string;
+  readonly name: string;
+  readonly genre: string;
+  readonly url: string;
+  readonly description: string;
+  readonly public?: boolean | undefined;
+  /** For icy-br; 0: the bitrate of the frames. */
+  readonly bitrateKbps: number;
+  /** For ice-audio-info, which says what it leaves out by the frames. */
+  readonly audioInfo: string;
+  /** Hertz, and number of audio channels; 0: those of the frames. */
+  readonly sampleRate: number;
+  readonly channels: number;
+  /** The content type of Ogg. */
+  readonly oggType: string;
+  readonly server: string;
+  /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What a source may announce about itself; a text that it does not announce is empty. */
+type AnnouncedFacts = Pick<
+  HeadFacts,
+  'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
+>;
+
+/**
+ * Both are right for Vorbis (RFC 5334). MOC takes `audio/ogg` for Opus, and only this one for Vorbis: it is passed on where a source declares it.
+ */
+const VORBIS_TYPE = 'application/ogg';
+
+/**
+ * The facts for listeners: from the configuration, else from the source on air, else the channel's key as its name.
+ * @param sends a content type, or a codec of Ogg; null: nothing
+ */
+export function mergeFacts(
+  configured: HeadFacts,
+  source: (AnnouncedFacts & { readonly contentType?: string }) | undefined,
+  sends: string | null = null,
+): HeadFacts {
+  return {
+    ...configured,
+    name: configured.name || source?.name || configured.key,
+    genre: configured.genre || (source?.genre ?? ''),
+    url: configured.url || (source?.url ?? ''),
+    description: configured.description || (source?.description ?? ''),
+    public: configured.public ?? source?.public,
+    bitrateKbps: configured.bitrateKbps || (source?.bitrateKbps ?? 0),
+    // The source's text holds its own bitrate, which is not the configured one.
+    audioInfo: configured.bitrateKbps === 0 ? (source?.audioInfo ?? '') : '',
+    sampleRate: source?.sampleRate ?? 0,
+    channels: source?.channels ?? 0,
+    oggType: sends === 'vorbis' && source?.contentType === VORBIS_TYPE ? VORBIS_TYPE : configured.oggType,
+  };
+}
+
+/** Of what is on air now, by its frames; 0: not known. */
+export interface AudioFacts {
+  readonly contentType: string;
+  /** kb/s. */
+  readonly bitrateKbps: number;
+  /** Hertz. */
+  readonly sampleRate: number;
+  readonly channels: number;
+}
+
+/** As the configuration or the source says, else as the frames do; hertz; 0: not known. The same in all answers. */
+export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
+  return {
+    contentType: audio.contentType === 'audio/ogg' ? facts.oggType : audio.contentType,
+    bitrateKbps: facts.bitrateKbps || audio.bitrateKbps,
+    sampleRate: facts.sampleRate || audio.sampleRate,
+    channels: facts.channels || audio.channels,
+  };
+}
+
+/** `bitrate=128;samplerate=44100;channels=2`: what the source says, and behind it what it leaves out and is known all the same; or "". */
+export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
+  const said = facts.audioInfo
+    .toLowerCase()
+    .split(';')
+    .map((pair) => pair.split('=')[0]!.trim().replace(/^ice-/, ''));
+  const { bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
+  const known: readonly (readonly [string, number])[] = [
+    // The source's text stands for its own bitrate, or for a quality.
+    ['bitrate', facts.audioInfo === '' ? bitrateKbps : 0],
+    ['samplerate', sampleRate],
+    ['channels', channels],
+  ];
+  const more = known.filter(([name, value]) => value > 0 && !said.includes(name)).map((pair) => pair.join('='));
+  return [...(facts.audioInfo === '' ? [] : [facts.audioInfo]), ...more].join(';');
+}
+
+const EXPOSED =
+  'icy-metaint, icy-name, icy-genre, icy-br, icy-url, icy-description, icy-pub, ice-audio-info, x-channelkey';
+
+/** Header values are one line of Latin-1 or UTF-8 text; whatever could break out of the line is dropped. */
+function clean(value: string): string {
+  return value.replace(/[\u0000-\u001f\u007f]/g, ' ').trim();
+}
+
+/**
+ * @param metaint bytes between blocks, or null for a player that did not ask for ICY
+ * @param addressHeaders headers of the address at which the player asked
+ */
+export function streamHead(
+  facts: HeadFacts,
+  audio: AudioFacts,
+  metaint: number | null,
+  addressHeaders: Readonly<Record<string, string>>,
+): Buffer {
+  const headers: [string, string][] = [
+    ['Content-Type', formatFacts(facts, audio).contentType],
+    ['Connection', 'close'],
+    ['Server', facts.server],
+    ['Cache-Control', 'no-store'],
+    ['Pragma', 'no-cache'],
+    ['Expires', 'Mon, 26 Jul 1997 05:00:00 GMT'],
+    ['Accept-Ranges', 'none'],
+    ['Access-Control-Allow-Origin', '*'],
+    ['Access-Control-Expose-Headers', EXPOSED],
+    ['X-Channelkey', facts.key],
+    ['icy-name', facts.name],
+    ['icy-genre', facts.genre],
+    ['icy-url', facts.url],
+    ['icy-description', facts.description],
+    ['icy-pub', facts.public ? '1' : '0'],
+  ];
+  const { bitrateKbps } = formatFacts(facts, audio);
+  const bitrate = bitrateKbps > 0 ? String(bitrateKbps) : '';
+  headers.push(['icy-br', bitrate], ['ice-audio-info', audioInfoOf(facts, audio)]);
+  if (metaint !== null) headers.push(['icy-metaint', String(metaint)]);
+  headers.push(...Object.entries(addressHeaders));
+  return renderHead('HTTP/1.0 200 OK', headers, facts.headers);
+}
+
+function renderHead(
+  statusLine: string,
+  headers: readonly (readonly [string, string])[],
+  replaced: Readonly<Record<string, string>>,
+): Buffer {
+  const names = new Set(Object.keys(replaced).map((name) => name.toLowerCase()));
+  let text = `${statusLine}\r\n`;
+  for (const [name, value] of headers) {
+    if (value !== '' && !names.has(name.toLowerCase())) text += `${name}: ${clean(value)}\r\n`;
+  }
+  for (const [name, value] of Object.entries(replaced)) text += `${name}: ${clean(value)}\r\n`;
+  return Buffer.from(`${text}\r\n`, 'utf8');
+}

@@ -1,0 +1,150 @@
+/** The metaids whose sessions in other processes are followed here, and who waits to know them. Owned by SharedSessions. */
+
+import type { Alarm, Clock } from '../../base/clock.js';
+import type { PublishedSession } from './readable-session.js';
+import type { SessionCopy } from './session-copy.js';
+
+/** How long after a poll: who polls does so again. */
+const LINGER_MS = 10_000;
+/** How long polls wait for another process. */
+const PATIENCE_MS = 2000;
+
+export interface FollowedSession {
+  readonly metaid: string;
+  isWatched: boolean;
+  /** Until when it is followed without a watcher. */
+  untilMs: number;
+  /** Of the session that comes first, if that is elsewhere and has said what it is. */
+  copy: SessionCopy | null;
+  /** Nothing can be missing in the copy. */
+  isFresh: boolean;
+  /** Of which session the watchers here had the last message; it may have ended. */
+  published: PublishedSession | null;
+  /** Watchers that wait until the session is known, and polls, which wait for a while. */
+  readonly waiting: Set<() => void>;
+  readonly polling: Set<() => void>;
+  alarm: Alarm | null;
+}
+
+export class FollowedSessions {
+  readonly #followed = new Map<string, FollowedSession>();
+  readonly #onChannel = new Map<string, Set<FollowedSession>>();
+  readonly #clock: Clock;
+  readonly #onError: (error: unknown) => void;
+  readonly #onFollow: (metaid: string, isFollowed: boolean) => void;
+
+  constructor(
+    clock: Clock,
+    onError: (error: unknown) => void,
+    onFollow: (metaid: string, isFollowed: boolean) => void,
+  ) {
+    this.#clock = clock;
+    this.#onError = onError;
+    this.#onFollow = onFollow;
+  }
+
+  get(metaid: string): FollowedSession | undefined {
+    return this.#followed.get(metaid);
+  }
+
+  all(): Iterable<FollowedSession> {
+    return this.#followed.values();
+  }
+
+  /** Those with a copy on this channel. */
+  onChannel(channel: string): Iterable<FollowedSession> {
+    return this.#onChannel.get(channel) ?? [];
+  }
+
+  begin(metaid: string, published: PublishedSession | null): FollowedSession {
+    const followed: FollowedSession = {
+      metaid,
+      isWatched: false,
+      untilMs: this.#clock.now(),
+      copy: null,
+      isFresh: false,
+      published,
+      waiting: new Set(),
+      polling: new Set(),
+      alarm: null,
+    };
+    this.#followed.set(metaid, followed);
+    this.#onFollow(metaid, true);
+    return followed;
+  }
+
+  setCopy(followed: FollowedSession, copy: SessionCopy | null): void {
+    if (followed.copy === copy) return;
+    this.#leaveChannel(followed);
+    followed.copy = copy;
+    followed.isFresh = false;
+    if (copy === null) return;
+    let others = this.#onChannel.get(copy.channel);
+    if (others === undefined) this.#onChannel.set(copy.channel, (others = new Set()));
+    others.add(followed);
+  }
+
+  /** A poll has asked. */
+  linger(followed: FollowedSession): void {
+    followed.untilMs = this.#clock.now() + LINGER_MS;
+  }
+
+  /** Calls back once, when a session plays and is known. @returns ends the waiting */
+  await(followed: FollowedSession, onKnown: () => void): () => void {
+    followed.waiting.add(onKnown);
+    return () => {
+      if (followed.waiting.delete(onKnown)) this.tidyOne(followed.metaid);
+    };
+  }
+
+  /** The same for a poll, which waits no longer than PATIENCE_MS, and not while nobody can be asked. */
+  awaitPoll(followed: FollowedSession, onKnown: () => void): void {
+    followed.polling.add(onKnown);
+    followed.alarm ??= this.#clock.alarm(this.#clock.now() + PATIENCE_MS, { onAlarm: () => this.giveUp(followed) });
+  }
+
+  wakeWatchers(followed: FollowedSession): void {
+    this.#call(followed.waiting);
+  }
+
+  /** Polls wait no longer. */
+  giveUp(followed: FollowedSession): void {
+    followed.alarm?.cancel();
+    followed.alarm = null;
+    this.#call(followed.polling);
+  }
+
+  tidy(): void {
+    for (const metaid of this.#followed.keys()) this.tidyOne(metaid);
+  }
+
+  /** Follows it no more, where nobody reads it. */
+  tidyOne(metaid: string): void {
+    const followed = this.#followed.get(metaid);
+    if (followed === undefined || followed.isWatched || followed.waiting.size + followed.polling.size > 0) return;
+    if (followed.untilMs > this.#clock.now()) return;
+    this.#leaveChannel(followed);
+    this.#followed.delete(metaid);
+    this.#onFollow(metaid, false);
+  }
+
+  #call(callbacks: Set<() => void>): void {
+    const all = [...callbacks];
+    callbacks.clear();
+    for (const onKnown of all) {
+      try {
+        onKnown();
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
+  }
+
+  #leaveChannel(followed: FollowedSession): void {
+    if (followed.copy === null) return;
+    const { channel } = followed.copy;
+    const others = this.#onChannel.get(channel);
+    others?.delete(followed);
+    if (others?.size === 0) this.#onChannel.delete(channel);
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * The sessions of a metaid, of whatever process, as one worker knows them. It knows which metaids have a session elsewhere. What happens in such a
+ * session comes only while it is followed here: while its metaid has a watcher here, and for a while after a poll.
+ *
+ *   elsewhere   metaid → the first session of the other processes (session-place.ts): is ours the current one? is there any?
+ *   followed    metaid → a copy of that session, which polls and watchers here are served from
+ *
+ * Invariant: a watcher gets here what it would get where the session is, in the same order; a `next` comes to each worker by itself, and every
+ * worker passes it on to its own watchers. A metaid is a secret: it is in no log.
+ */
+
+import type { Alarm, Clock } from '../../base/clock.js';
+import { retryLater } from '../../base/refusal.js';
+import type { Feed, Sync } from '../../feed/feed.js';
+import { type FollowedSession, FollowedSessions } from './followed-sessions.js';
+import type { OtherReports, ReportBudget, ReportVerdict } from './heard-reports.js';
+import { differs, publishedOf, type ReadableSession, type SessionDirectory } from './readable-session.js';
+import { type CopiedTitle, SessionCopy, type SessionState } from './session-copy.js';
+import { isSameSession, plays, precedes, type SessionPlace, type SessionTimes } from './session-place.js';
+import type { HeardTitle, Session, SessionPeers, Sessions } from './sessions.js';
+
+/** How long what another hub has said counts, until the next one must have said it too. */
+const SETTLE_MS = 2000;
+const RETRY_SECONDS = 1;
+
+/** What this process says to the others (link/sessions/worker-sessions.ts). */
+export interface SessionLink {
+  /** False: nobody can be asked now. */
+  readonly isOpen: boolean;
+  /** The session that comes first here. Null: none. */
+  place(metaid: string, session: SessionTimes | null): void;
+  /** Readers here want to know what happens in the session of this metaid. */
+  follow(metaid: string, isFollowed: boolean): void;
+  /** For its state (`onState`). */
+  ask(metaid: string): void;
+  /** @param to the worker that gets it; 0: all that follow */
+  state(session: Session, isNew: boolean, to: number): void;
+  written(session: Session, title: HeardTitle): void;
+  heard(session: Session, title: HeardTitle): void;
+  /** A player's report, to where its session is. Does not reject. */
+  report(metaid: string, bytes: Buffer): Promise<ReportVerdict>;
+}
+
+export interface SharedSessionsParts {
+  /** The number of this process, which no other has. */
+  readonly worker: number;
+  readonly sessions: Sessions;
+  readonly feed: Feed;
+  readonly clock: Clock;
+  readonly link: SessionLink;
+  onError(error: unknown): void;
+}
+
+/** A metaid's first session of all other processes. */
+interface Elsewhere extends ReportBudget {
+  readonly place: SessionPlace;
+  /** By the hub that is there now. */
+  isConfirmed: boolean;
+}
+
+export class SharedSessions implements SessionDirectory, SessionPeers, OtherReports {
+  readonly #parts: SharedSessionsParts;
+  readonly #elsewhere = new Map<string, Elsewhere>();
+  readonly #followed: FollowedSessions;
+  /** Metaids that other processes follow. */
+  readonly #followers = new Set<string>();
+  #settling: Alarm | null = null;
+
+  constructor(parts: SharedSessionsParts) {
+    this.#parts = parts;
+    const { sessions, feed, clock, link, onError } = parts;
+    sessions.peers = this;
+    this.#followed = new FollowedSessions(clock, onError, (metaid, isFollowed) => link.follow(metaid, isFollowed));
+    feed.onListenerWatched = (metaid, isWatched) => this.#onWatched(metaid, isWatched);
+  }
+
+  get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined> {
+    const elsewhere = this.#ahead(metaid);
+    if (elsewhere === null) return this.#parts.sessions.get(metaid);
+    const followed = this.#follow(metaid);
+    this.#followed.linger(followed);
+    const known = this.#known(followed, elsewhere);
+    if (known !== null) return known;
+    return new Promise((resolve, reject) => {
+      this.#followed.awaitPoll(followed, () => {
+        const ahead = this.#ahead(metaid);
+        if (ahead === null) resolve(this.#parts.sessions.get(metaid));
+        else {
+          const copy = this.#known(followed, ahead);
+          if (copy !== null) resolve(copy);
+          else reject(retryLater('unavailable', 'A part of the server is being restarted.', RETRY_SECONDS));
+        }
+      });
+      if (!this.#parts.link.isOpen) this.#followed.giveUp(followed);
+    });
+  }
+
+  playing(metaid: string): ReadableSession | undefined {
+    const elsewhere = this.#ahead(metaid);
+    if (elsewhere === null) return this.#parts.sessions.playing(metaid);
+    const followed = this.#followed.get(metaid);
+    if (!plays(elsewhere.place) || followed === undefined) return undefined;
+    return this.#known(followed, elsewhere) ?? undefined;
+  }
+
+  await(metaid: string, onKnown: () => void): (() => void) | null {
+    return this.playing(metaid) === undefined ? this.#followed.await(this.#follow(metaid), onKnown) : null;
+  }
+
+  /** Copies of sessions that play on this channel and are current. */
+  *onChannel(channel: string): Iterable<SessionCopy> {
+    for (const { metaid, copy } of this.#followed.onChannel(channel)) {
+      const elsewhere = this.#ahead(metaid);
+      if (elsewhere !== null && plays(elsewhere.place) && isSameSession(copy!.place, elsewhere.place)) yield copy!;
+    }
+  }
+
+  /** How many metaids have a session in other processes, playing or ended. */
+  get count(): number {
+    return this.#elsewhere.size;
+  }
+
+  /** What a metaid's player may report to another process. Null: its session is here. */
+  budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
+    const elsewhere = this.#ahead(metaid);
+    if (elsewhere === null) return null;
+    return plays(elsewhere.place) ? elsewhere : 'not-playing';
+  }
+
+  report(metaid: string, bytes: Buffer): Promise<ReportVerdict> {
+    return this.#parts.link.report(metaid, bytes);
+  }
+
+  /** Once a second: what nobody reads any more is followed no more. */
+  tidy(): void {
+    this.#followed.tidy();
+  }
+
+  // What happens here.
+
+  onOpened(session: Session): void {
+    const { link } = this.#parts;
+    const { metaid } = session;
+    link.place(metaid, session);
+    if (this.#followers.has(metaid)) link.state(session, true, 0);
+    const followed = this.#followed.get(metaid);
+    if (followed === undefined) return;
+    this.#followed.setCopy(followed, null);
+    followed.published = session;
+    this.#wake(followed);
+  }
+
+  onMoved(session: Session): void {
+    if (this.#followers.has(session.metaid)) this.#parts.link.state(session, false, 0);
+  }
+
+  onChanged(metaid: string): void {
+    const { link, sessions } = this.#parts;
+    link.place(metaid, sessions.get(metaid) ?? null);
+    const followed = this.#followed.get(metaid);
+    if (followed === undefined) return;
+    const playing = sessions.playing(metaid);
+    if (playing !== undefined && !this.isOutranked(playing)) followed.published = playing;
+    this.#look(followed);
+  }
+
+  isOutranked(session: Session): boolean {
+    const place = this.#elsewhere.get(session.metaid)?.place;
+    return place !== undefined && precedes(place, this.#own(session));
+  }
+
+  onWritten(session: Session, title: HeardTitle): void {
+    if (this.#followers.has(session.metaid)) this.#parts.link.written(session, title);
+  }
+
+  onHeard(session: Session, title: HeardTitle): void {
+    if (this.#followers.has(session.metaid)) this.#parts.link.heard(session, title);
+  }
+
+  // What the hub says.
+
+  /** There is a hub: it hears what is here, and says what is elsewhere. */
+  onLinked(): void {
+    const { clock, link, sessions } = this.#parts;
+    for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
+    for (const { metaid } of this.#followed.all()) link.follow(metaid, true);
+    if (this.#elsewhere.size === 0) return;
+    this.#settling = clock.alarm(clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
+  }
+
+  /** There is none for now. What is known stays; what happens elsewhere is not heard. */
+  onLost(): void {
+    // The next hub has its own time.
+    this.#settling?.cancel();
+    this.#followers.clear();
+    for (const elsewhere of this.#elsewhere.values()) elsewhere.isConfirmed = false;
+    for (const followed of this.#followed.all()) {
+      followed.isFresh = false;
+      this.#followed.giveUp(followed);
+    }
+  }
+
+  /** The first session of the others. */
+  onPlace(metaid: string, place: SessionPlace | null): void {
+    if (place === null) this.#elsewhere.delete(metaid);
+    else {
+      const known = this.#elsewhere.get(metaid);
+      const isKnown = known !== undefined && isSameSession(known.place, place);
+      const reportableMs = isKnown ? known.reportableMs : Number.NEGATIVE_INFINITY;
+      this.#elsewhere.set(metaid, { place, isConfirmed: true, reportableMs });
+    }
+    const { sessions } = this.#parts;
+    const own = sessions.playing(metaid);
+    const followed = this.#followed.get(metaid);
+    if (own !== undefined) {
+      const isOutranked = this.isOutranked(own);
+      if (isOutranked) {
+        if (followed?.published === own) followed.published = publishedOf(own);
+        sessions.yield(own);
+      } else if (!own.isCurrent) {
+        const last = followed?.published ?? null;
+        if (followed !== undefined) followed.published = own;
+        sessions.resume(own, last);
+      }
+    }
+    if (followed !== undefined) this.#look(followed);
+  }
+
+  onFollow(metaid: string, isFollowed: boolean): void {
+    if (isFollowed) this.#followers.add(metaid);
+    else this.#followers.delete(metaid);
+  }
+
+  /** Another worker wants to know all of our session. */
+  onAsk(metaid: string, worker: number): void {
+    const session = this.#parts.sessions.get(metaid);
+    if (session !== undefined) this.#parts.link.state(session, false, worker);
+  }
+
+  onState(metaid: string, worker: number, sinceMs: number, state: SessionState): void {
+    const followed = this.#followed.get(metaid);
+    const place = this.#ahead(metaid)?.place;
+    if (followed === undefined || place === undefined || !isSameSession(place, { worker, sinceMs })) return;
+    const { published } = followed;
+    const isPublished = published instanceof SessionCopy && published.id === state.id;
+    const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
+    const channelBefore = published?.channel;
+    // It may play at another channel now.
+    if (copy.channel !== state.channel) this.#followed.setCopy(followed, null);
+    copy.place = place;
+    // Of a session that has ended watchers are given nothing more: what the copy learns now is for polls.
+    if (isPublished && !plays(place)) followed.published = publishedOf(published);
+    const { written, heard } = copy.catchUp(state);
+    this.#followed.setCopy(followed, copy);
+    followed.isFresh = true;
+    if (plays(place)) {
+      followed.published = copy;
+      const isFirst = published === null || state.isNew;
+      if ((!isPublished && isFirst) || channelBefore !== copy.channel) this.#publishNext(copy);
+      for (const [sync, missed] of [
+        ['wire', written],
+        ['audio', heard],
+      ] as const) {
+        const isOther = isPublished || isFirst || differs(copy, published, sync);
+        // Of a session that was there before the last one only what readers have not had of that one.
+        for (const message of isPublished || isFirst ? missed : missed.slice(-1))
+          if (isOther) this.#publish(copy, sync, message);
+      }
+    }
+    this.#wake(followed);
+  }
+
+  onTitle(metaid: string, worker: number, sinceMs: number, title: CopiedTitle): void {
+    const copy = this.#copyOf(metaid, { worker, sinceMs });
+    if (copy !== null) this.#publish(copy, 'wire', copy.write(title));
+  }
+
+  /** @param order of the title that is heard */
+  onHeardTitle(metaid: string, worker: number, sinceMs: number, order: number): void {
+    const copy = this.#copyOf(metaid, { worker, sinceMs });
+    const message = copy?.hear(order) ?? null;
+    if (copy !== null && message !== null) this.#publish(copy, 'audio', message);
+  }
+
+  /** What is elsewhere and comes before what is here. */
+  #ahead(metaid: string): Elsewhere | null {
+    const elsewhere = this.#elsewhere.get(metaid);
+    if (elsewhere === undefined) return null;
+    const own = this.#parts.sessions.get(metaid);
+    return own === undefined || precedes(elsewhere.place, this.#own(own)) ? elsewhere : null;
+  }
+
+  #own({ sinceMs, endedMs }: Session): SessionPlace {
+    return { worker: this.#parts.worker, sinceMs, endedMs };
+  }
+
+  #known({ copy }: FollowedSession, { place }: Elsewhere): SessionCopy | null {
+    return copy !== null && isSameSession(copy.place, place) ? copy : null;
+  }
+
+  #copyOf(metaid: string, session: Pick<SessionPlace, 'worker' | 'sinceMs'>): SessionCopy | null {
+    const copy = this.#followed.get(metaid)?.copy ?? null;
+    const place = this.#ahead(metaid)?.place;
+    return copy !== null && place !== undefined && isSameSession(place, session) && isSameSession(copy.place, session)
+      ? copy
+      : null;
+  }
+
+  #onWatched(metaid: string, isWatched: boolean): void {
+    const followed = isWatched ? this.#follow(metaid) : this.#followed.get(metaid);
+    if (followed !== undefined) followed.isWatched = isWatched;
+    if (!isWatched) this.#followed.tidyOne(metaid);
+  }
+
+  #follow(metaid: string): FollowedSession {
+    const followed = this.#followed.get(metaid);
+    if (followed !== undefined) return followed;
+    const playing = this.#parts.sessions.playing(metaid);
+    const published = playing !== undefined && !this.isOutranked(playing) ? playing : null;
+    const begun = this.#followed.begin(metaid, published);
+    this.#look(begun);
+    return begun;
+  }
+
+  /** Something has changed: is our copy the right one, and what do those get who wait for it? */
+  #look(followed: FollowedSession): void {
+    const ahead = this.#ahead(followed.metaid);
+    if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
+      this.#followed.setCopy(followed, null);
+    }
+    if (ahead === null) this.#wake(followed);
+    else if (followed.copy === null || !followed.isFresh) this.#parts.link.ask(followed.metaid);
+  }
+
+  /** What can be known of it is known. Its watchers begin only with a session that plays: what was published before is not theirs. */
+  #wake(followed: FollowedSession): void {
+    this.#followed.giveUp(followed);
+    if (this.playing(followed.metaid) !== undefined) this.#followed.wakeWatchers(followed);
+  }
+
+  #publish({ metaid }: SessionCopy, sync: Sync, message: Parameters<Feed['publishListener']>[2]): void {
+    this.#parts.feed.publishListener(metaid, sync, message);
+  }
+
+  #publishNext(copy: SessionCopy): void {
+    const view = this.#parts.feed.last(copy.channel, 'next');
+    if (view == null) return;
+    const message = copy.nextMessage(view);
+    this.#publish(copy, 'audio', message);
+    this.#publish(copy, 'wire', message);
+  }
+
+  #forgetUnconfirmed(): void {
+    for (const [metaid, { isConfirmed }] of this.#elsewhere) if (!isConfirmed) this.onPlace(metaid, null);
+  }
+}

@@ -1,0 +1,351 @@
+/**
+ * The table of all connections: how many there may be, how many from one address, and which one is closed where there is no room.
+ *
+ *   accepted ─► silent ─► speaking ──a stranger's request──► busy ⇄ idle                at most `connections` − `reserved` strangers
+ *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
+ *                            └──an encoder is let in──► admitted                        at most `connections` of all
+ *
+ * At the accept no client is known; the reserve is for requests that encoders, playout systems and operators make. To make room
+ * the oldest of the largest of three crowds is closed: the silent, those with an incomplete head, the kept; while all three fit into
+ * the reserve, the oldest idle stranger. An address makes room for itself first. Busy, proven and admitted ones are never closed from
+ * here. Pending ones (a secret that waits for its turn, a body on its way) are so only beyond half of the reserve, or of what an address
+ * may have: strangers cannot fill it.
+ *
+ * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
+ * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/worker/guards.ts; fronts enter, acceptors and the router
+ * report (src/net/README.md, "Connections").
+ *
+ * Several processes have one limit: each counts its own and adds what the others have, and makes room among its own.
+ */
+
+import type { Socket } from 'node:net';
+import { originOf, plainAddress } from '../../base/ip.js';
+import { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
+import { Queue } from '../limits/queue.js';
+import {
+  type ConnectionOrigin,
+  type ConnectionState,
+  ENTRY,
+  type Entered,
+  sideOf,
+  TrackedConnection,
+} from './tracked-connection.js';
+
+/** Why a connection was not served: labels of the metric. */
+export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
+
+/** Why a connection is closed for what it sent, as logs say it, with the HTTP status of the same meaning. */
+export const CONNECTION_FAULTS = {
+  'too many key updates': 429,
+  'a PROXY header, which this address does not read (proxyProtocol)': 400,
+  'no PROXY header, which this address must have (proxyProtocol)': 400,
+  'not one of proxies.trusted, which alone may come to this address (proxyProtocol)': 403,
+} as const;
+
+export type ConnectionFault = keyof typeof CONNECTION_FAULTS;
+
+export interface ConnectionLimits {
+  /** Of all kinds. */
+  readonly connections: number;
+  /** From one address (IPv6: one /64 network). */
+  readonly perAddress: number;
+  /** How many of `connections` strangers cannot have. */
+  readonly reserved: number;
+  /** Whether many unrelated clients come from there: it is not limited. */
+  isShared(address: string): boolean;
+  /** Whether an operator has blocked it. Absent: nobody is. */
+  isBlocked?(address: string): boolean;
+  /** With the other processes; absent: there are none. */
+  readonly tallies?: Tallies;
+  /** Which process this is; absent: there is one. */
+  readonly process?: number;
+  /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
+  onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
+  /** Absent: faults are not reported. */
+  onFault?(fault: ConnectionFault, address: string, connection?: string): void;
+}
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** Of this process, as far as the system limits it. */
+  #restricted = Number.POSITIVE_INFINITY;
+  readonly #all: Tally;
+  readonly #byOrigin: Tally;
+  readonly #pendingByOrigin: Tally;
+  readonly #origins = new Map<string, ConnectionOrigin>();
+  readonly #queues: Readonly<Record<Exclude<ConnectionState, null>, Queue<TrackedConnection>>> = {
+    silent: new Queue(),
+    speaking: new Queue(),
+    kept: new Queue(),
+    idle: new Queue(),
+    pending: new Queue(),
+  };
+  /** How many there have been. */
+  #entered = 0;
+  #count = 0;
+  #strangers = 0;
+  #madeRoom = 0;
+  readonly #refusals: Record<ConnectionRefusal, number> = { full: 0, reserved: 0, address: 0, files: 0, blocked: 0 };
+  readonly #onClose: (this: Entered) => void;
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+    const tallies = limits.tallies ?? new Tallies();
+    this.#all = tallies.all;
+    this.#byOrigin = tallies.tally('connections');
+    this.#pendingByOrigin = tallies.tally('pending connections');
+    tallies.onLook(() => this.#look());
+    const leave = (entry: TrackedConnection) => this.#leave(entry);
+    this.#onClose = function () {
+      leave(this[ENTRY]!);
+    };
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Those without a request: not known as strangers yet, and of strangers. */
+  get loose(): { readonly undecided: number; readonly idle: number } {
+    const { silent, speaking, kept, idle } = this.#queues;
+    return { undecided: silent.size + speaking.size + kept.size, idle: idle.size };
+  }
+
+  /** Connections that were closed so that others could come. */
+  get madeRoom(): number {
+    return this.#madeRoom;
+  }
+
+  get refusals(): Readonly<Record<ConnectionRefusal, number>> {
+    return this.#refusals;
+  }
+
+  /** Fewer than configured, since the system allows no more. The reserve is at most half of them. */
+  restrict(most: number): void {
+    this.#restricted = Math.min(this.#restricted, most);
+  }
+
+  /**
+   * Enters a connection that was just accepted. False: there is no room for it, and it was closed.
+   * @param address of the peer; null: a proxy's, which names the client later (`comesFrom`)
+   */
+  enter(socket: Socket, address: string | null): boolean {
+    const entry = new TrackedConnection(socket, this.#limits.process, ++this.#entered);
+    (socket as Entered)[ENTRY] = entry;
+    this.#count++;
+    this.#place(entry, 'silent');
+    socket.on('close', this.#onClose);
+    if (address !== null && !this.#claim(entry, address)) return false;
+    if (this.#hasRoom || this.#makeRoomFor(entry, address)) return true;
+    return this.#refuse(entry, 'full');
+  }
+
+  /** It comes from this address, as its proxy says. False: there is no room for it, and it was closed. */
+  comesFrom(socket: Socket, address: string): boolean {
+    const entry = (socket as Entered)[ENTRY];
+    return entry === undefined || (!entry.isGone && (entry.origin !== null || this.#claim(entry, address)));
+  }
+
+  /** The same connection, from here on by another object: what TLS made of it. */
+  continues(bare: Socket, secure: Socket): void {
+    const entry = (bare as Entered)[ENTRY];
+    if (entry === undefined) return;
+    (secure as Entered)[ENTRY] = entry;
+    entry.socket = secure;
+  }
+
+  /** Its first bytes have come, behind what a proxy or TLS puts before them. */
+  speak(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry?.state === 'silent') this.#place(entry, 'speaking');
+  }
+
+  /**
+   * It has asked for something, and is not closed until as many `end` have come; a listener has none.
+   * False: there is no room for strangers: to be answered so, and closed.
+   * @param isReserved it asks for what the reserve is for: it may be served beyond the strangers' part, and is pending
+   */
+  begin(socket: Socket, isReserved = false): boolean {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry === undefined) return true;
+    if (entry.isGone) return false;
+    if (!entry.isStranger && !isReserved) {
+      if (!this.#hasRoomForStranger && !this.#close(this.#queues.idle.oldest)) {
+        return this.#report('reserved', entry.address, entry.id);
+      }
+      entry.isStranger = true;
+      this.#strangers++;
+    }
+    entry.owed++;
+    if (entry.isStranger || entry.isProven) this.#place(entry, null);
+    else if (entry.state !== 'pending') this.#place(entry, 'pending');
+    return true;
+  }
+
+  /** What it asked for now came with a right secret: it is not closed before it has its answer. */
+  prove(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry === undefined || entry.isGone || entry.owed === 0) return;
+    entry.isProven = true;
+    this.#place(entry, null);
+  }
+
+  /** What it asked for it has. */
+  end(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry === undefined || entry.isGone || --entry.owed > 0) return;
+    entry.isProven = false;
+    this.#place(entry, entry.isStranger ? 'idle' : 'kept');
+  }
+
+  /** It has asked and got something at once: of those that may be closed it is the newest. */
+  touch(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry === undefined || entry.inAll === null) return;
+    this.#queues[entry.state!].renew(entry.inAll);
+    if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
+  }
+
+  /** An encoder that was let in: it is not a stranger, and is not closed. */
+  admit(socket: Socket): void {
+    const entry = (socket as Entered)[ENTRY];
+    if (entry !== undefined && !entry.isGone) this.#place(entry, null);
+  }
+
+  /** Reports why a connection is about to be closed. */
+  fault(socket: Socket, fault: ConnectionFault): void {
+    const entry = (socket as Entered)[ENTRY];
+    this.#limits.onFault?.(fault, plainAddress(entry?.address || socket.remoteAddress), entry?.id);
+  }
+
+  /** The system has no descriptor left for another one. */
+  outOfFiles(): void {
+    this.#makeRoom();
+    this.#report('files', '');
+  }
+
+  /** Of this process. */
+  get #most(): number {
+    return Math.min(this.#limits.connections, this.#restricted);
+  }
+
+  get #reservedInAll(): number {
+    return Math.min(this.#limits.reserved, this.#limits.connections);
+  }
+
+  get #reserved(): number {
+    const reserved = this.#reservedInAll;
+    return this.#restricted === Number.POSITIVE_INFINITY ? reserved : Math.min(reserved, Math.floor(this.#most / 2));
+  }
+
+  get #hasRoom(): boolean {
+    return this.#count <= this.#most && this.#count + this.#all.others('connections') <= this.#limits.connections;
+  }
+
+  get #hasRoomForStranger(): boolean {
+    const inAll = this.#strangers + this.#all.others('strangers');
+    return this.#strangers < this.#most - this.#reserved && inAll < this.#limits.connections - this.#reservedInAll;
+  }
+
+  #look(): void {
+    this.#all.set('connections', this.#count);
+    this.#all.set('strangers', this.#strangers);
+    this.#all.set('undecided', this.loose.undecided);
+    this.#all.set('pending', this.#queues.pending.size);
+  }
+
+  #claim(entry: TrackedConnection, address: string): boolean {
+    entry.address = address;
+    if (this.#limits.isBlocked?.(address) === true) return this.#refuse(entry, 'blocked');
+    const key = originOf(address);
+    let origin = this.#origins.get(key);
+    if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
+    // Before it is one of them, so that it does not make room for itself.
+    const inAll = origin.count + this.#byOrigin.others(key);
+    const isFull = inAll >= this.#limits.perAddress && !this.#limits.isShared(address);
+    const hasRoom = !isFull || this.#close(origin.loose?.oldest) || this.#closePendingOf(origin);
+    origin.count++;
+    this.#byOrigin.add(key, 1);
+    this.#origins.set(key, origin);
+    entry.origin = origin;
+    if (!hasRoom) return this.#refuse(entry, 'address');
+    this.#place(entry, entry.state);
+    return true;
+  }
+
+  #closePendingOf({ key, pending }: ConnectionOrigin): boolean {
+    if (pending === null) return false;
+    return this.#pendingByOrigin.count(key) > this.#limits.perAddress / 2 && this.#close(pending.oldest);
+  }
+
+  /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
+  #makeRoom(except?: TrackedConnection): boolean {
+    const { silent, speaking, kept, idle, pending } = this.#queues;
+    // The largest crowd of them makes room: one that has only just come is not the oldest of it.
+    const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
+    const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
+    const inAll = this.loose.undecided + this.#all.others('undecided');
+    const isCrowd = inAll > this.#reserved;
+    if (this.#close(isCrowd ? undecided : idle.oldest) || this.#close(isCrowd ? idle.oldest : undecided)) return true;
+    return pending.size + this.#all.others('pending') > this.#reserved / 2 && this.#close(pending.oldest);
+  }
+
+  #makeRoomFor(entry: TrackedConnection, address: string | null): boolean {
+    const own = entry.origin?.loose?.oldest;
+    if (own !== undefined && own !== entry && !this.#limits.isShared(address!)) return this.#close(own);
+    return this.#makeRoom(entry);
+  }
+
+  #close(entry: TrackedConnection | undefined): boolean {
+    if (entry === undefined) return false;
+    this.#leave(entry);
+    this.#madeRoom++;
+    entry.socket.destroy();
+    return true;
+  }
+
+  /** From here on it stands there, as the newest, in all and of its address. */
+  #place(entry: TrackedConnection, state: ConnectionState): void {
+    const { origin } = entry;
+    if (entry.inOrigin !== null) {
+      const side = sideOf(entry.state);
+      const queue = origin![side]!;
+      queue.remove(entry.inOrigin);
+      if (queue.size === 0) origin![side] = null;
+      if (side === 'pending') this.#pendingByOrigin.add(origin!.key, -1);
+      entry.inOrigin = null;
+    }
+    if (entry.inAll !== null) this.#queues[entry.state!].remove(entry.inAll);
+    entry.inAll = state === null ? null : this.#queues[state].add(entry);
+    entry.state = state;
+    if (state === null || origin === null) return;
+    entry.inOrigin = (origin[sideOf(state)] ??= new Queue()).add(entry);
+    if (state === 'pending') this.#pendingByOrigin.add(origin.key, 1);
+  }
+
+  /** Not counted any more, whenever its socket closes. */
+  #leave(entry: TrackedConnection): void {
+    if (entry.isGone) return;
+    this.#place(entry, null);
+    entry.isGone = true;
+    this.#count--;
+    if (entry.isStranger) this.#strangers--;
+    const { origin } = entry;
+    if (origin === null) return;
+    this.#byOrigin.add(origin.key, -1);
+    if (--origin.count === 0) this.#origins.delete(origin.key);
+  }
+
+  #refuse(entry: TrackedConnection, why: ConnectionRefusal): false {
+    this.#leave(entry);
+    entry.socket.on('error', () => undefined).destroy();
+    return this.#report(why, entry.address, entry.id);
+  }
+
+  #report(why: ConnectionRefusal, address: string, connection?: string): false {
+    this.#refusals[why]++;
+    this.#limits.onRefused(why, plainAddress(address), connection);
+    return false;
+  }
+}

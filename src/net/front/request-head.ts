@@ -1,0 +1,214 @@
+/**
+ * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
+ * any charset, and speak protocols that Node's HTTP parser refuses (src/http/ingest/README.md, "What encoders send"). What two readers could take for
+ * two different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's headers, which frame nothing, may hold it. Bytes come in
+ * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the acceptor that reads it.
+ */
+
+import { pathOf, queryOf } from '../../base/request-target.js';
+import { decodeUndeclared, decodeUtf8 } from '../../metadata/text.js';
+
+export interface RequestHeadLimits {
+  /** All bytes of the head: blank lines before it, request line, headers, and the line end of the blank line that ends it. */
+  readonly headBytes: number;
+  /** All lines of the head, but not the blank one that ends it. */
+  readonly headLines: number;
+}
+
+export interface RequestHead {
+  /** As sent: `PUT`, `SOURCE`, `GET`, … */
+  readonly method: string;
+  /** Not decoded, without the query. */
+  readonly path: string;
+  /** What follows the first `?` of the target, or `""`. */
+  readonly query: string;
+  /** The same with its bytes above 0x7F percent-encoded: which charset they are in depends on the channel. Absent: there are none. */
+  readonly encodedQuery?: string | undefined;
+  /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
+  readonly protocol: string;
+  /**
+   * Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. What an encoder says
+   * of itself in another charset than UTF-8 stands there once more under its name and `*`, its bytes in hexadecimal.
+   */
+  readonly headers: ReadonlyMap<string, string>;
+  /** It was not exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
+  readonly isLoose: boolean;
+  /** The bytes of the body that came in the same piece as the end of the head. */
+  readonly rest: Buffer;
+}
+
+export interface RequestHeadFault {
+  readonly kind: 'too-large' | 'malformed';
+  /** For a person. Holds nothing of what was sent: it may be a password. */
+  readonly message: string;
+}
+
+type RequestLine = Pick<RequestHead, 'method' | 'path' | 'query' | 'encodedQuery' | 'protocol'>;
+
+/** Room for a usual head, from Node's pool; a crowd that joins makes no garbage of its own. */
+const FIRST_BYTES = 1024;
+const LF = 0x0a;
+const CR = 0x0d;
+const CONTROLS = /[\u0000-\u001f\u007f]/g;
+/** Headers of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
+const LISTS = new Set(['x-forwarded-for', 'forwarded']);
+/** Headers that say how long a body is: one of them, once. */
+const LENGTHS = new Set(['content-length', 'transfer-encoding']);
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
+const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
+const NOT_ASCII = /[^\0-\x7f]/;
+/** Of a station, as encoders send them. */
+const OF_ENCODER = /^ic[ey]-/;
+const TAB = 0x09;
+const DELETE = 0x7f;
+const METHOD = /^[A-Za-z]{1,20}$/;
+const PROTOCOL = /^[A-Za-z]{1,10}\/\d\.\d$/;
+
+/** Reads one head. After it has answered anything but `more` it is used up. */
+export class RequestHeadParser {
+  readonly #limits: RequestHeadLimits;
+  #head = Buffer.allocUnsafe(FIRST_BYTES);
+  #length = 0;
+  #lineStart = 0;
+  #lines = 0;
+  #request: RequestLine | null;
+  /** Controls and the like are refused. */
+  readonly #isStrict: boolean;
+  #isLoose = false;
+  readonly #headers = new Map<string, string>();
+
+  /** @param request where there is no request line: what stands in its place (SHOUTcast's headers come behind a password) */
+  constructor(limits: RequestHeadLimits, request: RequestLine | null = null) {
+    this.#limits = limits;
+    this.#request = request;
+    this.#isStrict = request === null;
+  }
+
+  /** Takes the bytes as they came. A fault is returned with the first byte that makes it one. */
+  push(chunk: Buffer): RequestHead | 'more' | RequestHeadFault {
+    const { headBytes, headLines } = this.#limits;
+    for (let i = 0; i < chunk.length; i++) {
+      if (this.#length === headBytes) return tooLarge(`${headBytes} bytes`);
+      if (this.#length === this.#head.length) this.#grow();
+      const byte = chunk[i]!;
+      this.#head[this.#length++] = byte;
+      if (byte !== LF) continue;
+
+      const start = this.#lineStart;
+      const line = this.#takeLine();
+      if (line === null) return malformed('holds a control character');
+      if (line === '' && this.#request !== null) {
+        const isLoose = this.#isLoose || (this.#request.protocol === 'HTTP/1.1' && !this.#headers.has('host'));
+        return { ...this.#request, headers: this.#headers, isLoose, rest: chunk.subarray(i + 1) };
+      }
+      if (++this.#lines > headLines) return tooLarge(`${headLines} lines`);
+      if (line === '') continue;
+      if (this.#request === null) {
+        this.#request = readRequestLine(line);
+        if (this.#request === null) return malformed('does not begin with a method, a path and a protocol');
+        this.#isLoose ||= !EXACT_REQUEST.test(line);
+        if (NOT_ASCII.test(line)) {
+          const bytes = this.#head.toString('latin1', start, this.#length);
+          const encodedQuery = readRequestLine(bytes.replace(/[\x80-\xff]/g, percentEncoded))?.query;
+          this.#request = { ...this.#request, encodedQuery };
+        }
+      } else {
+        const fault = this.#takeHeader(line, start);
+        if (fault !== null) return malformed(fault);
+      }
+    }
+    return 'more';
+  }
+
+  #grow(): void {
+    const bigger = Buffer.allocUnsafe(this.#head.length * 4);
+    this.#head.copy(bigger);
+    this.#head = bigger;
+  }
+
+  /**
+   * The line that ends with the LF just stored, without its end; null: it holds what it must not. Controls in it become blanks: nothing
+   * may begin a line of ours.
+   */
+  #takeLine(): string | null {
+    let end = this.#length - 1;
+    while (end > this.#lineStart && this.#head[end - 1] === CR) end--;
+    this.#isLoose ||= this.#length - 1 - end !== 1;
+    if (this.#isStrict) for (let i = this.#lineStart; i < end; i++) if (isControl(this.#head[i]!)) return null;
+    const line = decodeUndeclared(this.#head.subarray(this.#lineStart, end)).replace(CONTROLS, ' ');
+    this.#lineStart = this.#length;
+    return line;
+  }
+
+  /** A line without a name, such as the second line of a description, is skipped. @returns what is wrong with it, or null */
+  #takeHeader(line: string, start: number): string | null {
+    const colon = line.indexOf(':');
+    const written = line.slice(0, Math.max(colon, 0));
+    const name = written.trimEnd().toLowerCase();
+    if (this.#isStrict && line.startsWith(' ')) return 'has a header that goes on in a second line';
+    const isToken = TOKEN.test(name);
+    if (this.#isStrict && isToken && name.length !== written.length) return 'has a blank before a colon';
+    this.#isLoose ||= !isToken;
+    if (!isToken) return null;
+    const value = line.slice(colon + 1).trim();
+    const before = this.#headers.get(name);
+    if (this.#isStrict && LENGTHS.has(name)) {
+      for (const length of LENGTHS) if (this.#headers.has(length)) return 'says twice how long its body is';
+    }
+    if (this.#isStrict && name === 'host' && before !== undefined) return 'has two Hosts';
+    if (LISTS.has(name)) this.#headers.set(name, before === undefined ? value : `${before}, ${value}`);
+    else {
+      this.#isLoose ||= before !== undefined;
+      this.#headers.set(name, value);
+      if (OF_ENCODER.test(name) && (before !== undefined || NOT_ASCII.test(line)))
+        this.#keepBytes(name, this.#head.subarray(start, this.#length));
+    }
+    return null;
+  }
+
+  #keepBytes(name: string, line: Buffer): void {
+    if (decodeUtf8(line) !== null) this.#headers.delete(`${name}*`);
+    else this.#headers.set(`${name}*`, line.toString('hex', line.indexOf(':') + 1));
+  }
+}
+
+/** A tab is a blank in a value (RFC 9110, 5.5). */
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== TAB) || byte === DELETE;
+}
+
+/** @param byte as a character of Latin-1 */
+function percentEncoded(byte: string): string {
+  return `%${byte.charCodeAt(0).toString(16)}`;
+}
+
+/** Split at the first and the last blank, since some encoders send a mount with blanks in it as it is. */
+function readRequestLine(line: string): RequestLine | null {
+  const text = line.trim();
+  const [first, last] = [text.indexOf(' '), text.lastIndexOf(' ')];
+  const [method, protocol] = [text.slice(0, Math.max(first, 0)), text.slice(last + 1)];
+  const target = text.slice(first, last).trim();
+  if (target === '' || !METHOD.test(method) || !PROTOCOL.test(protocol)) return null;
+  return { method, path: pathOf(target), query: queryOf(target), protocol };
+}
+
+function malformed(what: string): RequestHeadFault {
+  return { kind: 'malformed', message: `The request ${what}` };
+}
+
+function tooLarge(limit: string): RequestHeadFault {
+  return { kind: 'too-large', message: `The head of the request is larger than ${limit}` };
+}
+
+/**
+ * The user and password of an `Authorization: Basic` header's value (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
+ * the first colon and may hold more of them. Null when there are none, or they are not base64 (padding may be missing).
+ */
+export function basicCredentials(authorization: string | undefined): { user: string; password: string } | null {
+  const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(authorization ?? '')?.[1];
+  // One character left over is not a byte.
+  if (token === undefined || token.length % 4 === 1) return null;
+  const text = decodeUndeclared(Buffer.from(token, 'base64'));
+  const colon = text.indexOf(':');
+  return colon === -1 ? null : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}

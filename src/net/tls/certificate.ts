@@ -1,0 +1,95 @@
+/**
+ * The certificate and key of an address, read again when their files change (a renewal needs no restart). The files are looked at
+ * by polling: a watch on a file is lost when it is replaced, and one on its folder when that is a link, as renewal tools make them.
+ * Invariant: a pair that cannot be used never takes the place of one that can.
+ */
+
+import { readFileSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { pairProblem } from '../../config/tls.js';
+
+const CHECK_MS = 2000;
+
+export interface CertificateFiles {
+  /** PEM, absolute paths. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** As `tls.createServer` and `setSecureContext` take it. */
+export interface Pair {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+export interface CertificateOutput {
+  onRenewed(pair: Pair): void;
+  /** The files have changed and cannot be used; called once for each change. */
+  onRefused(reason: string): void;
+}
+
+export class Certificate implements AlarmHandler {
+  /** What was read at the start. */
+  readonly first: Pair;
+  readonly #files: CertificateFiles;
+  readonly #clock: Clock;
+  readonly #output: CertificateOutput;
+  #current: Pair;
+  #seen = '';
+  #alarm: Alarm;
+  #stopped = false;
+
+  /** Throws when a file cannot be read. */
+  constructor(files: CertificateFiles, clock: Clock, output: CertificateOutput) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#output = output;
+    this.first = { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) };
+    this.#current = this.first;
+    this.#alarm = clock.alarm(clock.now() + CHECK_MS, this);
+  }
+
+  onAlarm(): void {
+    void this.#look()
+      .catch((error: Error) => this.#refuse(error.message))
+      .finally(() => {
+        if (!this.#stopped) this.#alarm = this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
+      });
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#alarm.cancel();
+  }
+
+  async #look(): Promise<void> {
+    const { certFile, keyFile } = this.#files;
+    // Before reading: what changes in between is seen the next time.
+    // One after the other: where both are missing it is always the first that is named.
+    const seen = `${await stampOf(certFile)} ${await stampOf(keyFile)}`;
+    if (seen === this.#seen) return;
+    const pair = { cert: await readFile(certFile), key: await readFile(keyFile) };
+    this.#seen = seen;
+    if (this.#stopped || (pair.cert.equals(this.#current.cert) && pair.key.equals(this.#current.key))) return;
+    const problem = pairProblem(pair.cert, pair.key);
+    if (problem !== undefined) {
+      this.#output.onRefused(problem);
+      return;
+    }
+    this.#current = pair;
+    this.#output.onRenewed(pair);
+  }
+
+  /** A file that is missing, or cannot be read, stays so for a while. */
+  #refuse(reason: string): void {
+    if (this.#seen === reason) return;
+    this.#seen = reason;
+    this.#output.onRefused(reason);
+  }
+}
+
+async function stampOf(file: string): Promise<string> {
+  const { ino, size, mtimeNs, ctimeNs } = await stat(file, { bigint: true });
+  return `${ino} ${size} ${mtimeNs} ${ctimeNs}`;
+}

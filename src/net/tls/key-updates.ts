@@ -1,0 +1,56 @@
+/**
+ * Limits how often the other side of a TLS 1.3 connection may change its key (RFC 8446, 4.6.3). Each change costs some 30 µs here, and no other limit
+ * sees it, since OpenSSL answers by itself within a read of the socket. Its only sign is a line of the key log for each new key; lines are counted,
+ * never kept. Renegotiation, its counterpart in TLS 1.2, is refused (tls-options.ts).
+ */
+
+import type tls from 'node:tls';
+
+/** Of one connection in a minute. A peer needs one for millions of records (RFC 8446, 5.5). */
+export const MAX_KEY_UPDATES = 32;
+const MINUTE_MS = 60_000;
+/** How lines of the key log for a new key begin. */
+const CLIENT_KEY = 'CLIENT_TRAFFIC_SECRET_N ';
+const SERVER_KEY = 'SERVER_TRAFFIC_SECRET_N ';
+
+/** Closes connections whose client changes its key too often; `onExcess` is called first. */
+export function limitClientKeys(server: tls.Server, onExcess: (socket: tls.TLSSocket) => void): void {
+  const counts = new WeakMap<tls.TLSSocket, KeyCount>();
+  server.on('keylog', (line, socket) => {
+    if (socket.destroyed || !begins(line, CLIENT_KEY)) return;
+    let count = counts.get(socket);
+    if (count === undefined) counts.set(socket, (count = new KeyCount()));
+    if (count.isWithin()) return;
+    onExcess(socket);
+    // At once: by the next turn of the loop there could be thousands more.
+    socket.destroy();
+  });
+}
+
+/** The same for a server that airsplice connects to. */
+export function limitServerKeys(socket: tls.TLSSocket): void {
+  const count = new KeyCount();
+  socket.on('keylog', (line) => {
+    if (socket.destroyed || !begins(line, SERVER_KEY) || count.isWithin()) return;
+    socket.destroy(new Error(`the server changes its TLS key more than ${MAX_KEY_UPDATES} times a minute`));
+  });
+}
+
+class KeyCount {
+  #keys = 0;
+  #sinceMs = performance.now();
+
+  /** Counts one more key. False: it is one too many. */
+  isWithin(): boolean {
+    const nowMs = performance.now();
+    if (nowMs - this.#sinceMs >= MINUTE_MS) {
+      this.#keys = 0;
+      this.#sinceMs = nowMs;
+    }
+    return ++this.#keys <= MAX_KEY_UPDATES;
+  }
+}
+
+function begins(line: Buffer, label: string): boolean {
+  return line.toString('latin1', 0, label.length) === label;
+}

@@ -1,0 +1,104 @@
+/**
+ * Reads the configuration anew and hands it to what runs: on SIGHUP, when asked by the control socket, or when the file changes. What is wrong with
+ * it is logged and answered; the old one stays then. Owned by run.ts.
+ */
+
+import { readFileSync, statSync } from 'node:fs';
+import type { Log } from '../../base/log.js';
+import { ConfigError, type LoadedConfig } from '../../config/load.js';
+import { planReload, planText, type ReloadPlan } from '../../config/plan.js';
+import { audioProblem } from '../../source/audio-file.js';
+import { type ConfigSource, readConfig } from './configuration.js';
+
+/** Between two looks at the file. */
+const LOOK_MS = 1000;
+
+export interface ReloadingParts {
+  readonly source: ConfigSource;
+  /** The one in force. */
+  readonly config: LoadedConfig;
+  readonly log: Log;
+  /**
+   * Puts it in force; rejects where that cannot be, and all is as before. @param next is used up @param byRestart with new processes, where it needs
+   * them
+   */
+  apply(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan>;
+  onApplied(): void;
+  onRefused(): void;
+}
+
+export class Reloading {
+  readonly #parts: ReloadingParts;
+  /** Of the file, as it was read (by whichever way) or looked at last, and of one that has changed since; null: it has not. */
+  #seen = '';
+  #changing: string | null = null;
+
+  constructor(parts: ReloadingParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param byRestart what needs new processes gets them. Resolves with what was changed. Rejects with ConfigError, or with why it cannot be put in
+   * force.
+   */
+  async reload(byRestart = false): Promise<ReloadPlan> {
+    const { log, apply, onApplied, onRefused } = this.#parts;
+    // Before it is read: what is written meanwhile is another change.
+    this.#seen = this.#stamp();
+    try {
+      const { source, config } = this.#read();
+      const plan = await apply(config, source, byRestart);
+      const changes = planText(plan).split('\n');
+      log.info({ changes }, 'configuration reloaded');
+      onApplied();
+      return plan;
+    } catch (error) {
+      onRefused();
+      const problems = (error as Error).message.split('\n');
+      log.error({ problems }, 'the configuration was not reloaded: the one in force stays');
+      throw error;
+    }
+  }
+
+  /** Reads the file when it has changed, as long as the configuration says so (`reload: watch`). */
+  watch(): void {
+    this.#seen = this.#stamp();
+    setInterval(() => this.#look(), LOOK_MS).unref();
+  }
+
+  /** A file that is being written is left alone until it stays as it is. */
+  #look(): void {
+    const stamp = this.#stamp();
+    const isSettled = stamp === this.#changing;
+    this.#changing = stamp === this.#seen ? null : stamp;
+    if (this.#changing === null || !isSettled) return;
+    this.#seen = stamp;
+    this.#changing = null;
+    // Why it was refused is in the log.
+    if (this.#parts.config.reload === 'watch') this.reload().catch(() => undefined);
+  }
+
+  /** Another text where the file is another one; "": there is none. */
+  #stamp(): string {
+    const stats = statSync(this.#parts.source.path, { throwIfNoEntry: false });
+    return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+  }
+
+  /** What a reload would change now. Throws ConfigError. */
+  plan(): ReloadPlan {
+    return planReload(this.#parts.config, this.#read().config);
+  }
+
+  #read(): { readonly source: ConfigSource; readonly config: LoadedConfig } {
+    const { path } = this.#parts.source;
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+      throw new ConfigError(path, [{ line: 1, column: 1, path: '', message: `The file cannot be read (${code})` }]);
+    }
+    const source = { ...this.#parts.source, text };
+    return { source, config: readConfig(source, audioProblem) };
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * A hub hands over to the next one, which waits: its sources stop between two frames, what was decided is committed, and tapes and encoders'
+ * connections go over. Nothing of it is left open then.
+ *
+ *   sources, links stop ──► titles committed ──► tapes offered, connections sent ──► store closed ──► released
+ */
+
+import net, { type Socket } from 'node:net';
+import type { TapeObserver } from '../../audio/playable-audio.js';
+import type { Clock } from '../../base/clock.js';
+import type { Channel } from '../../channel/channel.js';
+import type { TapeNames } from '../../link/tapes/tape-names.js';
+import { fedTape, type OfferedTape, offerTapes } from '../../link/tapes/tape-offer.js';
+import { LINK_VERSION } from '../../link/wire/version.js';
+import { detach } from '../../net/front/handover.js';
+import type { FromChild } from '../messages.js';
+
+export interface HandoverParts {
+  readonly clock: Clock;
+  readonly channels: ReadonlyMap<string, Channel>;
+  readonly names: TapeNames;
+  /** Ends the links: workers wait for the next hub. */
+  closeLinks(): void;
+  /** Commits what was decided. */
+  closeTitles(): Promise<void>;
+  closeStore(): Promise<void>;
+  send(message: FromChild, socket?: Socket, onSent?: () => void): void;
+  onError(error: unknown): void;
+}
+
+/** Nothing of a tape is forgotten while it is observed. */
+const OBSERVER: TapeObserver = {
+  onGrown: () => undefined,
+  onLate: () => undefined,
+  onFence: () => undefined,
+  onTape: () => undefined,
+};
+
+/** Resolves when the other one has all of it. @param path where that takes tapes */
+export async function handOver(path: string, parts: HandoverParts): Promise<void> {
+  const { clock, channels, names, send, onError } = parts;
+  // While links are there it is known who listens.
+  const wanted = new Set([...channels.values()].filter(({ audio }) => audio.listeners > 0).map(({ key }) => key));
+  // Their tapes stay as they are when the links end.
+  for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
+  const left = [...channels.values()].map((channel) => ({ channel, ...channel.detach() }));
+  parts.closeLinks();
+  await parts.closeTitles();
+  const offered = new Map<string, OfferedTape>();
+  for (const { channel, place } of left) {
+    channel.switch.flush();
+    const tape = wanted.has(channel.key) ? fedTape(channel.audio, place, names) : null;
+    if (tape !== null) offered.set(channel.key, tape);
+  }
+  const taken = new Promise<void>((resolve) => {
+    const stream = net.connect(path);
+    stream.once('error', () => resolve());
+    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve));
+  });
+  for (const { channel, encoder } of left) {
+    if (encoder === null) continue;
+    const { socket, place, aheadMs } = encoder;
+    const ahead = detach(socket);
+    const connection = { channel: channel.key, place, ahead, aheadMs };
+    send({ type: 'connection', connection, version: LINK_VERSION }, socket, () => socket.destroy());
+  }
+  await parts.closeStore();
+  // It may wait for connections before it to be taken: this process must not end before it has gone out.
+  await Promise.all([taken, new Promise<void>((resolve) => send({ type: 'released' }, undefined, resolve))]);
+}

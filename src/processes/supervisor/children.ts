@@ -1,0 +1,112 @@
+/**
+ * The processes of a supervisor: the hub and the workers in their places, workers that will take the places of others, and those of before a restart.
+ * Owned by the supervisor.
+ */
+
+import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { HubPaths, ProcessRole } from '../messages.js';
+import type { ConfigSource } from '../reload/configuration.js';
+import type { DrainingWorkers } from '../restart/draining-workers.js';
+import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
+import { ProcessPlace } from './place.js';
+import { SuspectTapes } from './suspect-tapes.js';
+
+type Handlers = Pick<ManagedProcessParts, 'onReady' | 'onMessage' | 'onEnded'>;
+
+export class Children {
+  readonly hub = new ProcessPlace('hub', () => this.#start('hub'));
+  readonly workers: readonly ProcessPlace[];
+  readonly draining: DrainingWorkers;
+  /** Workers that are being started to take the place of others. */
+  next: readonly ManagedProcess[] = [];
+  /** The text in force: of the processes that are started next. */
+  source: ConfigSource;
+  hubPaths: HubPaths;
+  /** None is started any more. */
+  isStopping = false;
+  /** Tapes because of which hubs ended. */
+  readonly suspects = new SuspectTapes();
+  readonly #handlers: Handlers;
+  /** The hub is ready; null: none will be any more. */
+  readonly #hubs = new EventEmitter<{ hub: [ManagedProcess | null] }>();
+  readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
+  /** Numbers are not given twice. */
+  #last = 0;
+
+  constructor(source: ConfigSource, workers: number, draining: DrainingWorkers, handlers: Handlers) {
+    this.source = source;
+    this.workers = Array.from({ length: workers }, () => new ProcessPlace('worker', () => this.#start('worker')));
+    this.draining = draining;
+    this.#handlers = handlers;
+    this.hubPaths = this.makePaths();
+    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
+  }
+
+  get places(): readonly ProcessPlace[] {
+    return [this.hub, ...this.workers];
+  }
+
+  /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
+  get ailment(): string | null {
+    if (this.hub.child?.isServing !== true) return 'there is no hub';
+    return this.workers.some(({ child }) => child?.isServing) ? null : 'there is no worker';
+  }
+
+  readyWorkers(): readonly ManagedProcess[] {
+    return this.workers.flatMap(({ child }) => (child?.isReady ? [child] : []));
+  }
+
+  /** Also those that drain, and those that will follow. */
+  allWorkers(): readonly ManagedProcess[] {
+    return [...this.workers.flatMap(({ child }) => child ?? []), ...this.draining.all, ...this.next];
+  }
+
+  /** Resolves with null where there is none for too long, or they are being stopped. */
+  async readyHub(patienceMs: number): Promise<ManagedProcess | null> {
+    const { child } = this.hub;
+    if (child?.isReady) return child;
+    if (this.isStopping) return null;
+    const signal = AbortSignal.timeout(patienceMs);
+    const [hub] = await once(this.#hubs, 'hub', { signal }).catch(() => [null]);
+    return hub as ManagedProcess | null;
+  }
+
+  /** The hub says that it is ready. */
+  onHub(hub: ManagedProcess): void {
+    this.#hubs.emit('hub', hub);
+  }
+
+  /** From here on none is started. */
+  stop(): void {
+    this.isStopping = true;
+    for (const place of this.places) place.close();
+    this.#hubs.emit('hub', null);
+  }
+
+  /** Outside of any place. @param offers as Boot has it */
+  spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
+    return new ManagedProcess({
+      role,
+      boot: { source: this.source, number: ++this.#last, hub, offers, without: this.suspects.channels },
+      script: process.argv[1]!,
+      ...this.#handlers,
+    });
+  }
+
+  /** Of a hub that is to be started. */
+  makePaths(): HubPaths {
+    const name = join(this.#folder, String(this.#last + 1));
+    return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };
+  }
+
+  #start(role: ProcessRole): ManagedProcess {
+    if (role === 'hub') {
+      this.hubPaths = this.makePaths();
+      this.suspects.begin();
+    }
+    return this.spawn(role, this.hubPaths, this.allWorkers().filter(({ isReady }) => isReady).length);
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * What systemd hears of this server (Type=notify, sd_notify(3)): that it serves, reads its configuration again, stops, and, while it is well, that it
+ * is alive. Node has no datagram sockets of the local kind, so systemd's own `systemd-notify` sends each message: the unit needs NotifyAccess=all.
+ *
+ *   every third of WATCHDOG_USEC ──► what ails it? ──nothing──► WATCHDOG=1
+ *                                         └── something ──► STATUS=…, and no sign of life: in time systemd ends the server and starts it again
+ *
+ * Messages go out one after the other, in the order in which they were said. Owned by run.ts. Without NOTIFY_SOCKET it does nothing.
+ */
+
+import { execFile } from 'node:child_process';
+import type { Log } from '../../base/log.js';
+
+const COMMAND = 'systemd-notify';
+/** It waits 5 s itself until systemd has read what it sent. */
+const SEND_MS = 7000;
+/** Signs of life in the time in which systemd wants one. */
+const SIGNS = 3;
+const MICROS_PER_MS = 1000;
+
+/** What is wrong with the server, in a few words; null: it does its work. */
+export type Ailment = string | null;
+
+export class ServiceManager {
+  readonly #log: Log;
+  /** Of the command; null: nobody wants to hear anything. */
+  readonly #env: NodeJS.ProcessEnv | null;
+  /** Between two signs of life, milliseconds; null: none are wanted. */
+  readonly #signMs: number | null;
+  #timer: NodeJS.Timeout | undefined;
+  #sent: Promise<void> = Promise.resolve();
+  #isSigning = false;
+  #ailment: Ailment = null;
+  #status = '';
+  #hasFailed = false;
+
+  /** @param env what systemd has put there is taken out: it is for this process only */
+  constructor(env: NodeJS.ProcessEnv, log: Log) {
+    this.#log = log;
+    const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: micros, WATCHDOG_PID: pid } = env;
+    for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
+    this.#env = socket ? { PATH: env['PATH'], NOTIFY_SOCKET: socket } : null;
+    const isWatched = this.#env !== null && Number(micros) > 0 && (pid === undefined || Number(pid) === process.pid);
+    this.#signMs = isWatched ? Number(micros) / MICROS_PER_MS / SIGNS : null;
+  }
+
+  /**
+   * It serves.
+   * @param status what `systemctl status` shows, a line @param ailment asked before each sign of life
+   */
+  ready(status: string, ailment: () => Ailment): void {
+    this.#status = status;
+    this.#say('READY=1', `STATUS=${status}`);
+    if (this.#signMs !== null) this.#timer = setInterval(() => this.#sign(ailment()), this.#signMs).unref();
+  }
+
+  /** While `work` is under way systemd shows it, and waits with what depends on it. Rejects as the work does. */
+  async reload(work: () => unknown): Promise<void> {
+    const micros = process.hrtime.bigint() / 1000n;
+    this.#say('RELOADING=1', `MONOTONIC_USEC=${micros}`);
+    try {
+      await work();
+    } finally {
+      this.#say('READY=1', `STATUS=${this.#status}`);
+    }
+  }
+
+  /** No sign of life follows: from here on the unit's TimeoutStopSec counts. Resolves when that is sent, or has failed. */
+  stopping(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#say('STOPPING=1');
+    return this.#sent;
+  }
+
+  #sign(ailment: Ailment): void {
+    if (ailment !== this.#ailment) {
+      this.#ailment = ailment;
+      if (ailment !== null) this.#log.error({ ailment }, 'no sign of life to the service manager');
+      this.#say(`STATUS=${ailment ?? this.#status}`);
+    }
+    // Where systemd does not read, signs do not pile up.
+    if (ailment !== null || this.#isSigning) return;
+    this.#isSigning = true;
+    this.#say('WATCHDOG=1');
+    void this.#sent.then(() => {
+      this.#isSigning = false;
+    });
+  }
+
+  #say(...lines: readonly string[]): void {
+    const env = this.#env;
+    if (env !== null) this.#sent = this.#sent.then(() => this.#send(lines, env));
+  }
+
+  /** Resolves when it is sent, or has failed: that is a line of the log. */
+  #send(lines: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
+    return new Promise((resolve) => {
+      execFile(COMMAND, lines, { env, timeout: SEND_MS }, (error) => {
+        if (error !== null && !this.#hasFailed) {
+          this.#log.warn({ err: error }, `${COMMAND} has failed: the service manager does not know how this server is`);
+        }
+        this.#hasFailed = error !== null;
+        resolve();
+      });
+    });
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * Starts the hub and the workers, restarts what ends, and passes on signals and encoders' sockets; it does nothing else, so that nothing ends it.
+ * README.md says what happens when one dies, and how all are replaced.
+ *
+ *   start ──► hub ready ──► workers ready ──► listening        a child that ends is started again, later each time while it keeps ending
+ *
+ * The listening sockets are this process's (node:cluster, shared: each worker accepts for itself), so a port stays open while workers come and go,
+ * and is closed only between the last one's end and the next one's start: node:cluster closes it with its last user.
+ */
+
+import cluster from 'node:cluster';
+import type { Socket } from 'node:net';
+import { NeedsRestart } from '../../app/reload.js';
+import { noReloads, withApplied, withRefused } from '../../app/reload-results.js';
+import type { Log } from '../../base/log.js';
+import { adoptConfig } from '../../config/adopt.js';
+import type { LoadedConfig } from '../../config/load.js';
+import { planReload, type ReloadPlan } from '../../config/plan.js';
+import type { FromChild } from '../messages.js';
+import type { ConfigSource } from '../reload/configuration.js';
+import { SteppedReloads } from '../reload/stepped-reloads.js';
+import { DrainingWorkers } from '../restart/draining-workers.js';
+import { RollingRestart } from '../restart/rolling-restart.js';
+import { Children } from './children.js';
+import type { EndOfProcess, ManagedProcess } from './managed-process.js';
+import { SocketPost } from './socket-post.js';
+
+/** What is left of the grace for the hub. */
+const HUB_MS = 1000;
+/** How long a reload waits for a hub that is being started again. */
+const NEXT_HUB_MS = 10_000;
+/** How long a copy of the store may take: gigabytes on a slow disk. */
+const BACKUP_MS = 600_000;
+
+export interface SupervisorParts {
+  readonly config: LoadedConfig;
+  readonly source: ConfigSource;
+  readonly workers: number;
+  readonly log: Log;
+}
+
+export class Supervisor {
+  ports: readonly number[] = [];
+  shoutcastPorts: readonly (number | undefined)[] = [];
+  readonly #parts: SupervisorParts;
+  readonly #children: Children;
+  /** Sockets on their way to the hub. */
+  readonly #post = new SocketPost();
+  readonly #restarting: RollingRestart;
+  readonly #reloads = new SteppedReloads();
+  #results = noReloads(Date.now() / 1000);
+  #onReload: () => Promise<string> = notYet;
+  #isRestarting = false;
+  /** Reloads come one after the other, and a restart behind the one that goes on. */
+  #lastReload: Promise<unknown> = Promise.resolve();
+  #onStarted: (() => void) | null = null;
+  #onFailed: ((error: Error) => void) | null = null;
+
+  constructor(parts: SupervisorParts) {
+    const { config, source, workers, log } = parts;
+    this.#parts = parts;
+    this.#children = new Children(source, workers, new DrainingWorkers(config.shutdown, log), {
+      onReady: (child, ready) => this.#onReady(child, ready),
+      onMessage: (child, message, socket) => this.#onMessage(child, message, socket),
+      onEnded: (child, why) => this.#onEnded(child, why),
+    });
+    this.#restarting = new RollingRestart(this.#children, this.#post, log);
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
+    cluster.setupPrimary({ exec: process.argv[1]!, args: [], serialization: 'advanced' });
+  }
+
+  /** Resolves when all workers listen. Rejects where one cannot start, and ends all of them. @param signal gives it up */
+  async start(signal: AbortSignal): Promise<void> {
+    const begun = new Promise<void>((resolve, reject) => {
+      this.#onStarted = resolve;
+      this.#onFailed = reject;
+      signal.addEventListener('abort', () => reject(new Error('stopped while it started')), { once: true });
+    });
+    this.#children.hub.begin();
+    try {
+      await begun;
+    } catch (error) {
+      await this.stop(0);
+      throw error;
+    } finally {
+      this.#onStarted = null;
+      this.#onFailed = null;
+    }
+  }
+
+  /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
+  ailment(): string | null {
+    return this.#children.ailment;
+  }
+
+  /** What reads the configuration again, for operators who ask a worker; resolves with what that changed. */
+  answerReload(onReload: () => Promise<string>): void {
+    this.#onReload = onReload;
+  }
+
+  /** New access logs: the old ones were moved away. */
+  reopen(): void {
+    for (const worker of this.#children.allWorkers()) worker.send({ type: 'reopen' });
+  }
+
+  /**
+   * Replaces all processes, by the program as it is on the disk now. Rejects where another restart is under way, and where a new process does not
+   * start or speaks another version of messages.ts: then the old ones go on. Resolves when the new ones serve; old workers still serve whom they
+   * have.
+   */
+  async restart(): Promise<void> {
+    if (this.#isRestarting || this.#children.isStopping || this.#onStarted !== null) {
+      this.#parts.log.warn('a restart or a stop is under way: another one is not begun');
+      throw new Error('not restarted: a restart or a stop is under way');
+    }
+    this.#isRestarting = true;
+    try {
+      await this.#lastReload;
+      await this.#restartWith(this.#children.source);
+    } finally {
+      this.#isRestarting = false;
+    }
+  }
+
+  /** @param source the text for the new ones */
+  async #restartWith(source: ConfigSource): Promise<void> {
+    this.#isRestarting = true;
+    try {
+      await this.#restarting.restart(source);
+    } finally {
+      this.#isRestarting = false;
+      this.#bringAll();
+    }
+  }
+
+  /**
+   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts); where one of them does not know how, by a restart.
+   * Rejects with NeedsRestart for what only a restart can change, and with why it was refused otherwise; then nothing has changed.
+   * @param next is used up
+   * @param byRestart what a restart can change is changed by one
+   */
+  reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
+    const turn = this.#lastReload.then(() => this.#reload(next, source, byRestart));
+    this.#lastReload = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
+    const { config } = this.#parts;
+    const plan = planReload(config, next);
+    const refused = byRestart ? plan.refused.filter(({ path }) => OWN_OPTIONS.has(path)) : plan.refused;
+    if (refused.length > 0) {
+      const isOwn = refused.some(({ path }) => OWN_OPTIONS.has(path));
+      throw new NeedsRestart({ ...plan, refused }, isOwn ? undefined : BY_RESTART);
+    }
+    if (plan.changes.length > 0) {
+      if (this.#isRestarting || this.#children.isStopping)
+        throw new Error('not reloaded: a restart or a stop is under way');
+      const hub = await this.#children.readyHub(NEXT_HUB_MS);
+      if (hub === null) throw new Error('not reloaded: there is no hub');
+      const workers = this.#children.readyWorkers();
+      if (plan.refused.length > 0 || ![hub, ...workers].every(({ knowsSteps }) => knowsSteps)) {
+        await this.#restartWith(source);
+      } else {
+        const draining = [...this.#children.draining.all].filter(({ knowsSteps }) => knowsSteps);
+        await this.#reloads.reload({ hub, workers, draining }, source, () => {
+          this.#children.source = source;
+        });
+        this.#bringAll();
+      }
+    }
+    adoptConfig(config, next);
+    this.#results = withApplied(this.#results, Date.now() / 1000);
+    this.#sayResults();
+    return plan;
+  }
+
+  /** A configuration could not be read, or was refused. */
+  refused(): void {
+    this.#results = withRefused(this.#results);
+    this.#sayResults();
+  }
+
+  /** Workers that were started with another text than the one in force get it: each when it is ready, behind a reload that goes on. */
+  #bringAll(): void {
+    const { source } = this.#children;
+    for (const worker of this.#children.readyWorkers()) if (worker.source !== source) this.#bring(worker);
+  }
+
+  #bring(worker: ManagedProcess): void {
+    this.#lastReload = this.#lastReload.then(async () => {
+      const { source } = this.#children;
+      if (worker.source === source || worker.hasEnded) return;
+      if (worker.knowsSteps) await this.#reloads.bring(worker, source);
+      else worker.kill();
+    });
+  }
+
+  /** A copy of the store, beside it; resolves with its name in the data folder. Rejects while there is no hub. */
+  backup(): Promise<string> {
+    const { child: hub } = this.#children.hub;
+    if (!hub?.isReady) return Promise.reject(new Error('the hub is being started: try again'));
+    return hub.requests.ask((id) => hub.send({ type: 'backup', id }), { timeoutMs: BACKUP_MS });
+  }
+
+  /** A worker has been asked to have the configuration read again. */
+  async #reloadFor(child: ManagedProcess, id: number): Promise<void> {
+    try {
+      const plan = await this.#onReload();
+      child.send({ type: 'reloaded', id, plan, reason: null });
+    } catch (error) {
+      child.send({ type: 'reloaded', id, plan: null, reason: (error as Error).message });
+    }
+  }
+
+  /** Workers first, so that what they have accepted is committed and answered. */
+  async stop(graceMs = Number.POSITIVE_INFINITY): Promise<readonly unknown[]> {
+    const { hub } = this.#children;
+    this.#children.stop();
+    const endMs = performance.now() + Math.min(graceMs, this.#parts.config.shutdown.graceSeconds * 1000);
+    const workersMs = Math.max(0, endMs - performance.now() - HUB_MS);
+    await Promise.all(this.#children.allWorkers().map((worker) => worker.stop(workersMs)));
+    await hub.child?.stop(Math.max(0, endMs - performance.now()));
+    return [];
+  }
+
+  #onReady(child: ManagedProcess, { ports, shoutcastPorts }: Extract<FromChild, { type: 'ready' }>): void {
+    this.#parts.log.info({ process: child.role, number: child.number, pid: child.pid }, 'process ready');
+    const children = this.#children;
+    if (child.role === 'worker') {
+      this.ports = ports;
+      this.shoutcastPorts = shoutcastPorts.map((port) => port ?? undefined);
+      if (children.workers.every((place) => place.child?.isReady)) this.#onStarted?.();
+      if (!this.#isRestarting && child.source !== children.source) this.#bring(child);
+      return;
+    }
+    children.onHub(child);
+    this.#sayRestarts();
+    this.#sayResults();
+    if (!children.isStopping) for (const place of children.workers) if (place.isEmpty) place.begin();
+    for (const worker of children.allWorkers()) worker.send({ type: 'hub', hub: children.hubPaths });
+    this.#post.deliver(child);
+  }
+
+  #onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void {
+    if (message.type === 'taking') {
+      for (const worker of this.#children.allWorkers()) worker.send({ type: 'offer', hub: child.boot.hub });
+    } else if (message.type === 'takes') {
+      if (child === this.#children.hub.child) this.#children.suspects.onTakes(message);
+    } else if (message.type === 'reload') void this.#reloadFor(child, message.id);
+    else if (message.type === 'drained') this.#children.draining.end(child);
+    else if (message.type === 'standby') this.#onStandby(child);
+    else if (socket === undefined) return;
+    else if (message.type === 'connection') this.#post.send(message, socket, this.#children.hub.child);
+    else if (message.type === 'encoder') this.#post.send(message, socket, null);
+    else socket.destroy();
+  }
+
+  /** Those that will follow may wait for the next hub. For another worker none comes: it serves nobody. */
+  #onStandby(child: ManagedProcess): void {
+    if (child.role === 'hub' || this.#children.next.includes(child)) return;
+    const { number, pid } = child;
+    this.#parts.log.error({ number, pid }, 'the program on the disk is not that of the hub: restart (SIGUSR2)');
+    // The program has changed under the restart: that has failed, and the worker is started again.
+    if (this.#isRestarting) child.kill();
+  }
+
+  #onEnded(child: ManagedProcess, why: EndOfProcess): void {
+    const place = this.#children.places.find((each) => each.child === child);
+    this.#children.draining.delete(child);
+    if (place === undefined) return;
+    place.child = null;
+    if (this.#children.isStopping) return;
+    if (this.#onFailed !== null) {
+      this.#onFailed(new Error(why.reason ?? `the ${child.role} ended (${why.signal ?? `code ${why.code}`})`));
+      return;
+    }
+    if (child.role === 'hub') {
+      this.#post.hold();
+      this.#children.suspects.onEnded(why);
+    }
+    const againMs = place.again(() => this.#sayRestarts());
+    const fields = { process: child.role, number: child.number, ...why, againMs };
+    this.#parts.log.error(fields, 'a process has ended: it is started again');
+  }
+
+  /** For the metrics. */
+  #sayRestarts(): void {
+    const { hub, workers } = this.#children;
+    const restarts = { hub: hub.restarts, worker: workers.reduce((sum, place) => sum + place.restarts, 0) };
+    hub.child?.send({ type: 'restarts', restarts });
+  }
+
+  /** For the metrics. */
+  #sayResults(): void {
+    this.#children.hub.child?.send({ type: 'reloads', results: this.#results });
+  }
+}
+
+/** What this process reads itself, and cannot change. */
+const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
+/** For the rest. */
+const BY_RESTART = 'airsplice reload --restart CONFIG changes them, with new processes';
+function notYet(): Promise<string> {
+  return Promise.reject(new Error('the server is being started'));
+}

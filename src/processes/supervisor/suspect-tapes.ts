@@ -1,0 +1,67 @@
+/**
+ * Which tapes the next hub does not take back, because hubs ended of them. A hub says which tape it is putting in place, and when all are. If it ends
+ * meanwhile, that tape is suspect. If it ends by its own error soon after, all of its tapes are, since it is not known which is bad.
+ *
+ *   takes a │ takes b ✕ ended                    b is suspect; ended twice within SUSPECT_MS: the next one starts without b
+ *
+ * Owned by the supervisor.
+ */
+
+import type { FromChild } from '../messages.js';
+import type { EndOfProcess } from './managed-process.js';
+
+/** How long a suspicion lasts, and how many make a tape bad: two within this time are not taken for chance. */
+const SUSPECT_MS = 60_000;
+const TWICE = 2;
+
+interface Suspicion {
+  readonly channels: readonly string[];
+  readonly atMs: number;
+}
+
+export class SuspectTapes {
+  readonly #nowMs: () => number;
+  /** One for each hub that ended, the latest last. */
+  #suspicions: Suspicion[] = [];
+  /** Of the present hub: the tape that it is putting in place, those that are in place, and when it last said so. */
+  #taking: string | null = null;
+  #taken: string[] = [];
+  #takenMs = 0;
+
+  constructor(nowMs: () => number = () => performance.now()) {
+    this.#nowMs = nowMs;
+  }
+
+  /** A hub begins. */
+  begin(): void {
+    this.#taking = null;
+    this.#taken = [];
+  }
+
+  onTakes({ channel }: Extract<FromChild, { type: 'takes' }>): void {
+    if (this.#taking !== null) this.#taken.push(this.#taking);
+    this.#taking = channel;
+    this.#takenMs = this.#nowMs();
+  }
+
+  onEnded({ code, wasHanging }: Pick<EndOfProcess, 'code' | 'wasHanging'>): void {
+    const nowMs = this.#nowMs();
+    const isOwnFault = wasHanging || (code !== null && code !== 0);
+    const isSoon = nowMs - this.#takenMs <= SUSPECT_MS;
+    const channels = this.#taking !== null ? [this.#taking] : isOwnFault && isSoon ? this.#taken : [];
+    this.begin();
+    this.#suspicions = this.#suspicions.filter(({ atMs }) => nowMs - atMs <= SUSPECT_MS);
+    if (channels.length > 0) this.#suspicions.push({ channels, atMs: nowMs });
+  }
+
+  /** Channels whose tape the next hub does not take. */
+  get channels(): readonly string[] {
+    const nowMs = this.#nowMs();
+    const counts = new Map<string, number>();
+    for (const { channels, atMs } of this.#suspicions) {
+      if (nowMs - atMs > SUSPECT_MS) continue;
+      for (const channel of channels) counts.set(channel, (counts.get(channel) ?? 0) + 1);
+    }
+    return [...counts].flatMap(([channel, count]) => (count >= TWICE ? [channel] : []));
+  }
+}

@@ -1,0 +1,56 @@
+/** What the start prints leads to what it says, whatever each address serves. */
+
+import { join } from 'node:path';
+import t from 'tap';
+import { banner } from '../../../src/app/addresses/banner.js';
+import { loadConfig } from '../../../src/config/load.js';
+import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
+import { ask, Watching } from '../../kit/wire.js';
+
+const STATIONS = `stations:
+  house:
+    channels:
+      wave:
+        pushTokens: [demo-token]
+        mounts: [/demo.mp3]
+        sources: [{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]
+`;
+const PROXIES = 'proxies: { trusted: [127.0.0.1] }';
+const address = (more: string) => `{ host: 127.0.0.1, port: 0, ${more} }`;
+
+t.test('each line leads to an address that serves it', async (t) => {
+  const addresses = [
+    address('proxyProtocol: true'),
+    address('roles: [ops]'),
+    address('roles: [poll, watch]'),
+    address('roles: [push]'),
+    address('roles: [encoder]'),
+    address('roles: [stream]'),
+  ];
+  const { app, folder } = await startServer(t, `addresses: [${addresses.join(', ')}]\n${PROXIES}\n${STATIONS}`);
+  const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+  const line = (what: string) => text.split('\n').find((each) => each.startsWith(`  ${what.padEnd(6)} `)) ?? '';
+  const get = async (what: string) => {
+    const [, port, path] = /http:\/\/127\.0\.0\.1:(\d+)(\/[^\s']*)/.exec(line(what)) ?? [];
+    t.ok(port, what);
+    return ask(t, Number(port), `${what === 'hear' ? 'HEAD' : 'GET'} ${path} HTTP/1.1`);
+  };
+  t.equal((await get('open')).status, 200);
+  await until(async () => (await get('hear')).status === 200, 10_000);
+  t.equal((await get('push')).status, 200);
+  t.equal((await get('poll')).status, 200);
+  await new Watching(t, /ws:[^']*/.exec(line('watch'))![0]).opened();
+  t.match(line('feed'), `source:demo-source@127.0.0.1:${app.ports[4]}/demo.mp3`);
+});
+
+t.test('what no address serves is not shown', async (t) => {
+  const shown = async (addresses: string) => {
+    const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${PROXIES}\n${STATIONS}`);
+    const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+    return [...text.matchAll(/^ {2}(\w+) +\S+:\/\/|^ {2}(\w+) .*:\/\//gm)].map(([, a, b]) => a ?? b);
+  };
+  t.same(await shown(address('roles: [stream]')), ['open', 'hear']);
+  t.same(await shown(address('proxyProtocol: true')), []);
+  t.same(await shown(address('')), ['open', 'hear', 'push', 'poll', 'watch', 'feed']);
+});

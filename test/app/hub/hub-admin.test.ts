@@ -1,0 +1,83 @@
+/** What operators made ends with their rights: push tokens, by a reload and by a restart. */
+
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import t from 'tap';
+import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
+import { keepLines } from '../../kit/log-lines.js';
+import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
+
+const YAML = demoYaml(ADMIN_USERS);
+const USER = "all: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }";
+const without = (user: string) => YAML.replace(USER, user);
+const GONE = without("boss: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }");
+/** Each of these takes the user `all`, or one of its rights, away. */
+const CHANGES: Readonly<Record<string, string>> = {
+  'the user is gone': GONE,
+  'the right titles is gone': without(USER.replace('titles, ', '')),
+  'the right operate is gone': without(USER.replace(', operate', '')),
+};
+
+async function made(server: TestServer, channel = 'demo'): Promise<string> {
+  const { status, body } = await new AdminClient(server).post(`channels/${channel}/tokens`, { name: 'automation' });
+  if (status !== 201) throw new Error(`${status}`);
+  return body.token;
+}
+
+async function pushed({ base }: TestServer, token: string): Promise<number> {
+  const answer = await fetch(`${base}/metapush/demo/${token}?song=x`);
+  await answer.body?.cancel();
+  return answer.status;
+}
+
+t.test('a token is wrong from the reload on that takes its maker away, and stays so', async (t) => {
+  for (const [what, yaml] of Object.entries(CHANGES)) {
+    const { log, lines } = keepLines();
+    const server = await startServer(t, YAML, undefined, log);
+    const token = await made(server);
+    t.equal(await pushed(server, token), 200, what);
+    await server.reload(yaml);
+    t.equal(await pushed(server, token), 403, `${what}: at once`);
+    t.equal(await pushed(server, 'demo-token'), 200, 'that of the configuration stays');
+    await until(() => lines.some(({ message }) => message.startsWith('a push token was removed')), 8000);
+    await server.reload(YAML);
+    t.equal(await pushed(server, token), 403, `${what}: another user of that name does not get it back`);
+    t.strictSame(
+      (await new AdminClient(server).get('tokens')).body.filter((one: { by: string }) => one.by),
+      [],
+    );
+    t.equal(await pushed(server, await made(server)), 200, 'it makes its own');
+  }
+});
+
+t.test('the same by a restart; and a token that an older version kept without its maker is wrong', async (t) => {
+  const folder = tempFolder(t);
+  let server = await startServer(t, YAML, folder);
+  const [token, other] = [await made(server), await made(server)];
+  await server.app.stop();
+  const root = open({ path: join(folder, 'data', 'airsplice.mdb'), noSubdir: true, overlappingSync: false });
+  const documents = root.openDB<string, string>({ name: 'documents', encoding: 'string' });
+  const { tokens, ...state } = JSON.parse(documents.get('admin')!);
+  const [, { by, ...unsigned }] = tokens;
+  t.equal(by, 'all');
+  await documents.put('admin', JSON.stringify({ ...state, tokens: [tokens[0], unsigned] }));
+  await root.close();
+
+  server = await startServer(t, YAML, folder);
+  t.strictSame([await pushed(server, token), await pushed(server, other)], [200, 403]);
+  await server.app.stop();
+  server = await startServer(t, GONE, folder);
+  t.equal(await pushed(server, token), 403, 'at once');
+  const listed = async () => (await boss(server)).filter((one) => one.by);
+  await until(async () => (await listed()).length === 0, 8000);
+  await server.app.stop();
+  server = await startServer(t, YAML, folder);
+  t.equal(await pushed(server, token), 403, 'and for good');
+});
+
+async function boss({ base }: TestServer): Promise<readonly { readonly by: string | null }[]> {
+  const login = `Basic ${Buffer.from('boss:may do all of it').toString('base64')}`;
+  return (await (await fetch(`${base}/admin/api/tokens`, { headers: { Authorization: login } })).json()) as [];
+}

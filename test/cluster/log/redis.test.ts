@@ -1,0 +1,144 @@
+/** The connection to a real Redis: by TLS and password, by Sentinels and their fail-over; what is no answer, and what is no server that takes changes. */
+
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import t from 'tap';
+import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
+import { PEM } from '../../kit/certificate.js';
+import { allUntil, startNode } from '../../kit/cluster.js';
+import { freePort } from '../../kit/process.js';
+import { noRedis, RedisServer } from '../../kit/redis.js';
+import { startSentinel } from '../../kit/redis-pair.js';
+import { awaited, until } from '../../kit/until.js';
+
+t.setTimeout(120_000);
+
+const OPTIONS = { sentinels: [], master: '', answerMs: 1000 };
+const SCRIPTS = { echo: 'return ARGV[1]' };
+
+t.test('a password and TLS', { skip: noRedis }, async (t) => {
+  const port = await freePort();
+  const tls = [
+    '--tls-port',
+    `${port}`,
+    '--tls-cert-file',
+    `${PEM}one.cert.pem`,
+    '--tls-key-file',
+    `${PEM}one.key.pem`,
+    '--tls-ca-cert-file',
+    `${PEM}one.cert.pem`,
+    '--tls-auth-clients',
+    'no',
+  ];
+  const server = await RedisServer.start(t, tls);
+  t.equal(await server.ask('ACL SETUSER radio on >let-me-in ~* &* +@all'), '+OK');
+  const ca = readFileSync(`${PEM}one.cert.pem`);
+  const url = `rediss://radio:let-me-in@localhost:${port}`;
+  const redis = await Redis.connect({ ...OPTIONS, url, ca }, SCRIPTS);
+  t.equal(await redis.run('echo', [], ['by TLS']), 'by TLS');
+  redis.close();
+  const wrong = Redis.connect({ ...OPTIONS, url: url.replace('let-me-in', 'let-me-out'), ca }, SCRIPTS);
+  const error = await wrong.then(
+    () => null,
+    (reason: Error) => reason,
+  );
+  t.ok(error instanceof RedisLost);
+  t.match(error?.message, /WRONGPASS/);
+  t.notMatch(`${error?.stack} ${JSON.stringify(error)}`, /let-me/, 'a password is in no error');
+  await t.rejects(Redis.connect({ ...OPTIONS, url }, SCRIPTS), RedisLost, 'a certificate of nobody');
+  await server.kill();
+});
+
+t.test('what is lost is lost once, and rejects', { skip: noRedis }, async (t) => {
+  const server = await RedisServer.start(t);
+  const redis = await Redis.connect({ ...OPTIONS, answerMs: 300, url: server.url }, SCRIPTS);
+  const reasons: Error[] = [];
+  redis.onLost = (reason) => reasons.push(reason);
+  await t.rejects(redis.ask(['NONSENSE']), { message: /^ERR / }, 'an error that it answers');
+  t.equal(redis.isLost, false, 'is no loss');
+  server.stop();
+  const asked = [redis.ask(['PING']), redis.ask(['PING']), redis.run('echo', [], ['x'])];
+  const outcomes = await awaited(Promise.allSettled(asked), 1000, () => 'answerMs has passed');
+  for (const outcome of outcomes) t.equal(outcome.status === 'rejected' && outcome.reason instanceof RedisLost, true);
+  t.equal(reasons.length, 1);
+  await t.rejects(redis.ask(['PING']), RedisLost);
+  server.goOn();
+});
+
+t.test('a server that answers more than it may is left at once, and takes no memory', async (t) => {
+  for (const [answer, reason] of [
+    [`$500000000\r\n${'x'.repeat(1000)}`, /an answer of more than 67108864 bytes/],
+    ['*30000000\r\n', /an answer of more than 1000000 values/],
+    ['*900\r\n'.repeat(2000), /an answer of more than 1000000 values/],
+    ['+'.repeat(10_000), /a line of more than 8192 bytes/],
+    ['HTTP/1.1 400 Bad Request\r\n\r\n', /an answer that is not RESP 2/],
+  ] as const) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).on('data', () => socket.write(answer));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => server.close());
+    const url = `redis://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    const error = await Redis.connect({ ...OPTIONS, answerMs: 60_000, url }, SCRIPTS).then(
+      () => null,
+      (reason: Error) => reason,
+    );
+    const grown = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers - heapUsed - arrayBuffers;
+    t.ok(error instanceof RedisLost);
+    t.match(error?.message, reason);
+    t.ok(grown < 50_000_000, `${grown} bytes`);
+  }
+});
+
+t.test(
+  'Sentinels say where it is, and where it is after a fail-over: no push is lost',
+  { skip: noRedis },
+  async (t) => {
+    const master = await RedisServer.start(t);
+    const replica = await RedisServer.start(t, ['--replicaof', '127.0.0.1', `${master.port}`]);
+    await until(
+      async () => /master_link_status:up/.test(await replica.info('replication')),
+      20_000,
+      () => 'no replica',
+    );
+    const sentinel = await startSentinel(t, master);
+    const options = { sentinels: ['redis://127.0.0.1:1', sentinel], master: 'radio' };
+    // The URL has what they do not say; its place is of no account.
+    const at = 'redis://nowhere.invalid:1/0';
+    await until(
+      () =>
+        Redis.connect({ ...OPTIONS, ...options, url: at }, SCRIPTS).then(
+          (redis) => {
+            redis.close();
+            return true;
+          },
+          () => false,
+        ),
+      20_000,
+      () => 'the Sentinel knows nothing',
+    );
+    const [a, b] = [await startNode(t, at, 'a', options), await startNode(t, at, 'b', options)];
+    await a.push('x', '1');
+    await allUntil([b], ({ engine }) => engine.state('x').now?.song === '1', 'the first');
+    // It learns of its replicas from the master, within ten seconds.
+    await until(
+      async () => /slaves=1/.test(await RedisServer.infoAt(sentinel, 'sentinel')),
+      20_000,
+      () => 'no replica is known',
+    );
+    await master.kill();
+    t.ok(await a.push('x', '2'), 'it goes on without');
+    await until(
+      async () => /role:master/.test(await replica.info('replication')),
+      30_000,
+      () => 'no fail-over',
+    );
+    await allUntil([a, b], ({ engine }) => engine.isReached && engine.waiting === 0, 'both are there again');
+    await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === '2', 'what was pushed meanwhile');
+    await b.push('x', '3');
+    await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === '3', 'it goes on');
+    t.same(a.songs('x'), ['1', '2', '3']);
+    t.same(b.songs('x'), ['1', '2', '3']);
+  },
+);

@@ -1,0 +1,194 @@
+/** A child as its supervisor has it: what it is sent when, and the end of one that was never started. The child is a few lines. */
+
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import net, { type Socket } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { MESSAGES_VERSION, stepKey, type ToChild } from '../../../src/processes/messages.js';
+import { type EndOfProcess, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
+import { tempFolder } from '../../kit/temp-folder.js';
+import { until } from '../../kit/until.js';
+
+const paths = (name: string) => ({ link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` });
+const boot = { source: { path: 'none' }, number: 1, hub: paths('first'), offers: 0 };
+
+/** It repeats what it hears, and says that it runs when it gets the signal. */
+const REPEATS = (version: number) => `
+process.on('message', (heard, socket) => {
+  process.send({ type: 'heard', heard: heard.type, hasSocket: socket !== undefined });
+  socket?.destroy();
+});
+process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${version} }));
+process.send({ type: 'loaded' });
+`;
+
+/** It answers: copies once, steps but the last one, and that it has handed over. */
+const ANSWERS = `
+process.on('message', ({ type, id, step }) => {
+  if (type === 'backup') process.send({ type: 'backedUp', id, name: id === 1 ? 'copy' : null, reason: 'the disk is full' });
+  if (type === 'reloadStep') process.send({ type, id, step: step.step, reason: step.step === 'commit' ? 'no' : null });
+  if (type === 'handover') process.send({ type: 'released' });
+});
+process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${MESSAGES_VERSION} }));
+process.send({ type: 'loaded' });
+`;
+
+class Child {
+  readonly process: ManagedProcess;
+  readonly said: unknown[] = [];
+  why: EndOfProcess | null = null;
+
+  constructor(t: Test, program: string, script = join(tempFolder(t), 'child.mjs')) {
+    if (!script.includes('\0')) writeFileSync(script, program);
+    this.process = new ManagedProcess({
+      role: 'hub',
+      boot,
+      script,
+      onReady: () => undefined,
+      onMessage: (_child, message) => void this.said.push(message),
+      onEnded: (_child, why) => {
+        this.why = why;
+      },
+    });
+    t.teardown(() => this.process.kill());
+  }
+
+  async loaded(): Promise<this> {
+    await until(() => this.said.splice(0).length > 0, 10_000);
+    return this;
+  }
+
+  /** It says that it runs. */
+  run(): void {
+    process.kill(this.process.pid!, 'SIGUSR2');
+  }
+}
+
+/** One that is open, and whether its other end has seen it close. */
+async function socketOf(t: Test): Promise<{ socket: Socket; isOver(): boolean }> {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const other = net.connect((server.address() as net.AddressInfo).port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  let isOver = false;
+  other.resume().on('close', () => {
+    isOver = true;
+  });
+  t.teardown(() => {
+    for (const each of [server, other]) each instanceof net.Server ? each.close() : each.destroy();
+    socket.destroy();
+  });
+  return { socket, isOver: () => isOver };
+}
+
+const HUB: ToChild = { type: 'hub', hub: paths('second') };
+
+t.test('what it is sent before it says that it runs it gets behind its work', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
+  const { socket, isOver } = await socketOf(t);
+  const sent: boolean[] = [];
+  child.process.send(HUB);
+  child.process.send({ type: 'reopen' }, socket, (isSent) => {
+    sent.push(isSent);
+    socket.destroy();
+  });
+  t.same([child.said, sent], [[], []]);
+  child.run();
+  await until(() => child.said.length === 3, 10_000);
+  t.same(child.said, [
+    { type: 'heard', heard: 'boot', hasSocket: false },
+    { type: 'heard', heard: 'hub', hasSocket: false },
+    { type: 'heard', heard: 'reopen', hasSocket: true },
+  ]);
+  t.same(sent, [true]);
+  await until(isOver, 10_000);
+});
+
+t.test('of another version: it is sent nothing, and ended; a socket stays with who wanted to send it', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION + 1)).loaded();
+  const { socket, isOver } = await socketOf(t);
+  const sent: boolean[] = [];
+  child.process.send(HUB, socket, (isSent) => sent.push(isSent));
+  child.run();
+  await child.process.ended();
+  t.match(child.why, { signal: 'SIGKILL', reason: /must be stopped and started/ });
+  t.same([child.said, sent, isOver()], [[], [false], false]);
+  child.process.send(HUB, socket, (isSent) => sent.push(isSent));
+  t.same(sent, [false, false]);
+});
+
+t.test('one that hangs: of the sockets on their way all but the first stay', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
+  child.run();
+  await until(() => child.said.length === 1, 10_000);
+  process.kill(child.process.pid!, 'SIGSTOP');
+  const sockets = [await socketOf(t), await socketOf(t), await socketOf(t)];
+  const sent: boolean[] = [];
+  for (const [i, { socket }] of sockets.entries()) {
+    child.process.send(HUB, socket, (isSent) => {
+      sent[i] = isSent;
+      if (isSent) socket.destroy();
+    });
+  }
+  await until(() => sent.length > 0, 10_000);
+  child.process.kill();
+  await child.process.ended();
+  t.same(sent, [true, false, false]);
+  await until(() => sockets[0]!.isOver(), 10_000);
+  t.same([sockets[1]!.isOver(), sockets[2]!.isOver()], [false, false]);
+});
+
+t.test('what it answers, each in its own way', async (t) => {
+  const { process: child, said } = await new Child(t, ANSWERS).loaded();
+  process.kill(child.pid!, 'SIGUSR2');
+  const backup = () => child.requests.ask<string>((id) => child.send({ type: 'backup', id }));
+  const step = (name: 'listen' | 'commit') =>
+    child.requests.ask(() => child.send({ type: 'reloadStep', id: 7, step: { step: name } }), {
+      key: stepKey(7, name),
+    });
+  const handover: ToChild = { type: 'handover', hub: paths('second') };
+  const all = [
+    backup(),
+    step('listen'),
+    step('commit'),
+    child.requests.ask(() => child.send(handover), { key: 'released' }),
+  ];
+  t.same(await Promise.all(all), ['copy', null, 'no', null]);
+  await t.rejects(backup(), { message: 'the disk is full' });
+  t.same(said, [], 'nothing of it is for another process');
+});
+
+t.test('what it was asked and has not answered: it is late, or it has ended', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
+  child.run();
+  const { requests } = child.process;
+  const ask = (timeoutMs: number) =>
+    requests.ask<string>((id) => child.process.send({ type: 'backup', id }), { timeoutMs });
+  await t.rejects(ask(5), { message: 'hub 1 has not answered within 5 ms' });
+  const waits = ask(600_000);
+  await until(() => child.said.length === 3, 10_000);
+  child.process.kill();
+  await t.rejects(waits, { message: 'the hub has ended meanwhile' });
+});
+
+t.test('one that is stopped before it has its work', async (t) => {
+  const child = await new Child(t, REPEATS(MESSAGES_VERSION)).loaded();
+  await child.process.stop(10_000);
+  t.match(child.why, { signal: 'SIGKILL' });
+});
+
+t.test('one that cannot be started has ended, with why', async (t) => {
+  const { execPath } = process;
+  process.execPath = join(tempFolder(t), 'gone');
+  const child = new Child(t, '');
+  process.execPath = execPath;
+  await t.rejects(child.process.said('standby'), /ENOENT/);
+  t.match(child.why, { code: null, signal: null, reason: /^spawn .*ENOENT/ });
+
+  // Node throws it.
+  const other = new Child(t, '', 'with\0zero');
+  t.equal(other.why, null, 'not at once');
+  await t.rejects(other.process.said('standby'), /null bytes/);
+  await other.process.stop(0);
+});
