@@ -47,7 +47,7 @@ t.test('chunks of the build before are removed, and nothing else is; a build tha
   t.equal(after.length, 2);
   t.notOk(after.some((file) => before.includes(file)));
   const files = built();
-  for (const file of ['main.js', 'cli/write-man.js', ...OTHERS]) t.ok(files.includes(file), file);
+  for (const file of ['main.js', 'cli/terminal/write-man.js', ...OTHERS]) t.ok(files.includes(file), file);
 
   write('src/later.ts', 'no program');
   await t.rejects(build());
