@@ -1,5 +1,5 @@
 /**
- * The README's examples, run from its own text against a real server: only host and port are put in. Shell and Python run as they
+ * The examples of the README, config/apps.md and config/playout.md, run from their own text against a real server: only host and port are put in. Shell and Python run as they
  * are, JavaScript and HTML in Chromium in a page of another origin, the module in Node. Nothing here runs PowerShell: of that example the URL and the
  * body are read out by regular expressions and pushed. Every example of a section is run, or its test fails.
  */
@@ -20,7 +20,8 @@ import { until } from '../kit/until.js';
 // They wait more than they compute.
 t.jobs = 4;
 
-const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const read = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+const README = read('README.md');
 const HERE = '127.0.0.1:8000';
 const CHROMIUM = '/usr/bin/chromium';
 const noChromium = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
@@ -33,11 +34,11 @@ interface Example {
 }
 
 /** The fenced examples of one section, in order. */
-function examples(section: string): Example[] {
-  const start = README.indexOf(`\n## ${section}\n`);
-  const end = README.indexOf('\n## ', start + 1);
-  if (start < 0) throw new Error(`the README has no section ${section}`);
-  const fences = README.slice(start, end).matchAll(/^```(\w+)\n(.*?)^```$/gms);
+function examples(section: string, text = README): Example[] {
+  const start = text.indexOf(`\n## ${section}\n`);
+  const end = text.indexOf('\n## ', start + 1);
+  if (start < 0) throw new Error(`there is no section ${section}`);
+  const fences = text.slice(start, end).matchAll(/^```(\w+)\n(.*?)^```$/gms);
   return Array.from(fences, ([, language, text]) => ({ language: language!, text: text! }));
 }
 
@@ -61,34 +62,20 @@ async function push(server: TestServer, song: string, channel = 'studio'): Promi
 
 t.test('for playout systems', async (t) => {
   const server = await startServer(t, YAML);
-  const all = examples('For playout systems');
+  const all = [...examples('For playout systems'), ...examples('A script of your own', read('config/playout.md'))];
   const only = (language: string) => all.find((example) => example.language === language)!.text;
   t.strictSame(
     all.map(({ language }) => language),
-    ['sh', 'template', 'powershell', 'python'],
+    ['sh', 'sh', 'powershell', 'python'],
     'an example for each',
   );
 
   await t.test('curl', async (t) => {
-    const { stdout } = await run('sh', ['-ec', at(server, only('sh'))]);
+    const commands = all.filter(({ language }) => language === 'sh').map(({ text }) => at(server, text));
+    const { stdout } = await run('sh', ['-ec', commands.join('\n')]);
     t.equal(stdout.match(/"start_timestamp":\d+/g)?.length, 2, 'two records came back');
     t.match(await record(server), { artist: 'Nina Simone', song: 'Feeling Good', duration: 174, etype: 1001 });
     t.match(await record(server, 'next'), { artist: 'Sigur Rós', song: 'Hoppípolla', type: 'next' });
-  });
-
-  await t.test('URL templates', async (t) => {
-    const latin = (text: string) => text.replace(/[^A-Za-z0-9]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
-    const templates = at(server, only('template')).trim().split('\n');
-    t.equal(templates.length, 2);
-    for (const [index, template] of templates.entries()) {
-      const values: Record<string, string> = { '%a': 'Édith Piaf', '%b': 'Milord & Cie', '%l': '271.52' };
-      Object.assign(values, { $artist$: 'Édith Piaf', $title$: 'Milord & Cie' });
-      const write = template.includes('encoding=windows') ? latin : encodeURIComponent;
-      const url = template.replace(/%[a-z](?=&|$)|\$\w+\$/g, (name) => write(values[name]!));
-      await push(server, `before ${index}`);
-      t.equal((await fetch(url)).status, 200, template);
-      t.match(await record(server), { artist: 'Édith Piaf', song: 'Milord & Cie', duration: index === 0 ? 271 : 0 });
-    }
   });
 
   await t.test('PowerShell, by its text', async (t) => {
@@ -153,7 +140,7 @@ async function otherOrigin(t: Test, html = ''): Promise<{ page: Page; shown: () 
 t.test('for apps', { skip: noChromium }, async (t) => {
   const fixed = demoYaml('streams: { burstSeconds: 1 }', await freePort());
   let server = await startServer(t, fixed);
-  const all = examples('For apps');
+  const all = examples('Programs', read('config/apps.md'));
   t.strictSame(
     all.map(({ language }) => language),
     ['js', 'js', 'js'],
@@ -221,9 +208,9 @@ t.test('for apps', { skip: noChromium }, async (t) => {
   });
 });
 
-t.test('for station pages', { skip: noChromium }, async (t) => {
+t.test('for pages', { skip: noChromium }, async (t) => {
   const server = await startServer(t, YAML);
-  const all = examples('For station pages');
+  const all = examples('For apps');
   t.strictSame(
     all.map(({ language }) => language),
     ['html'],
@@ -247,7 +234,7 @@ t.test('for station pages', { skip: noChromium }, async (t) => {
 });
 
 t.test('each row of the comparison names a test that is there', async (t) => {
-  const rows = README.slice(README.indexOf('\n## Compared\n')).matchAll(/^\|.*\| (`[^|]*`) \|$/gm);
+  const rows = read('config/COMPARED.md').matchAll(/^\|.*\| (`[^|]*`) \|$/gm);
   const names = [...rows].slice(1).flatMap(([, cell]) => cell!.match(/[\w/-]+/g) ?? []);
   t.ok(names.length >= 14);
   for (const name of names) t.ok(existsSync(new URL(`../${name}.test.ts`, import.meta.url)), name);
@@ -261,4 +248,8 @@ t.test('every test that SECURITY.md names is there', async (t) => {
     .filter((name) => !/^-+$/.test(name));
   t.ok(names.length >= 14);
   for (const name of names) t.ok(existsSync(new URL(`../${name}.test.ts`, import.meta.url)), name);
+});
+
+t.test('the README is short', async (t) => {
+  t.ok(Buffer.byteLength(README) <= 11 * 1024, `${Buffer.byteLength(README)} bytes`);
 });

@@ -1,10 +1,11 @@
 /** The package as it is installed: packed from the clone, installed where nothing else is, and run by its command; and a clone as it is run without. */
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
+import { linksOf } from '../kit/links.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -64,10 +65,15 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
     'dist/THIRD-PARTY-LICENSES',
   ])
     t.ok(paths.includes(path), path);
+  const links = linksOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
+  t.ok(links.length > 15, 'links were found');
+  for (const link of links) t.ok(paths.includes(link), `${link}, to which the README leads`);
+  const isForEngineers = (path: string) =>
+    (/^(src|test|bench)\//.test(path) && !path.endsWith('/README.md')) || /tsbuildinfo|\.ts$/.test(path);
   t.strictSame(
-    paths.filter((path) => /^(src|test|bench)\/|tsbuildinfo|\.ts$/.test(path) && !path.startsWith('dist/client/')),
+    paths.filter((path) => isForEngineers(path) && !path.startsWith('dist/client/')),
     [],
-    'nothing that only its engineers need',
+    'nothing that only its engineers need, but for their documents',
   );
 
   const prefix = join(folder, 'prefix');

@@ -9,6 +9,7 @@ import t from 'tap';
 import { needsOf } from '../kit/debian-depends.js';
 import { DebianMachine } from '../kit/debian-machine.js';
 import { buildPackages, withoutPackage } from '../kit/debian-package.js';
+import { linksOf } from '../kit/links.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
@@ -28,6 +29,15 @@ t.test('the Debian package: installed, upgraded, watched, rotated, purged', { sk
     const copyright = readFileSync(join(tree, 'usr/share/doc/airsplice/copyright'), 'utf8');
     t.ok(copyright.startsWith('MIT License\n\nCopyright (c) 2026 The airsplice authors'));
     t.ok(copyright.endsWith(licences));
+  });
+  await t.test('what the README links to is there', async (t) => {
+    const doc = join(shared, 'tree', 'usr/share/doc/airsplice');
+    const links = linksOf(readFileSync(join(doc, 'README.md'), 'utf8'));
+    t.ok(links.length > 15, 'links were found');
+    for (const link of links) {
+      const isThere = existsSync(join(doc, link)) || existsSync(join(doc, `${link}.gz`));
+      t.ok(isThere, link);
+    }
   });
   await t.test('it depends on what it needs, which this machine may have anyway', async (t) => {
     const { libraries, programs, missing } = needsOf(join(shared, 'first.deb'), join(folder, 'unpacked'));
