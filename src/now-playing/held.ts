@@ -38,20 +38,16 @@ export function holdPush(
   return { change, answer: { ...track, channel: at.channel, version: change.state.version, effectAtMs } };
 }
 
-/**
- * The first held push that is due takes effect, or null: none is. Of those of one second, and of those whose time passed unseen, only the last has
- * it.
- */
+/** The first held push that is due takes effect, or null: none is. Of those of one second the last has it. */
 export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, at: Moment): Change | null {
   const place = state.held.findIndex(isDue);
   if (place === -1) return null;
   const [due, after] = [state.held[place]!, state.held[place + 1]];
   const rest = { ...state, held: state.held.toSpliced(place, 1) };
-  const isPassed =
-    after !== undefined && (isDue(after) || Math.floor(after.startSeconds) === Math.floor(due.startSeconds));
-  const take = isPassed ? passBy : takeNow;
+  if (after !== undefined && Math.floor(after.startSeconds) === Math.floor(due.startSeconds))
+    return changeSilently(rest, {});
   const now = realNow(state);
-  if (now === null) return take(rest, due, at);
+  if (now === null) return takeNow(rest, due, at);
   const sent = sentOf(due);
   const { saidSeconds } = state;
   const like = likeness(now, sent, {
@@ -60,18 +56,9 @@ export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, 
     isFarAhead: false,
     ageMs: at.ageMs(now),
   });
-  if (like === 'other') return take(rest, due, at);
+  if (like === 'other') return takeNow(rest, due, at);
   // Its play is on air: another message of it came first.
   return like === 'equal' ? changeSilently(rest, {}) : correctNow(rest, corrected(now, sent), at);
-}
-
-/**
- * Nobody heard it, as the server was down, or for less than a second: it leaves no row, but the next that it spends, or is the second now after, is
- * gone.
- */
-function passBy(state: ChannelState, track: Track, at: Moment): Change {
-  const { next, nowsSinceNext, nextHasTime } = takeNow(state, track, at).state;
-  return changeSilently(state, { next, nowsSinceNext, nextHasTime });
 }
 
 /** The held push of which a message speaks. @param timeSeconds its time, or this moment */

@@ -92,8 +92,8 @@ export class TitleService {
   }
 
   /**
-   * Puts what was committed before back on the tapes; then lets happen what came due while the server was down (of held pushes the last). After the
-   * readers have it, and before anybody can read.
+   * Puts what was committed before back on the tapes; then lets happen, in order, what came due while the server was down. After the readers have
+   * it, and before anybody can read.
    */
   async restore(): Promise<void> {
     await this.begin([...this.#parts.channels.keys()]);

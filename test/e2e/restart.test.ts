@@ -74,7 +74,7 @@ stations:
   server = new ServerProcess(t, port, [path], {});
   await server.ready();
   t.match(await songOf('a'), { song: 'second', start_timestamp: secondS });
-  t.same(await songs('a'), ['second', 'on air'], 'of those that came due meanwhile the last has taken effect');
+  t.same(await songs('a'), ['second', 'first', 'on air'], 'both have taken effect at start, in order');
   t.match(await songOf('own'), { song: 'Own', artist: 'Radio', source: 'fallback', etype: 0 });
   t.same(await songs('own'), ['Own', 'short']);
 

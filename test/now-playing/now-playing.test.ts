@@ -578,7 +578,7 @@ t.test('one play, several messages: the table of the README', async (t) => {
       ['ahead, with and without id', [ahead, push({ timeSeconds: at(20), id: 'a' }), ahead, wait(20)], [1, 1, 1], 'a'],
       [
         'ahead, two ids',
-        [push({ timeSeconds: at(20), id: 'a' }), push({ timeSeconds: at(21), id: 'b' }), wait(20), wait(1)],
+        [push({ timeSeconds: at(20), id: 'a' }), push({ timeSeconds: at(21), id: 'b' }), wait(21)],
         [2, 2, 2],
         'b',
       ],

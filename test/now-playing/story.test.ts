@@ -193,16 +193,14 @@ class Model {
     const [first, second] = this.held;
     if (first === undefined || first.start * 1000 > ms) return false;
     this.held.shift();
+    if (second?.start === first.start) return true;
     const { song, id, cover, duration, start } = first;
     const said = {
       ...(id !== null && { id }),
       ...(cover !== '' && { cover }),
       ...(duration > 0 && { durationSeconds: duration }),
     };
-    const isPassed = second !== undefined && (second.start === first.start || second.start * 1000 <= ms);
-    if (this.#corrects({ song, ...said, timeSeconds: start }, ms, false)) return true;
-    if (isPassed) this.#begins(first, null, ms);
-    else this.begin(first, ms);
+    if (!this.#corrects({ song, ...said, timeSeconds: start }, ms, false)) this.begin(first, ms);
     return true;
   }
   following(input: Message, ms: number): void {

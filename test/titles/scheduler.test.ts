@@ -381,7 +381,7 @@ t.test('a restart', async (t) => {
     await harness.push({ song, in: seconds, durationSeconds: 30 });
   }
   await down(harness, 60);
-  t.same(harness.songs, ['one', 'three'], 'of what came due meanwhile the last takes effect at start');
+  t.same(harness.songs, ['one', 'two', 'three'], 'what came due meanwhile takes effect at start, in order');
   await harness.pass(34);
   t.equal(harness.songs.at(-1), 'three', 'its duration counts from when it took effect');
   await harness.pass(2);
