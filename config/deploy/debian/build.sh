@@ -42,7 +42,7 @@ install -Dm644 "$here/airsplice.yaml" -t "$stage/usr/share/airsplice/"
 install -Dm644 "$deploy/sysctl/60-airsplice.conf" -t "$doc/examples/"
 install -m644 "$root/config/example.yaml" "$root/config/demo.yaml" "$doc/examples/"
 # The README, and what it links to, where its links lead.
-(cd "$program" && find . -path ./node_modules -prune -o -path ./dist -prune -o \( -name '*.md' -o -name '*.png' \) -exec cp --parents -t "$doc" {} +)
+(cd "$program" && find . -path ./node_modules -prune -o -path ./dist -prune -o \( -name '*.md' -o -name '*.png' -o -path ./config/example.yaml \) -exec cp --parents -t "$doc" {} +)
 (cd "$program" && rm -rf src bench test CHANGELOG.md CONTRIBUTING.md SECURITY.md)
 # Packages of node_modules have theirs beside them.
 cat "$root/LICENSE" <(echo) "$root/dist/THIRD-PARTY-LICENSES" >"$doc/copyright"
