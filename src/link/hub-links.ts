@@ -126,7 +126,7 @@ export class HubLinks implements AlarmHandler {
     this.sessions = new SessionRegistry(parts.mostMetaids);
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
-    const has = (channel: string) => this.#isKnown(channel);
+    const has = (channel: string) => channels.has(channel);
     this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys, has);
     this.#tallyAlarm = this.#passTallies(clock.now());
     const links = this;
@@ -295,11 +295,6 @@ export class HubLinks implements AlarmHandler {
     this.#alarm.cancel();
     this.#tallyAlarm.cancel();
     for (const link of [...this.#links]) link.close();
-  }
-
-  #isKnown(channel: string): boolean {
-    for (const key of this.#parts.keys()) if (key === channel) return true;
-    return false;
   }
 
   *#states(states: States): Iterable<readonly [string, ChannelState]> {
