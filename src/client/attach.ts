@@ -275,11 +275,13 @@ class AttachedPlayer implements Attachment {
     if (!this.#canPlay || !hasBegun) this.#emptyAtMs = nowMs;
     const stoodMs = nowMs - this.#movedAtMs;
     const isSilent = nowMs - Math.max(this.#movedAtMs, this.#emptyAtMs) >= SILENT_MS;
-    if (isSilent || stoodMs > STUCK_MS) this.#end(true);
-    else {
-      if (stoodMs >= STALL_MS && hasBegun) this.#setState('stalled');
-      this.#titles?.report(nowMs);
+    // It stalls before it ends, also where this tick is seconds late.
+    if (hasBegun && stoodMs >= STALL_MS && this.#state !== 'stalled') this.#setState('stalled');
+    else if (isSilent || stoodMs > STUCK_MS) {
+      this.#end(true);
+      return;
     }
+    this.#titles?.report(nowMs);
   }
 
   #setState(state: PlayState): void {

@@ -9,7 +9,7 @@ import { WebSocket } from 'ws';
 import { type AttachOptions, attach, type PlayState } from '../../src/client/attach.js';
 import type { AudioElement } from '../../src/client/browser.js';
 import { otherOrigin } from '../kit/browser.js';
-import { pause, quietFor } from '../kit/pause.js';
+import { block, pause, quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
@@ -343,6 +343,19 @@ t.test(
     t.equal(attachment.state, 'connecting', 'one that has not begun has its time');
   },
 );
+
+t.test('a page that was held for seconds shows a stall before it asks again', async (t) => {
+  const { server, audio, calls, attachment, placeOf } = await attached(t);
+  await pushFirst(server);
+  await attachment.play();
+  await placeOf('first');
+  audio.standsStill = true;
+  audio.moveTo(0.02);
+  audio.readyState = 4;
+  block(3000);
+  await until(() => attachment.state === 'retrying', 10_000);
+  t.strictSame(calls, ['(connecting)', '(playing)', 'first', '(stalled)', '(retrying)']);
+});
 
 t.test(
   'an element that asks for its stream again by itself goes on: the new session follows what was received',
