@@ -69,10 +69,11 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/field.ts',
       'config/secret.ts',
     ],
-    'cluster/titles/channel-settings.ts',
+    ...['cluster/titles/channel-settings.ts', 'cluster/session-bridge.ts'],
     ...['cli/backup/archive.ts', 'cli/cluster.ts', 'cli/recording/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...[
+      'metadata/codec.ts',
       'metadata/record-schema.ts',
       'now-playing/state-schema.ts',
       'cluster/log/checked-log.ts',

@@ -43,16 +43,16 @@ export class ClusterCounts {
     this.#parts.counted.leave(sender);
   }
 
-  /** How many listen there. */
-  hear({ sender }: OtherCounts, channel: string, count: number): void {
-    const counts = [[LISTENERS_OF_CHANNELS, [[channel, count]]]] as const;
+  /** How many listen there, by channel. */
+  hear({ sender }: OtherCounts, channels: readonly (readonly [channel: string, count: number])[]): void {
+    const counts = [[LISTENERS_OF_CHANNELS, channels]] as const;
     this.#parts.counted.hear(sender, { type: 'tallies', rows: { counts, peaks: [], notices: [] }, isFirst: false });
   }
 
   /** What has changed here since it was said to that one. */
-  news({ said }: OtherCounts): (readonly [channel: string, count: number])[] {
+  news({ said }: OtherCounts): readonly (readonly [channel: string, count: number])[] {
     const { counted, channels } = this.#parts;
-    const news: (readonly [string, number])[] = [];
+    const news: [string, number][] = [];
     for (const channel of channels()) {
       const own = counted.without(this.#others, LISTENERS_OF_CHANNELS, channel);
       if (own === (said.get(channel) ?? 0)) continue;

@@ -9,13 +9,15 @@
  */
 
 import type { Duplex } from 'node:stream';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
+import { KEY } from '../base/key.js';
 import { Requests } from '../base/requests.js';
+import { Control } from '../link/control.js';
 import { systemMs } from '../link/facts/shared-time.js';
 import { LinkLost } from '../link/questions.js';
 import {
-  CLOCKS_MEMBERS,
-  LISTENERS_MEMBERS,
+  MAX_CLOCK_MS,
   REPORT_MEMBERS,
   type RelayedType,
   readFollow,
@@ -23,34 +25,56 @@ import {
   readTimes,
   readTo,
   readVerdict,
-  SETTINGS_MEMBERS,
   SessionWriter,
   VERDICT_MS,
   writeTimes,
 } from '../link/sessions/session-messages.js';
 import type { RegistryPort, SessionRegistry } from '../link/sessions/session-registry.js';
+import { LIMITS } from '../link/tapes/tape-messages.js';
 import { LinkConnection, type MessageHandler } from '../link/wire/connection.js';
 import { machineOf } from '../link/wire/left-alone.js';
 import { readAll } from '../link/wire/members.js';
 import {
   ASK,
-  CLOCKS,
   FIRST_SESSION_TYPE,
   FOLLOW,
   HEARD,
   LAST_SESSION_TYPE,
-  LISTENERS,
   PLACE,
   REPORT,
-  SETTINGS,
   STATE,
   TITLE,
   VERDICT,
 } from '../link/wire/message-types.js';
 import { type MessageReader, WireError } from '../link/wire/wire.js';
 import type { SessionTimes } from '../listener/sessions/session-place.js';
+import { must } from '../metadata/record-schema.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
-import type { ClusterSettings, OtherSettings } from './titles/channel-settings.js';
+import { type ClusterSettings, type OtherSettings, settingsSchema } from './titles/channel-settings.js';
+
+/** In one message. */
+const MAX_CHANNELS = 100_000;
+
+const clockMs = z.number().min(-MAX_CLOCK_MS).max(MAX_CLOCK_MS);
+const channel = z.string().regex(KEY);
+/** What two machines say to each other beside sessions. */
+const saidSchema = z.discriminatedUnion('type', [
+  /** The first message: which moment of the sender's own clock is which of the cluster's. */
+  z.looseObject({ type: z.literal('clocks'), ownMs: clockMs, clusterMs: clockMs }),
+  /** How many listen to a channel there. */
+  z.looseObject({
+    type: z.literal('listeners'),
+    counts: z.array(z.tuple([channel, z.int().min(0).max(LIMITS.listeners)])).max(MAX_CHANNELS),
+  }),
+  z.looseObject({
+    type: z.literal('settings'),
+    settings: z.array(z.tuple([channel, settingsSchema])).max(MAX_CHANNELS),
+  }),
+]);
+type Said =
+  | { readonly type: 'clocks'; readonly ownMs: number; readonly clusterMs: number }
+  | { readonly type: 'listeners'; readonly counts: ReturnType<ClusterCounts['news']> }
+  | { readonly type: 'settings'; readonly settings: ReturnType<ClusterSettings['news']> };
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;
@@ -70,6 +94,7 @@ export interface SessionBridgeParts {
 export class SessionBridge implements MessageHandler {
   readonly #parts: SessionBridgeParts;
   readonly #connection: LinkConnection;
+  readonly #control: Control<Said, Said>;
   readonly #writer: SessionWriter;
   readonly #port: RegistryPort;
   readonly #there: OtherCounts;
@@ -88,18 +113,21 @@ export class SessionBridge implements MessageHandler {
     this.#there = parts.counts.enter();
     this.#otherSettings = parts.settings.enter(parts.node);
     this.#connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
-    this.#writer.begin(CLOCKS, 0, '').number(systemMs()).number(parts.clock.wallMs()).end();
+    this.#control = new Control(
+      this.#connection,
+      { onControl: (said) => this.#onSaid(said), onClosed: () => undefined },
+      (value) => must<Said>(saidSchema, value),
+    );
+    this.#control.send({ type: 'clocks', ownMs: systemMs(), clusterMs: parts.clock.wallMs() });
   }
 
   /** Sends the numbers of listeners here, and the settings of channels, that have changed. Called a few times a second. */
   say(): void {
     if (this.#connection.isFull) return;
-    for (const [channel, count] of this.#parts.counts.news(this.#there)) {
-      this.#writer.begin(LISTENERS, 0, channel).whole(count).end();
-    }
-    for (const [channel, text] of this.#parts.settings.news(this.#otherSettings)) {
-      this.#writer.begin(SETTINGS, 0, channel).text(text).end();
-    }
+    const counts = this.#parts.counts.news(this.#there);
+    if (counts.length > 0) this.#control.send({ type: 'listeners', counts });
+    const settings = this.#parts.settings.news(this.#otherSettings);
+    if (settings.length > 0) this.#control.send({ type: 'settings', settings });
   }
 
   close(): void {
@@ -107,15 +135,8 @@ export class SessionBridge implements MessageHandler {
   }
 
   onMessage(type: number, message: MessageReader): void {
-    const { registry, number, counts } = this.#parts;
+    const { registry, number } = this.#parts;
     const { metaid } = readTo(message);
-    if (type === CLOCKS) {
-      if (this.#laterMs !== null) throw new WireError('a second CLOCKS');
-      const { ownMs, clusterMs } = readAll(message, CLOCKS_MEMBERS);
-      this.#laterMs = systemMs() - this.#parts.clock.wallMs() - (ownMs - clusterMs);
-      registry.add(number, this.#port);
-      return;
-    }
     if (this.#laterMs === null) throw new WireError('the clocks are not known yet');
     switch (type) {
       case PLACE:
@@ -141,17 +162,6 @@ export class SessionBridge implements MessageHandler {
         registry.report(number, metaid, id, bytes);
         break;
       }
-      case LISTENERS: {
-        // The name of what is counted stands in the place of a metaid.
-        const { count } = readAll(message, LISTENERS_MEMBERS);
-        if (this.#parts.has(metaid)) counts.hear(this.#there, metaid, count);
-        break;
-      }
-      case SETTINGS: {
-        const { settings } = readAll(message, SETTINGS_MEMBERS);
-        this.#onSettings(metaid, settings);
-        break;
-      }
       case VERDICT: {
         const { id, verdict } = readVerdict(message);
         this.#reports.answer(id, verdict);
@@ -171,12 +181,18 @@ export class SessionBridge implements MessageHandler {
     this.#parts.onClosed();
   }
 
-  #onSettings(channel: string, text: string): void {
-    try {
-      this.#parts.settings.hear(this.#otherSettings, channel, text);
-    } catch (error) {
-      throw new WireError(`the settings of a channel: ${(error as Error).message}`);
-    }
+  #onSaid(said: Said): void {
+    const { registry, number, clock, counts, settings, has } = this.#parts;
+    if (said.type === 'clocks') {
+      if (this.#laterMs !== null) throw new WireError('a second time');
+      this.#laterMs = systemMs() - clock.wallMs() - (said.ownMs - said.clusterMs);
+      registry.add(number, this.#port);
+    } else if (said.type === 'settings') settings.hear(this.#otherSettings, said.settings);
+    else
+      counts.hear(
+        this.#there,
+        said.counts.filter(([channel]) => has(channel)),
+      );
   }
 
   #moved(times: SessionTimes | null): SessionTimes | null {

@@ -163,11 +163,19 @@ function readAsk(question: keyof Questions, value: unknown): unknown {
   return ask;
 }
 
-const decidedPush = z.looseObject({ answer: recordSchema, isFarAhead: z.boolean(), version: version.nullable() });
+/** What the hub may answer, by question. What it passes on of other processes it has checked itself (readAnswer). */
+const HUB_ANSWERS: Readonly<Record<keyof Questions, z.ZodType>> = {
+  title: z.boolean(),
+  metrics: z.string(),
+  admin: z.unknown(),
+  everywhere: z.array(z.unknown()),
+  push: z.looseObject({ answer: recordSchema, isFarAhead: z.boolean(), version: version.nullable() }),
+  withdraw: z.boolean(),
+};
 
 /** What the hub has answered. @throws CheckError that names the member */
 export function readHubAnswer<Q extends keyof Questions>(question: Q, answer: unknown): Questions[Q]['answer'] {
-  return (question === 'push' ? inside('answer to push', decidedPush, answer) : answer) as Questions[Q]['answer'];
+  return inside<unknown>(`answer to ${question}`, HUB_ANSWERS[question], answer) as Questions[Q]['answer'];
 }
 
 /** What was asked of a worker, as it answers. @throws CheckError that names the member */

@@ -1,11 +1,11 @@
 /**
- * The messages of a link that are not of tapes: plain data as JSON, in order. A message that cannot be read
- * closes the link, and has no other effect. What each says: README.md.
+ * The messages of a link that are not of tapes or sessions: plain data (metadata/codec.ts), in order. A message that cannot be read closes the link,
+ * and has no other effect. What each says: README.md.
  */
 
 import type { AdminState, HubQuestion, ProcessQuestion } from '../admin/admin-reports.js';
+import { encode, parse } from '../metadata/codec.js';
 import type { PushInput } from '../metadata/push-input.js';
-import { parseJson } from '../metadata/record-schema.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
@@ -135,9 +135,6 @@ export interface ControlHandler<In> {
   onClosed(): void;
 }
 
-/** The replacer of JSON.stringify. */
-export type PlainMember = (this: Readonly<Record<string, unknown>>, key: string, value: unknown) => unknown;
-
 /** The control messages of one end. */
 export class Control<In, Out> implements MessageHandler {
   readonly #connection: LinkConnection;
@@ -152,15 +149,16 @@ export class Control<In, Out> implements MessageHandler {
     connection.handle(CONTROL, CONTROL, this);
   }
 
-  /**
-   * False: it is longer than this, and was not sent: it would end the link, and so it would when it is sent again. @param plain makes plain data of a
-   * member
-   */
-  send(message: Out, mostBytes = MAX_MESSAGE_BYTES, plain?: PlainMember): boolean {
+  /** False: it is too long, and was not sent: it would end the link, and so it would when it is sent again. */
+  send(message: Out): boolean {
+    return this.sendEncoded(Buffer.from(encode(message)));
+  }
+
+  /** The same of what `encode` has made of a message, as UTF-8. */
+  sendEncoded(bytes: Buffer): boolean {
     if (this.#connection.isClosed) return true;
-    const text = JSON.stringify(message, plain);
-    if (Buffer.byteLength(text) + LENGTH_BYTES > mostBytes) return false;
-    this.#connection.begin(CONTROL).text(text).end();
+    if (bytes.length + LENGTH_BYTES > MAX_MESSAGE_BYTES) return false;
+    this.#connection.begin(CONTROL).blob(bytes).end();
     this.#connection.flush();
     return true;
   }
@@ -168,7 +166,7 @@ export class Control<In, Out> implements MessageHandler {
   onMessage(_type: number, message: MessageReader): void {
     const text = message.text(MAX_MESSAGE_BYTES);
     message.end();
-    const value = parseJson(text);
+    const value = parse(text);
     try {
       this.#handler.onControl(this.#read(value));
     } catch (error) {

@@ -86,6 +86,11 @@ export class HubLink implements ControlHandler<FromWorker> {
     return this.worker === 0 || this.#control.send(message);
   }
 
+  /** As Control has it. */
+  sendEncoded(bytes: Buffer): void {
+    if (this.worker !== 0) this.#control.sendEncoded(bytes);
+  }
+
   /** Whether the worker does not keep up. */
   get isFull(): boolean {
     return this.#connection.isFull;

@@ -12,6 +12,7 @@ import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
+import { encode } from '../metadata/codec.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
@@ -197,7 +198,7 @@ export class HubLinks implements AlarmHandler {
 
   /** Whether workers can be sent this change. */
   fits({ state }: Change): boolean {
-    return Buffer.byteLength(JSON.stringify(state)) <= MAX_STATE_BYTES;
+    return Buffer.byteLength(encode(state)) <= MAX_STATE_BYTES;
   }
 
   /** A committed change, while it is delivered. */
@@ -310,7 +311,9 @@ export class HubLinks implements AlarmHandler {
   }
 
   #send(message: FromHub): void {
-    for (const link of this.#links) link.send(message);
+    if (this.#links.size === 0) return;
+    const bytes = Buffer.from(encode(message));
+    for (const link of this.#links) link.sendEncoded(bytes);
   }
 
   /** Resolves as `decided` when all workers have what it changed. */

@@ -152,25 +152,11 @@ export function check<T>(schema: z.ZodType<T>, value: unknown): Checked<T> {
   return error === undefined ? { value: data as T, bad: null } : { value: null, bad: firstIssue(error) };
 }
 
-/** @throws CheckError */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new CheckError('it is not JSON');
-  }
-}
-
 /** @throws CheckError with the first thing that is wrong */
 export function must<T>(schema: z.ZodType<T>, value: unknown): T {
   const { value: read, bad } = check<T>(schema, value);
   if (bad !== null) throw new CheckError(bad);
   return read;
-}
-
-/** What a text says as JSON, as the schema leaves it. @throws CheckError with the first thing that is wrong */
-export function mustJson<T>(schema: z.ZodType<T>, text: string): T {
-  return must(schema, parseJson(text));
 }
 
 /** What another process, machine, file or version says is not what it should be; the message names the member. */

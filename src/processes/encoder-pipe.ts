@@ -2,19 +2,19 @@
  * Encoders over TLS: their bytes are decrypted in the worker, since no socket can take its TLS to another process, and go on over a local socket. The
  * connection ends with either end.
  *
- *   encoder ══TLS══► worker ──│ greeting (link/wire/version.ts) │ length of the head, 4 │ head as JSON │ bytes … ──► hub
+ *   encoder ══TLS══► worker ──│ greeting (link/wire/version.ts) │ length of the head, 4 │ head (metadata/codec.ts) │ bytes … ──► hub
  */
 
 import net, { type Socket } from 'node:net';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
-import { GreetingReader, greeting } from '../link/wire/version.js';
+import { GreetingReader, greeting, LINK_VERSION } from '../link/wire/version.js';
+import { encode } from '../metadata/codec.js';
 import { detach } from '../net/front/handover.js';
-import type { RequestHead } from '../net/front/request-head.js';
 import { readEncoder } from './encoder-schema.js';
 import { listen } from './listen.js';
-import type { SentEncoder } from './messages.js';
+import type { SocketLetter } from './messages.js';
 
-/** Larger than any head that is taken (limits.headBytes), in JSON and base64. */
+/** Larger than any head that is taken (limits.headBytes), as `encode` makes it. */
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 /** How long the greeting and the head may take to come; a worker sends them in one go. */
 export const HEAD_MS = 5000;
@@ -26,7 +26,7 @@ export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string)
     pipe.destroy();
     socket.destroy();
   };
-  const head = Buffer.from(JSON.stringify(encoder, plain));
+  const head = Buffer.from(encode(encoder));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
   pipe.write(Buffer.concat([greeting(), length, head]));
@@ -81,11 +81,12 @@ export class EncoderPipeServer {
       if (length > MAX_HEAD_BYTES) return drop();
       if (seen.length < 4 + length) return;
       try {
-        const encoder = readEncoder(JSON.parse(seen.toString('utf8', 4, 4 + length), lively));
-        if (encoder === null) throw new Error('a worker passed on something that is not an encoder');
+        const text = seen.toString('utf8', 4, 4 + length);
+        const { value, bad } = readEncoder({ text, ahead: seen.toString('base64', 4 + length) });
+        if (bad !== null) throw new Error(`a worker passed on something that is not an encoder: ${bad}`);
         stop();
         socket.pause();
-        onEncoder({ ...withRest(encoder, seen.subarray(4 + length)), socket });
+        onEncoder({ ...value, socket });
       } catch (error) {
         // A bad message of a worker must not end the hub.
         onError(error);
@@ -97,25 +98,8 @@ export class EncoderPipeServer {
   }
 }
 
-/** Its rest, as plain data, and what came behind it. */
-export function withRest<T extends SentEncoder>(encoder: T, more: Buffer): T {
-  if (more.length === 0) return encoder;
-  if (encoder.kind === 'shoutcast') return { ...encoder, rest: Buffer.concat([encoder.rest, more]) };
-  const head: RequestHead = encoder.head;
-  return { ...encoder, head: { ...head, rest: Buffer.concat([head.rest, more]) } };
-}
-
-/** An encoder's socket on its way to another process, as messages have it. In this turn the socket must be sent. */
-export function sentEncoder({ socket, ...encoder }: ProvenEncoder): SentEncoder {
-  return withRest(encoder, detach(socket));
-}
-
-function plain(_key: string, value: unknown): unknown {
-  return value instanceof Map ? { map: [...value] } : value;
-}
-
-function lively(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if ('map' in value && Array.isArray(value.map)) return new Map(value.map);
-  return 'type' in value && value.type === 'Buffer' && 'data' in value ? Buffer.from(value.data as number[]) : value;
+/** An encoder on its way to the hub. In this turn its socket must be sent. */
+export function letterOf({ socket, ...encoder }: ProvenEncoder): SocketLetter {
+  const ahead = detach(socket).toString('base64');
+  return { type: 'encoder', text: encode(encoder), ahead, version: LINK_VERSION };
 }

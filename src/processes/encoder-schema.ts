@@ -4,10 +4,11 @@
  */
 
 import { z } from 'zod';
-import { bytesOf, framerState } from '../audio/frames/framer-schema.js';
+import { framerState } from '../audio/frames/framer-schema.js';
 import { KEY } from '../base/key.js';
-import { type Checked, check, type Is, moment } from '../metadata/record-schema.js';
-import type { SentConnection, SentEncoder } from './messages.js';
+import { bytes, decode, mapOf } from '../metadata/codec.js';
+import { type Checked, type Is, moment, must } from '../metadata/record-schema.js';
+import type { SentConnection, SentEncoder, SocketLetter } from './messages.js';
 
 /** Of each text of a head, and of what was read after the head: more than limits.headBytes can be. */
 const MAX_BYTES = 1024 * 1024;
@@ -15,9 +16,11 @@ const MAX_HEADERS = 10_000;
 /** How far an encoder may be ahead of real time: ten times what sources.aheadSeconds can be. */
 const MAX_AHEAD_MS = 600_000;
 
+type Letter = Pick<SocketLetter, 'text' | 'ahead'>;
+
 const text = z.string().max(MAX_BYTES);
-const rest = bytesOf(MAX_BYTES);
-const headers = z.map(text, text).refine(({ size }) => size <= MAX_HEADERS);
+const rest = bytes(MAX_BYTES);
+const headers = mapOf(text, MAX_HEADERS);
 const address = z.string().max(256);
 const connection = {
   address,
@@ -43,9 +46,9 @@ const encoderSchema = z.discriminatedUnion('kind', [
   z.looseObject({ ...connection, kind: z.literal('shoutcast'), rest }),
 ]);
 
-/** Null: it is malformed. */
-export function readEncoder(value: unknown): SentEncoder | null {
-  return check<SentEncoder>(encoderSchema, value).value;
+/** With what was read of its socket on the way. */
+export function readEncoder(letter: Letter): Checked<SentEncoder> {
+  return read(encoderSchema, letter, (encoder: SentEncoder, ahead) => withRest(encoder, ahead));
 }
 
 const size = z.int().min(0);
@@ -73,12 +76,26 @@ const connectionSchema = z.looseObject({
     body,
     intake: z.looseObject({ framer: framerState, left: rest, noiseBytes: size }),
   }),
-  ahead: rest,
   aheadMs: z.number().min(0).max(MAX_AHEAD_MS),
 });
 
-export function readConnection(value: unknown): Checked<SentConnection> {
-  return check<SentConnection>(connectionSchema, value);
+export function readConnection(letter: Letter): Checked<SentConnection & { readonly ahead: Buffer }> {
+  return read(connectionSchema, letter, (connection: SentConnection, ahead) => ({ ...connection, ahead }));
+}
+
+function read<T, R>(schema: z.ZodType<T>, { text, ahead }: Letter, join: (value: T, ahead: Buffer) => R): Checked<R> {
+  try {
+    return { value: join(decode(schema, text), must(rest, ahead)), bad: null };
+  } catch (error) {
+    return { value: null, bad: (error as Error).message };
+  }
+}
+
+function withRest(encoder: SentEncoder, more: Buffer): SentEncoder {
+  if (more.length === 0) return encoder;
+  if (encoder.kind === 'shoutcast') return { ...encoder, rest: Buffer.concat([encoder.rest, more]) };
+  const { head } = encoder;
+  return { ...encoder, head: { ...head, rest: Buffer.concat([head.rest, more]) } };
 }
 
 /** The compiler compares it with the type. */

@@ -251,7 +251,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     // Of a process of another version: its encoder comes again.
     else if ('version' in message && message.version !== LINK_VERSION) socket.destroy();
     else if (message.type === 'encoder') {
-      const encoder = readEncoder(message.encoder);
+      const { value: encoder } = readEncoder(message);
       if (encoder === null) return void socket.destroy();
       takeOver(socket);
       connections.take(socket, encoder.address);
@@ -259,7 +259,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     } else if (message.type === 'connection') {
       // Over TLS it is counted where that is spoken.
       if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);
-      const bad = takeConnection(channels, message.connection, socket);
+      const bad = takeConnection(channels, message, socket);
       if (bad !== null) core.onError(new Error(`an encoder's connection of the hub before this one: ${bad}`));
     } else socket.destroy();
   };

@@ -1,5 +1,5 @@
 /**
- * What the supervisor and its children say to each other, over the channel that Node makes between them. Plain data; a socket may go with it.
+ * What the supervisor and its children say to each other, as JSON over the channel that Node makes between them; a socket may go with it.
  * A child says first which version of it it speaks; with another one than its own a supervisor, which no restart replaces, ends it.
  */
 
@@ -13,7 +13,7 @@ import type { ConfigSource } from './reload/configuration.js';
  * (link/wire/version.ts), and for what may be missing without harm: an unknown message is ignored.
  * A supervisor with another one must be stopped and started.
  */
-export const MESSAGES_VERSION = 2;
+export const MESSAGES_VERSION = 3;
 
 /**
  * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a
@@ -51,10 +51,19 @@ export type SentEncoder = Omit<ProvenHttpEncoder, 'socket'> | Omit<ProvenShoutca
 export interface SentConnection {
   readonly channel: string;
   readonly place: ConnectionPlace;
-  /** Read of the socket on the way. */
-  readonly ahead: Buffer;
   /** How far it is ahead of real time, milliseconds. */
   readonly aheadMs: number;
+}
+
+/** With a socket, for the hub. The supervisor adds what it has read of the socket, and passes it on. */
+export interface SocketLetter {
+  readonly type: 'encoder' | 'connection';
+  /** A SentEncoder, or SentConnection, as `encode` has made it (encoder-schema.ts). */
+  readonly text: string;
+  /** What was read of the socket on the way: base64. */
+  readonly ahead: string;
+  /** Of the link, at the process that sends it. */
+  readonly version: number;
 }
 
 /**
@@ -89,8 +98,6 @@ export type ToChild =
   | { readonly type: 'handover'; readonly hub: HubPaths }
   /** To a hub that waits: the one before it has let go of all. @param offers as Boot has it */
   | { readonly type: 'go'; readonly offers: number }
-  /** To a hub, with its socket: it goes on with it. */
-  | { readonly type: 'connection'; readonly connection: SentConnection; readonly version: number }
   /** To a worker: it takes no more connections, serves those that it has, and says when the last has ended. */
   | { readonly type: 'drain' }
   /** For the hub: how often processes were started again. */
@@ -104,8 +111,8 @@ export type ToChild =
   | { readonly type: 'reloadStep'; readonly id: number; readonly step: ReloadStep }
   /** For the hub: what became of reloads. */
   | { readonly type: 'reloads'; readonly results: ReloadResults }
-  /** With its socket, to the hub. @param version of the link, at the process that sends it: the supervisor passes it on as it is */
-  | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
+  /** To the hub: an encoder that has come, or one of the hub before it. */
+  | SocketLetter;
 
 export type FromChild =
   /** It runs, and can begin. The first message: it never changes. */
@@ -119,8 +126,6 @@ export type FromChild =
   | { readonly type: 'standby' }
   /** A hub has handed over. */
   | { readonly type: 'released' }
-  /** With its socket: for the next hub. */
-  | { readonly type: 'connection'; readonly connection: SentConnection; readonly version: number }
   /** A worker has no connection any more. */
   | { readonly type: 'drained' }
   /** @param steps STEPS_VERSION; undefined: it knows none */
@@ -143,8 +148,8 @@ export type FromChild =
   | { readonly type: 'reload'; readonly id: number }
   /** It cannot start, and ends. */
   | { readonly type: 'failed'; readonly reason: string }
-  /** With its socket: for the hub. */
-  | { readonly type: 'encoder'; readonly encoder: SentEncoder; readonly version: number };
+  /** For the hub: an encoder that has come; for the next hub: the connection of one. */
+  | SocketLetter;
 
 /** How often a child says that it is alive, and after how long without it is taken for hanging, milliseconds. */
 export const [ALIVE_MS, HANGING_MS] = [500, 2000];

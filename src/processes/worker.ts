@@ -27,7 +27,7 @@ import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { openLmdbHistory } from '../store/lmdb.js';
 import { Moments } from '../titles/moments.js';
 import type { ChildParts, ChildWork } from './child-work.js';
-import { pipeEncoder, sentEncoder } from './encoder-pipe.js';
+import { letterOf, pipeEncoder } from './encoder-pipe.js';
 import { HubConnection } from './hub-connection.js';
 import { type HubPaths, STEPS_VERSION } from './messages.js';
 import { ChildReloads } from './reload/child-reloads.js';
@@ -235,7 +235,7 @@ function passOn(encoder: ProvenEncoder, hub: HubPaths, send: ChildParts['send'])
     pipeEncoder(encoder, hub.encoders);
     return;
   }
-  send({ type: 'encoder', encoder: sentEncoder(encoder), version: LINK_VERSION }, socket, () => socket.destroy());
+  send(letterOf(encoder), socket, () => socket.destroy());
 }
 
 /** A new hub takes back what is here of the tapes of the one before; where it does not, they begin anew. */

@@ -9,12 +9,12 @@ import { askForLog, askForSessions, askForTape, type TapeClientOptions } from '.
 import { TapeServer } from '../../src/cluster/tapes/tape-server.js';
 import type { ClusterEngine } from '../../src/cluster/titles/cluster-engine.js';
 import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
-import { CONTROL, LOG } from '../../src/link/wire/message-types.js';
+import { CONTROL } from '../../src/link/wire/message-types.js';
 import { greeting } from '../../src/link/wire/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
-import { BRIDGE_MESSAGES, clocks, liesOf, SESSION_MESSAGES } from './session-lies.js';
+import { BRIDGE_MESSAGES, CLOCKS, liesOf, SESSION_MESSAGES } from './session-lies.js';
 import { fromHub, fromWorker, type KnownMessage } from './tape-lies.js';
 
 /** What a hostile peer sends on one connection: correct up to one false value. */
@@ -23,9 +23,9 @@ interface Story {
   readonly bytes: Buffer;
 }
 
-const json = (type: number, value: unknown): Buffer => {
+const json = (value: unknown): Buffer => {
   const text = Buffer.from(JSON.stringify(value) ?? 'undefined');
-  return framed(type, Buffer.concat([uint32(text.length), text]));
+  return framed(CONTROL, Buffer.concat([uint32(text.length), text]));
 };
 
 /** With the number of the subscription that was asked for. */
@@ -160,22 +160,27 @@ export class LyingMachine {
         return { of: 'tape' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([before(message), lie]) };
       }),
     );
-    const known = Buffer.concat([greeting(), clocks(1, 1)]);
-    const sessions = [...SESSION_MESSAGES, ...BRIDGE_MESSAGES].flatMap((message) =>
+    const known = Buffer.concat([greeting(), json(CLOCKS)]);
+    const sessions = SESSION_MESSAGES.flatMap((message) =>
       [...liesOf(message)].map(({ what, bytes }) => {
-        const opening = message.name === 'CLOCKS' ? greeting() : known;
-        return { of: 'sessions' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([opening, bytes]) };
+        return { of: 'sessions' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([known, bytes]) };
+      }),
+    );
+    const bridges = BRIDGE_MESSAGES.flatMap((message) =>
+      [...plainLies(message)].map(({ what, value }) => {
+        const opening = message === CLOCKS ? greeting() : known;
+        return { of: 'sessions' as const, what, bytes: Buffer.concat([opening, json(value)]) };
       }),
     );
     const asks = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget', 'close'];
     const logs = asks.flatMap((ask) =>
-      [...plainLies({ id: 1, ask, args: [['a', 'b', 1], 2, 3] })].map(({ what, value }) => ({
+      [...plainLies({ type: 'ask', id: 1, ask, args: [['a', 'b', 1], 2, 3] })].map(({ what, value }) => ({
         of: 'log' as const,
         what: `${ask} ${what}`,
-        bytes: Buffer.concat([greeting(), json(LOG, value)]),
+        bytes: Buffer.concat([greeting(), json(value)]),
       })),
     );
-    this.#deck = new Deck(random, [...tapes, ...sessions, ...logs]);
+    this.#deck = new Deck(random, [...tapes, ...sessions, ...bridges, ...logs]);
   }
 
   get count(): number {
@@ -214,7 +219,7 @@ export class LyingWorker {
     const said = saidByWorker(channel).flatMap((message) =>
       [...plainLies(message)].map(({ what, value }) => ({
         what: `${(message as { type: string }).type} ${what}`,
-        bytes: json(CONTROL, value),
+        bytes: json(value),
       })),
     );
     const tapes = fromWorker(channel).flatMap((message) =>
@@ -244,7 +249,7 @@ export class LyingWorker {
       socket.on('error', () => resolve()).once('connect', resolve);
     });
     socket.resume();
-    socket.write(Buffer.concat([greeting(), json(CONTROL, { type: 'hello', worker: ++this.#number }), bytes]));
+    socket.write(Buffer.concat([greeting(), json({ type: 'hello', worker: ++this.#number }), bytes]));
     setTimeout(() => socket.destroy(), 200).unref();
   }
 }

@@ -52,14 +52,13 @@ export const SESSION_MESSAGES: readonly SessionMessage[] = [
   known('VERDICT', types.VERDICT, sessions.VERDICT_MEMBERS, { id: 1, verdict: 'taken' }),
 ];
 
-/** Between machines. */
-export const BRIDGE_MESSAGES: readonly SessionMessage[] = [
-  known('LISTENERS', types.LISTENERS, sessions.LISTENERS_MEMBERS, { count: 3 }),
-  known('CLOCKS', types.CLOCKS, sessions.CLOCKS_MEMBERS, { ownMs: 1, clusterMs: 1 }),
+/** Between machines, beside sessions. */
+export const CLOCKS = { type: 'clocks', ownMs: 1, clusterMs: 1 };
+export const BRIDGE_MESSAGES: readonly object[] = [
+  CLOCKS,
+  { type: 'listeners', counts: [['demo', 3]] },
+  { type: 'settings', settings: [['demo', { delaySeconds: 1, metaint: 8192, sources: ['file'] }]] },
 ];
-
-export const clocks = (ownMs: number, clusterMs: number): Buffer =>
-  said(types.CLOCKS, honest(sessions.CLOCKS_MEMBERS, { ownMs, clusterMs }), '');
 
 /** On the wire. */
 export function said(type: number, payload: Buffer, metaid = METAID): Buffer {

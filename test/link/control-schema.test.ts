@@ -73,6 +73,11 @@ t.test('answers', async (t) => {
   t.same(readHubAnswer('push', decided), decided);
   for (const { what, value } of plainLies(decided)) isTaken(() => readHubAnswer('push', value), what);
   t.throws(() => readHubAnswer('push', { ...decided, version: '1' }), /answer to push: version/);
+  t.throws(() => readHubAnswer('withdraw', 'yes'), /answer to withdraw: it: /);
+  t.throws(() => readHubAnswer('title', null), /answer to title: it: /);
+  t.throws(() => readHubAnswer('metrics', {}), /answer to metrics: it: /);
+  t.throws(() => readHubAnswer('everywhere', {}), /answer to everywhere: it: /);
+  t.same(readHubAnswer('admin', { any: 1 }), { any: 1 });
   const metric = { name: 'x', help: '', type: 'gauge', values: [{ value: null, labels: { a: 1 } }], aggregator: 'sum' };
   t.ok(readAnswer('metrics', null, [metric]));
   for (const { what, value } of plainLies([metric])) isTaken(() => readAnswer('metrics', null, value), what);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { greeting, LINK_VERSION } from '../../src/link/wire/version.js';
+import { encode } from '../../src/metadata/codec.js';
 import { EncoderPipeServer, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
 import { plainLies } from '../kit/lies.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -34,7 +35,7 @@ async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[]; fau
 }
 
 /** As a worker of that version begins. */
-function forged(version: number, text = JSON.stringify(encoder)): Buffer {
+function forged(version: number, text = encode(encoder)): Buffer {
   const head = Buffer.from(text);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
@@ -113,7 +114,7 @@ t.test('a malformed encoder ends its own connection only', async (t) => {
     length.writeUInt32LE(Buffer.byteLength(text));
     return Buffer.concat([greeting(), length, Buffer.from(text)]);
   };
-  const honest = JSON.parse(JSON.stringify(encoder)) as object;
+  const honest = JSON.parse(encode(encoder)) as object;
   const lies = [...plainLies(honest)].map(({ value }) => JSON.stringify(value) ?? 'undefined');
   let refused = 0;
   for (const text of ['', '{', 'null', ...lies]) {

@@ -1,6 +1,7 @@
 /** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. */
 
 import { z } from 'zod';
+import { bytes } from '../../metadata/codec.js';
 import { type Is, MAX_COUNTED } from '../../metadata/record-schema.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../ogg/ogg.js';
 import { MAX_LACINGS, MAX_PAGE_BYTES } from '../ogg/ogg-page.js';
@@ -8,26 +9,12 @@ import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';
 import { MAX_PCE_BYTES } from './program-config.js';
 
-/** Bytes, as text in base64; as they are, where no JSON lies between. @param most how many at most */
-export function base64(most: number) {
-  const text = z
-    .string()
-    .max(4 * Math.ceil(most / 3))
-    .regex(/^[A-Za-z0-9+/]*={0,2}$/)
-    .transform((text) => Buffer.from(text, 'base64'));
-  return z.union([bytesOf(most), text]);
-}
-
-export function bytesOf(most: number) {
-  return z.instanceof(Buffer).refine(({ length }) => length <= most);
-}
-
 /** Counted in 32 bits; -1: none yet. */
 const number32 = z
   .int()
   .min(-1)
   .max(2 ** 32 - 1);
-const bytes = z.int().min(0).max(MAX_COUNTED);
+const length = z.int().min(0).max(MAX_COUNTED);
 const ms = z.number().min(0).max(MAX_COUNTED);
 /** A position in a stream, in samples; -1: none. */
 const position = z
@@ -35,8 +22,8 @@ const position = z
   .min(-1)
   .max(2 ** 53 - 1);
 const kbps = z.number().min(0).max(MAX_COUNTED);
-const mean = z.looseObject({ bytes, ms, isKnown: z.boolean() });
-const headers = z.array(base64(MAX_HEADER_BYTES)).min(2).max(16);
+const mean = z.looseObject({ bytes: length, ms, isKnown: z.boolean() });
+const headers = z.array(bytes(MAX_HEADER_BYTES)).min(2).max(16);
 
 const framesState = z.looseObject({
   format: z.literal('frames'),
@@ -48,23 +35,23 @@ const framesState = z.looseObject({
       bitrateKbps: kbps,
     })
     .transform((facts) => ({ ...facts, codec: facts.codec })),
-  kept: base64(SCRATCH_BYTES),
+  kept: bytes(SCRATCH_BYTES),
   neededBytes: z.int().min(0).max(SCRATCH_BYTES),
-  tagLeftBytes: bytes,
-  tagsBytes: bytes,
+  tagLeftBytes: length,
+  tagsBytes: length,
   key: z.int(),
   atBoundary: z.boolean(),
   atFirst: z.boolean(),
   fresh: z.boolean(),
   mean,
   // A process of an earlier version sends none.
-  pce: base64(MAX_PCE_BYTES).default(Buffer.alloc(0)),
+  pce: bytes(MAX_PCE_BYTES).default(Buffer.alloc(0)),
 });
 
 const oggState = z.looseObject({
   format: z.literal('ogg'),
   pages: z.looseObject({
-    kept: base64(MAX_PAGE_BYTES),
+    kept: bytes(MAX_PAGE_BYTES),
     neededBytes: z.int().min(0).max(MAX_PAGE_BYTES),
     // Below 0 where damaged pages have used it up.
     vainBytes: z.int().min(-MAX_COUNTED).max(MAX_COUNTED),
@@ -75,14 +62,14 @@ const oggState = z.looseObject({
     granule: position,
     serial: number32,
     sequence: number32,
-    lacings: base64(MAX_LACINGS),
-    body: base64(MAX_PAGE_BYTES),
+    lacings: bytes(MAX_LACINGS),
+    body: bytes(MAX_PAGE_BYTES),
     lacing: z.int().min(0).max(MAX_LACINGS),
     packetAt: z.int().min(0).max(MAX_PAGE_BYTES),
     bodyAt: z.int().min(0).max(MAX_PAGE_BYTES),
-    // Null in JSON.
+    // Infinity is null in JSON.
     leftSamples: z
-      .union([z.number(), z.literal(Number.POSITIVE_INFINITY)])
+      .number()
       .nullable()
       .transform((left) => left ?? Number.POSITIVE_INFINITY),
     isHead: z.boolean(),
@@ -97,12 +84,12 @@ const oggState = z.looseObject({
     isFilled: z.boolean(),
     packetMs: ms,
     pageMs: ms,
-    headers: z.array(base64(MAX_HEADER_BYTES)).max(16).nullable(),
-    headerBytes: bytes,
+    headers: z.array(bytes(MAX_HEADER_BYTES)).max(16).nullable(),
+    headerBytes: length,
   }),
   link: headers.nullable(),
   lastSize: z.int().min(0).max(65_536),
-  open: z.looseObject({ piece: base64(2 * MAX_PACKET_BYTES), bytes, isLost: z.boolean() }).nullable(),
+  open: z.looseObject({ piece: bytes(2 * MAX_PACKET_BYTES), bytes: length, isLost: z.boolean() }).nullable(),
   bitrateKbps: kbps,
   mean,
 });

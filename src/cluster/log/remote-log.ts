@@ -9,10 +9,10 @@ import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../../base/requests.js';
+import { Control, type ControlHandler } from '../../link/control.js';
 import { LinkConnection } from '../../link/wire/connection.js';
-import { LOG } from '../../link/wire/message-types.js';
-import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from '../../link/wire/wire.js';
-import { check, mustJson } from '../../metadata/record-schema.js';
+import { WireError } from '../../link/wire/wire.js';
+import { must } from '../../metadata/record-schema.js';
 import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
 
 /** What an origin does for another node. */
@@ -40,19 +40,25 @@ const questions = {
   forget: z.tuple([names]),
 } satisfies Record<LogAsk, z.ZodType>;
 const id = z.int().min(1);
-const questionSchema = z.object({ id, ask: z.enum(ASKS), args: z.array(z.any()) });
-const answerSchema = z.union([z.object({ id, answer: z.any() }), z.object({ id, error: z.string() })]);
+const questionSchema = z.looseObject({
+  type: z.literal('ask'),
+  id,
+  ask: z.enum(ASKS),
+  args: z.array(z.unknown()).readonly(),
+});
+/** What an answer says is checked by checked-log.ts. */
+const answerSchema = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
+  z.looseObject({ type: z.literal('refused'), id, reason: z.string() }),
+]);
+type LogQuestion = z.output<typeof questionSchema>;
+type LogAnswer = z.output<typeof answerSchema>;
 
-interface LogQuestion {
-  readonly id: number;
-  readonly ask: LogAsk;
-  readonly args: readonly unknown[];
-}
-
-type LogAnswer = { readonly id: number; readonly answer: unknown } | { readonly id: number; readonly error: string };
+const TOO_LONG = 'it is longer than a message may be';
 
 export class RemoteLog implements SharedLog {
   readonly #connection: LinkConnection;
+  readonly #control: Control<LogAnswer, LogQuestion>;
   readonly #answerMs: number;
   readonly #requests = new Requests();
   #lost: LogLost | null = null;
@@ -72,15 +78,14 @@ export class RemoteLog implements SharedLog {
       onBroken?.(error);
     };
     this.#connection = new LinkConnection(stream, onError, { peer, clock });
-    this.#connection.handle(LOG, LOG, {
-      onMessage: (_, message) => {
-        const answered = read<LogAnswer>(message, answerSchema);
-        if ('error' in answered) this.#requests.fail(answered.id, new Error(answered.error));
-        else this.#requests.answer(answered.id, answered.answer);
+    const handler: ControlHandler<LogAnswer> = {
+      onControl: (message) => {
+        if (message.type === 'refused') this.#requests.fail(message.id, new Error(message.reason));
+        else this.#requests.answer(message.id, message.answer);
       },
-      onDrain: () => undefined,
       onClosed: () => this.#lose(why instanceof Error ? why.message : 'the origin has ended the connection'),
-    });
+    };
+    this.#control = new Control(this.#connection, handler, (value) => must(answerSchema, value));
   }
 
   get isLost(): boolean {
@@ -105,11 +110,15 @@ export class RemoteLog implements SharedLog {
   async #ask<T>(ask: LogAsk, args: readonly unknown[], timeoutMs = this.#answerMs): Promise<T> {
     if (this.#lost !== null) throw this.#lost;
     try {
-      return await this.#requests.ask<T>((id) => write(this.#connection, { id, ask, args }), { timeoutMs });
+      return await this.#requests.ask<T>((id) => this.#send({ type: 'ask', id, ask, args }), { timeoutMs });
     } catch (error) {
       if (error instanceof RequestTimeout) this.#lose(error.message);
       throw this.#lost ?? error;
     }
+  }
+
+  #send(question: LogQuestion): void {
+    if (!this.#control.send(question)) this.#requests.fail(question.id, new Error(TOO_LONG));
   }
 
   #lose(reason: string): void {
@@ -146,37 +155,26 @@ export async function serveLog(
   const answer = async ({ id, ask, args }: LogQuestion) => {
     try {
       const answered = await (log[ask] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
-      write(connection, { id, answer: answered ?? null });
+      if (!control.send({ type: 'answer', id, answer: answered ?? null })) throw new Error(TOO_LONG);
     } catch (error) {
-      if (!log.isLost) write(connection, { id, error: (error as Error).message });
+      if (!log.isLost) control.send({ type: 'refused', id, reason: (error as Error).message });
     } finally {
       waiting--;
     }
   };
-  connection.handle(LOG, LOG, {
-    onMessage: (_, message) => {
-      const { id, ask, args } = read<LogQuestion>(message, questionSchema);
-      const { value, bad } = check<readonly unknown[]>(questions[ask], args);
-      if (bad !== null) throw new WireError(`a question for ${ask} cannot be read: ${bad}`);
+  const handler: ControlHandler<LogQuestion> = {
+    onControl: (question) => {
       if (++waiting > MAX_REQUESTS) throw new WireError(`more than ${MAX_REQUESTS} questions at once`);
-      void answer({ id, ask, args: value });
+      void answer(question);
     },
-    onDrain: () => undefined,
     onClosed: () => log.close(),
-  });
+  };
+  const control = new Control<LogQuestion, LogAnswer>(connection, handler, readQuestion);
   if (stream.destroyed) connection.close();
 }
 
-function read<T>(message: MessageReader, schema: z.ZodType<T>): T {
-  try {
-    return mustJson(schema, message.text(MAX_MESSAGE_BYTES));
-  } catch (error) {
-    throw new WireError(`a message of the log cannot be read: ${(error as Error).message}`, { cause: error });
-  }
-}
-
-function write(connection: LinkConnection, message: LogQuestion | LogAnswer): void {
-  if (connection.isClosed) return;
-  connection.begin(LOG).text(JSON.stringify(message)).end();
-  connection.flush();
+/** @throws CheckError */
+function readQuestion(value: unknown): LogQuestion {
+  const question = must<LogQuestion>(questionSchema, value);
+  return { ...question, args: must<readonly unknown[]>(questions[question.ask], question.args) };
 }

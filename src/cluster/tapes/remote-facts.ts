@@ -6,7 +6,7 @@ import type { ChannelFacts } from '../../link/control.js';
 import { areSame, factsOf, type LinkedLive, linkedLive, NO_FACTS } from '../../link/facts/channel-facts.js';
 import { factsSchema } from '../../link/facts/facts-schema.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
-import { mustJson } from '../../metadata/record-schema.js';
+import { decode, encode } from '../../metadata/codec.js';
 
 export class RemoteFacts {
   /** What is known of a channel that is fed elsewhere. */
@@ -40,7 +40,7 @@ export class RemoteFacts {
     this.#said = facts;
     const { silentSinceMs, missingSinceMs } = facts;
     const moments = { silentSinceMs: this.#toCluster(silentSinceMs), missingSinceMs: this.#toCluster(missingSinceMs) };
-    return JSON.stringify({ ...facts, ...moments });
+    return encode({ ...facts, ...moments });
   }
 
   /** It was fed here until now: what is known of another node is older. */
@@ -56,7 +56,7 @@ export class RemoteFacts {
 
   /** Another node said this. @throws CheckError where it is malformed: what was known stays */
   set(text: string): void {
-    const { silentSinceMs, missingSinceMs, ...facts } = mustJson<ChannelFacts>(factsSchema, text);
+    const { silentSinceMs, missingSinceMs, ...facts } = decode<ChannelFacts>(factsSchema, text);
     this.#said = null;
     const moments = { silentSinceMs: this.#toShared(silentSinceMs), missingSinceMs: this.#toShared(missingSinceMs) };
     this.#facts = { ...facts, ...moments };

@@ -5,7 +5,6 @@
  */
 
 import { z } from 'zod';
-import { mustJson } from '../../metadata/record-schema.js';
 
 export interface ChannelSettings {
   readonly delaySeconds: number;
@@ -27,7 +26,7 @@ export interface Difference {
 /** Of one channel: a configuration has at most 16. */
 const MAX_SOURCES = 100;
 
-const settingsSchema = z.looseObject({
+export const settingsSchema = z.looseObject({
   delaySeconds: z.number().min(0).max(3600),
   metaint: z.int().min(1).max(65_535).nullable(),
   sources: z
@@ -80,26 +79,24 @@ export class ClusterSettings {
   }
 
   /** What has changed here since the other machine was sent it. */
-  news(other: OtherSettings): (readonly [channel: string, text: string])[] {
+  news(other: OtherSettings): readonly (readonly [channel: string, settings: ChannelSettings])[] {
     if (other.turn === this.#turn) return [];
     other.turn = this.#turn;
-    const news: (readonly [string, string])[] = [];
+    const news: [string, ChannelSettings][] = [];
     for (const [channel, settings] of this.#own) {
       const text = JSON.stringify(settings);
       if (text === other.said.get(channel)) continue;
       other.said.set(channel, text);
-      news.push([channel, text]);
+      news.push([channel, settings]);
     }
     return news;
   }
 
-  /** The other machine's settings of a channel; ignored where the channel is not here. @throws CheckError where they are malformed */
-  hear({ node }: OtherSettings, channel: string, text: string): void {
-    const settings = mustJson<ChannelSettings>(settingsSchema, text);
-    if (!this.#own.has(channel)) return;
+  /** The other machine's settings, by channel; those of channels that are not here are ignored. */
+  hear({ node }: OtherSettings, said: readonly (readonly [channel: string, settings: ChannelSettings])[]): void {
     let theirs = this.#theirs.get(node);
     if (theirs === undefined) this.#theirs.set(node, (theirs = new Map()));
-    theirs.set(channel, settings);
+    for (const [channel, settings] of said) if (this.#own.has(channel)) theirs.set(channel, settings);
     this.#name();
   }
 

@@ -3,7 +3,8 @@
  * another program may have written them. A bad one is returned as a value that says why, since the log goes on behind it.
  */
 
-import { CheckError, must, parseJson, stamp as stampSchema } from '../../metadata/record-schema.js';
+import { parse } from '../../metadata/codec.js';
+import { CheckError, must, stamp as stampSchema } from '../../metadata/record-schema.js';
 import { stampedRecord, stampedState } from '../../now-playing/stamp.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import type { Reply } from '../log/shared-log.js';
@@ -61,8 +62,8 @@ export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
     };
     if (field('c') === '') return { seq, channel: '', id: must(changeId, field('p')) };
     const stamp = must(stampSchema, Number(field('s')));
-    const ordered = withStamp(readOrdered(channel, parseJson(field('o'))), stamp);
-    const history = readHistory(channel, parseJson(field('h'))).map((entry) => ({
+    const ordered = withStamp(readOrdered(channel, parse(field('o'))), stamp);
+    const history = readHistory(channel, parse(field('h'))).map((entry) => ({
       ...entry,
       record: stamp === 0 ? entry.record : stampedRecord(entry.record, ordered.state.version, stamp),
     }));
@@ -91,7 +92,7 @@ export function readLast(channel: string, text: string): Ordered | BadLast {
   const space = text.indexOf(' ');
   let value: unknown;
   try {
-    value = parseJson(text.slice(space + 1));
+    value = parse(text.slice(space + 1));
     return withStamp(readOrdered(channel, value), must(stampSchema, Number(text.slice(0, space))));
   } catch (error) {
     const { version } = (value as { state?: { version?: unknown } } | undefined)?.state ?? {};

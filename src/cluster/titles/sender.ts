@@ -4,6 +4,7 @@
  */
 
 import type { Sequence } from '../../feed/sequence.js';
+import { encode } from '../../metadata/codec.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
 import { LogLost, type SharedLog } from '../log/shared-log.js';
 import { merge } from './merge.js';
@@ -133,7 +134,7 @@ export class Sender {
   ): Promise<Outcome> {
     const { link, sequence, node, logEntries, onError } = this.#parts;
     const before = shared.base.state.version;
-    const texts = [JSON.stringify({ state: withoutStamp(state), now, next }), JSON.stringify(history)];
+    const texts = [encode({ state: withoutStamp(state), now, next }), encode(history)];
     const args = [
       shared.channel,
       before,

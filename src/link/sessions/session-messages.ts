@@ -10,20 +10,8 @@ import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listene
 import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
 import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
 import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
-import { LIMITS } from '../tapes/tape-messages.js';
 import type { LinkConnection } from '../wire/connection.js';
-import {
-  byte,
-  list,
-  type Member,
-  type MemberTable,
-  number,
-  readAll,
-  readMembers,
-  rest,
-  text,
-  whole,
-} from '../wire/members.js';
+import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';
 import { HEARD, STATE, TITLE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { MessageReader, WireError } from '../wire/wire.js';
@@ -40,11 +28,9 @@ const MAX_TITLES = 10_000;
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
 /** Of moments by another machine's clock, and of the distance by which they are moved: their sum is within MAX_NUMBER, and can be passed on. */
-const MAX_CLOCK_MS = 2 ** 50;
+export const MAX_CLOCK_MS = 2 ** 50;
 /** Of a metaid, a session's id, a channel's key, a verdict. */
 const MAX_ID_BYTES = 128;
-/** Of a channel's settings as JSON. */
-export const MAX_SETTINGS_BYTES = 16_384;
 
 /** What each message begins with. */
 export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
@@ -52,7 +38,9 @@ export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid:
   metaid: text(MAX_ID_BYTES),
 };
 export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { isFollowed: byte(1) };
-export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = { sinceMs: moment() };
+export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = {
+  sinceMs: number(-MAX_CLOCK_MS, MAX_CLOCK_MS),
+};
 /** The kind of a place; the moments that this kind has follow. */
 export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
 const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
@@ -80,16 +68,6 @@ export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdic
   id: whole(),
   verdict: text(MAX_ID_BYTES),
 };
-export const CLOCKS_MEMBERS: MemberTable<{ readonly ownMs: number; readonly clusterMs: number }> = {
-  ownMs: moment(),
-  clusterMs: moment(),
-};
-export const LISTENERS_MEMBERS: MemberTable<{ readonly count: number }> = { count: whole(LIMITS.listeners) };
-export const SETTINGS_MEMBERS: MemberTable<{ readonly settings: string }> = { settings: text(MAX_SETTINGS_BYTES) };
-
-function moment(): Member<number> {
-  return number(-MAX_CLOCK_MS, MAX_CLOCK_MS);
-}
 
 /** Reads what each message begins with. @throws WireError */
 export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {

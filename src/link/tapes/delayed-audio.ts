@@ -6,43 +6,14 @@
 import type { DelayedAudio } from '../../audio/channel-audio.js';
 import { readIdentification } from '../../audio/ogg/ogg-codec.js';
 import { OggLink } from '../../audio/ogg/ogg-link.js';
-import type { AwaitedTitle } from '../../audio/tape/waiting-titles.js';
 import type { Clock } from '../../base/clock.js';
 import { must, viewSchema } from '../../metadata/record-schema.js';
 import { RecordView } from '../../metadata/view.js';
 import { WireError } from '../wire/wire.js';
+import type { PlainDelayedAudio } from './offer-schema.js';
 
 /** Of frames in one piece; each is at most a packet of Ogg. */
 const PIECE_BYTES = 512 * 1024;
-
-interface PlainFrame {
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  readonly bitrateKbps: number;
-  readonly fresh: boolean;
-  /** Its place among the links; -1: it is not out of Ogg. */
-  readonly link: number;
-  /** The frame is the first of another source; null: of the same. */
-  readonly source: object | null;
-  /** Unix milliseconds. */
-  readonly arrivedMs: number;
-}
-
-interface PlainAwaitedTitle extends Omit<AwaitedTitle, 'view'> {
-  /** As record-schema.ts has them. */
-  readonly record: unknown;
-  readonly channel: unknown;
-}
-
-/** One of several, in order. The first has all but the frames; each has some of these. On the way bytes are in base64 (offer-schema.ts). */
-export interface PlainDelayedAudio {
-  /** Unix milliseconds; null: nothing has come yet. */
-  readonly playedMs: number | null;
-  readonly titles: readonly PlainAwaitedTitle[];
-  /** Header packets. */
-  readonly links: readonly (readonly Buffer[])[];
-  readonly frames: readonly PlainFrame[];
-}
 
 export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock): PlainDelayedAudio[] {
   const wallMs = clock.wallMs() - clock.now();
@@ -52,7 +23,7 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
     if (links.at(-1) !== link) links.push(link);
     return links.length - 1;
   };
-  const pieces: PlainFrame[][] = [[]];
+  const pieces: PlainDelayedAudio['frames'][] = [[]];
   let bytes = 0;
   for (const { frame, arrivedMs } of line.frames) {
     if (bytes > PIECE_BYTES) {

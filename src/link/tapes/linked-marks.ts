@@ -6,7 +6,7 @@
  */
 
 import { Mark } from '../../audio/tape/mark.js';
-import { parseJson } from '../../metadata/record-schema.js';
+import { encode, parse } from '../../metadata/codec.js';
 import { RecordView } from '../../metadata/view.js';
 import { blob, type MemberTable, readAll, text, whole } from '../wire/members.js';
 import type { MessageWriter } from '../wire/message-writer.js';
@@ -75,7 +75,7 @@ export class SentMarks {
     this.#marks.set(order, mark);
     this.#unseen++;
     message.whole(order).whole(this.#keptFrom).whole(blockNumberOf(mark));
-    message.text(JSON.stringify({ record: view.record, channel: view.channel, tags }));
+    message.text(encode({ record: view.record, channel: view.channel, tags }));
     message.blob(block);
   }
 }
@@ -111,7 +111,7 @@ export class LinkedMarks {
     if (this.#marks.size >= MAX_MARKS || this.#bytes + text.length > MAX_BYTES) {
       throw new WireError('more marks than a tape has');
     }
-    const { record, channel, tags } = parse(this.#channel, text, block);
+    const { record, channel, tags } = readText(this.#channel, text, block);
     const same = this.#blocks.get(blockNumber) ?? { block, count: 0 };
     same.count++;
     this.#blocks.set(blockNumber, same);
@@ -163,9 +163,9 @@ export class LinkedMarks {
   }
 }
 
-function parse(channel: string, text: string, block: Buffer): MarkText {
+function readText(channel: string, text: string, block: Buffer): MarkText {
   try {
-    return readMark(channel, parseJson(text), block);
+    return readMark(channel, parse(text), block);
   } catch (error) {
     throw new WireError(`a mark: ${(error as Error).message}`);
   }

@@ -1,16 +1,17 @@
-/** What a process says of the tapes that it offers (tape-offer.ts): checked before it is used. */
+/**
+ * What a process says of the tapes that it offers (tape-offer.ts), and of the rest of one that it has fed (open-segments.ts, delayed-audio.ts): checked
+ * before it is used. Members that a newer version has added are left out.
+ */
 
 import { z } from 'zod';
-import { base64 } from '../../audio/frames/framer-schema.js';
 import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../../audio/ogg/ogg.js';
 import { KEY } from '../../base/key.js';
-import { check, type Is, MAX_COUNTED, moment } from '../../metadata/record-schema.js';
-import { WireError } from '../wire/wire.js';
+import { bytes } from '../../metadata/codec.js';
+import { MAX_COUNTED, moment, must } from '../../metadata/record-schema.js';
 import { MAX_MARKS } from './linked-marks.js';
 import { MAX_BLOCK_BYTES } from './mark-schema.js';
 import { LIMITS } from './tape-messages.js';
 import { MAX_FORKS } from './tape-names.js';
-import type { OfferMessage } from './tape-offer.js';
 
 /** In one offer: a hub has no more channels. */
 const MAX_TAPES = 100_000;
@@ -31,101 +32,108 @@ const audioMs = z
 const name = z.string().max(LIMITS.nameBytes);
 const order = z.int().min(0).max(MAX_LAST_MARK);
 
-const tapeName = z.looseObject({
+const tapeName = z.object({
   hub: name,
   number: counted,
-  forks: z.array(z.looseObject({ seq: counted, by: name })).max(MAX_FORKS),
+  forks: z
+    .array(z.object({ seq: counted, by: name }))
+    .max(MAX_FORKS)
+    .readonly(),
 });
 
-const offers = z.looseObject({
-  type: z.literal('offers'),
-  tapes: z
-    .array(
-      z.looseObject({
-        channel,
-        name: tapeName,
-        head: counted,
-        endMs: audioMs,
-        lastMark: order,
-        playing: z.int().min(0).max(LIMITS.listeners),
-      }),
-    )
-    .max(MAX_TAPES),
+const tape = z.object({
+  channel,
+  name: tapeName,
+  /** Number of the segment behind the last one, and audio time at the end of all that is there. */
+  head: counted,
+  endMs: audioMs,
+  /** No mark on it has a higher number. */
   lastMark: order,
+  /** How many play it there. */
+  playing: z.int().min(0).max(LIMITS.listeners),
 });
+
+/** All that a process has; no mark there has a higher number. */
+const offers = z.object({ type: z.literal('offers'), tapes: z.array(tape).max(MAX_TAPES), lastMark: order });
 
 /** Its record is checked together with its block (mark-schema.ts). */
-const mark = z.looseObject({
+const mark = z.object({
   order: order.min(1),
   record: z.unknown(),
   channel: z.unknown(),
   tags: z.unknown(),
   blockNumber: counted,
-  block: base64(MAX_BLOCK_BYTES),
+  block: bytes(MAX_BLOCK_BYTES),
 });
 const marks = z.array(mark).max(MAX_MARKS);
 
-const openFrames = z.looseObject({
-  audio: base64(LIMITS.segmentBytes),
+const openFrames = z.object({
+  audio: bytes(LIMITS.segmentBytes),
   endMs: audioMs,
   entry: z.int().min(-1).max(LIMITS.segmentBytes),
   entryMs: audioMs,
+  /** By their numbers; 0: none. */
   before: order,
   repeats: order,
+  /** All that are named. */
   marks,
-  places: z.array(z.looseObject({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
+  places: z.array(z.object({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
 });
 
-const openOgg = z.looseObject({
+const openOgg = z.object({
   recent: z
-    .array(z.looseObject({ packet: base64(MAX_PACKET_BYTES), samples: z.int().min(0).max(MAX_OPUS_SAMPLES) }))
-    .max(MAX_FRAMES),
-  ahead: z.array(z.looseObject({ order, atMs: z.number() })).max(MAX_MARKS),
+    .array(z.object({ packet: bytes(MAX_PACKET_BYTES), samples: z.int().min(0).max(MAX_OPUS_SAMPLES) }))
+    .max(MAX_FRAMES)
+    .readonly(),
+  ahead: z.array(z.object({ order, atMs: z.number() })).max(MAX_MARKS),
   marks,
 });
 
-const open = z.looseObject({
-  type: z.literal('open'),
-  channel,
-  open: z.union([openOgg, openFrames]),
-  place: z.unknown(),
+const openSegment = z.union([openOgg, openFrames]);
+
+/** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as channel/place-schema.ts has it, or null. */
+const open = z.object({ type: z.literal('open'), channel, open: openSegment, place: z.unknown() });
+
+const place = z.object({ atMs: audioMs, atByte: z.int().min(0) });
+
+/** What waits in a delay line: one of several pieces, in order. The first has all but the frames; each has some of these. */
+const delayedAudio = z.object({
+  /** Unix milliseconds, as all moments here; null: nothing has come yet. */
+  playedMs: moment.nullable(),
+  titles: z
+    .array(z.object({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
+    .max(MAX_MARKS),
+  /** Header packets. */
+  links: z.array(z.array(bytes(MAX_HEADER_BYTES)).min(2).max(16)).max(MAX_MARKS),
+  frames: z
+    .array(
+      z.object({
+        bytes: bytes(MAX_PACKET_BYTES).refine(({ length }) => length > 0),
+        durationMs: z.number().min(0).max(MAX_FRAME_MS),
+        bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
+        fresh: z.boolean(),
+        /** Its place among the links; -1: it is not out of Ogg. */
+        link: z.int().min(-1).max(MAX_MARKS),
+        /** The frame is the first of another source; null: of the same. */
+        source: z.object({}).nullable(),
+        arrivedMs: moment,
+      }),
+    )
+    .max(MAX_FRAMES),
 });
 
-const place = z.looseObject({ atMs: audioMs, atByte: z.int().min(0) });
-
-const delayed = z.looseObject({
-  type: z.literal('delayed'),
-  channel,
-  delayed: z.looseObject({
-    playedMs: moment.nullable(),
-    titles: z
-      .array(z.looseObject({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
-      .max(MAX_MARKS),
-    links: z.array(z.array(base64(MAX_HEADER_BYTES)).min(2).max(16)).max(MAX_MARKS),
-    frames: z
-      .array(
-        z.looseObject({
-          bytes: base64(MAX_PACKET_BYTES).refine(({ length }) => length > 0),
-          durationMs: z.number().min(0).max(MAX_FRAME_MS),
-          bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
-          fresh: z.boolean(),
-          link: z.int().min(-1).max(MAX_MARKS),
-          source: z.looseObject({}).nullable(),
-          arrivedMs: moment,
-        }),
-      )
-      .max(MAX_FRAMES),
-  }),
-});
+/** Behind `open`, where its channel has a delay. */
+const delayed = z.object({ type: z.literal('delayed'), channel, delayed: delayedAudio });
 
 const messages = z.discriminatedUnion('type', [offers, open, delayed]);
 
-/** @throws WireError that names the member */
-export function readOffer(value: unknown): OfferMessage {
-  const { value: read, bad } = check<OfferMessage>(messages, value);
-  if (bad !== null) throw new WireError(bad);
-  return read;
-}
+export type PlainMark = z.output<typeof mark>;
+export type PlainOpenSegment = z.output<typeof openSegment>;
+export type PlainDelayedAudio = z.output<typeof delayedAudio>;
+export type TapeOffer = z.output<typeof tape>;
+export type OfferMessage = z.output<typeof messages>;
 
-/** The compiler compares it with the type. */
-export type OfferIsChecked = Is<OfferMessage, z.output<typeof messages>>;
+/** @throws CheckError that names the member */
+export function readOffer(value: unknown): OfferMessage {
+  return must<OfferMessage>(messages, value);
+}

@@ -10,49 +10,11 @@ import type { OpenSegment } from '../../audio/tape/tape.js';
 import { RecordView } from '../../metadata/view.js';
 import { WireError } from '../wire/wire.js';
 import { readMark } from './mark-schema.js';
+import type { PlainMark, PlainOpenSegment } from './offer-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 
 /** Of an open segment: 64 KiB between two blocks play for 66 s at 8 kb/s. */
 const MAX_OPEN_MS = 120_000;
-
-interface PlainMark {
-  readonly order: number;
-  /** As mark-schema.ts has them. */
-  readonly record: unknown;
-  readonly channel: unknown;
-  readonly tags: unknown;
-  readonly blockNumber: number;
-  readonly block: Buffer;
-}
-
-interface PlainPlace {
-  readonly order: number;
-  readonly atMs: number;
-  readonly atByte: number;
-  readonly blockByte: number;
-}
-
-export interface PlainOpenFrames {
-  readonly audio: Buffer;
-  readonly endMs: number;
-  readonly entry: number;
-  readonly entryMs: number;
-  /** By their numbers; 0: none. */
-  readonly before: number;
-  readonly repeats: number;
-  readonly places: readonly PlainPlace[];
-  /** All that are named. */
-  readonly marks: readonly PlainMark[];
-}
-
-export interface PlainOpenOgg {
-  readonly recent: readonly { readonly packet: Buffer; readonly samples: number }[];
-  readonly ahead: readonly Pick<PlainPlace, 'order' | 'atMs'>[];
-  readonly marks: readonly PlainMark[];
-}
-
-/** On the way its bytes are in base64 (offer-schema.ts). */
-export type PlainOpenSegment = PlainOpenFrames | PlainOpenOgg;
 
 export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment {
   const marks = openMarks(open).map(plainMark);

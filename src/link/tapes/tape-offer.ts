@@ -15,32 +15,11 @@ import { Control } from '../control.js';
 import { LinkConnection } from '../wire/connection.js';
 import { OtherVersion } from '../wire/version.js';
 import { WireError } from '../wire/wire.js';
-import { type PlainDelayedAudio, plainDelayedAudio } from './delayed-audio.js';
-import { marksOf, openMarks, type PlainOpenSegment, plainOpenSegment } from './open-segments.js';
+import { plainDelayedAudio } from './delayed-audio.js';
+import type { OfferMessage, TapeOffer } from './offer-schema.js';
+import { marksOf, openMarks, plainOpenSegment } from './open-segments.js';
 import { type TapeName, TapeNames } from './tape-names.js';
 import { TapeSender } from './tape-sender.js';
-
-/** One tape. */
-export interface TapeOffer {
-  readonly channel: string;
-  readonly name: TapeName;
-  /** Number of the segment behind the last one, and audio time at the end of all that is there. */
-  readonly head: number;
-  readonly endMs: number;
-  /** No mark on it has a higher number. */
-  readonly lastMark: number;
-  /** How many play it there. */
-  readonly playing: number;
-}
-
-/** What is said of them. */
-export type OfferMessage =
-  /** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as channel/place-schema.ts has it, or null. */
-  | { readonly type: 'open'; readonly channel: string; readonly open: PlainOpenSegment; readonly place: unknown }
-  /** Behind that, where its channel has a delay: what waits there, in pieces. */
-  | { readonly type: 'delayed'; readonly channel: string; readonly delayed: PlainDelayedAudio }
-  /** All that a process has; no mark there has a higher number. */
-  | { readonly type: 'offers'; readonly tapes: readonly TapeOffer[]; readonly lastMark: number };
 
 /** What a process has of a channel. */
 export interface OfferedTape {
@@ -82,7 +61,6 @@ export function offerTapes(
   new TapeSender(connection, { clock, names, audioOf: (channel) => offered.get(channel)?.audio });
   const nothing = { onControl: () => undefined, onClosed: onEnded };
   const control = new Control<never, OfferMessage>(connection, nothing, refuseAll);
-  const send = (message: OfferMessage) => control.send(message, undefined, withBase64);
   for (const [channel, { audio, name, fed }] of offered) {
     const tape = audio.tape!;
     names.set(tape, name);
@@ -91,11 +69,11 @@ export function offerTapes(
     lastMark = Math.max(lastMark, last);
     tapes.push({ channel, name, head: tape.head, endMs: tape.endMs, lastMark: last, playing: audio.playing });
     if (fed === undefined) continue;
-    send({ type: 'open', channel, open: plainOpenSegment(fed.open), place: fed.place });
+    control.send({ type: 'open', channel, open: plainOpenSegment(fed.open), place: fed.place });
     const pieces = fed.delayed === null ? [] : plainDelayedAudio(fed.delayed, clock);
-    for (const delayed of pieces) send({ type: 'delayed', channel, delayed });
+    for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
   }
-  send({ type: 'offers', tapes, lastMark });
+  control.send({ type: 'offers', tapes, lastMark });
 }
 
 /** The whole of a tape that is fed here, where that stops. Null: there is none. @param place where the channel's sources stand, as plain data */
@@ -104,12 +82,6 @@ export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): 
   const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;
   if (open === null || tape === undefined || tape.head === tape.tail) return null;
   return { audio, name: names.nameOf(tape), fed: { open, delayed: audio.leaveDelayed(), place } };
-}
-
-/** Replaces bytes in plain data by base64, as offer-schema.ts reads it. */
-function withBase64(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
-  const own = this[key];
-  return own instanceof Buffer ? own.toString('base64') : value;
 }
 
 function refuseAll(): never {

@@ -16,12 +16,11 @@ import { must } from '../../metadata/record-schema.js';
 import { Control } from '../control.js';
 import { LinkConnection } from '../wire/connection.js';
 import { WireError } from '../wire/wire.js';
-import { type PlainDelayedAudio, readDelayedAudio } from './delayed-audio.js';
+import { readDelayedAudio } from './delayed-audio.js';
 import type { LinkedAudio } from './linked-audio.js';
-import { readOffer } from './offer-schema.js';
+import { type OfferMessage, type PlainDelayedAudio, readOffer, type TapeOffer } from './offer-schema.js';
 import { readOpenSegment } from './open-segments.js';
 import { isSameTape, type TapeName } from './tape-names.js';
-import type { OfferMessage, TapeOffer } from './tape-offer.js';
 import { TapeReceiver } from './tape-receiver.js';
 
 /** How long offers are waited for, and then tapes, milliseconds: sources play within two seconds of the hub's start. */

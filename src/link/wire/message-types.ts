@@ -39,15 +39,6 @@ export const TITLE = 52;
 export const HEARD = 53;
 export const REPORT = 54;
 export const VERDICT = 55;
-/** Between machines: which moment of its own clock is which of the cluster's. */
-export const CLOCKS = 56;
-/** How many listen to a channel on that machine. */
-export const LISTENERS = 57;
-/** What a channel has there that all machines are to have alike (cluster/titles/channel-settings.ts). */
-export const SETTINGS = 58;
-
-/** Between machines: what all have in common (cluster/log/remote-log.ts). */
-export const LOG = 64;
 
 const NAMES: Readonly<Record<number, string>> = {
   [SUBSCRIBE]: 'SUBSCRIBE',
@@ -66,7 +57,6 @@ const NAMES: Readonly<Record<number, string>> = {
   [GROWTH]: 'GROWTH',
   [FENCE]: 'FENCE',
   [CONTROL]: 'CONTROL',
-  [LOG]: 'LOG',
   [PLACE]: 'PLACE',
   [FOLLOW]: 'FOLLOW',
   [ASK]: 'ASK',
@@ -75,9 +65,6 @@ const NAMES: Readonly<Record<number, string>> = {
   [HEARD]: 'HEARD',
   [REPORT]: 'REPORT',
   [VERDICT]: 'VERDICT',
-  [CLOCKS]: 'CLOCKS',
-  [LISTENERS]: 'LISTENERS',
-  [SETTINGS]: 'SETTINGS',
 };
 
 /** For errors. */

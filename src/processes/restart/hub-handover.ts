@@ -12,8 +12,9 @@ import type { Channel } from '../../channel/channel.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { fedTape, type OfferedTape, offerTapes } from '../../link/tapes/tape-offer.js';
 import { LINK_VERSION } from '../../link/wire/version.js';
+import { encode } from '../../metadata/codec.js';
 import { detach } from '../../net/front/handover.js';
-import type { FromChild } from '../messages.js';
+import type { FromChild, SentConnection } from '../messages.js';
 
 export interface HandoverParts {
   readonly clock: Clock;
@@ -60,9 +61,10 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   for (const { channel, encoder } of left) {
     if (encoder === null) continue;
     const { socket, place, aheadMs } = encoder;
-    const ahead = detach(socket);
-    const connection = { channel: channel.key, place, ahead, aheadMs };
-    send({ type: 'connection', connection, version: LINK_VERSION }, socket, () => socket.destroy());
+    const connection: SentConnection = { channel: channel.key, place, aheadMs };
+    const ahead = detach(socket).toString('base64');
+    const letter = { type: 'connection', text: encode(connection), ahead, version: LINK_VERSION } as const;
+    send(letter, socket, () => socket.destroy());
   }
   await parts.closeStore();
   // It may wait for connections before it to be taken: this process must not end before it has gone out.

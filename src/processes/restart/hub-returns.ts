@@ -13,6 +13,7 @@ import { type ReturnedTape, TapeReturns, type TapeReturnsParts } from '../../lin
 import { takeOver } from '../../net/front/handover.js';
 import { readConnection } from '../encoder-schema.js';
 import { listen } from '../listen.js';
+import type { SocketLetter } from '../messages.js';
 
 /** How long a tape that goes on is kept for those who play it. */
 const HOLD_MS = 2000;
@@ -102,11 +103,11 @@ export class HubReturns {
  */
 export function takeConnection(
   channels: ReadonlyMap<string, Channel>,
-  connection: unknown,
+  letter: Pick<SocketLetter, 'text' | 'ahead'>,
   socket: Socket,
 ): string | null {
   takeOver(socket);
-  const { value, bad } = readConnection(connection);
+  const { value, bad } = readConnection(letter);
   const taker = value === null ? undefined : channels.get(value.channel);
   if (value === null || taker === undefined) socket.destroy();
   else taker.takeEncoder(socket, value.ahead, value.place, value.aheadMs);

@@ -222,7 +222,7 @@ function launch({ role, script }: ManagedProcessParts): ChildProcess {
   const env = { ...process.env, AIRSPLICE_PROCESS: role };
   try {
     // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
-    if (role === 'hub') return fork(script, { env, serialization: 'advanced' });
+    if (role === 'hub') return fork(script, { env });
     // It repeats what it hears of its process: to nobody, Node would throw it.
     return cluster.fork(env).on('error', () => undefined).process;
   } catch (error) {

@@ -2,18 +2,15 @@
 
 import type { Socket } from 'node:net';
 import { detach } from '../../net/front/handover.js';
-import { withRest } from '../encoder-pipe.js';
-import type { FromChild } from '../messages.js';
+import type { SocketLetter } from '../messages.js';
 import type { ManagedProcess } from './managed-process.js';
 
 /** What may wait, and for how long; an encoder that does not get through comes again. */
 const MAX_WAITING = 1000;
 const MAX_WAIT_MS = 15_000;
 
-type Letter = Extract<FromChild, { type: 'encoder' | 'connection' }>;
-
 interface WaitingSocket {
-  readonly letter: Letter;
+  readonly letter: SocketLetter;
   readonly socket: Socket;
   readonly timer: NodeJS.Timeout;
 }
@@ -29,7 +26,7 @@ export class SocketPost {
   }
 
   /** Passes it on. @param next takes it before it is ready; null: the hub that there is */
-  send(letter: Letter, socket: Socket, next: ManagedProcess | null): void {
+  send(letter: SocketLetter, socket: Socket, next: ManagedProcess | null): void {
     socket.on('error', () => undefined);
     this.#pass(withAhead(letter, detach(socket)), socket, next ?? this.#hub);
   }
@@ -43,7 +40,7 @@ export class SocketPost {
     }
   }
 
-  #pass(letter: Letter, socket: Socket, hub: ManagedProcess | null): void {
+  #pass(letter: SocketLetter, socket: Socket, hub: ManagedProcess | null): void {
     if (hub === null) this.#keep(letter, socket);
     else {
       hub.send(letter, socket, (isSent) => {
@@ -54,7 +51,7 @@ export class SocketPost {
     }
   }
 
-  #keep(letter: Letter, socket: Socket): void {
+  #keep(letter: SocketLetter, socket: Socket): void {
     if (this.#waiting.length >= MAX_WAITING) {
       socket.destroy();
       return;
@@ -65,9 +62,7 @@ export class SocketPost {
 }
 
 /** @param more read of its socket here */
-function withAhead(letter: Letter, more: Buffer): Letter {
+function withAhead(letter: SocketLetter, more: Buffer): SocketLetter {
   if (more.length === 0) return letter;
-  if (letter.type === 'encoder') return { ...letter, encoder: withRest(letter.encoder, more) };
-  const { connection } = letter;
-  return { ...letter, connection: { ...connection, ahead: Buffer.concat([connection.ahead, more]) } };
+  return { ...letter, ahead: Buffer.concat([Buffer.from(letter.ahead, 'base64'), more]).toString('base64') };
 }

@@ -66,7 +66,7 @@ export class Supervisor {
     });
     this.#restarting = new RollingRestart(this.#children, this.#post, log);
     cluster.schedulingPolicy = cluster.SCHED_NONE;
-    cluster.setupPrimary({ exec: process.argv[1]!, args: [], serialization: 'advanced' });
+    cluster.setupPrimary({ exec: process.argv[1]!, args: [] });
   }
 
   /** Resolves when all workers listen. Rejects where one cannot start, and ends all of them. @param signal gives it up */

@@ -2,11 +2,11 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { deserialize, serialize } from 'node:v8';
 import t, { type Test } from 'tap';
 import { framerFor } from '../../../src/audio/frames/format.js';
 import { Channel } from '../../../src/channel/channel.js';
 import { loadConfig } from '../../../src/config/load.js';
+import { encode } from '../../../src/metadata/codec.js';
 import { readConnection } from '../../../src/processes/encoder-schema.js';
 import { takeConnection } from '../../../src/processes/restart/hub-returns.js';
 import { FakeClock } from '../../kit/clock.js';
@@ -28,19 +28,14 @@ function connectionAt(audio: Buffer) {
   const body = { kind: 'chunked', state: 'data', size: 100, digits: 0, lineBytes: 0, blank: true, closed: false };
   const headers = new Map([['user-agent', 'test']]);
   const place = { headers, address: '192.0.2.1', sinceMs: Date.now(), body, intake };
-  return { channel: 'demo', place, ahead: Buffer.from('ahead'), aheadMs: 40 };
+  return { channel: 'demo', place, aheadMs: 40 };
 }
 
 /** Between processes. */
-const sent = (value: unknown): unknown => revived(deserialize(serialize(value)));
-
-/** Node revives buffers between processes; v8 alone makes Uint8Array of them. */
-function revived(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value);
-  if (value instanceof Map || typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(revived);
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, revived(member)]));
-}
+const sent = (value: unknown) => ({
+  text: encode(value),
+  ahead: Buffer.from('ahead').toString('base64'),
+});
 
 function makeChannel(t: Test) {
   const path = join(tempFolder(t), 'config.yaml');
@@ -88,15 +83,20 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
   // With few bytes, of which each is a member.
   const { place, ...rest } = connectionAt(audio);
   const intake = { ...place.intake, framer: { ...place.intake.framer, kept: Buffer.from('abc') } };
-  const lies = [...plainLies({ ...rest, place: { ...place, intake } })];
+  const honest = JSON.parse(encode({ ...rest, place: { ...place, intake } })) as object;
+  const lies = [...plainLies(honest)];
   for (const { what, value } of lies) {
     try {
-      const bad = takeConnection(channels, value, pair.socket);
+      const bad = takeConnection(channels, sent(value), pair.socket);
       if (bad !== null) refused++;
     } catch (error) {
       t.fail(`${what}: ${(error as Error).stack}`);
     }
     channel.endEncoder();
+  }
+  for (const ahead of ['*', 5, null, undefined] as const) {
+    const letter = { ...sent(connectionAt(audio)), ahead: ahead as string };
+    t.not(takeConnection(channels, letter, pair.socket), null, `${ahead}`);
   }
   t.ok(refused > lies.length / 2, `${refused} of ${lies.length} were refused`);
   t.ok(pair.socket.destroyed);
@@ -105,9 +105,9 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
 t.test('the limit of how far it is ahead, and what would never end', async (t) => {
   const connection = connectionAt(audioOf(new Random(1), 5));
   const { place } = connection;
-  t.equal(readConnection({ ...connection, aheadMs: MAX_AHEAD_MS }).bad, null);
-  t.match(readConnection({ ...connection, aheadMs: MAX_AHEAD_MS + 1 }).bad, /^aheadMs: /);
+  t.equal(readConnection(sent({ ...connection, aheadMs: MAX_AHEAD_MS })).bad, null);
+  t.match(readConnection(sent({ ...connection, aheadMs: MAX_AHEAD_MS + 1 })).bad, /^aheadMs: /);
   // A piece of no whole byte is taken again and again.
   const body = { ...place.body, size: 0.5 };
-  t.match(readConnection({ ...connection, place: { ...place, body } }).bad, /^place\.body\.size: /);
+  t.match(readConnection(sent({ ...connection, place: { ...place, body } })).bad, /^place\.body\.size: /);
 });

@@ -1,0 +1,53 @@
+/**
+ * The one codec for what is said rarely: control messages and questions over a link, offers of tapes, encoders that are passed between processes,
+ * facts and changes in Redis. It is JSON, with bytes in base64 and maps as lists of pairs: v8's own format cannot be read by an older Node. What
+ * is read is checked against a schema; members that the schema does not name are tolerated. Segments, titles on a tape and sessions are binary
+ * (link/wire/members.ts).
+ */
+
+import { z } from 'zod';
+import { CheckError, must } from './record-schema.js';
+
+export function encode(value: unknown): string {
+  return JSON.stringify(value, plain);
+}
+
+/** What a text says, as the schema leaves it. @throws CheckError with the first thing that is wrong */
+export function decode<T>(schema: z.ZodType<T>, text: string): T {
+  return must(schema, parse(text));
+}
+
+/** For what is checked by more than one schema. @throws CheckError */
+export function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CheckError('it is not JSON');
+  }
+}
+
+/** @param most how many at most */
+export function bytes(most: number) {
+  return z
+    .string()
+    .max(4 * Math.ceil(most / 3))
+    .regex(/^[A-Za-z0-9+/]*={0,2}$/)
+    .transform((text): Buffer => Buffer.from(text, 'base64'))
+    .refine(({ length }) => length <= most);
+}
+
+/** @param most how many entries at most */
+export function mapOf<T>(value: z.ZodType<T>, most: number) {
+  return z
+    .array(z.tuple([z.string(), value]))
+    .max(most)
+    .transform((entries): ReadonlyMap<string, T> => new Map(entries));
+}
+
+function plain(this: Readonly<Record<string, unknown>>, name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  // A buffer has been turned into a list of numbers here already.
+  const own = this[name];
+  if (own instanceof Buffer) return own.toString('base64');
+  return own instanceof Map ? [...own] : value;
+}
