@@ -51,10 +51,15 @@ async function buildProgram() {
   });
   writeFileSync('dist/THIRD-PARTY-LICENSES', bundledLicences([program.metafile, client.metafile]));
   cpSync('src/web', 'dist/web', { recursive: true });
+  // The scripts of Redis are read while it runs (base/own-files.ts).
+  const scripts = readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.lua'));
+  for (const file of scripts) cpSync(`src/${file}`, `dist/${file}`);
 
-  const built = new Set([...Object.keys(program.metafile.outputs), ...Object.keys(client.metafile.outputs)]);
+  const outputs = [program, client].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+  const built = new Set([...outputs, ...scripts.map((file) => `dist/${file}`)]);
   for (const file of readdirSync('dist', { recursive: true })) {
-    if (/\.js(\.map)?$/.test(file) && !file.startsWith('web/') && !built.has(`dist/${file}`)) rmSync(`dist/${file}`);
+    if (/\.(js(\.map)?|lua)$/.test(file) && !file.startsWith('web/') && !built.has(`dist/${file}`))
+      rmSync(`dist/${file}`);
   }
 }
 

@@ -15,6 +15,7 @@ const OTHERS = [
   'client/client.d.ts',
   'client/client.js',
   'client/client.js.map',
+  'cluster/log/one.lua',
   'web/admin.js',
 ];
 
@@ -33,6 +34,7 @@ t.test('chunks of the build before are removed, and nothing else is; a build tha
   write('src/cli/terminal/write-man.ts', '');
   write('src/client/client.ts', 'export const client = 1;');
   write('src/web/admin.js', '');
+  write('src/cluster/log/one.lua', 'return 1');
   for (const file of ['bundle', 'licences']) cpSync(join(ROOT, `src/${file}.mjs`), join(folder, `src/${file}.mjs`));
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await build();
@@ -42,11 +44,13 @@ t.test('chunks of the build before are removed, and nothing else is; a build tha
   t.equal(before.length, 2, 'with its map');
 
   write('src/later.ts', 'console.log(2);');
+  write('dist/cluster/log/former.lua', 'return 0');
   await build();
   const after = chunks();
   t.equal(after.length, 2);
   t.notOk(after.some((file) => before.includes(file)));
   const files = built();
+  t.notOk(files.includes('cluster/log/former.lua'));
   for (const file of ['main.js', 'cli/terminal/write-man.js', ...OTHERS]) t.ok(files.includes(file), file);
 
   write('src/later.ts', 'no program');

@@ -59,6 +59,7 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
     'dist/main.js',
     'dist/client/client.d.ts',
     'dist/web/index.html',
+    'dist/cluster/log/commit.lua',
     'config/demo.yaml',
     'config/airsplice.schema.json',
     'LICENSE',

@@ -7,8 +7,15 @@
 import { randomUUID } from 'node:crypto';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
 import { NO_RANK } from '../tapes/leases.js';
-import { MAX_LEASE_MS } from './scripts.js';
-import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
+import {
+  type CommitAnswer,
+  type LogArgs,
+  LogLost,
+  MAX_LEASE_MS,
+  type Pairs,
+  type Reply,
+  type SharedLog,
+} from './shared-log.js';
 
 type Entry = readonly [id: string, fields: readonly string[]];
 

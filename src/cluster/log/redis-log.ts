@@ -1,9 +1,12 @@
 /** What all nodes have in common, in Redis or Valkey: its keys, and its commands. */
 
 import { Redis, type RedisOptions } from './redis.js';
-import { COMMIT, HELLO, KEYS, LEASE, LEASE_KEYS } from './scripts.js';
+import { SCRIPTS } from './scripts.js';
 import type { CommitAnswer, LogArgs, Pairs, Reply, SharedLog } from './shared-log.js';
 
+/** Of the scripts, in their order. */
+const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
+const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
 /** After every id with the same first part. Entries of the cluster are `seq-0`; what another program adds as `seq-1` is not read again and again. */
 const BEHIND_ALL = '18446744073709551615';
 
@@ -20,7 +23,7 @@ export class RedisLog implements SharedLog {
 
   /** Rejects with RedisLost. @param prefix of all keys */
   static async open(options: RedisOptions, prefix: string): Promise<RedisLog> {
-    return new RedisLog(await Redis.connect(options, { hello: HELLO, commit: COMMIT, lease: LEASE }), prefix);
+    return new RedisLog(await Redis.connect(options, SCRIPTS), prefix);
   }
 
   get isLost(): boolean {

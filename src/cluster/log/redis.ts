@@ -137,7 +137,10 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
   return client;
 }
 
-/** Where the Sentinels say that the server is: the first one that answers counts. */
+/**
+ * Where the Sentinels say that the server is: the first one that answers counts. Not by the package's `createSentinel`: its connections cannot be
+ * bounded (ReplyBounds: 11 bytes of a Sentinel take 264 MB), and it sends a command again to another server.
+ */
 async function masterUrl(options: RedisOptions): Promise<string> {
   const { url, sentinels, master, answerMs } = options;
   const reasons: string[] = [];

@@ -9,6 +9,9 @@ export type LogArgs = readonly (string | number)[];
 export type CommitAnswer = readonly ['ok' | 'stale' | 'done' | 'epoch', number];
 export type Pairs = readonly (readonly [name: string, text: string])[];
 
+/** How long a lease may last at most, whatever a node asks for. */
+export const MAX_LEASE_MS = 60_000;
+
 /** It cannot be reached, or does not answer in time. What was asked may have happened. */
 export class LogLost extends Error {
   override readonly name: string = 'LogLost';

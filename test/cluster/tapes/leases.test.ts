@@ -1,9 +1,8 @@
 /** Who feeds which channel: leases in a real Redis, as several nodes ask for them. */
 
 import t from 'tap';
-import { Redis } from '../../../src/cluster/log/redis.js';
-import { LEASE, LEASE_KEYS } from '../../../src/cluster/log/scripts.js';
-import type { Reply } from '../../../src/cluster/log/shared-log.js';
+import { RedisLog } from '../../../src/cluster/log/redis-log.js';
+import type { SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { type Leased, type LeaseOwner, Leases, NO_RANK, type Wish } from '../../../src/cluster/tapes/leases.js';
 import { quietFor } from '../../kit/pause.js';
 import { noRedis, RedisServer } from '../../kit/redis.js';
@@ -22,12 +21,12 @@ class Asking implements Leased {
   isAway = false;
   namesTwice = 0;
 
-  constructor(redis: Redis, node: string, url = `http://${node}`) {
+  constructor(log: SharedLog, node: string, url = `http://${node}`) {
     this.leases = new Leases({
       node,
       url,
       channels: () => [['live', this]],
-      ask: async (args): Promise<Reply> => (this.isAway ? null : await redis.run('lease', [...LEASE_KEYS], args)),
+      ask: async (asked) => (this.isAway ? null : await log.lease(asked)),
       onNameTwice: () => this.namesTwice++,
       onBad: (place, reason) => t.fail(`${place}: ${reason}`),
       onError: (error) => t.fail(String(error)),
@@ -74,8 +73,8 @@ class Asking implements Leased {
 t.test('leases', { skip: noRedis }, async (t) => {
   const server = await RedisServer.start(t);
   const options = { url: server.url, sentinels: [], master: '', answerMs: 1000 };
-  const redis = await Redis.connect(options, { lease: LEASE });
-  const [a, b, c] = ['a', 'b', 'c'].map((node) => new Asking(redis, node)) as [Asking, Asking, Asking];
+  const log = await RedisLog.open(options, '');
+  const [a, b, c] = ['a', 'b', 'c'].map((node) => new Asking(log, node)) as [Asking, Asking, Asking];
   await Promise.all([a, b, c].map(({ leases }) => leases.start()));
   t.equal(a.owner?.node, '', 'nobody wants it');
 
@@ -155,7 +154,7 @@ t.test('leases', { skip: noRedis }, async (t) => {
   c.want(3, 5);
   await quietFor(2000);
   t.equal(c.owner?.node, 'a');
-  const next = new Asking(redis, 'a');
+  const next = new Asking(log, 'a');
   next.wish = 2;
   next.rank = 1;
   await next.leases.start();
@@ -169,7 +168,7 @@ t.test('leases', { skip: noRedis }, async (t) => {
     [a, b, c, next].map(({ namesTwice }) => namesTwice),
     [0, 0, 0, 0],
   );
-  const other = new Asking(redis, 'b', 'http://elsewhere');
+  const other = new Asking(log, 'b', 'http://elsewhere');
   await other.leases.start();
   await until(
     () => other.namesTwice > 0 && b.namesTwice > 0,
@@ -178,7 +177,7 @@ t.test('leases', { skip: noRedis }, async (t) => {
   );
   await other.leases.close();
   await Promise.all([b.leases.close(), c.leases.close()]);
-  redis.close();
+  log.close();
 });
 
 t.test(
@@ -187,9 +186,9 @@ t.test(
   async (t) => {
     const server = await RedisServer.start(t);
     const options = { url: server.url, sentinels: [], master: '', answerMs: 1000 };
-    const redis = await Redis.connect(options, { lease: LEASE });
-    t.teardown(() => redis.close());
-    const [a, b, c] = ['a', 'b', 'c'].map((node) => new Asking(redis, node)) as [Asking, Asking, Asking];
+    const log = await RedisLog.open(options, '');
+    t.teardown(() => log.close());
+    const [a, b, c] = ['a', 'b', 'c'].map((node) => new Asking(log, node)) as [Asking, Asking, Asking];
     t.teardown(() => Promise.all([a, b, c].map(({ leases }) => leases.close())));
     await Promise.all([a, b, c].map(({ leases }) => leases.start()));
     a.want(2, 1);
