@@ -23,7 +23,7 @@ import {
   WATCHER,
 } from './admin-schemas.js';
 import { content, inPath, inQuery } from './parameters.js';
-import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
 const EVENTS_TYPE = 'text/event-stream';
@@ -72,8 +72,7 @@ function read(
     ...refusals,
     '200': { description: 'OK', headers: NO_STORE, content: content(type, schema) },
   };
-  const get = { operationId, tags: ['Admin'], summary, ...more, security: SECURITY, parameters, responses };
-  return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(responses) } };
+  return { get: { operationId, tags: ['Admin'], summary, ...more, security: SECURITY, parameters, responses } };
 }
 
 interface ActDocument {

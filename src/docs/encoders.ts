@@ -41,7 +41,6 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
     content: TEXT,
   });
   const form = content('application/x-www-form-urlencoded', { type: 'object', properties });
-  const { 400: _, 404: __, ...anywhere } = ANYWHERE;
   const login = {
     'WWW-Authenticate': header('Which way there is.', { const: 'Basic realm="airsplice"' }),
     Allow: ALLOW,
@@ -55,7 +54,7 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
       ? { parameters: Object.entries(fields).map(([name, about]) => inQuery(name, about, { type: 'string' })) }
       : { requestBody: { content: form } }),
     responses: {
-      ...anywhere,
+      ...ANYWHERE,
       '200': {
         description: 'Taken, or ignored: the message says which. A title that is too long is cut.',
         headers: {
@@ -96,16 +95,10 @@ function either(description: string): Json {
   return { description, headers: NO_STORE, content: { ...TEXT, ...problem } };
 }
 
-function options(operationId: string): Json {
-  const responses = { '204': { description: 'The methods.', headers: { Allow: ALLOW } } };
-  return { operationId, tags: ['Encode'], summary: 'What is taken here', responses };
-}
-
 export function encoders(): Json {
   const path = (name: string, basic: boolean) => ({
     get: titleUpdate(`${name}Get`, 'get', basic),
     post: titleUpdate(`${name}Post`, 'post', basic),
-    options: options(`${name}Options`),
   });
   return { '/admin/metadata': path('updinfo', true), '/admin.cgi': path('updinfoShoutcast', false) };
 }

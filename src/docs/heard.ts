@@ -1,7 +1,7 @@
 /** The OpenAPI document's report of a player (http/heard.ts). */
 
 import { content, metaid, ref } from './parameters.js';
-import { ANYWHERE, CORS, CORS_WHERE_SERVED, NO_STORE, PREFLIGHT, refused } from './responses.js';
+import { ANYWHERE, CORS, CORS_WHERE_SERVED, NO_STORE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
 export function reports(): Json {
@@ -34,12 +34,6 @@ export function reports(): Json {
           ),
           ...refused('too-many', 'The last report was less than a second ago.', CORS),
         },
-      },
-      options: {
-        operationId: 'reportHeardPreflight',
-        tags: ['Watch'],
-        summary: 'CORS preflight',
-        responses: PREFLIGHT,
       },
     },
   };

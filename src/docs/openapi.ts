@@ -14,7 +14,7 @@ import { reports } from './heard.js';
 import { operations, ownDocuments } from './operate.js';
 import { channelKey, content, contentType, inPath, inQuery, METAID_SCHEMA, ref } from './parameters.js';
 import { histories, polls, type ReadLimits, readable } from './reads.js';
-import { ANYWHERE, header, JSON_TYPE, refused, withDefault, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, refused } from './responses.js';
 import { type Json, type ObjectSchema, type Schemas, schemas } from './schemas.js';
 import { listenerStatistics } from './statistics.js';
 import { playlists, statistics } from './tune-in.js';
@@ -91,12 +91,6 @@ function parametersOf({ properties }: ObjectSchema): Json[] {
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     ...inQuery(name, String(description), schema),
   }));
-}
-
-/** HEAD is refused on purpose. */
-function refusedHead(operationId: string): Json {
-  const responses = { ...ANYWHERE, ...refused('method-not-allowed', 'A link checker must not push.') };
-  return { operationId, tags: ['Push'], summary: 'Refused', responses: withoutBodies(responses) };
 }
 
 /** Bytes without end. */
@@ -190,20 +184,18 @@ const TAGS: Readonly<Record<string, string>> = {
   Documents: 'At every address.',
 };
 
-/** Every path with all its methods, HEAD and OPTIONS too. @param limits of a push and of reads, described in their fields */
+/** Every path, without HEAD and OPTIONS, which would be half of all operations of a generated client: words say what they answer. @param limits of a push and of reads, described in their fields */
 export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): Json {
   return {
     '/metapush/{channelkey}/{token}': {
       parameters: [channelKey, token],
       get: push('get', false, all),
       post: push('post', false, all),
-      head: refusedHead('pushHead'),
     },
     '/metapush/{channelkey}': {
       parameters: [channelKey],
       get: push('get', true, all),
       post: push('post', true, all),
-      head: refusedHead('pushHeadBearer'),
     },
     ...polls(),
     ...sockets(),
@@ -221,27 +213,13 @@ export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): J
   };
 }
 
-/** HEAD and OPTIONS follow from the others, and would be half of all operations of a generated client. */
-function published(all: Json): Json {
-  const short = (part: Json) =>
-    part['responses'] === undefined ? part : { ...part, responses: withDefault(part['responses'] as Json) };
-  return Object.fromEntries(
-    Object.entries(all as Readonly<Record<string, Readonly<Record<string, Json>>>>).map(
-      ([path, { head: _, options: __, ...kept }]) => [
-        path,
-        Object.fromEntries(Object.entries(kept).map(([method, part]) => [method, short(part)])),
-      ],
-    ),
-  );
-}
-
 /**
  * Over several turns of the loop: others are served meanwhile.
  *
  * @param limits of a push and of reads, described in their fields @param version of this server
  */
 export async function openApi(limits: PushLimits & ReadLimits, version: string, all: Schemas): Promise<Json> {
-  const whole = measured('document', () => published(paths(limits, all)));
+  const whole = measured('document', () => paths(limits, all));
   await setImmediate();
   const { paths: short, components } = measured('document', () => hoisted(whole, all));
   return {

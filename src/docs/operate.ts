@@ -1,13 +1,12 @@
 /** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
 
 import { content, ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused, withoutBodies } from './responses.js';
+import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
-/** A path that is read by GET and HEAD, by all that can reach it. */
+/** A path that is read, by all that can reach it. */
 function read(operationId: string, tag: string, summary: string, responses: Json, parameters: readonly Json[] = []) {
-  const get = { operationId, tags: [tag], summary, parameters, responses: { ...ANYWHERE, ...responses } };
-  return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(get.responses) } };
+  return { get: { operationId, tags: [tag], summary, parameters, responses: { ...ANYWHERE, ...responses } } };
 }
 
 const CHANNELS = inQuery(

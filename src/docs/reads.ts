@@ -13,16 +13,7 @@ import {
   type,
   types,
 } from './parameters.js';
-import {
-  ANYWHERE,
-  CORS,
-  CORS_WHERE_SERVED,
-  header,
-  JSON_TYPE,
-  PREFLIGHT,
-  refused,
-  withoutBodies,
-} from './responses.js';
+import { ANYWHERE, CORS, CORS_WHERE_SERVED, header, JSON_TYPE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
 interface Read {
@@ -34,14 +25,16 @@ interface Read {
   readonly responses: Json;
 }
 
-/** A path that is read by GET and HEAD, by pages of any origin. */
+/** A path that is read, by pages of any origin. */
 export function readable(path: readonly Json[], { operationId, tag, responses, ...rest }: Read): Json {
-  const all = { ...ANYWHERE, ...refused('not-found', 'Not known here.', CORS_WHERE_SERVED), ...responses };
   return {
     parameters: path,
-    get: { operationId, tags: [tag], ...rest, responses: all },
-    head: { operationId: `${operationId}Head`, tags: [tag], ...rest, responses: withoutBodies(all) },
-    options: { operationId: `${operationId}Preflight`, tags: [tag], summary: 'CORS preflight', responses: PREFLIGHT },
+    get: {
+      operationId,
+      tags: [tag],
+      ...rest,
+      responses: { ...ANYWHERE, ...refused('not-found', 'Not known here.', CORS_WHERE_SERVED), ...responses },
+    },
   };
 }
 

@@ -41,7 +41,7 @@ export function refused(kind: RefusalKind, description: string, headers: Json = 
 }
 
 /** What any address may answer to anything. Where an operation has something to say of such a status, it has an answer of its own. */
-export const ANYWHERE: Json = {
+export const ANYWHERE_BY_STATUS: Json = {
   ...refused(
     'bad-request',
     'This is not HTTP, or has a broken percent-encoding. Fields that cannot be read are named.',
@@ -52,41 +52,13 @@ export const ANYWHERE: Json = {
   ...refused('internal', 'A fault of ours; nothing was applied.'),
 };
 
-const DEFAULT: Json = {
-  description: Object.entries(ANYWHERE as Readonly<Record<string, { readonly description: string }>>)
-    .map(([status, { description }]) => `${status}: ${description}`)
-    .join(' '),
-  headers: NO_STORE,
-  content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
-};
-
-/** As the document has them: `default` stands for all of ANYWHERE, which would be half of all its answers. */
-export function withDefault(responses: Json): Json {
-  const all = Object.entries(responses);
-  const own = all.filter(([status, response]) => response !== ANYWHERE[status]);
-  return { ...Object.fromEntries(own), ...(own.length < all.length ? { default: DEFAULT } : {}) };
-}
-
-/** HEAD answers what GET does, without the body. */
-export function withoutBodies(responses: Json): Json {
-  return Object.fromEntries(
-    Object.entries(responses).map(([status, response]) => {
-      const { content: _, ...kept } = response as Json;
-      return [status, kept];
-    }),
-  );
-}
-
-/** The answer to a preflight request. */
-export const PREFLIGHT: Json = {
-  '204': {
-    description: 'What pages of other origins may do.',
-    headers: {
-      Allow: header('The methods.'),
-      'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
-      'Access-Control-Allow-Methods': header('The methods.'),
-      'Access-Control-Allow-Headers': header('The headers that a page may set.'),
-      'Access-Control-Max-Age': header('Seconds for which this may be remembered.'),
-    },
+/** The same as one answer: all of them in each operation would be half of all answers of the document. */
+export const ANYWHERE: Json = {
+  default: {
+    description: Object.entries(ANYWHERE_BY_STATUS as Readonly<Record<string, { readonly description: string }>>)
+      .map(([status, { description }]) => `${status}: ${description}`)
+      .join(' '),
+    headers: NO_STORE,
+    content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
   },
 };

@@ -3,7 +3,7 @@
 import { DIMENSIONS, PERIODS } from '../statistics/figures.js';
 import { REFUSED, SECURITY } from './admin.js';
 import { content, inQuery } from './parameters.js';
-import { ANYWHERE, JSON_TYPE, NO_STORE, refused, withoutBodies } from './responses.js';
+import { ANYWHERE, JSON_TYPE, NO_STORE, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
@@ -93,8 +93,7 @@ function forms(path: string, id: string, summary: string, schema: Json, paramete
       ...refused('unavailable', 'Too many statistics are asked for at once.'),
       '200': { description: 'OK', headers: NO_STORE, content: content(mediaType, body) },
     };
-    const get = { operationId, tags: ['Admin'], summary, security: SECURITY, parameters, responses };
-    return { get, head: { ...get, operationId: `${operationId}Head`, responses: withoutBodies(responses) } };
+    return { get: { operationId, tags: ['Admin'], summary, security: SECURITY, parameters, responses } };
   };
   return { [path]: one(id, JSON_TYPE, schema), [`${path}.csv`]: one(`${id}Csv`, CSV_TYPE, TEXT) };
 }

@@ -2,14 +2,14 @@
 
 import { channelKey, content, type inPath, inQuery, metaid, stationKey, sync } from './parameters.js';
 import { readable } from './reads.js';
-import { CORS, header, refused, withoutBodies } from './responses.js';
+import { CORS, header, refused } from './responses.js';
 import type { Json } from './schemas.js';
 
-/** WebSocket; what its messages hold is in the AsyncAPI document. HEAD is not a handshake. */
+/** WebSocket; what its messages hold is in the AsyncAPI document. */
 export function sockets(): Json {
   return eachScope((scope, name, id, parameters) => {
     const upgrade = { name: 'Upgrade', in: 'header', description: 'websocket', schema: { type: 'string' } };
-    const paths = readable([id], {
+    const path = readable([id], {
       operationId: `watch${name}`,
       tag: 'Watch',
       summary: `WebSocket: the records of one ${scope}, one a message`,
@@ -24,9 +24,7 @@ export function sockets(): Json {
         ...BUSY,
       },
     });
-    const get = paths['get'] as { readonly responses: Json };
-    const { 101: _, 422: __, 503: ___, ...responses } = withoutBodies(get.responses);
-    return [`/metadata/${scope}/{${id.name}}`, { ...paths, head: { ...(paths['head'] as Json), responses } }];
+    return [`/metadata/${scope}/{${id.name}}`, path];
   });
 }
 
@@ -34,7 +32,7 @@ export function sockets(): Json {
 export function events(): Json {
   return eachScope((scope, name, id, parameters) => {
     const since = 'What was seen last, so that it is not sent again; EventSource sends it by itself.';
-    const paths = readable([id], {
+    const path = readable([id], {
       operationId: `events${name}`,
       tag: 'Watch',
       summary: `Server-sent events: the records of one ${scope}, one an event`,
@@ -57,9 +55,7 @@ export function events(): Json {
         ...BUSY,
       },
     });
-    const get = paths['get'] as { readonly responses: Json };
-    const { 503: _, ...responses } = withoutBodies(get.responses);
-    return [`/metadata/sse/${scope}/{${id.name}}`, { ...paths, head: { ...(paths['head'] as Json), responses } }];
+    return [`/metadata/sse/${scope}/{${id.name}}`, path];
   });
 }
 

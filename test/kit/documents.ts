@@ -10,6 +10,7 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js
 import formats from 'ajv-formats';
 import { documents } from '../../src/docs/documents.js';
 import { paths as described } from '../../src/docs/openapi.js';
+import { ANYWHERE, ANYWHERE_BY_STATUS, header, refused } from '../../src/docs/responses.js';
 import type { Json } from '../../src/docs/schemas.js';
 import { PUSH_LIMITS } from './limits.js';
 
@@ -22,8 +23,12 @@ interface Answer {
 
 interface Operation {
   readonly operationId: string;
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly responses: Answers;
 }
+
+type Answers = Readonly<Record<string, Response>>;
 
 interface Response {
   readonly headers?: Readonly<Record<string, { readonly required: boolean; readonly schema: Json }>>;
@@ -33,9 +38,49 @@ interface Response {
 export const DESCRIBED_LIMITS = { ...PUSH_LIMITS, historyEntries: 1000, historyPageBytes: 2_097_152 };
 const { openApi, asyncApi } = await documents(DESCRIBED_LIMITS);
 type Path = Readonly<Record<string, Operation>>;
-/** With HEAD and OPTIONS, which the document itself leaves out. */
-const paths = described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>;
+const ENCODERS_METHODS = { const: 'GET, POST, OPTIONS' };
+const PREFLIGHT = {
+  204: {
+    headers: {
+      Allow: header('The methods.'),
+      'Access-Control-Allow-Origin': header('Pages of any origin.', { const: '*' }),
+      'Access-Control-Allow-Methods': header('The methods.'),
+      'Access-Control-Allow-Headers': header('The headers that a page may set.'),
+      'Access-Control-Max-Age': header('Seconds for which this may be remembered.'),
+    },
+  },
+};
+
+/** With HEAD and OPTIONS, of which the document says in words what they answer. */
+const paths: Readonly<Record<string, Path>> = Object.fromEntries(
+  Object.entries(described(DESCRIBED_LIMITS) as Readonly<Record<string, Path>>).map(([template, path]) => [
+    template,
+    { ...path, ...implied(template, path) },
+  ]),
+);
 const METHODS = ['get', 'head', 'post', 'put', 'delete', 'options'];
+
+/** What HEAD and OPTIONS answer at a path. @param path as the document has it */
+function implied(template: string, path: Path): Path {
+  const { get, post } = path;
+  const one = (get ?? post ?? path['put'] ?? path['delete'])!;
+  const [tag] = one.tags as [string];
+  const answering = (responses: object): Operation => ({ ...one, responses: responses as Answers });
+  if (tag === 'Push')
+    return { head: answering(withoutBodies({ ...ANYWHERE, ...refused('method-not-allowed', '') } as Answers)) };
+  if (tag === 'Encode') return { options: answering({ 204: { headers: { Allow: header('', ENCODERS_METHODS) } } }) };
+  const options = ['Poll', 'Watch', 'History', 'Hear'].includes(tag) ? { options: answering(PREFLIGHT) } : {};
+  // Icecast's acts.
+  if (get === undefined || get.summary.includes('(right')) return options;
+  // Not a handshake, and no stream of events: there is room for that.
+  const never = tag !== 'Watch' ? [] : template.startsWith('/metadata/sse/') ? ['503'] : ['101', '422', '503'];
+  return { ...options, head: answering(withoutBodies(get.responses, never)) };
+}
+
+function withoutBodies(responses: Answers, never: readonly string[] = []): object {
+  const all = Object.entries(responses).filter(([status]) => !never.includes(status));
+  return Object.fromEntries(all.map(([status, { content: _, ...kept }]) => [status, kept]));
+}
 
 /** Not part of the described interface: the pages for people. */
 const OTHERS = /^\/($|web\/|docs(\/|$)|favicon\.ico$|\*)/;
@@ -71,6 +116,12 @@ function templateOf(path: string): string {
   return templates.find(({ pattern }) => pattern.test(path))!.template;
 }
 
+/** Its own answer, or what any operation may answer, which `default` stands for. */
+function responseOf(operation: Operation | undefined, status: number): Response | undefined {
+  const { [String(status)]: own, default: others } = operation?.responses ?? {};
+  return own ?? (others === undefined ? undefined : (ANYWHERE_BY_STATUS as Answers)[String(status)]);
+}
+
 /** Every operation that is described, as `METHOD template`, with the statuses it knows. */
 export function operations(): Map<string, readonly number[]> {
   const all = new Map<string, readonly number[]>();
@@ -78,7 +129,8 @@ export function operations(): Map<string, readonly number[]> {
     for (const method of METHODS) {
       const operation = path[method];
       if (operation === undefined) continue;
-      all.set(`${method.toUpperCase()} ${template}`, Object.keys(operation.responses).map(Number));
+      const statuses = Object.keys(operation.responses).filter((status) => status !== 'default');
+      all.set(`${method.toUpperCase()} ${template}`, statuses.map(Number));
     }
   }
   return all;
@@ -111,7 +163,7 @@ export function answerProblems(method: string, url: string, answer: Answer): str
   }
   const template = templateOf(path);
   const operation = paths[template]![method.toLowerCase()];
-  const response = operation?.responses[String(answer.status)] ?? refusalOf(answer.status, operation);
+  const response = operation === undefined ? refusalOf(answer.status) : responseOf(operation, answer.status);
   if (response === undefined) return [`${method} ${template} does not know the status ${answer.status}`];
   const problems: string[] = [];
   for (const [name, { required, schema }] of Object.entries(response.headers ?? {})) {
@@ -133,7 +185,7 @@ export function unknownHeaders(method: string, url: string, answer: Pick<Answer,
   const path = pathOf(url);
   const response = OTHERS.test(path)
     ? undefined
-    : paths[templateOf(path)]![method.toLowerCase()]?.responses[String(answer.status)];
+    : responseOf(paths[templateOf(path)]![method.toLowerCase()], answer.status);
   if (response === undefined) return [];
   const known = new Set(Object.keys(response.headers ?? {}).map((name) => name.toLowerCase()));
   const unknown = [...answer.headers.keys()].filter((name) => !ANYWAY.test(name) && !known.has(name));
@@ -147,8 +199,7 @@ const PROBLEM: Response = {
 };
 
 /** What a method that is not described gets: 405, or what anything can get. */
-function refusalOf(status: number, operation: Operation | undefined): Response | undefined {
-  if (operation !== undefined) return undefined;
+function refusalOf(status: number): Response | undefined {
   // Encoders read plain text.
   const content = { ...PROBLEM.content, 'text/plain; charset=utf-8': { schema: { type: 'string' } } };
   if (status === 405) return { content, headers: { Allow: { required: true, schema: { type: 'string' } } } };
