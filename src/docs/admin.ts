@@ -3,33 +3,31 @@
 import {
   BLOCK,
   CHANNEL,
-  count,
   ended,
   FALLBACK,
   HELD_PUSH,
   LISTENER,
-  list,
   MADE,
   ONE_CHANNEL,
-  object,
   REFUSAL,
   SESSION,
   SOURCES,
   TOKEN,
-  text,
   texts,
   UPSTREAM,
   USER,
   WATCHER,
 } from './admin-schemas.js';
-import { content, inPath, inQuery } from './parameters.js';
-import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused } from './responses.js';
-import type { Json } from './schemas.js';
+import { COUNT, count, type Json, list, object, TEXT, text } from './json.js';
+import { inQuery, ref } from './parameters.js';
+import { content, get, header, JSON_TYPE, type More, NO_STORE, ok, operation, refused } from './responses.js';
 
 const EVENTS_TYPE = 'text/event-stream';
 const XML_TYPE = 'text/xml; charset=utf-8';
 export const SECURITY = [{ adminPassword: [] }, { adminToken: [] }];
 const NOT_THERE = refused('not-found', 'What it is about is not there.');
+const WRONG = refused('invalid', 'A parameter is wrong; all such are named.');
+const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');
 /** Of what needs a user. */
 export const REFUSED: Json = {
   ...refused('unauthorized', 'Without credentials, or with wrong ones.', {
@@ -40,46 +38,45 @@ export const REFUSED: Json = {
   ...refused('unavailable', 'A part of the server is being restarted, or it has no room for this.'),
 };
 
-const channel = inPath('channelkey', "A channel's key.", text);
-const id = inPath('id', 'As it was listed.', text);
 const limit = inQuery('limit', 'How many at most.', { type: 'integer', minimum: 1, maximum: 1000, default: 100 });
-const FILTER: Readonly<Record<string, Json>> = {
-  channel: text,
-  address: { ...text, description: 'An address or a network.' },
-  agent: { ...text, description: 'A part of the user agent, in any case.' },
+const offset = inQuery('offset', 'How many are left out.', { ...COUNT, default: 0 });
+const lines = inQuery('lines', 'How many of the last ones come first.', { ...COUNT, maximum: 10_000, default: 100 });
+const ADDRESS = 'An address or a network.';
+const AGENT = 'A part of the user agent, in any case.';
+const channel = inQuery('channel', 'Only of this channel.');
+const listeners = [channel, inQuery('address', ADDRESS), inQuery('agent', AGENT), limit, offset];
+/** Of an act that is about some listeners. */
+const FILTER = {
+  type: 'object',
+  properties: { ids: texts, channel: TEXT, address: text(ADDRESS), agent: text(AGENT) },
+  additionalProperties: false,
+  minProperties: 1,
 };
+const MOVE = { ...FILTER, required: ['to'], properties: { ...FILTER.properties, to: TEXT } };
+const MOVED = object({ moved: COUNT, refused: count('Of another format, or without audio there.') });
+const MOVE_ENCODER = {
+  ...object({ to: text('A channel that takes an encoder, and has none now.') }),
+  additionalProperties: false,
+};
+const STAND_IN = object({ to: { ...text('A mount of another channel.'), pattern: '^/' } });
+const NEW_BLOCK = {
+  type: 'object',
+  required: ['network', 'seconds'],
+  properties: { network: TEXT, seconds: { ...COUNT, minimum: 1 }, reason: TEXT },
+  additionalProperties: false,
+};
+const ROTATE = { type: 'object', properties: { keepSeconds: COUNT }, additionalProperties: false };
 
-interface ReadDocument {
-  readonly parameters?: readonly Json[];
-  readonly type?: string;
-  readonly description?: string;
-  /** Beside those that all have. */
-  readonly refusals?: Json;
+/** What is seen with the right `read`. @param refusals beside those that all have */
+function read(id: string, summary: string, body: Json, refusals: Json = {}, more: More = {}): Json {
+  return get('Admin', id, summary, { ...REFUSED, ...refusals, ...ok(body) }, { ...more, security: SECURITY });
 }
 
-const WRONG = refused('invalid', 'A parameter is wrong; all such are named.');
+const json = (schema: Json) => content(JSON_TYPE, schema);
+const readJson = (id: string, summary: string, schema: Json, parameters: readonly Json[] = []) =>
+  read(id, summary, json(schema), parameters.length > 0 ? WRONG : {}, { parameters });
 
-/** What is seen with the right `read`. */
-function read(
-  operationId: string,
-  summary: string,
-  schema: Json,
-  { parameters = [], type = JSON_TYPE, refusals = parameters.length > 0 ? WRONG : {}, ...more }: ReadDocument = {},
-) {
-  const responses = {
-    ...ANYWHERE,
-    ...REFUSED,
-    ...refusals,
-    '200': { description: 'OK', headers: NO_STORE, content: content(type, schema) },
-  };
-  return { get: { operationId, tags: ['Admin'], summary, ...more, security: SECURITY, parameters, responses } };
-}
-
-interface ActDocument {
-  readonly operationId: string;
-  readonly summary: string;
-  readonly right: 'titles' | 'operate' | 'titles and operate';
-  readonly parameters?: readonly Json[];
+interface ActBodies {
   /** Absent: it takes none. */
   readonly body?: Json;
   /** Absent: 204. */
@@ -87,292 +84,162 @@ interface ActDocument {
   readonly status?: 200 | 201;
 }
 
-function act({ operationId, summary, right, parameters = [], body, answer, status = 200 }: ActDocument): Json {
-  const done = answer === undefined ? { '204': { description: 'Done.', headers: NO_STORE } } : {};
-  return {
-    operationId,
-    tags: ['Admin'],
-    summary: `${summary} (${right.includes(' ') ? 'rights' : 'right'} ${right})`,
-    security: SECURITY,
-    parameters,
-    ...(body === undefined ? {} : { requestBody: { required: true, content: content('application/json', body) } }),
-    responses: {
-      ...ANYWHERE,
-      ...REFUSED,
-      ...(body === undefined ? {} : refused('bad-request', 'The body is not JSON.')),
-      ...NOT_THERE,
-      ...refused('conflict', 'Not possible as things are.'),
-      ...refused('too-large', 'The body is too large.'),
-      ...refused('unsupported-media-type', 'The body has to be JSON.'),
-      ...refused('invalid', 'Fields are missing or wrong; all of them are named.'),
-      ...done,
-      ...(answer === undefined
-        ? {}
-        : { [status]: { description: 'Done.', headers: NO_STORE, content: content(JSON_TYPE, answer) } }),
-    },
+type ActRights = 'titles' | 'operate' | 'titles and operate';
+
+function act(right: ActRights, id: string, summary: string, { body, answer, status = 200 }: ActBodies = {}): Json {
+  const done = { description: 'Done.', headers: NO_STORE };
+  const responses = {
+    ...REFUSED,
+    ...(body && refused('bad-request', 'The body is not JSON.')),
+    ...NOT_THERE,
+    ...refused('conflict', 'Not possible as things are.'),
+    ...refused('too-large', 'The body is too large.'),
+    ...refused('unsupported-media-type', 'The body has to be JSON.'),
+    ...refused('invalid', 'Fields are missing or wrong; all of them are named.'),
+    ...(answer === undefined ? { 204: done } : { [status]: { ...done, content: json(answer) } }),
   };
+  return operation('Admin', id, `${summary} (${right.includes(' ') ? 'rights' : 'right'} ${right})`, responses, {
+    security: SECURITY,
+    ...(body && { requestBody: { required: true, content: content('application/json', body) } }),
+  });
 }
 
-function sees(): Json {
-  const filters = Object.entries(FILTER).map(([name, { description = 'Only of this channel.', ...schema }]) =>
-    inQuery(name, String(description), schema),
-  );
-  const offset = inQuery('offset', 'How many are left out.', { ...count, default: 0 });
-  const stream = (what: string): Json => ({ type: 'string', description: what });
-  const events = stream(
+function reads(): Json {
+  const events = text(
     'Events `snapshot` ({channels}), then `change` ({channels, gone}) about once a second where something has changed.',
   );
-  const lines = stream('Events `line`: {atMs, process, line}.');
-  const lineCount = inQuery('lines', 'How many of the last ones come first.', {
-    ...count,
-    maximum: 10_000,
-    default: 100,
-  });
+  const log = text('Events `line`: {atMs, process, line}.');
+  const page = object({ total: COUNT, offset: COUNT, listeners: list(LISTENER) });
   return {
-    '/admin/api/self': read('adminSelf', 'The user that asks, and its rights', USER),
-    '/admin/api/channels': read('adminChannels', 'Every channel: sources, listeners, titles', list(CHANNEL)),
-    '/admin/api/channels/{channelkey}': {
-      parameters: [channel],
-      ...read('adminChannel', 'One channel in depth', ONE_CHANNEL, { refusals: NOT_THERE }),
-    },
-    '/admin/api/listeners': read(
-      'adminListeners',
-      'Connections that listen, oldest first',
-      object({ total: count, offset: count, listeners: list(LISTENER) }),
-      { parameters: [...filters, limit, offset] },
-    ),
-    '/admin/api/sessions': read('adminSessions', 'Listeners with a metaid, and what they hear', list(SESSION), {
-      parameters: [filters[0]!, limit],
+    '/admin/api/self': readJson('adminSelf', 'The user that asks, and its rights', USER),
+    '/admin/api/channels': readJson('adminChannels', 'Every channel: sources, listeners, titles', list(CHANNEL)),
+    '/admin/api/channels/{channelkey}': read('adminChannel', 'One channel in depth', json(ONE_CHANNEL), NOT_THERE),
+    '/admin/api/listeners': readJson('adminListeners', 'Connections that listen, oldest first', page, listeners),
+    '/admin/api/sessions': readJson('adminSessions', 'Listeners with a metaid, and what they hear', list(SESSION), [
+      channel,
+      limit,
+    ]),
+    '/admin/api/watchers': readJson('adminWatchers', 'Who watches titles', list(WATCHER), [limit]),
+    '/admin/api/upstreams': readJson('adminUpstreams', 'Pulled sources', list(UPSTREAM)),
+    '/admin/api/held': readJson('adminHeld', 'Pushes that wait for their time', list(HELD_PUSH)),
+    '/admin/api/refusals': readJson('adminRefusals', 'Who was refused last, newest first', list(REFUSAL)),
+    '/admin/api/events': read('adminEvents', 'The channels, live', content(EVENTS_TYPE, events)),
+    '/admin/api/log': read('adminLog', "The log's lines, live", content(EVENTS_TYPE, log), WRONG, {
+      parameters: [lines],
     }),
-    '/admin/api/watchers': read('adminWatchers', 'Who watches titles', list(WATCHER), { parameters: [limit] }),
-    '/admin/api/upstreams': read('adminUpstreams', 'Pulled sources', list(UPSTREAM)),
-    '/admin/api/held': read('adminHeld', 'Pushes that wait for their time', list(HELD_PUSH)),
-    '/admin/api/refusals': read('adminRefusals', 'Who was refused last, newest first', list(REFUSAL)),
-    '/admin/api/events': read('adminEvents', 'The channels, live', events, { type: EVENTS_TYPE }),
-    '/admin/api/log': read('adminLog', "The log's lines, live", lines, { type: EVENTS_TYPE, parameters: [lineCount] }),
+    '/admin/api/tokens': readJson('adminTokens', 'Push tokens, and when each was used last', list(TOKEN)),
   };
 }
 
-function titleActs(): Json {
-  const right = 'titles';
-  const at = `/admin/api/channels/{channelkey}`;
+function acts(): Json {
+  const at = '/admin/api/channels/{channelkey}';
+  const [titles, operate, makes] = ['titles', 'operate', 'titles and operate'] as const;
+  const push = { body: ref('PushBody'), answer: ref('PushAnswer') };
+  const blocked = { body: NEW_BLOCK, answer: { allOf: [BLOCK, ended] }, status: 201 } as const;
+  const made = { answer: MADE, status: 201 } as const;
   return {
     [`${at}/titles`]: {
-      parameters: [channel],
-      post: act({
-        operationId: 'adminPush',
-        right,
-        summary: 'Push a title; with the id of the one in force, correct it',
-        body: { $ref: '#/components/schemas/PushBody' },
-        answer: { $ref: '#/components/schemas/PushAnswer' },
-      }),
+      post: act(titles, 'adminPush', 'Push a title; with the id of the one in force, correct it', push),
     },
-    [`${at}/titles/now`]: {
-      parameters: [channel],
-      delete: act({ operationId: 'adminClear', right, summary: 'Clear the title in force' }),
-    },
-    [`${at}/titles/next`]: {
-      parameters: [channel],
-      delete: act({ operationId: 'adminWithdrawNext', right, summary: 'Withdraw the following title' }),
-    },
+    [`${at}/titles/now`]: { delete: act(titles, 'adminClear', 'Clear the title in force') },
+    [`${at}/titles/next`]: { delete: act(titles, 'adminWithdrawNext', 'Withdraw the following title') },
     [`${at}/held/{id}`]: {
-      parameters: [channel, id],
-      delete: act({ operationId: 'adminWithdrawHeld', right, summary: 'Withdraw a push that waits for its time' }),
+      delete: act(titles, 'adminWithdrawHeld', 'Withdraw a push that waits for its time'),
     },
-  };
-}
-
-function connectionActs(): Json {
-  const right = 'operate';
-  const filter = {
-    type: 'object',
-    properties: { ids: texts, ...FILTER },
-    additionalProperties: false,
-    minProperties: 1,
-  };
-  const move = { ...filter, required: ['to'], properties: { ...filter.properties, to: text } };
-  return {
     '/admin/api/listeners/end': {
-      post: act({
-        operationId: 'adminEndListeners',
-        right,
-        summary: 'End the listeners that fit all that is said',
-        body: filter,
+      post: act(operate, 'adminEndListeners', 'End the listeners that fit all that is said', {
+        body: FILTER,
         answer: ended,
       }),
     },
     '/admin/api/listeners/move': {
-      post: act({
-        operationId: 'adminMoveListeners',
-        right,
-        summary: 'Let them go on at another channel, on the same connection',
-        body: move,
-        answer: object({
-          moved: count,
-          refused: { ...count, description: 'Of another format, or without audio there.' },
-        }),
+      post: act(operate, 'adminMoveListeners', 'Let them go on at another channel, on the same connection', {
+        body: MOVE,
+        answer: MOVED,
       }),
     },
-    '/admin/api/listeners/{id}': {
-      parameters: [id],
-      delete: act({ operationId: 'adminEndListener', right, summary: 'End one listener' }),
+    '/admin/api/listeners/{id}': { delete: act(operate, 'adminEndListener', 'End one listener') },
+    [`${at}/encoder`]: {
+      delete: act(operate, 'adminEndEncoder', "End its encoder's connection; it may come again"),
     },
-    '/admin/api/channels/{channelkey}/encoder': {
-      parameters: [channel],
-      delete: act({
-        operationId: 'adminEndEncoder',
-        right,
-        summary: "End its encoder's connection; it may come again",
+    [`${at}/encoder/move`]: {
+      post: act(operate, 'adminMoveEncoder', 'Its encoder goes on as that of another channel, on the same connection', {
+        body: MOVE_ENCODER,
       }),
     },
-    '/admin/api/channels/{channelkey}/encoder/move': {
-      parameters: [channel],
-      post: act({
-        operationId: 'adminMoveEncoder',
-        right,
-        summary: 'Its encoder goes on as that of another channel, on the same connection',
-        body: {
-          ...object({ to: { ...text, description: 'A channel that takes an encoder, and has none now.' } }),
-          additionalProperties: false,
-        },
-      }),
-    },
-    '/admin/api/channels/{channelkey}/source': {
-      parameters: [channel],
-      post: act({
-        operationId: 'adminChooseSource',
-        right,
-        summary: 'Play this source until it is released or lost',
-        body: object({ place: count }),
+    [`${at}/source`]: {
+      post: act(operate, 'adminChooseSource', 'Play this source until it is released or lost', {
+        body: object({ place: COUNT }),
         answer: SOURCES,
       }),
-      delete: act({
-        operationId: 'adminReleaseSource',
-        right,
-        summary: 'The best source plays again',
-        answer: SOURCES,
-      }),
+      delete: act(operate, 'adminReleaseSource', 'The best source plays again', { answer: SOURCES }),
     },
-  };
-}
-
-function fallbackActs(): Json {
-  const right = 'operate';
-  return {
-    '/admin/api/channels/{channelkey}/fallback': {
-      parameters: [channel],
-      put: act({
-        operationId: 'adminSetFallback',
-        right,
-        summary: 'Let another mount stand in while the channel has no audio',
-        body: object({ to: { ...text, pattern: '^/', description: 'A mount of another channel.' } }),
+    [`${at}/fallback`]: {
+      put: act(operate, 'adminSetFallback', 'Let another mount stand in while the channel has no audio', {
+        body: STAND_IN,
         answer: FALLBACK,
       }),
-      delete: act({ operationId: 'adminRemoveFallback', right, summary: 'Nothing stands in for it any more' }),
+      delete: act(operate, 'adminRemoveFallback', 'Nothing stands in for it any more'),
     },
-  };
-}
-
-function blocksAndTokens(): Json {
-  const right = 'operate';
-  const makes = 'titles and operate';
-  const block = {
-    type: 'object',
-    required: ['network', 'seconds'],
-    properties: { network: text, seconds: { ...count, minimum: 1 }, reason: text },
-    additionalProperties: false,
-  };
-  const rotate = { type: 'object', properties: { keepSeconds: count }, additionalProperties: false };
-  return {
     '/admin/reload': {
-      post: act({
-        operationId: 'adminReload',
-        right,
-        summary: 'Read the configuration again, and put it in force',
+      post: act(operate, 'adminReload', 'Read the configuration again, and put it in force', {
         answer: object({ changes: texts }),
       }),
     },
     '/admin/api/blocks': {
-      ...read('adminBlocks', 'Addresses and networks that are blocked', list(BLOCK)),
-      post: act({
-        operationId: 'adminBlock',
-        right,
-        summary: 'Refuse connections from there for a time, and end its listeners',
-        body: block,
-        answer: { allOf: [BLOCK, ended] },
-        status: 201,
-      }),
+      ...readJson('adminBlocks', 'Addresses and networks that are blocked', list(BLOCK)),
+      post: act(operate, 'adminBlock', 'Refuse connections from there for a time, and end its listeners', blocked),
     },
-    '/admin/api/blocks/{network}': {
-      parameters: [inPath('network', 'As it was blocked, percent-encoded.', text)],
-      delete: act({ operationId: 'adminUnblock', right, summary: 'Let them come again' }),
-    },
-    '/admin/api/tokens': read('adminTokens', 'Push tokens, and when each was used last', list(TOKEN)),
-    '/admin/api/channels/{channelkey}/tokens': {
-      parameters: [channel],
-      post: act({
-        operationId: 'adminMakeToken',
-        right: makes,
-        summary: 'Make a push token',
-        body: object({ name: text }),
-        answer: MADE,
-        status: 201,
-      }),
+    '/admin/api/blocks/{network}': { delete: act(operate, 'adminUnblock', 'Let them come again') },
+    [`${at}/tokens`]: {
+      post: act(makes, 'adminMakeToken', 'Make a push token', { body: object({ name: TEXT }), ...made }),
     },
     '/admin/api/tokens/{id}/rotate': {
-      parameters: [id],
-      post: act({
-        operationId: 'adminRotateToken',
-        right: makes,
-        summary: 'Make one in its place; it stays right for keepSeconds',
-        body: rotate,
-        answer: MADE,
-        status: 201,
+      post: act(makes, 'adminRotateToken', 'Make one in its place; it stays right for keepSeconds', {
+        body: ROTATE,
+        ...made,
       }),
     },
-    '/admin/api/tokens/{id}': {
-      parameters: [id],
-      delete: act({ operationId: 'adminRevokeToken', right, summary: 'Revoke one that was made here' }),
-    },
+    '/admin/api/tokens/{id}': { delete: act(operate, 'adminRevokeToken', 'Revoke one that was made here') },
   };
 }
 
-export function administration(): Json {
-  return { ...sees(), ...titleActs(), ...connectionActs(), ...fallbackActs(), ...blocksAndTokens(), ...icecastAdmin() };
-}
-
-const NO_SOURCE = refused('bad-request', 'A parameter is missing, or there is no such source.');
-
 /** Of the forms of http/admin/icecast-answer.ts a path of its own is described where it answers a read otherwise. */
 const ALSO = 'The same with .xml or .xsl behind the path.';
-const ACTS_ALSO = `${ALSO} With .json as JSON.`;
 
 /** Icecast's own paths: XML as 2.4.4 has it. */
-function icecastAdmin(): Json {
-  const mount = inQuery('mount', 'A mount; needed for listclients.', text);
-  const listeners = inQuery('with_listeners', 'Where it is there, sources hold their listeners (Icecast-KH).', text);
+function icecastReads(): Json {
+  const mount = inQuery('mount', 'A mount; needed for listclients.');
+  const listeners = inQuery('with_listeners', 'Where it is there, sources hold their listeners (Icecast-KH).');
   const reads = ['stats', 'listmounts', 'listclients'].flatMap((name): [string, Json][] => {
-    const more = { parameters: name === 'listmounts' ? [listeners] : [mount], refusals: NO_SOURCE };
-    const summary = `Icecast's ${name}`;
+    const [id, summary] = [`icecast-${name}`, `Icecast's ${name}`];
+    const parameters = [name === 'listmounts' ? listeners : mount];
+    const [xml, object] = [content(XML_TYPE, TEXT), json({ type: 'object' })];
     return [
-      [`/admin/${name}`, read(`icecast-${name}`, summary, text, { ...more, type: XML_TYPE, description: ALSO })],
-      [`/admin/${name}.json`, read(`icecast-${name}-json`, `${summary} as JSON`, { type: 'object' }, more)],
+      [`/admin/${name}`, read(id, summary, xml, NO_SOURCE, { parameters, description: ALSO })],
+      [`/admin/${name}.json`, read(`${id}-json`, `${summary} as JSON`, object, NO_SOURCE, { parameters })],
     ];
   });
+  return Object.fromEntries(reads);
+}
+
+function icecastActs(): Json {
+  const responses = {
+    ...REFUSED,
+    ...NO_SOURCE,
+    ...refused('too-large', 'The body is too large.'),
+    ...refused('unsupported-media-type', 'The body has to be a form.'),
+    ...ok(content(XML_TYPE, TEXT), NO_STORE, '`return` is 1 where it was done.'),
+  };
+  const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's."));
+  const more = { description: `${ALSO} With .json as JSON.`, security: SECURITY, parameters };
   const acts = ['killclient', 'killsource', 'moveclients', 'fallbacks'].map((name): [string, Json] => {
-    const parameters = ['mount', 'id', 'destination', 'fallback'].map((each) => inQuery(each, "As Icecast's.", text));
-    const responses = {
-      ...ANYWHERE,
-      ...REFUSED,
-      ...NO_SOURCE,
-      ...refused('too-large', 'The body is too large.'),
-      ...refused('unsupported-media-type', 'The body has to be a form.'),
-      '200': { description: '`return` is 1 where it was done.', headers: NO_STORE, content: content(XML_TYPE, text) },
-    };
-    const summary = `Icecast's ${name} (right operate)`;
-    const one = { tags: ['Admin'], summary, description: ACTS_ALSO, security: SECURITY, parameters, responses };
-    const [get, post] = [`icecast-${name}`, `icecast-${name}-post`];
-    return [`/admin/${name}`, { get: { operationId: get, ...one }, post: { operationId: post, ...one } }];
+    const one = (id: string) => operation('Admin', id, `Icecast's ${name} (right operate)`, responses, more);
+    return [`/admin/${name}`, { get: one(`icecast-${name}`), post: one(`icecast-${name}-post`) }];
   });
-  return Object.fromEntries([...reads, ...acts]);
+  return Object.fromEntries(acts);
+}
+
+export function administration(): Json {
+  return { ...reads(), ...acts(), ...icecastReads(), ...icecastActs() };
 }

@@ -3,7 +3,8 @@
  * suite's messages are checked against it.
  */
 
-import type { Json, Schemas } from './schemas.js';
+import type { Json } from './json.js';
+import type { Schemas } from './schemas.js';
 
 const SCOPES = {
   channel: {

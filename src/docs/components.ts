@@ -10,7 +10,7 @@
 
 import { STATUS_CODES } from 'node:http';
 import { REFUSALS } from '../base/refusal.js';
-import type { Json } from './schemas.js';
+import type { Json } from './json.js';
 
 type ByName = Readonly<Record<string, Json>>;
 

@@ -8,9 +8,10 @@ import { ownVersion } from '../base/version.js';
 import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
+import type { Json } from './json.js';
 import { openApi } from './openapi.js';
 import type { ReadLimits } from './reads.js';
-import { type Json, recordSchema, schemas } from './schemas.js';
+import { recordSchema, schemas } from './schemas.js';
 
 export interface ApiDocuments {
   readonly openApi: Json;

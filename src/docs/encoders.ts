@@ -3,12 +3,11 @@
  * (src/http/ingest/README.md, "Titles"). The audio itself comes by PUT or SOURCE with a body without end, which OpenAPI cannot say.
  */
 
-import { content, inQuery, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, header, NO_STORE } from './responses.js';
-import type { Json } from './schemas.js';
+import { type Json, TEXT, text } from './json.js';
+import { inQuery, TEXT_TYPE } from './parameters.js';
+import { content, header, NO_STORE, ok, operation, optional, PROBLEM, RETRY_AFTER } from './responses.js';
 
-const TEXT = content(TEXT_TYPE, { type: 'string' });
-const ALLOW = header('The methods that this address takes.', { const: 'GET, POST, OPTIONS' });
+const MESSAGE = content(TEXT_TYPE, TEXT);
 
 /** What the two addresses share, by GET and as a POST form alike. */
 const FIELDS: Readonly<Record<string, string>> = {
@@ -32,67 +31,60 @@ function titleUpdate(operationId: string, method: 'get' | 'post', basic: boolean
         pass: "The encoder's password; also user:password and /mount:password, as in the first line of its audio.",
         ...FIELDS,
       };
-  const properties = Object.fromEntries(
-    Object.entries(fields).map(([name, description]) => [name, { type: 'string', description }]),
+  const all = Object.entries(fields);
+  const form = { type: 'object', properties: Object.fromEntries(all.map(([name, about]) => [name, text(about)])) };
+  return operation(
+    'Encode',
+    operationId,
+    `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', with the password among them'}`,
+    answers(basic, method === 'post'),
+    {
+      ...(basic && { description: BY_ADMIN, security: [{ encoder: [] }, { adminPassword: [] }, { adminToken: [] }] }),
+      ...(method === 'get'
+        ? { parameters: all.map(([name, about]) => inQuery(name, about)) }
+        : { requestBody: { content: content('application/x-www-form-urlencoded', form) } }),
+    },
   );
+}
+
+function answers(basic: boolean, isForm: boolean): Json {
   const refused = (description: string, headers: Json = {}) => ({
     description,
     headers: { ...NO_STORE, ...headers },
-    content: TEXT,
+    content: MESSAGE,
   });
-  const form = content('application/x-www-form-urlencoded', { type: 'object', properties });
+  /** Plain text from here, a problem from before it. */
+  const either = (description: string) => ({ description, headers: NO_STORE, content: { ...MESSAGE, ...PROBLEM } });
+  const ignored = optional(
+    'Where fields were not taken: a charset that is not known, placeholders that were not filled in. Their names.',
+  );
   const login = {
     'WWW-Authenticate': header('Which way there is.', { const: 'Basic realm="airsplice"' }),
-    Allow: ALLOW,
+    Allow: header('The methods that this address takes.', { const: 'GET, POST, OPTIONS' }),
   };
   return {
-    operationId,
-    tags: ['Encode'],
-    summary: `An encoder's own title, ${method === 'post' ? 'as a form' : 'as parameters'}${basic ? '' : ', with the password among them'}`,
-    ...(basic ? { description: BY_ADMIN, security: [{ encoder: [] }, { adminPassword: [] }, { adminToken: [] }] } : {}),
-    ...(method === 'get'
-      ? { parameters: Object.entries(fields).map(([name, about]) => inQuery(name, about, { type: 'string' })) }
-      : { requestBody: { content: form } }),
-    responses: {
-      ...ANYWHERE,
-      '200': {
-        description: 'Taken, or ignored: the message says which. A title that is too long is cut.',
-        headers: {
-          ...NO_STORE,
-          'Airsplice-Ignored': header(
-            'Where fields were not taken: a charset that is not known, placeholders that were not filled in. Their names.',
-            { type: 'string' },
-            false,
-          ),
-        },
-        content: content('text/xml; charset=utf-8', { type: 'string', pattern: '<iceresponse>' }),
-      },
-      '400': either(
-        'Only mode=updinfo is known here; there are too many parameters; no encoder feeds this mount; or a user of the admin interface named no mount.',
-      ),
-      '401': refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
-      '403': refused(
-        'A password of several channels and no mount; or a user of the admin interface without the right titles.',
-      ),
-      '404': either('No channel takes an encoder at this mount, or this address serves no encoders.'),
-      ...(method === 'post'
-        ? {
-            '413': refused('The form is too large.'),
-            '415': refused('The body has to be application/x-www-form-urlencoded.'),
-          }
-        : {}),
-      '429': refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
-        'Retry-After': header('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' }),
-      }),
-      '500': either('Something went wrong on the server.'),
-    },
+    ...ok(
+      content('text/xml; charset=utf-8', { ...TEXT, pattern: '<iceresponse>' }),
+      { ...NO_STORE, 'Airsplice-Ignored': ignored },
+      'Taken, or ignored: the message says which. A title that is too long is cut.',
+    ),
+    400: either(
+      'Only mode=updinfo is known here; there are too many parameters; no encoder feeds this mount; or a user of the admin interface named no mount.',
+    ),
+    401: refused(basic ? 'A user and a password are needed, and right ones.' : 'Wrong password.', login),
+    403: refused(
+      'A password of several channels and no mount; or a user of the admin interface without the right titles.',
+    ),
+    404: either('No channel takes an encoder at this mount, or this address serves no encoders.'),
+    ...(isForm && {
+      413: refused('The form is too large.'),
+      415: refused('The body has to be application/x-www-form-urlencoded.'),
+    }),
+    429: refused('Too many wrong passwords or tokens from this address, and too many others wait for their turn.', {
+      'Retry-After': RETRY_AFTER,
+    }),
+    500: either('Something went wrong on the server.'),
   };
-}
-
-/** Plain text from here, a problem from before it. */
-function either(description: string): Json {
-  const problem = content('application/problem+json; charset=utf-8', { $ref: '#/components/schemas/Problem' });
-  return { description, headers: NO_STORE, content: { ...TEXT, ...problem } };
 }
 
 export function encoders(): Json {

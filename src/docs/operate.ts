@@ -1,65 +1,42 @@
 /** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
 
-import { content, ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';
-import { ANYWHERE, header, JSON_TYPE, NO_STORE, refused } from './responses.js';
-import type { Json } from './schemas.js';
-
-/** A path that is read, by all that can reach it. */
-function read(operationId: string, tag: string, summary: string, responses: Json, parameters: readonly Json[] = []) {
-  return { get: { operationId, tags: [tag], summary, parameters, responses: { ...ANYWHERE, ...responses } } };
-}
+import { COUNT, type Json, TEXT } from './json.js';
+import { ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';
+import { ANY_ORIGIN, content, ETAG, get, header, JSON_TYPE, NO_STORE, ok, refused } from './responses.js';
 
 const CHANNELS = inQuery(
   'channels',
   'Whether channels have audio too, as JSON: these, with commas between their keys; empty: all. Up to a second old.',
-  { type: 'string' },
 );
 const SILENT_SECONDS = inQuery('silentSeconds', 'A channel may be without audio for less than this; default 0.', {
-  type: 'integer',
-  minimum: 0,
+  ...COUNT,
   maximum: 86_400,
 });
-
-const CLUSTER = inQuery('cluster', 'What this machine knows of the others, as JSON. Up to a second old.', {
-  type: 'string',
-});
+const CLUSTER = inQuery('cluster', 'What this machine knows of the others, as JSON. Up to a second old.');
 
 export function operations(): Json {
-  const text = (description: string, headers: Json = {}, type = TEXT_TYPE) => ({
-    description,
-    headers: { ...NO_STORE, ...headers },
-    content: content(type, { type: 'string' }),
-  });
-  const listing = (description: string, headers: Json = {}) => {
-    const plain = text(description, headers);
-    const either = { anyOf: [ref('Readiness'), ref('ClusterReadiness')] };
-    return { ...plain, content: { ...plain.content, ...content(JSON_TYPE, either) } };
+  const text = content(TEXT_TYPE, TEXT);
+  const listing = { ...text, ...content(JSON_TYPE, { anyOf: [ref('Readiness'), ref('ClusterReadiness')] }) };
+  const readiness = {
+    ...ok(listing, NO_STORE, 'Yes.'),
+    503: { description: 'No.', headers: { ...NO_STORE, 'Retry-After': header('Seconds.') }, content: listing },
+    ...refused('invalid', 'silentSeconds is not what it must be.'),
+    ...refused('not-found', 'There is no such channel, or this server is not in a cluster.'),
   };
+  const isReady = 'Is it ready? With `channels`: is there audio? With `cluster`: what it knows of the other machines.';
+  const figures = ok(content('text/plain', TEXT), NO_STORE, 'For Prometheus.');
   return {
-    '/healthz': read('healthz', 'Operate', 'Is it alive?', { '200': text('Yes.') }),
-    '/readyz': read(
-      'readyz',
-      'Operate',
-      'Is it ready? With `channels`: is there audio? With `cluster`: what it knows of the other machines.',
-      {
-        '200': listing('Yes.'),
-        '503': listing('No.', { 'Retry-After': header('Seconds.') }),
-        ...refused('invalid', 'silentSeconds is not what it must be.'),
-        ...refused('not-found', 'There is no such channel, or this server is not in a cluster.'),
-      },
-      [CHANNELS, SILENT_SECONDS, CLUSTER],
-    ),
-    '/metrics': read('metrics', 'Operate', 'Figures, at addresses with the role ops', {
-      '200': text('For Prometheus.', {}, 'text/plain'),
-    }),
+    '/healthz': get('Operate', 'healthz', 'Is it alive?', ok(text, NO_STORE, 'Yes.')),
+    '/readyz': get('Operate', 'readyz', isReady, readiness, { parameters: [CHANNELS, SILENT_SECONDS, CLUSTER] }),
+    '/metrics': get('Operate', 'metrics', 'Figures, at addresses with the role ops', figures),
   };
 }
 
 export function ownDocuments(): Json {
   const headers = {
-    'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+    ...ANY_ORIGIN,
     'Cache-Control': header('To be asked for again, with its ETag.', { const: 'no-cache' }),
-    ETag: header('A strong validator, for If-None-Match.', { type: 'string', pattern: '^"' }),
+    ...ETAG,
   };
   const one = (
     operationId: string,
@@ -68,28 +45,16 @@ export function ownDocuments(): Json {
     more: Json = {},
   ) => {
     const all = { ...headers, ...more };
-    return read(
-      operationId,
-      'Documents',
-      summary,
-      {
-        '200': { description: 'OK', headers: all, content: body },
-        '304': { description: 'Not changed since that ETag.', headers: all },
-      },
-      [ifNoneMatch],
-    );
+    const unchanged = { 304: { description: 'Not changed since that ETag.', headers: all } };
+    return get('Documents', operationId, summary, { ...ok(body, all), ...unchanged }, { parameters: [ifNoneMatch] });
   };
-  const script = content('text/javascript; charset=utf-8', { type: 'string' });
+  const script = content('text/javascript; charset=utf-8', TEXT);
+  const module = 'An ES module for pages: follow() and attach(), as airsplice/client in Node';
   const nosniff = { 'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }) };
   return {
     '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
     '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
-    '/client.js': one(
-      'client',
-      'An ES module for pages: follow() and attach(), as airsplice/client in Node',
-      script,
-      nosniff,
-    ),
+    '/client.js': one('client', module, script, nosniff),
   };
 }

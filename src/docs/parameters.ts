@@ -1,34 +1,39 @@
 /** The parameters and contents that operations share. Used by the parts of the OpenAPI document only. */
 
 import { KEY, METAID } from '../base/key.js';
+import { type Json, TEXT } from './json.js';
 import { header } from './responses.js';
-import type { Json, Schemas } from './schemas.js';
+import type { Schemas } from './schemas.js';
 
-const KEY_SCHEMA = { type: 'string', pattern: KEY.source };
-export const METAID_SCHEMA = { type: 'string', pattern: METAID.source };
+const KEY_SCHEMA = { ...TEXT, pattern: KEY.source };
+export const METAID_SCHEMA = { ...TEXT, pattern: METAID.source };
 export const TEXT_TYPE = 'text/plain; charset=utf-8';
 
-export const inPath = (name: string, description: string, schema: Json = KEY_SCHEMA) => ({
-  name,
-  in: 'path',
-  required: true,
-  description,
-  schema,
-});
-export const inQuery = (name: string, description: string, schema: Json) => ({
+const inPath = (description: string, schema = TEXT) => ({ in: 'path', required: true, description, schema });
+export const inQuery = (name: string, description: string, schema = TEXT) => ({
   name,
   in: 'query',
   description,
   schema,
 });
+export const inHeader = (name: string, description: string) => ({ name, in: 'header', description, schema: TEXT });
 
-export const channelKey = inPath('channelkey', "The channel's key.");
-export const stationKey = inPath('stationkey', "The station's key.");
-export const metaid = inPath(
-  'metaid',
-  "The id that this listener's player made, at least 128 random bits.",
-  METAID_SCHEMA,
-);
+/** By their names in the templates of paths. */
+const IN_PATH: Readonly<Record<string, Json>> = {
+  channelkey: inPath("The channel's key.", KEY_SCHEMA),
+  stationkey: inPath("The station's key.", KEY_SCHEMA),
+  metaid: inPath("The id that this listener's player made, at least 128 random bits.", METAID_SCHEMA),
+  token: inPath("A push token of the channel's."),
+  mount: inPath('A mount, which may hold slashes, or a channel key.'),
+  id: inPath('As it was listed.'),
+  network: inPath('As it was blocked, percent-encoded.'),
+};
+
+/** The parameters that a template names. */
+export function pathParameters(template: string): Json[] {
+  return Array.from(template.matchAll(/\{(\w+)\}/g), ([, name]) => ({ name, ...IN_PATH[name!] }));
+}
+
 export const type = inQuery('type', 'The current track, or the following one.', {
   enum: ['now', 'next'],
   default: 'now',
@@ -42,8 +47,7 @@ export const sync = inQuery(
   'audio: what is heard, by a player in real time since its first byte. wire: what was written to its connection.',
   { enum: ['audio', 'wire'], default: 'audio' },
 );
-export const ifNoneMatch = { name: 'If-None-Match', in: 'header', description: 'An ETag.', schema: { type: 'string' } };
+export const ifNoneMatch = inHeader('If-None-Match', 'An ETag.');
 export const contentType = header('The type of the content.');
 
 export const ref = (name: keyof Schemas) => ({ $ref: `#/components/schemas/${name}` });
-export const content = (mediaType: string, schema: Json) => ({ [mediaType]: { schema } });

@@ -1,24 +1,26 @@
 /**
- * The answers that operations share, and their headers: each refusal of the table (base/refusal.ts) by its status, what every address
- * may answer whatever is asked, and CORS. Used by openapi.ts only.
+ * The operations, and the answers that they share, with their headers: each refusal of the table (base/refusal.ts) by its status, what every
+ * address may answer whatever is asked, and CORS. Used by the parts of the OpenAPI document only.
  */
 
 import { REFUSALS, type RefusalKind } from '../base/refusal.js';
-import type { Json } from './schemas.js';
+import { type Json, TEXT } from './json.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** What is always there is `required`: clients may count on it, and the tests do. */
-export function header(description: string, schema: Json = { type: 'string' }, required = true): Json {
-  return { description, required, schema };
-}
+export const header = (description: string, schema = TEXT): Json => ({ description, required: true, schema });
+export const optional = (description: string, schema = TEXT): Json => ({ description, required: false, schema });
 
-const RETRY_AFTER = header('Seconds until it makes sense to come again.', { type: 'string', pattern: '^\\d+$' });
+export const RETRY_AFTER = header('Seconds until it makes sense to come again.', { ...TEXT, pattern: '^\\d+$' });
 const ALLOW = header('The methods that this address takes.');
+export const ANY_ORIGIN: Json = {
+  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+};
 /** Reads may be made by pages of any origin. */
 export const CORS: Json = {
-  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
+  ...ANY_ORIGIN,
   'Access-Control-Expose-Headers': header('The headers that such pages may read.'),
 };
 /** An address that does not serve reads at all answers without them. */
@@ -26,6 +28,18 @@ export const CORS_WHERE_SERVED: Json = Object.fromEntries(
   Object.entries(CORS).map(([name, described]) => [name, { ...(described as Json), required: false }]),
 );
 export const NO_STORE: Json = { 'Cache-Control': header('Never kept.', { const: 'no-store' }) };
+
+export const ETAG: Json = {
+  ETag: header('A strong validator, for If-None-Match.', { ...TEXT, pattern: '^"' }),
+};
+
+export const content = (mediaType: string, schema: Json): Json => ({ [mediaType]: { schema } });
+export const PROBLEM = content(PROBLEM_TYPE, { $ref: '#/components/schemas/Problem' });
+
+/** The answer of an operation that has done what was asked. @param body its contents by their types */
+export function ok(body: Json, headers = NO_STORE, description = 'OK'): Json {
+  return { 200: { description, headers, content: body } };
+}
 
 /** What a refusal of this kind says here. @param headers beside its own */
 export function refused(kind: RefusalKind, description: string, headers: Json = {}): Json {
@@ -35,7 +49,7 @@ export function refused(kind: RefusalKind, description: string, headers: Json = 
     [REFUSALS[kind].status]: {
       description,
       headers: { ...NO_STORE, ...retry, ...allow, ...headers },
-      content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
+      content: PROBLEM,
     },
   };
 }
@@ -59,6 +73,24 @@ export const ANYWHERE: Json = {
       .map(([status, { description }]) => `${status}: ${description}`)
       .join(' '),
     headers: NO_STORE,
-    content: { [PROBLEM_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
+    content: PROBLEM,
   },
 };
+
+/** What an operation may say of itself beside its answers. */
+export interface More {
+  readonly description?: string;
+  readonly security?: readonly Json[];
+  readonly parameters?: readonly Json[];
+  readonly requestBody?: Json;
+}
+
+/** @param operationId its name in generated clients @param responses beside those of ANYWHERE, or in their place */
+export function operation(tag: string, operationId: string, summary: string, responses: Json, more: More = {}): Json {
+  return { operationId, tags: [tag], summary, ...more, responses: { ...ANYWHERE, ...responses } };
+}
+
+/** The operation of a path that is read only. */
+export function get(...described: Parameters<typeof operation>): Json {
+  return { get: operation(...described) };
+}

@@ -8,12 +8,8 @@ import { z } from 'zod';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
+import type { Json } from './json.js';
 import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './stations.js';
-
-/** A part of a document: JSON, to be read only. */
-export interface Json {
-  readonly [name: string]: unknown;
-}
 
 /** The shape of an object, as much as is looked into. */
 export interface ObjectSchema extends Json {

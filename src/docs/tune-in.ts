@@ -1,40 +1,80 @@
-/** The OpenAPI document's part for players and monitoring tools: playlists and statistics (http/stream/playlists.ts, http/stream/status.ts). */
+/** The OpenAPI document's part for players and monitoring tools: streams, playlists and statistics (src/http/stream/README.md). */
 
-import { content, inPath, inQuery } from './parameters.js';
+import { COUNT, count, type Json, list, object, TEXT, text, titled } from './json.js';
+import { inHeader, inQuery, METAID_SCHEMA } from './parameters.js';
 import { readable } from './reads.js';
-import { header } from './responses.js';
-import type { Json } from './schemas.js';
+import { ANY_ORIGIN, content, header, NO_STORE, ok, optional, refused } from './responses.js';
 
-const HEADERS: Json = {
-  'Access-Control-Allow-Origin': header('Pages of any origin may read this.', { const: '*' }),
-  'Cache-Control': header('Never kept.', { const: 'no-store' }),
-};
-const mountPath = inPath('mount', 'A mount, which may hold slashes, or a channel key.', { type: 'string' });
-const mountQuery = inQuery('mount', 'Only the channel that is played at this mount.', { type: 'string' });
+/** Bytes without end. */
+const AUDIO: Json = { ...TEXT, format: 'binary' };
+const AUDIO_TYPES = ['audio/mpeg', 'audio/aac', 'audio/ogg', 'application/ogg'];
 
-function ok(mediaType: string, schema: Json): Json {
-  return { '200': { description: 'OK', headers: HEADERS, content: content(mediaType, schema) } };
+export function streams(): Json {
+  const headers = {
+    ...ANY_ORIGIN,
+    'Access-Control-Expose-Headers': header('icy-metaint among them.'),
+    'X-Channelkey': header("The channel's key."),
+    'icy-metaint': optional(
+      'Bytes of audio between two blocks of titles, about a quarter of a second; only when asked for, in Ogg only where the channel sends them.',
+    ),
+    'icy-name': header("The channel's name, or its key."),
+    'icy-genre': optional('Its genre.'),
+    'icy-url': optional("The station's page."),
+    'icy-description': optional('What it is about.'),
+    'icy-pub': header('1: directories may list it.'),
+    'icy-br': optional('kb/s.'),
+    'ice-audio-info': optional('What the source says; also bitrate=…;samplerate=…;channels=… by its frames.'),
+    Server: header('As configured.'),
+    'Accept-Ranges': header('none: a stream has no parts.'),
+    'Cache-Control': header('Never kept.'),
+    Pragma: header('The same, for old players.'),
+    Expires: header('The same; a time that has passed.'),
+  };
+  const challenge = { ...ANY_ORIGIN, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
+  const refusedBy = "The URL has to be signed, or the operator's service refuses the listener.";
+  const responses = {
+    ...ok(Object.assign({}, ...AUDIO_TYPES.map((type) => content(type, AUDIO))), headers, 'Audio.'),
+    302: {
+      description: 'There is no room here, and another node may have some.',
+      headers: { ...ANY_ORIGIN, Location: header('The stream there.'), ...NO_STORE },
+    },
+    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
+    ...refused('not-admitted', refusedBy, ANY_ORIGIN),
+    ...refused('not-found', 'There is no such mount.'),
+    ...refused('unavailable', 'No audio now, or no room.', ANY_ORIGIN),
+  };
+  const more = {
+    description:
+      'It never ends. Configured headers are added, and replace these. No OpenAPI can say what ICY blocks are.',
+    parameters: [
+      inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
+      inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
+      inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { ...TEXT, pattern: '^\\d{1,12}$' }),
+      inQuery('sig', 'Of a signed URL: its signature.', { ...TEXT, pattern: '^[0-9A-Fa-f]{64}$' }),
+      inHeader('Icy-MetaData', '1: with titles.'),
+    ],
+  };
+  return { '/{mount}': readable('Hear', 'hear', 'The stream', responses, more) };
 }
 
+const HEADERS: Json = { ...ANY_ORIGIN, ...NO_STORE };
+const JSON_TYPE = 'application/json';
+const XML_TYPE = 'text/xml';
+const xml = (pattern: string) => content(XML_TYPE, { ...TEXT, pattern });
+
 export function playlists(): Json {
-  const one = (ending: string, mediaType: string, pattern: string) =>
-    readable([mountPath], {
-      operationId: `playlist${ending}`,
-      tag: 'Hear',
-      summary: `The stream as a file for players: ${ending}`,
-      description: 'Names the stream by its whole URL, with the query that this was asked with.',
-      parameters: [],
-      responses: ok(mediaType, { type: 'string', pattern }),
-    });
+  const description = 'Names the stream by its whole URL, with the query that this was asked with.';
+  const one = (ending: string, mediaType: string, pattern: string) => {
+    const responses = ok(content(mediaType, { ...TEXT, pattern }), HEADERS);
+    const summary = `The stream as a file for players: ${ending}`;
+    return readable('Hear', `playlist${ending}`, summary, responses, { description });
+  };
   return {
     '/{mount}.m3u': one('M3u', 'audio/x-mpegurl', '^https?://[^\\r\\n]+\\r\\n$'),
     '/{mount}.pls': one('Pls', 'audio/x-scpls', '^\\[playlist\\]\\r\\n'),
     '/{mount}.xspf': one('Xspf', 'application/xspf+xml; charset=utf-8', '^<\\?xml '),
   };
 }
-
-const whole = { type: 'integer', minimum: 0 };
-const text = { type: 'string' };
 
 /** As Icecast names them; what it leaves out while there is nothing to say is not required. */
 const SOURCE: Json = {
@@ -45,22 +85,22 @@ const SOURCE: Json = {
     ...['server_type', 'dummy'],
   ],
   properties: {
-    audio_info: { ...text, description: 'As the header ice-audio-info.' },
-    bitrate: { ...whole, description: 'kb/s.' },
-    channels: { ...whole, description: 'Of the audio, where the source says it.' },
-    connections: { ...whole, description: 'Connections that play; not a member of Icecast’s.' },
-    genre: text,
-    listener_peak: { ...whole, description: 'The most listeners at once since the start of the server.' },
-    listeners: { ...whole, description: 'Each once, however many connections it has.' },
-    listenurl: text,
-    samplerate: { ...whole, description: 'Hertz, where the source says it.' },
-    server_description: text,
-    server_name: text,
-    server_type: text,
-    server_url: text,
-    stream_start: text,
-    stream_start_iso8601: text,
-    title: text,
+    audio_info: text('As the header ice-audio-info.'),
+    bitrate: count('kb/s.'),
+    channels: count('Of the audio, where the source says it.'),
+    connections: count('Connections that play; not a member of Icecast’s.'),
+    genre: TEXT,
+    listener_peak: count('The most listeners at once since the start of the server.'),
+    listeners: count('Each once, however many connections it has.'),
+    listenurl: TEXT,
+    samplerate: count('Hertz, where the source says it.'),
+    server_description: TEXT,
+    server_name: TEXT,
+    server_type: TEXT,
+    server_url: TEXT,
+    stream_start: TEXT,
+    stream_start_iso8601: TEXT,
+    title: TEXT,
     typical_lag: {
       type: 'number',
       description: 'How many seconds after the live edge the median listener hears; not a member of Icecast’s.',
@@ -69,165 +109,128 @@ const SOURCE: Json = {
   },
 };
 
-const sid = inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 });
-const json = inQuery('json', '1: as JSON.', { enum: ['1'] });
-
-const BARE_JSON = 'application/json';
-const XML = 'text/xml';
-
-/** Members that are all there. */
-function object(properties: Json): Json {
-  return { type: 'object', required: Object.keys(properties), properties };
-}
+const MOUNT = inQuery('mount', 'Only the channel that is played at this mount.');
+const SID = inQuery('sid', 'Its place among all channels as configured.', { type: 'integer', minimum: 1, default: 1 });
+const JSON_ASKED = inQuery('json', '1: as JSON.', { enum: ['1'] });
 
 function icestatsSchema(): Json {
-  const icestats = {
-    type: 'object',
-    required: ['admin', 'host', 'location', 'server_id', 'server_start', 'server_start_iso8601'],
-    properties: {
-      admin: text,
-      host: text,
-      location: text,
-      server_id: text,
-      server_start: text,
-      server_start_iso8601: text,
-      source: { oneOf: [SOURCE, { type: 'array', minItems: 2, items: SOURCE }] },
-      dummy: { type: 'null' },
-    },
-  };
-  return { type: 'object', required: ['icestats'], properties: { icestats } };
-}
-
-function statusJson(schema: Json): Json {
-  return readable([], {
-    operationId: 'statusJson',
-    tag: 'Hear',
-    summary: 'Statistics as Icecast gives them',
-    description: [
-      'source is an object where one channel is on air, an array where several are, and absent where none is.',
-      'The same JSON is called text/xml for a client that sends neither Accept nor User-Agent, as some readers want it.',
-      'Of all channels, it is up to a second old.',
-    ].join(' '),
-    parameters: [mountQuery],
-    responses: {
-      '200': { description: 'OK', headers: HEADERS, content: { ...content(BARE_JSON, schema), ...content(XML, text) } },
-    },
+  const { type, required, properties } = object({
+    admin: TEXT,
+    host: TEXT,
+    location: TEXT,
+    server_id: TEXT,
+    server_start: TEXT,
+    server_start_iso8601: TEXT,
   });
+  const source = { oneOf: [SOURCE, { ...list(SOURCE), minItems: 2 }] };
+  const icestats = { type, required, properties: { ...(properties as Json), source, dummy: { type: 'null' } } };
+  return object({ icestats });
 }
 
 const zero = { const: 0, description: 'Not counted here.' };
+const digits = (description: string) => ({ ...TEXT, pattern: '^\\d+$', description });
 /** As SHOUTcast names them in JSON; in XML in capitals. */
-const STREAM: Json = {
-  title: 'SHOUTcast stream',
-  ...object({
-    currentlisteners: { ...whole, description: 'Connections that play.' },
-    peaklisteners: whole,
-    maxlisteners: whole,
-    uniquelisteners: { ...whole, description: 'Each listener once.' },
-    averagetime: zero,
-    servergenre: text,
-    servergenre2: text,
-    servergenre3: text,
-    servergenre4: text,
-    servergenre5: text,
-    serverurl: { ...text, description: "The station's page, else the URL of the stream." },
-    servertitle: text,
-    songtitle: text,
-    nexttitle: { ...text, description: 'The following title, where one is known.' },
-    streamhits: zero,
-    streamstatus: { enum: [0, 1], description: '1: on air.' },
-    backupstatus: zero,
-    streamlisted: zero,
-    streampath: text,
-    streamuptime: { ...whole, description: 'Seconds.' },
-    bitrate: { type: 'string', pattern: '^\\d+$', description: 'kb/s.' },
-    samplerate: { type: 'string', pattern: '^\\d+$', description: 'Hertz.' },
-    content: text,
-  }),
-};
-const SERVER: Json = {
-  totalstreams: whole,
-  activestreams: whole,
-  currentlisteners: whole,
-  peaklisteners: { ...whole, description: 'The sum of those of the channels.' },
-  maxlisteners: whole,
-  uniquelisteners: whole,
+const STREAM: Json = titled('SHOUTcast stream', {
+  currentlisteners: count('Connections that play.'),
+  peaklisteners: COUNT,
+  maxlisteners: COUNT,
+  uniquelisteners: count('Each listener once.'),
   averagetime: zero,
-  version: text,
+  servergenre: TEXT,
+  servergenre2: TEXT,
+  servergenre3: TEXT,
+  servergenre4: TEXT,
+  servergenre5: TEXT,
+  serverurl: text("The station's page, else the URL of the stream."),
+  servertitle: TEXT,
+  songtitle: TEXT,
+  nexttitle: text('The following title, where one is known.'),
+  streamhits: zero,
+  streamstatus: { enum: [0, 1], description: '1: on air.' },
+  backupstatus: zero,
+  streamlisted: zero,
+  streampath: TEXT,
+  streamuptime: count('Seconds.'),
+  bitrate: digits('kb/s.'),
+  samplerate: digits('Hertz.'),
+  content: TEXT,
+});
+const SERVER: Readonly<Record<string, Json>> = {
+  totalstreams: COUNT,
+  activestreams: COUNT,
+  currentlisteners: COUNT,
+  peaklisteners: count('The sum of those of the channels.'),
+  maxlisteners: COUNT,
+  uniquelisteners: COUNT,
+  averagetime: zero,
+  version: TEXT,
 };
 
 function xmlOrJson(begins: string, schema: Json): Json {
-  const xml = { ...text, pattern: `^<\\?xml [^>]+\\?><SHOUTCASTSERVER>${begins}` };
-  return {
-    '200': { description: 'OK', headers: HEADERS, content: { ...content(XML, xml), ...content(BARE_JSON, schema) } },
-  };
+  const pattern = `^<\\?xml [^>]+\\?><SHOUTCASTSERVER>${begins}`;
+  return ok({ ...xml(pattern), ...content(JSON_TYPE, schema) }, HEADERS);
 }
 
 function shoutcast(): Json {
-  const id = object({ id: { type: 'integer', minimum: 1 } });
-  const streams = { type: 'array', items: { allOf: [id, STREAM] } };
+  const streams = list({ allOf: [object({ id: { type: 'integer', minimum: 1 } }), STREAM] });
+  const seven = content('text/html', { ...TEXT, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' });
+  const stats = xmlOrJson('<CURRENTLISTENERS>', { allOf: [STREAM, object({ version: TEXT })] });
+  const all = xmlOrJson('<STREAMSTATS>', object({ ...SERVER, streams }));
+  const next = ok(xml('<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>'), HEADERS);
+  const as = 'as SHOUTcast v2 gives';
   return {
-    '/7.html': readable([], {
-      operationId: 'sevenHtml',
-      tag: 'Hear',
-      summary: 'Statistics of one channel as SHOUTcast v1 gives them',
-      description:
-        'listeners,status,peak,max,unique,bitrate,song. listeners and peak are connections; unique counts each listener once.',
-      parameters: [mountQuery, sid],
-      responses: {
-        ...ok('text/html', { ...text, pattern: '<body>\\d+,[01],\\d+,\\d+,\\d+,\\d+,[^<>]*</body>' }),
+    '/7.html': readable(
+      'Hear',
+      'sevenHtml',
+      'Statistics of one channel as SHOUTcast v1 gives them',
+      ok(seven, HEADERS),
+      {
+        description:
+          'listeners,status,peak,max,unique,bitrate,song. listeners and peak are connections; unique counts each listener once.',
+        parameters: [MOUNT, SID],
       },
-    }),
-    '/stats': readable([], {
-      operationId: 'stats',
-      tag: 'Hear',
-      summary: 'Statistics of one channel as SHOUTcast v2 gives them',
+    ),
+    '/stats': readable('Hear', 'stats', `Statistics of one channel ${as} them`, stats, {
       description:
         'As XML the names are in capitals. Without sid and mount it is the first channel, and in XML STREAMSTATS of /statistics follows.',
-      parameters: [mountQuery, sid, json],
-      responses: { ...xmlOrJson('<CURRENTLISTENERS>', { allOf: [STREAM, object({ version: text })] }) },
+      parameters: [MOUNT, SID, JSON_ASKED],
     }),
-    '/statistics': readable([], {
-      operationId: 'statistics',
-      tag: 'Hear',
-      summary: 'Statistics of all channels as SHOUTcast v2 gives them',
+    '/statistics': readable('Hear', 'statistics', `Statistics of all channels ${as} them`, all, {
       description:
         'As XML the names are in capitals, in STREAMSTATS, with a STREAM for each channel. Up to a second old.',
-      parameters: [json],
-      responses: xmlOrJson('<STREAMSTATS>', object({ ...SERVER, streams })),
+      parameters: [JSON_ASKED],
     }),
-    '/nextsongs': readable([], {
-      operationId: 'nextSongs',
-      tag: 'Hear',
-      summary: 'The following title of one channel as SHOUTcast v2 gives it',
-      parameters: [mountQuery, sid],
-      responses: {
-        ...ok(XML, { ...text, pattern: '<NEXTSONGS>(<TITLE seq="1">[^<>]+</TITLE>)?</NEXTSONGS>' }),
-      },
+    '/nextsongs': readable('Hear', 'nextSongs', `The following title of one channel ${as} it`, next, {
+      parameters: [MOUNT, SID],
     }),
   };
 }
 
 export function statistics(): Json {
-  const schema = icestatsSchema();
+  const icestats = content(JSON_TYPE, icestatsSchema());
+  const publicXml = ok(xml('^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$'), HEADERS);
+  const status = ok({ ...icestats, ...content(XML_TYPE, TEXT) }, HEADERS);
   return {
-    '/status-json.xsl': statusJson(schema),
-    '/admin/publicstats': readable([], {
-      operationId: 'publicStats',
-      tag: 'Hear',
-      summary: 'The same as XML, as Icecast 2.5 gives it',
+    '/status-json.xsl': readable('Hear', 'statusJson', 'Statistics as Icecast gives them', status, {
+      description: [
+        'source is an object where one channel is on air, an array where several are, and absent where none is.',
+        'The same JSON is called text/xml for a client that sends neither Accept nor User-Agent, as some readers want it.',
+        'Of all channels, it is up to a second old.',
+      ].join(' '),
+      parameters: [MOUNT],
+    }),
+    '/admin/publicstats': readable('Hear', 'publicStats', 'The same as XML, as Icecast 2.5 gives it', publicXml, {
       description:
         'icestats with one source for each channel on air, its path in the attribute mount. Up to a second old. The same with .xml or .xsl behind the path.',
-      parameters: [mountQuery],
-      responses: ok(XML, { ...text, pattern: '^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$' }),
+      parameters: [MOUNT],
     }),
-    '/admin/publicstats.json': readable([], {
-      operationId: 'publicStatsJson',
-      tag: 'Hear',
-      summary: 'The same as /status-json.xsl',
-      parameters: [mountQuery],
-      responses: ok(BARE_JSON, schema),
-    }),
+    '/admin/publicstats.json': readable(
+      'Hear',
+      'publicStatsJson',
+      'The same as /status-json.xsl',
+      ok(icestats, HEADERS),
+      { parameters: [MOUNT] },
+    ),
     ...shoutcast(),
   };
 }

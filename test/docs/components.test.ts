@@ -3,9 +3,9 @@
 import t from 'tap';
 import { hoisted } from '../../src/docs/components.js';
 import { documents } from '../../src/docs/documents.js';
+import type { Json } from '../../src/docs/json.js';
 import { paths } from '../../src/docs/openapi.js';
 import { ANYWHERE, ANYWHERE_BY_STATUS } from '../../src/docs/responses.js';
-import type { Json } from '../../src/docs/schemas.js';
 import { DESCRIBED_LIMITS } from '../kit/documents.js';
 
 type Named = Record<string, Json>;

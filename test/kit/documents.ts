@@ -9,9 +9,9 @@
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { documents } from '../../src/docs/documents.js';
+import type { Json } from '../../src/docs/json.js';
 import { paths as described } from '../../src/docs/openapi.js';
 import { ANYWHERE, ANYWHERE_BY_STATUS, header, refused } from '../../src/docs/responses.js';
-import type { Json } from '../../src/docs/schemas.js';
 import { PUSH_LIMITS } from './limits.js';
 
 /** What is looked at of an answer. Names of headers in lower case. */
