@@ -35,9 +35,8 @@ const MESSAGES = ['now', 'next'];
 /** What a player may say. */
 const REPORT = 'heard';
 
-/** @param version of this server @param all as openApi takes them */
-export function asyncApi(version: string, all: Schemas): Json {
-  const { ChannelRecord, HeardReport } = all;
+/** What the server gives out: by WebSocket (`ws`) and server-sent events (`sse`), each with its scopes. */
+function channelsAndOperations(): { readonly channels: Json; readonly operations: Json } {
   const channels: Record<string, Json> = {};
   const operations: Record<string, Json> = {};
   for (const [scope, { id, about, of }] of Object.entries(SCOPES)) {
@@ -46,30 +45,58 @@ export function asyncApi(version: string, all: Schemas): Json {
       const name = `${server}-${scope}`;
       const takesReports = scope === 'listener' && server === 'ws';
       const names = takesReports ? [...MESSAGES, REPORT] : MESSAGES;
-      const events = server === 'sse' ? '/sse' : '';
+      const message = (each: string) => reference(`channels/${name}/messages/${each}`);
       channels[name] = {
-        address: `/metadata${events}/${scope}/{${id}}`,
-        servers: [{ $ref: `#/servers/${server}` }],
+        address: `/metadata${server === 'sse' ? '/sse' : ''}/${scope}/{${id}}`,
+        servers: [reference(`servers/${server}`)],
         description: about,
         parameters: { [id]: { description: of } },
-        messages: Object.fromEntries(names.map((each) => [each, { $ref: `#/components/messages/${each}` }])),
-        ...(server === 'ws' ? { bindings: { ws: { method: 'GET', ...query, bindingVersion: '0.1.0' } } } : {}),
+        messages: Object.fromEntries(names.map((each) => [each, reference(`components/messages/${each}`)])),
+        ...(server === 'ws' && { bindings: { ws: { method: 'GET', ...query, bindingVersion: '0.1.0' } } }),
       };
+      const channel = reference(`channels/${name}`);
       operations[`send-${name}`] = {
         action: 'send',
-        channel: { $ref: `#/channels/${name}` },
-        messages: MESSAGES.map((type) => ({ $ref: `#/channels/${name}/messages/${type}` })),
-        ...(server === 'sse' ? { bindings: { http: { method: 'GET', ...query, bindingVersion: '0.3.0' } } } : {}),
+        channel,
+        messages: MESSAGES.map(message),
+        ...(server === 'sse' && { bindings: { http: { method: 'GET', ...query, bindingVersion: '0.3.0' } } }),
       };
-      if (takesReports) {
-        operations[`receive-${name}`] = {
-          action: 'receive',
-          channel: { $ref: `#/channels/${name}` },
-          messages: [{ $ref: `#/channels/${name}/messages/${REPORT}` }],
-        };
-      }
+      if (takesReports) operations[`receive-${name}`] = { action: 'receive', channel, messages: [message(REPORT)] };
     }
   }
+  return { channels, operations };
+}
+
+const reference = (path: string): Json => ({ $ref: `#/${path}` });
+
+function recordMessage(type: string, more: Json): Json {
+  return {
+    name: type,
+    ...more,
+    contentType: 'application/json',
+    payload: { allOf: [reference('components/schemas/ChannelRecord'), { properties: { type: { const: type } } }] },
+  };
+}
+
+/** By their names. */
+const COMPONENTS: Json = {
+  now: recordMessage('now', { title: 'The current track' }),
+  next: recordMessage('next', {
+    title: 'The following track',
+    description:
+      'When it is pushed. With the same id and empty texts (rawdata, artist, song): it was dropped, nothing follows. Where it has its turn ' +
+      '(a now with its id, or with its artist and song) there is no such message.',
+  }),
+  [REPORT]: {
+    name: REPORT,
+    title: 'Where the player is: its session follows its pauses and stalls',
+    contentType: 'application/json',
+    payload: reference('components/schemas/HeardReport'),
+  },
+};
+
+/** @param version of this server @param schemas as openApi takes them */
+export function asyncApi(version: string, { ChannelRecord, HeardReport }: Schemas): Json {
   const host = { default: '127.0.0.1:8000', description: 'The host and port at which you read this.' };
   const protocol = {
     ws:
@@ -93,36 +120,7 @@ export function asyncApi(version: string, all: Schemas): Json {
       ws: { host: '{host}', protocol: 'ws', description: protocol.ws, variables: { host } },
       sse: { host: '{host}', protocol: 'http', description: protocol.sse, variables: { host } },
     },
-    channels,
-    operations,
-    components: {
-      messages: {
-        ...Object.fromEntries(
-          MESSAGES.map((type) => [
-            type,
-            {
-              name: type,
-              title: type === 'now' ? 'The current track' : 'The following track',
-              ...(type === 'next' && {
-                description:
-                  'When it is pushed. With the same id and empty texts (rawdata, artist, song): it was dropped, nothing follows. Where it has its turn ' +
-                  '(a now with its id, or with its artist and song) there is no such message.',
-              }),
-              contentType: 'application/json',
-              payload: {
-                allOf: [{ $ref: '#/components/schemas/ChannelRecord' }, { properties: { type: { const: type } } }],
-              },
-            },
-          ]),
-        ),
-        [REPORT]: {
-          name: REPORT,
-          title: 'Where the player is: its session follows its pauses and stalls',
-          contentType: 'application/json',
-          payload: { $ref: '#/components/schemas/HeardReport' },
-        },
-      },
-      schemas: { ChannelRecord, HeardReport },
-    },
+    ...channelsAndOperations(),
+    components: { messages: COMPONENTS, schemas: { ChannelRecord, HeardReport } },
   };
 }
