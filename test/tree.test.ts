@@ -54,6 +54,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/ingest': ['app/app', 'http/ingest/encoder', 'http/ingest/shoutcast'],
   'app/worker/readers': ['app/app', 'http/poll/poll', 'http/watch/watch'],
   'http/documents': ['docs/documents', 'docs/page'],
+  'http/stream/stay': ['http/stream/players', 'http/stream/stream'],
   'titles/push-decider': ['titles/service', 'http/push-dialects', 'link/worker-titles'],
   'titles/pushes': ['titles/service', 'http/push'],
   'titles/readers': ['titles/service', 'titles/reader-delay'],

@@ -5,7 +5,8 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { REFUSALS, Refusal } from '../base/refusal.js';
+import type { FastifyError } from 'fastify';
+import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import type { RequestHeadFault } from '../net/front/request-head.js';
 import type { AddressHeaders } from './legacy.js';
 
@@ -31,6 +32,15 @@ export function asRefusal(error: unknown, onError: (error: unknown) => void): Re
   if (error instanceof Refusal) return error;
   onError(error);
   return new Refusal('internal', 'Something went wrong on the server.');
+}
+
+/** fastify's own errors carry a status: they become the row of our table that has it. */
+export function fastifyRefusal(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
+  if (error instanceof Refusal) return error;
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
+  if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
+  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
 /** Answers with a refusal; `headers` are added (CORS on reads). HEAD gets the same head without the body. */

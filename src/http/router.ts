@@ -8,7 +8,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
-import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
+import { Refusal } from '../base/refusal.js';
 import { pathOf, pushTarget } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/front/connections.js';
@@ -17,9 +17,9 @@ import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
   answerBroken,
-  asRefusal,
   brokenHead,
   endWithProblem,
+  fastifyRefusal,
   notServed,
   PROBLEM_TYPE,
   problemJson,
@@ -28,6 +28,7 @@ import {
 } from './problem.js';
 import type { Roles } from './roles.js';
 import type { HttpService, UpgradeService } from './service.js';
+import { continueWithout, wantsWebSocket } from './upgrade-offer.js';
 
 /** A connection that waits for its next request is closed after this time. */
 const KEEP_ALIVE_MS = 65_000;
@@ -82,7 +83,7 @@ export class Router {
         reply.hijack();
         // Its own text repeats the path, and a path may hold a token.
         const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
-        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : translate(error, parts.onError));
+        sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
@@ -93,7 +94,7 @@ export class Router {
       else done();
     });
     this.app.setErrorHandler((error: FastifyError, _request, reply) => {
-      const refusal = translate(error, parts.onError);
+      const refusal = fastifyRefusal(error, parts.onError);
       return reply
         .code(refusal.status)
         .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
@@ -291,40 +292,4 @@ function originForm(request: http.IncomingMessage): string {
   }
   request.url = pushTarget(request.url!);
   return request.url;
-}
-
-/** fastify's own errors carry a status: they become the row of our table that has it. */
-function translate(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
-  if (error instanceof Refusal) return error;
-  const status = 'statusCode' in error ? error.statusCode : undefined;
-  const kind = (Object.keys(REFUSALS) as RefusalKind[]).find((name) => REFUSALS[name].status === status);
-  if (kind !== undefined && kind !== 'internal') return new Refusal(kind, error.message);
-  return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
-}
-
-/** A handshake has no body (RFC 6455, 4.1). */
-function wantsWebSocket(request: http.IncomingMessage): boolean {
-  return request.headers.upgrade?.toLowerCase() === 'websocket' && !hasBody(request);
-}
-
-function hasBody({ headers }: http.IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-}
-
-/**
- * An offer to speak another protocol than WebSocket is ignored (RFC 9110, 7.8): the request is read again without it. Java's
- * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
- */
-function continueWithout(server: http.Server, request: http.IncomingMessage, socket: Socket, rest: Buffer): void {
-  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
-  for (let i = 0; i < request.rawHeaders.length; i += 2) {
-    const name = request.rawHeaders[i]!;
-    if (!/^(upgrade|http2-settings|connection)$/i.test(name)) lines.push(`${name}: ${request.rawHeaders[i + 1]}`);
-  }
-  if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
-  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
-  // Node leaves these behind.
-  socket.removeAllListeners('resume').removeAllListeners('pause');
-  server.emit('connection', socket);
-  socket.resume();
 }

@@ -9,7 +9,6 @@
  * A call is a form by POST on a connection of its own: none that has gone stale passes for a dead hook.
  */
 
-import { createHash } from 'node:crypto';
 import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
 import { Tallies } from '../../base/tallies.js';
@@ -17,6 +16,7 @@ import type { Tally } from '../../base/tally.js';
 import { Outbound } from '../../net/outbound/outbound.js';
 import { Target } from '../../net/outbound/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
+import { answerOf, formOf, type HookAnswer, type HookListener, keyOf } from './hook-call.js';
 
 export interface HookOptions {
   /** http or https, with or without a user and password. */
@@ -42,27 +42,11 @@ export interface HookOptions {
   onTroubleChanged(trouble: string | null): void;
 }
 
-/** A client that wants to listen. */
-export interface HookListener {
-  /** The mount with its query, as requested. */
-  readonly mount: string;
-  readonly user: string;
-  readonly password: string;
-  readonly address: string;
-  readonly agent: string;
-}
-
 export interface HookVerdict {
   readonly verdict: 'allowed' | 'denied' | 'down';
   readonly limitMs: number;
   /** The number under which the hook knows the listener; null: it was not asked about this one, and gets no notice either. */
   readonly client: string | null;
-}
-
-interface HookAnswer {
-  readonly allowed: boolean;
-  /** +∞: no limit. */
-  readonly limitMs: number;
 }
 
 interface Call {
@@ -75,7 +59,6 @@ interface Call {
 }
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
-const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
 /** A body says nothing. It is read only so that the other side can finish. */
@@ -265,37 +248,4 @@ export class ListenerHook {
     }
     this.#remembered.set(key, { pending, untilMs: nowMs + this.#options.cacheMs });
   }
-}
-
-/**
- * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is not a credential: only the
- * operator knows whether the address matters. A client that sends no credentials at all has only its address. As a digest it takes
- * the same memory whatever a client sends, and contains no password.
- */
-function keyOf({ mount, user, password, address }: HookListener, cacheBy: HookOptions['cacheBy']): string {
-  const isAnonymous = user === '' && password === '' && !mount.includes('?');
-  const asked = JSON.stringify([mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
-  return createHash('sha256').update(asked).digest('base64');
-}
-
-/** The fields that Icecast 2.4 sends, but for the server's own name and port. */
-function formOf(action: string, caller: HookListener, client: string, lastedMs?: number): string {
-  const { mount, user, password, address, agent } = caller;
-  const form = new URLSearchParams({ action, client, mount, user, pass: password, ip: address, agent });
-  if (lastedMs !== undefined) form.set('duration', String(Math.round(lastedMs / 1000)));
-  return form.toString();
-}
-
-/**
- * 2xx with `icecast-auth-user: 1` is yes, and `icecast-auth-timelimit: N` says for how many seconds; 2xx without it, 401 and 403 are no.
- * All else, a redirect too, is not an answer (a string that says why): an error page or a wrong URL decides nothing.
- */
-function answerOf({ status, headers }: Outbound): HookAnswer | string {
-  if (status === 401 || status === 403) return DENIED;
-  if (status < 200 || status > 299) return `status ${status}`;
-  if (headers.get('icecast-auth-user') !== '1') return DENIED;
-  const limit = headers.get('icecast-auth-timelimit');
-  if (limit === undefined) return { allowed: true, limitMs: Number.POSITIVE_INFINITY };
-  if (!/^\d{1,9}$/.test(limit)) return 'a time limit that cannot be read';
-  return Number(limit) === 0 ? DENIED : { allowed: true, limitMs: Number(limit) * 1000 };
 }

@@ -10,21 +10,16 @@
  */
 
 import type { Socket } from 'node:net';
-import { type AudioFormat, canFollow } from '../../audio/frames/audio-format.js';
-import type { PlayableAudio } from '../../audio/playable-audio.js';
-import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import type { Phase } from '../../audio/tape/phase.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { Listener, ListenerClient } from '../../listener/cursor/listener.js';
-import type { CountedListener, ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
-import type { Session, Sessions } from '../../listener/sessions/sessions.js';
-import type { Place } from './admission.js';
+import type { ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
+import type { Sessions } from '../../listener/sessions/sessions.js';
 import type { Fallbacks } from './fallbacks.js';
-import type { StreamRequest } from './stream-request.js';
+import { canBegin, fits, isReady, type MovingListener, NOT_MOVED, type Stay, type Where } from './stay.js';
 
 /** How often it is looked for listeners whose channel has no audio, or has some again. */
 const LOOK_MS = 200;
@@ -46,58 +41,6 @@ export interface PlayersOptions {
   /** Where listeners can be moved, by path. Absent: nowhere. */
   readonly mounts?: ReadonlyMap<string, Mount>;
   readonly fallbacks?: Fallbacks;
-}
-
-/** A listener while it plays, as far as it goes with it to another channel. */
-export interface Stay {
-  readonly audio: PlayableAudio;
-  /** What it asked for, or was moved to: there it comes back. */
-  home: Mount;
-  /** As its head has said; of the second, null: without titles. */
-  readonly contentType: string;
-  readonly metaint: number | null;
-  /** Its blocks, where they stand further apart than a tape has them; they go along with it. */
-  readonly phase: Phase | null;
-  readonly place: Place;
-  readonly session: Session | null;
-  /** For the log. */
-  readonly connection: StreamRequest['connection'];
-  readonly client: ListenerClient;
-  readonly counted: CountedListener;
-  /** What it had before it moved. Absent: it has not. */
-  readonly before?: Before;
-  /** As its request had it. */
-  readonly playbackSession: string | undefined;
-  readonly readAheadMs: number;
-  /** That of its stream, where its player cannot go on in another one; null: it can. */
-  readonly format: Omit<AudioFormat, 'codec'> | null;
-  /** When it has listened for as long as it may. */
-  readonly endMs: number;
-  /** What is missing of the frame in which its stream stands. */
-  readonly cut: Buffer;
-}
-
-/** Of a listener that has moved. */
-interface Before {
-  /** Since its connection began to play, milliseconds. */
-  readonly lastedMs: number;
-  /** Where it is counted now, and what it was sent there. */
-  readonly countedMs: number;
-  readonly bytes: number;
-}
-
-const NOT_MOVED: Before = { lastedMs: 0, countedMs: 0, bytes: 0 };
-
-/** Where a listener goes. */
-type Where = Pick<Mount, 'audio' | 'path'>;
-
-/** A listener that goes to a channel whose tape is not here yet, or does not grow yet. */
-interface MovingListener {
-  readonly mount: Where;
-  readonly stay: Stay;
-  readonly untilMs: number;
-  /** As it was seen first: audio comes once there is more. Null: what is there is enough. */
-  seen: { readonly tape: AudioTape | undefined; readonly head: number } | null;
 }
 
 export class Players implements AlarmHandler {
@@ -298,40 +241,6 @@ export class Players implements AlarmHandler {
     };
     this.join(listener.socket, NOTHING, burstMs, next, listener);
   }
-}
-
-/** Whether a listener can be sent a burst. */
-export function canBegin({ hasAudio, audio }: Mount): boolean {
-  return hasAudio && audio.hasSegments;
-}
-
-/** Whether the tape is in this process: it comes when the first listener has taken a place. */
-export function isHere({ audio: { tape } }: Where): boolean {
-  return tape !== undefined && tape.head > tape.tail;
-}
-
-/** A tape may hold what its channel had before: behind that its delay line may still have to fill. */
-function isReady(moving: MovingListener): boolean {
-  const { mount, seen } = moving;
-  if (!isHere(mount)) return false;
-  const tape = mount.audio.tape!;
-  if (seen === null) return tape.head >= (tape.comesTo ?? 0);
-  if (seen.tape === tape) return tape.head > seen.head;
-  moving.seen = { tape, head: tape.head };
-  return false;
-}
-
-/**
- * The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. And its
- * player can go on in that format.
- */
-function fits(
-  { contentType, metaint, phase, format }: Pick<Stay, 'contentType' | 'metaint' | 'phase' | 'format'>,
-  to: PlayableAudio,
-): boolean {
-  if (to.contentType !== contentType || contentType === 'audio/ogg') return false;
-  if (format !== null && !canFollow(format, to)) return false;
-  return metaint === null || phase !== null || to.metaint === metaint;
 }
 
 /** As if it had asked for it. */

@@ -4,38 +4,27 @@
  */
 
 import { type Format, formatOf } from '../../audio/frames/format.js';
-import type { PlayableAudio } from '../../audio/playable-audio.js';
-import { READ_BLOCK_BYTES } from '../../audio/tape/burst.js';
 import { Phase } from '../../audio/tape/phase.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
-import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/cursor/audience.js';
-import type { ListenerClient } from '../../listener/cursor/listener.js';
 import { StreamHeads } from '../../listener/cursor/stream-heads.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import { ofAgent } from '../../listener/player/agent-table.js';
 import { type ReadingPlayers, readAheadMs } from '../../listener/player/reading-players.js';
 import type { Session, Sessions } from '../../listener/sessions/sessions.js';
 import { asRefusal } from '../problem.js';
-import { isMetaid } from '../reads.js';
 import type { Admission, Place } from './admission.js';
-import { canBegin, isHere, Players, type PlayersOptions } from './players.js';
+import { clientOf, metaidOf, metaintOf, readBytesOf } from './player-request.js';
+import { Players, type PlayersOptions } from './players.js';
 import { answerProbe, firstBytes, probedBytes } from './probe.js';
+import { canBegin, isHere, isThere, isWorthWaiting } from './stay.js';
 import type { StreamRequest } from './stream-request.js';
 
 /** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
 const MAX_PER_TICK = 50;
-/** Firefox and Chromium; WebKit's player does not call itself so. */
-const BROWSER = /^Mozilla\/.*(Firefox|Chrome)\//;
-/** Takes no more out of what a write brings than lies before the next block (README.md, "Answers"): MOC. */
-const ONE_INTERVAL_A_WRITE = /\bMusic-On-Console\//;
-/** How long its interval is, in writes. */
-const INTERVAL_WRITES = 4;
-/** Of what a listener says of itself as much is kept while it plays. */
-const CLIENT_CHARACTERS = 200;
 /** When a player that is refused may come again. */
 const RETRY_SECONDS = 5;
 
@@ -291,44 +280,11 @@ export class Stream implements AlarmHandler {
     request.answer(this.#heads.head(mount.facts, mount.audio, metaint, request.addressHeaders));
   }
 
-  /** A malformed metaid plays, without a session. `sabcsid` is its older name (src/http/README.md, "Deprecated host"). */
   #session(request: StreamRequest, { audio, path }: Mount): Session | null {
-    const { url } = request;
-    const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
-    if (metaid === null || !isMetaid(metaid)) return null;
-    const blockBytes = BROWSER.test(request.header('user-agent') ?? '') ? READ_BLOCK_BYTES : undefined;
-    return this.#sessions.open({ metaid, channel: audio.key, mount: path, blockBytes });
+    const metaid = metaidOf(request);
+    if (metaid === null) return null;
+    return this.#sessions.open({ metaid, channel: audio.key, mount: path, blockBytes: readBytesOf(request) });
   }
-}
-
-/** What an operator is shown of it. */
-function clientOf(request: StreamRequest, { path: mount }: Mount): ListenerClient {
-  const text = (name: string) => (request.header(name) ?? '').slice(0, CLIENT_CHARACTERS);
-  return { mount, address: request.address, agent: text('user-agent'), referer: text('referer') };
-}
-
-/** Whether it has audio, or has it in a moment: its source is on air, and no delay line has to fill. */
-function isThere(mount: Mount): boolean {
-  return canBegin(mount) || (mount.hasAudio && mount.audio.delayMs === 0);
-}
-
-/** Whether audio may come. What another process still has comes, though no source does while an encoder is waited for. */
-function isWorthWaiting(mount: Mount): boolean {
-  return mount.hopeful || canBegin(mount);
-}
-
-/** Asked for with a non-zero integer (src/http/stream/README.md, "Answers"). */
-function wantsIcy(request: StreamRequest): boolean {
-  const value = request.header('icy-metadata');
-  return value !== undefined && /^\s*\d+\s*$/.test(value) && Number(value) !== 0;
-}
-
-/** Bytes of audio between the blocks that it is sent; null: it gets none. */
-function metaintOf(request: StreamRequest, { metaint, tape }: PlayableAudio): number | null {
-  if (metaint === null || !wantsIcy(request)) return null;
-  // A listener of Ogg has a rendering already.
-  const isWide = tape?.rendering(true) === null && ONE_INTERVAL_A_WRITE.test(request.header('user-agent') ?? '');
-  return isWide ? INTERVAL_WRITES * tape.segmentBytes : metaint;
 }
 
 function noAudio(): Refusal {

@@ -3,7 +3,8 @@
 import t, { type Test } from 'tap';
 import { Phase } from '../../../src/audio/tape/phase.js';
 import { NOTHING } from '../../../src/audio/tape/segment.js';
-import { Players, type Stay } from '../../../src/http/stream/players.js';
+import { Players } from '../../../src/http/stream/players.js';
+import type { Stay } from '../../../src/http/stream/stay.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { Audience } from '../../../src/listener/cursor/audience.js';
 import { ListenerStats } from '../../../src/listener/listener-stats.js';
