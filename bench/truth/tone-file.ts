@@ -119,7 +119,7 @@ export function framesIn(bytes: Buffer): PlacedFrame[] {
   const frames: PlacedFrame[] = [];
   let [endMs, cursor] = [0, 0];
   const framer = new Framer({
-    onFrame: (view, durationMs) => {
+    onFrame: ({ bytes: view, durationMs }) => {
       const at = bytes.indexOf(view, cursor);
       cursor = at + view.length;
       endMs += durationMs;

@@ -13,10 +13,11 @@ import type { Clock } from '../base/clock.js';
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
-import { type DelayedFrame, DelayLine, type DelayLineState, type LinePlace } from './delay-line.js';
+import { DelayLine, type DelayLineState, type LineFrame, type LinePlace } from './delay-line.js';
 import { Arrivals } from './frames/arrivals.js';
 import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
 import { contentTypeOf } from './frames/format.js';
+import type { Frame } from './frames/frame.js';
 import { HeldFrames } from './frames/held-frames.js';
 import { Reservoir } from './frames/reservoir.js';
 import type { OggLink } from './ogg/ogg-link.js';
@@ -221,21 +222,18 @@ export class ChannelAudio implements PlayableAudio {
     this.#waiting.adopt(titles);
   }
 
-  /**
-   * A whole frame from the source on air.
-   * @param fresh what came before has nothing to do with it
-   * @param link of a packet out of Ogg: what a decoder must have before it
-   */
-  write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh = false, link?: OggLink): void {
+  /** The next one of the source on air. */
+  write(frame: Frame): void {
     const nowMs = this.#options.now();
     const line = this.#line;
     if (!this.#waiting.isEmpty) this.#waiting.onArrival(nowMs, line?.end ?? START);
-    if (line === null) this.#lay(bytes, durationMs, bitrateKbps, fresh, link, nowMs);
+    if (line === null) this.#lay(frame, nowMs);
     else {
+      const { link, fresh } = frame;
       const isNextSource = this.#isNextSource;
       this.#isNextSource = false;
-      if (link !== undefined || fresh || isNextSource) this.#coming = link?.facts ?? frameFormat(bytes);
-      line.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link, isNextSource });
+      if (link !== undefined || fresh || isNextSource) this.#coming = link?.facts ?? frameFormat(frame.bytes);
+      line.push(frame, isNextSource);
     }
   }
 
@@ -272,10 +270,7 @@ export class ChannelAudio implements PlayableAudio {
     const held = this.#held;
     held.fromMs = untilMs;
     if (held.isEmpty || this.#options.now() > untilMs) return;
-    for (const frame of held.take()) {
-      const { bytes, durationMs, bitrateKbps, fresh, link, arrivedMs } = frame;
-      this.#lay(bytes, durationMs, bitrateKbps, fresh, link, arrivedMs);
-    }
+    for (const frame of held.take()) this.#lay(frame, frame.arrivedMs);
   }
 
   /** What is held goes onto no tape. */
@@ -331,38 +326,30 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   #makeLine({ ms, clock }: NonNullable<ChannelAudioOptions['delay']>): DelayLine {
-    return new DelayLine({ delayMs: ms, clock, onFrame: (frame, arrivedMs) => this.#leaveLine(frame, arrivedMs) });
-  }
-
-  #leaveLine(frame: DelayedFrame, arrivedMs: number): void {
-    const { bytes, durationMs, bitrateKbps, fresh, link, isNextSource } = frame;
-    if (isNextSource) this.#changeSource();
-    this.#lay(bytes, durationMs, bitrateKbps, fresh, link, arrivedMs);
+    const onFrame = ({ frame, isNextSource }: LineFrame) => {
+      if (isNextSource) this.#changeSource();
+      this.#lay(frame, frame.arrivedMs);
+    };
+    return new DelayLine({ delayMs: ms, clock, onFrame });
   }
 
   /** Onto the tape. @param arrivedMs when it came in, monotonic */
-  #lay(
-    bytes: Buffer,
-    durationMs: number,
-    bitrateKbps: number,
-    fresh: boolean,
-    link: OggLink | undefined,
-    arrivedMs: number,
-  ): void {
+  #lay(frame: Frame, arrivedMs: number): void {
     const held = this.#held;
     // Of a machine that is alone the clock is not asked: 120 ns a frame.
     if (held.fromMs !== Number.POSITIVE_INFINITY && this.#options.now() > held.fromMs) {
-      held.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs });
+      held.push(frame, arrivedMs);
       return;
     }
-    const isFresh = fresh || held.hasGap;
+    const isFresh = frame.fresh || held.hasGap;
     held.hasGap = false;
-    this.audioMs += durationMs;
-    this.#spacing.count(bytes.length, durationMs, bitrateKbps);
+    this.audioMs += frame.durationMs;
+    this.#spacing.count(frame);
     if (!this.#waiting.isEmpty) this.#putWaiting();
     if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#drop();
-    if (link !== undefined) this.#writePacket(bytes, durationMs, isFresh, link, arrivedMs);
-    else this.#writeFrame(bytes, durationMs, isFresh, arrivedMs);
+    if (frame.link === undefined) this.#writeFrame(frame, isFresh);
+    else this.#writePacket(frame, isFresh, frame.link);
+    this.#arrivals.note(arrivedMs, this.tape!.endMs);
     this.#readers.onGrown();
   }
 
@@ -438,18 +425,17 @@ export class ChannelAudio implements PlayableAudio {
     this.#readers.onTape();
   }
 
-  #writeFrame(frame: Buffer, durationMs: number, fresh: boolean, arrivedMs: number): void {
+  #writeFrame({ bytes, durationMs }: Frame, fresh: boolean): void {
     if (fresh) this.#reservoir.cut();
     if (fresh || this.#isFirst || this.#packets !== undefined) {
       this.#isFirst = false;
-      this.#follow(frameFormat(frame));
+      this.#follow(frameFormat(bytes));
     }
     if (this.#frames === undefined) {
       this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
       this.#keep();
     }
-    this.#frames.write(this.#reservoir.mend(frame), durationMs);
-    this.#arrivals.note(arrivedMs, this.#frames.endMs);
+    this.#frames.write(this.#reservoir.mend(bytes), durationMs);
   }
 
   /** The tape keeps what its readers need, or who comes next. */
@@ -457,13 +443,12 @@ export class ChannelAudio implements PlayableAudio {
     this.tape?.keep(this.#readers.isNone ? (this.#options.burstMs ?? null) : null);
   }
 
-  #writePacket(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink, arrivedMs: number): void {
+  #writePacket({ bytes, durationMs }: Frame, fresh: boolean, link: OggLink): void {
     if (link !== this.#packets?.link) this.#follow(link.facts);
     if (this.#packets === undefined) {
       this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
       this.#keep();
     }
-    this.#packets!.write(packet, durationMs, fresh, link);
-    this.#arrivals.note(arrivedMs, this.#packets!.endMs);
+    this.#packets.write(bytes, durationMs, fresh, link);
   }
 }

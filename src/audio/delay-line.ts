@@ -11,7 +11,7 @@
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import type { OggLink } from './ogg/ogg-link.js';
+import { type Frame, type KeptFrame, keepFrame } from './frames/frame.js';
 
 /** How often it is seen to that audio goes on by itself. */
 const CHECK_MS = 100;
@@ -22,28 +22,16 @@ const MAX_BYTES_PER_SECOND = 512 * 1024;
 const MAX_FRAMES_PER_SECOND = 1000;
 const FIRST_SLOTS = 256;
 
-/** What ChannelAudio.write takes. */
-export interface DelayedFrame {
-  /** Of its own: kept as they are. */
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  readonly bitrateKbps: number;
-  readonly fresh: boolean;
-  readonly link: OggLink | undefined;
-  /** It is the first of another source. */
-  readonly isNextSource: boolean;
-}
-
 /** A place between two frames, counted from the line's first one on. */
 export interface LinePlace {
   readonly atMs: number;
   readonly atByte: number;
 }
 
-/** A frame, and when it came in, monotonic milliseconds. */
 export interface LineFrame {
-  readonly frame: DelayedFrame;
-  readonly arrivedMs: number;
+  readonly frame: KeptFrame;
+  /** It is the first of another source. */
+  readonly isNextSource: boolean;
 }
 
 interface FrameInLine extends LineFrame, LinePlace {}
@@ -58,8 +46,8 @@ export interface DelayLineState {
 export interface DelayOptions {
   readonly delayMs: number;
   readonly clock: Pick<Clock, 'now' | 'alarm'>;
-  /** A frame leaves; `out` is the place before it. @param arrivedMs when it came in, monotonic */
-  onFrame(frame: DelayedFrame, arrivedMs: number): void;
+  /** A frame leaves; `out` is the place before it. */
+  onFrame(frame: LineFrame): void;
 }
 
 export class DelayLine implements AlarmHandler {
@@ -111,17 +99,17 @@ export class DelayLine implements AlarmHandler {
 
   /** Goes on with what waits in another one. Before all else. */
   adopt({ frames, playedMs }: DelayLineState): void {
-    for (const { frame, arrivedMs } of frames) this.#add(frame, arrivedMs);
+    for (const { frame, isNextSource } of frames) this.#add(frame, isNextSource);
     this.#playedMs = playedMs;
     this.#watch(this.#options.clock.now());
   }
 
-  push(frame: DelayedFrame): void {
+  push(frame: Frame, isNextSource: boolean): void {
     const { clock, delayMs } = this.#options;
     const nowMs = clock.now();
     if (Number.isNaN(this.#playedMs)) this.#playedMs = nowMs + delayMs;
     else if (this.#next === this.#first) this.#playedMs = Math.max(this.#playedMs, nowMs);
-    this.#add(frame, nowMs);
+    this.#add(keepFrame(frame, nowMs), isNextSource);
     this.#release(nowMs);
     this.#watch(nowMs);
   }
@@ -140,7 +128,7 @@ export class DelayLine implements AlarmHandler {
     // The first frame that came later.
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#frames[middle & mask]!.arrivedMs <= momentMs) low = middle + 1;
+      if (this.#frames[middle & mask]!.frame.arrivedMs <= momentMs) low = middle + 1;
       else high = middle;
     }
     if (low === this.#first) return null;
@@ -154,10 +142,10 @@ export class DelayLine implements AlarmHandler {
     if (this.#next === this.#first) this.#playedMs = Number.NaN;
   }
 
-  #add(frame: DelayedFrame, arrivedMs: number): void {
+  #add(frame: KeptFrame, isNextSource: boolean): void {
     if (this.#next - this.#first === this.#frames.length) this.#grow();
     const { atMs, atByte } = this.#end;
-    this.#frames[this.#next++ & (this.#frames.length - 1)] = { frame, arrivedMs, atMs, atByte };
+    this.#frames[this.#next++ & (this.#frames.length - 1)] = { frame, isNextSource, atMs, atByte };
     this.#end = { atMs: atMs + frame.durationMs, atByte: atByte + frame.bytes.length };
     this.emptySinceMs = Number.POSITIVE_INFINITY;
   }
@@ -171,17 +159,17 @@ export class DelayLine implements AlarmHandler {
     const most = delayMs / 1000;
     while (this.#first < this.#next) {
       const slot = this.#first & (this.#frames.length - 1);
-      const { frame, arrivedMs } = this.#frames[slot]!;
+      const leaving = this.#frames[slot]!;
       const isFull =
         this.levelMs > delayMs ||
         this.#end.atByte - this.#out.atByte > most * MAX_BYTES_PER_SECOND ||
         this.#next - this.#first > most * MAX_FRAMES_PER_SECOND;
       if (!isFull && nowMs < this.#playedMs) return;
-      onFrame(frame, arrivedMs);
+      onFrame(leaving);
       this.#frames[slot] = undefined;
       this.#first++;
       this.#out = this.#first === this.#next ? this.#end : this.#frames[this.#first & (this.#frames.length - 1)]!;
-      this.#playedMs = (isFull ? nowMs : this.#playedMs) + frame.durationMs * PACE;
+      this.#playedMs = (isFull ? nowMs : this.#playedMs) + leaving.frame.durationMs * PACE;
     }
     this.emptySinceMs = nowMs;
   }

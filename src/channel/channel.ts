@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
 import { formatText } from '../audio/frames/audio-format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
@@ -106,11 +106,9 @@ export class Channel {
     const { audio } = this;
     this.switch = new Switch(
       {
-        onFrame: (bytes, durationMs, bitrateKbps, fresh, link) => {
-          if (this.#elsewhere === null) this.#write(bytes, durationMs, bitrateKbps, fresh, link);
-          else if (this.#coming.isOpen) {
-            this.#coming.push({ bytes, durationMs, bitrateKbps, fresh, link, arrivedMs: clock.now() });
-          }
+        onFrame: (frame) => {
+          if (this.#elsewhere === null) this.#write(frame);
+          else if (this.#coming.isOpen) this.#coming.push(frame, clock.now());
         },
         get format() {
           return (channel.#elsewhere ?? channel.#own).format;
@@ -196,13 +194,11 @@ export class Channel {
     if (was === null || live !== null) return;
     this.#isFresh = true;
     this.audio.sourceChanged();
-    for (const { bytes, durationMs, bitrateKbps, fresh, link } of this.#coming.take()) {
-      this.#write(bytes, durationMs, bitrateKbps, fresh, link);
-    }
+    for (const frame of this.#coming.take()) this.#write(frame);
   }
 
-  #write(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link: OggLink | undefined): void {
-    this.audio.write(bytes, durationMs, bitrateKbps, fresh || this.#isFresh, link);
+  #write(frame: Frame): void {
+    this.audio.write(this.#isFresh ? { ...frame, fresh: true } : frame);
     this.#isFresh = false;
   }
 

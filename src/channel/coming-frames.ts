@@ -3,13 +3,13 @@
  * frame on, so that none is lost while the tape is asked for. Owned by one Channel. All times are monotonic milliseconds.
  */
 
-import type { HeldFrame } from '../audio/frames/held-frames.js';
+import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 
 /** What has not got onto the tape in this time comes too late: listeners had other audio meanwhile. */
 export const MAX_COMING_MS = 5000;
 
 export class ComingFrames {
-  #frames: HeldFrame[] = [];
+  #frames: KeptFrame[] = [];
   /** -∞: nothing is kept. */
   #sinceMs = Number.NEGATIVE_INFINITY;
   #isOpen = false;
@@ -39,9 +39,9 @@ export class ComingFrames {
   }
 
   /** Copies the frame. How many come in the time is the source's pace, and `aheadSeconds`. While it is open. */
-  push(frame: HeldFrame): void {
-    if (frame.arrivedMs - this.#sinceMs <= MAX_COMING_MS) {
-      this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+  push(frame: Frame, nowMs: number): void {
+    if (nowMs - this.#sinceMs <= MAX_COMING_MS) {
+      this.#frames.push(keepFrame(frame, nowMs));
       return;
     }
     this.#frames = [];
@@ -49,7 +49,7 @@ export class ComingFrames {
   }
 
   /** All of them, in order. They are kept no more, nor is what comes. */
-  take(): readonly HeldFrame[] {
+  take(): readonly KeptFrame[] {
     const frames = this.#frames;
     this.#frames = [];
     this.#sinceMs = Number.NEGATIVE_INFINITY;

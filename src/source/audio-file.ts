@@ -45,7 +45,7 @@ class FirstFrame {
   format: AudioFormat | null = null;
   looks = '';
   readonly #framer: AnyFramer = framerFor({
-    onFrame: (bytes, _durationMs, _fresh, link) => {
+    onFrame: ({ bytes, link }) => {
       this.format = link?.facts ?? frameFormat(bytes);
       this.#framer.pause();
     },

@@ -7,8 +7,8 @@
 
 import type { Socket } from 'node:net';
 import { contentTypeOf, type Format, formatOf } from '../audio/frames/format.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { KnownLinks } from '../audio/ogg/known-links.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Clock } from '../base/clock.js';
 import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
@@ -225,12 +225,12 @@ export class EncoderConnection implements IntakeOwner {
     else this.#socket.end();
   }
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+  onFrame(frame: Frame): number {
     if (this.#intake.counters.frames === 1) this.#compareType();
     this.#lastAudioMs = this.#clock.now();
     const { input, pacer } = this.#owner;
-    const waitMs = pacer.book(durationMs, this.#lastAudioMs);
-    return Math.max(waitMs, input.onFrame(bytes, durationMs, bitrateKbps, fresh, link));
+    const waitMs = pacer.book(frame.durationMs, this.#lastAudioMs);
+    return Math.max(waitMs, input.onFrame(frame));
   }
 
   onTitle(title: SourceTitle): Promise<void> {

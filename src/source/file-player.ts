@@ -13,8 +13,8 @@
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { contentTypeOf, framerFor } from '../audio/frames/format.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { FramerState, FrameSink } from '../audio/frames/framer.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { OggFramerState } from '../audio/ogg/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { SourceInput } from './source.js';
@@ -125,7 +125,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#wake();
   }
 
-  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+  onFrame(frame: Frame): void {
     if (this.#hasEnded) {
       // by the input, in the middle of a piece
       this.#framer.pause();
@@ -137,15 +137,15 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       // What a gap has taken from listeners comes at once.
       this.#audioMs = this.#aheadAtStartMs + Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
     }
-    this.#audioMs += durationMs;
-    if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= durationMs * SURPLUS;
+    this.#audioMs += frame.durationMs;
+    if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= frame.durationMs * SURPLUS;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
     const aheadMs = this.#aheadMs;
     if (aheadMs >= MAX_AHEAD_MS) {
       this.#isPaused = true;
       this.#framer.pause();
     } else if (aheadMs < -MAX_BEHIND_MS) this.#startMs -= aheadMs;
-    this.#input.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+    this.#input.onFrame(frame);
   }
 
   onAlarm(): void {

@@ -10,12 +10,12 @@
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
-import type { OnFrame, Source, SourceInput, SourceTitle } from './source.js';
+import type { Source, SourceInput, SourceTitle } from './source.js';
 
 /** What the switch must know of a source beyond the port. */
 export interface SourceSettings {
@@ -42,18 +42,9 @@ const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
 const MAX_AT_ONCE = 2000;
 
-/** A frame that came after a title that is not on the tape yet. */
-interface WaitingFrame {
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  readonly bitrateKbps: number;
-  readonly fresh: boolean;
-  readonly link: OggLink | undefined;
-}
-
 /** Where the switch sends what is on air. */
 export interface SwitchOutput {
-  readonly onFrame: OnFrame;
+  onFrame(frame: Frame): void;
   onTitle(title: SourceTitle, source: Source): Promise<void>;
   /** What listeners hear, as far as frames have come of it; null: nothing. */
   readonly format: AudioFormat | null;
@@ -99,7 +90,7 @@ export class Input implements SourceInput, AlarmHandler {
   /** When it was left because it stalled or was lost, the latest `stallsPerMinute` of them. */
   readonly #leftMs: number[] = [];
   /** Frames behind a title that is being saved, or not written yet, oldest first; null: none wait. A source's pace and work bound them. */
-  #waiting: WaitingFrame[] | null = null;
+  #waiting: KeptFrame[] | null = null;
   #waitingSinceMs = 0;
   /** Set while the waiting frames are written, turn by turn. */
   #alarm: Alarm | null = null;
@@ -140,22 +131,23 @@ export class Input implements SourceInput, AlarmHandler {
     return this.health.troubles.unsteady;
   }
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+  onFrame(frame: Frame): number {
     if (this.#isEnded) return 0;
     if (this.#lostReason !== null) this.#write(Number.POSITIVE_INFINITY);
     const nowMs = this.#clock.now();
+    const { durationMs, link } = frame;
     const due = this.#due;
     if (nowMs - due.atMs > this.#options.stallMs) this.#steadySinceMs = nowMs;
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.hasFailed = false;
-    this.health.frame(bytes, durationMs, due.atMs, link === undefined);
+    this.health.frame(frame.bytes, durationMs, due.atMs, link === undefined);
     if (!this.#owner.claimAir(this.index)) return 0;
     if (this.#waiting !== null) {
-      this.#waiting.push({ bytes: Buffer.from(bytes), durationMs, bitrateKbps, fresh, link });
+      this.#waiting.push(keepFrame(frame, nowMs));
       return 0;
     }
-    this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+    this.#owner.output.onFrame(frame);
     return this.#owner.pacer.book(durationMs, nowMs);
   }
 
@@ -165,7 +157,7 @@ export class Input implements SourceInput, AlarmHandler {
    */
   follow(title: Promise<void>): void {
     this.#drop();
-    const waiting: WaitingFrame[] = [];
+    const waiting: KeptFrame[] = [];
     this.#waiting = waiting;
     this.#waitingSinceMs = this.#clock.now();
     void title.then(() => this.#waiting === waiting && this.#write());
@@ -192,9 +184,9 @@ export class Input implements SourceInput, AlarmHandler {
   #write(most = MAX_AT_ONCE): void {
     const waiting = this.#waiting;
     if (waiting !== null) {
-      for (const { bytes, durationMs, bitrateKbps, fresh, link } of waiting.splice(0, most)) {
-        this.#owner.output.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
-        this.#owner.pacer.book(durationMs, this.#clock.now());
+      for (const frame of waiting.splice(0, most)) {
+        this.#owner.output.onFrame(frame);
+        this.#owner.pacer.book(frame.durationMs, this.#clock.now());
       }
       if (waiting.length > 0) {
         this.#alarm ??= this.#clock.alarm(this.#clock.now(), this);

@@ -11,18 +11,19 @@
  */
 
 import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/frames/format.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { FrameSink } from '../audio/frames/framer.js';
 import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Beginning, DAMAGED, type Foreign, UNKNOWN } from './magic.js';
 import { SLICE_BYTES } from './pacer.js';
-import type { OnFrame, SourceTitle } from './source.js';
+import type { SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 export interface IntakeOwner {
   /** Returns for how many milliseconds to read no further (0: go on). */
-  readonly onFrame: OnFrame<number>;
+  onFrame(frame: Frame): number;
   /** A title stands before the next frame, which waits until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Pushes the next slice of what has come; false: nothing is left of it. */
@@ -194,16 +195,16 @@ export class Intake implements FrameSink, AlarmHandler {
   }
 
   /** As FrameSink has it. */
-  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void {
+  onFrame(frame: Frame): void {
     // Closed by the owner in the middle of a slice.
     if (!this.#isOpen) return;
     if (this.#beginning !== null) {
       this.#beside = this.#beginning.beside();
       this.#beginning = null;
     }
-    const isStart = fresh && link !== undefined;
-    this.#offsetNoise(bytes.length, isStart);
-    const waitMs = this.#owner.onFrame(bytes, durationMs, this.#framer.bitrateKbps, fresh, link);
+    const isStart = frame.fresh && frame.link !== undefined;
+    this.#offsetNoise(frame.bytes.length, isStart);
+    const waitMs = this.#owner.onFrame(frame);
     if (waitMs > 0) this.#pause(waitMs);
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }

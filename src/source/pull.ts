@@ -9,7 +9,7 @@
  */
 
 import { contentTypeOf } from '../audio/frames/format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { Alarm, Clock } from '../base/clock.js';
 import { contentTag } from '../metadata/etag.js';
 import type { Target } from '../net/outbound/target.js';
@@ -115,21 +115,14 @@ export class PullSource implements Source, UpstreamSink {
     this.#trial = null;
   }
 
-  onFrame(
-    from: Upstream,
-    bytes: Buffer,
-    durationMs: number,
-    bitrateKbps: number,
-    fresh: boolean,
-    link?: OggLink,
-  ): number {
-    if (from === this.#trial && !this.#delivers(durationMs)) return 0;
+  onFrame(from: Upstream, frame: Frame): number {
+    if (from === this.#trial && !this.#delivers(frame.durationMs)) return 0;
     if (from !== this.#main) return 0;
     if (!this.#feeds) this.#begin(from);
     const isCut = this.#isCut;
     this.#isCut = false;
-    const waitMs = this.#pacer.book(durationMs, this.#clock.now());
-    return Math.max(waitMs, this.#input.onFrame(bytes, durationMs, bitrateKbps, fresh || isCut, link));
+    const waitMs = this.#pacer.book(frame.durationMs, this.#clock.now());
+    return Math.max(waitMs, this.#input.onFrame(isCut ? { ...frame, fresh: true } : frame));
   }
 
   onTitle(from: Upstream, title: SourceTitle): Promise<void> {

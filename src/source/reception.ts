@@ -4,19 +4,19 @@
  */
 
 import type { Format } from '../audio/frames/format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { Clock } from '../base/clock.js';
 import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner } from './intake.js';
 import { foreignSentence } from './magic.js';
-import type { OnFrame, SourceTitle } from './source.js';
+import type { SourceTitle } from './source.js';
 import { IcyStripper, type Piece } from './strip.js';
 
 export interface ReceptionSink {
   /** Returns for how many milliseconds to read no further (0: go on). */
-  readonly onFrame: OnFrame<number>;
+  onFrame(frame: Frame): number;
   /** The frames behind the title wait until this resolves. Never rejects. */
   onTitle(title: SourceTitle): Promise<void>;
   /** Nothing more comes; called once. */
@@ -89,8 +89,8 @@ export class Reception implements IntakeOwner, BodySink {
     this.#intake.close();
   }
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
-    return this.#sink.onFrame(bytes, durationMs, bitrateKbps, fresh, link);
+  onFrame(frame: Frame): number {
+    return this.#sink.onFrame(frame);
   }
 
   onTitle(title: SourceTitle): Promise<void> {

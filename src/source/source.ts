@@ -5,7 +5,7 @@
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { SourceFacts } from './facts.js';
 
 export type SourceKind = 'encoder' | 'pull' | 'file';
@@ -21,29 +21,14 @@ export type SourceTitle =
   | string
   | { readonly artist: string; readonly song: string; readonly separator?: string; readonly cover: string };
 
-/**
- * A whole frame, in stream order; the bytes are valid only during the call.
- * @param durationMs its exact playing time
- * @param bitrateKbps of it or of about the last second, for headers and for choosing metaint
- * @param fresh what the source sent before has nothing to do with it
- * @param link of a packet out of Ogg: what a decoder must have before it
- */
-export type OnFrame<Returned = void> = (
-  bytes: Buffer,
-  durationMs: number,
-  bitrateKbps: number,
-  fresh: boolean,
-  link?: OggLink,
-) => Returned;
-
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
   /** When more is due, on the clock (due.ts); -∞: nothing has come since the last loss. */
   readonly dueMs: number;
   /** How far what the channel plays is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
   readonly aheadMs: number;
-  /** Returns for how many milliseconds the source must not be read, since the channel is too far ahead of real time (0: go on). */
-  readonly onFrame: OnFrame<number>;
+  /** In stream order. Returns for how many milliseconds the source must not be read, since the channel is too far ahead of real time (0: go on). */
+  onFrame(frame: Frame): number;
   /**
    * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.

@@ -7,7 +7,7 @@
  */
 
 import type { Format } from '../audio/frames/format.js';
-import type { OggLink } from '../audio/ogg/ogg-link.js';
+import type { Frame } from '../audio/frames/frame.js';
 import type { Alarm, Clock } from '../base/clock.js';
 import { Outbound } from '../net/outbound/outbound.js';
 import type { ConnectionOptions } from '../net/outbound/outbound-connection.js';
@@ -15,7 +15,7 @@ import type { Target } from '../net/outbound/target.js';
 import type { SourceFacts } from './facts.js';
 import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
-import type { OnFrame, SourceTitle } from './source.js';
+import type { SourceTitle } from './source.js';
 
 const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -34,7 +34,7 @@ export interface UpstreamRules extends ConnectionOptions, ReceptionRules {
 
 export interface UpstreamSink {
   /** As ReceptionSink has them. */
-  onFrame(from: Upstream, ...frame: Parameters<OnFrame>): number;
+  onFrame(from: Upstream, frame: Frame): number;
   onTitle(from: Upstream, title: SourceTitle): Promise<void>;
   onEnded(from: Upstream, reason: string): void;
 }
@@ -104,9 +104,9 @@ export class Upstream implements ReceptionSink {
     this.#attempt = null;
   }
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number, fresh: boolean, link?: OggLink): number {
+  onFrame(frame: Frame): number {
     this.#left.length = 0; // it delivers: when it ends, all is requested anew
-    const waitMs = this.#sink.onFrame(this, bytes, durationMs, bitrateKbps, fresh, link);
+    const waitMs = this.#sink.onFrame(this, frame);
     this.#audioMs = this.#clock.now() + waitMs;
     return waitMs;
   }

@@ -9,6 +9,7 @@ import { formatText } from '../../src/audio/frames/audio-format.js';
 import { framerFor } from '../../src/audio/frames/format.js';
 import { metaintFor } from '../../src/audio/tape/block-spacing.js';
 import { RecordView } from '../../src/metadata/view.js';
+import { frameOf } from '../kit/frame-of.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { FACE, makeRecord } from '../kit/record.js';
 
@@ -26,7 +27,7 @@ function channel(options: Options = {}): ChannelAudio {
 /** Writes about so much audio of this bitrate, frame by frame. */
 function write(to: ChannelAudio, kbps: number, ms: number): void {
   const bytes = Buffer.alloc(Math.floor((144_000 * kbps) / 44_100), kbps & 0xff);
-  for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) to.write(bytes, FRAME_MS, kbps);
+  for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) to.write(frameOf(bytes, FRAME_MS, kbps));
 }
 
 t.test('about a quarter of a second of audio, within what the head can say to a player', async (t) => {
@@ -184,7 +185,7 @@ t.test('behind a gap and behind another source frames that reach back are muted'
   const one = channel({ metaint: 417, bitrateKbps: 3 });
   one.playing = 1;
   const play = (count: number, fresh = false) => {
-    for (let i = 0; i < count; i++) one.write(frame, FRAME_MS, 128, fresh && i === 0);
+    for (let i = 0; i < count; i++) one.write(frameOf(frame, FRAME_MS, 128, fresh && i === 0));
   };
   play(4);
   play(4, true);
@@ -201,7 +202,7 @@ t.test('another format, of another source or on one connection', async (t) => {
   const one = channel({ metaint: 1000, onFormat: (from, to) => seen.push(`${formatText(from)} → ${formatText(to)}`) });
   const play = (header: readonly number[], fresh: boolean) => {
     const frame = Buffer.concat([Buffer.from(header), Buffer.alloc(417 - header.length)]);
-    for (let i = 0; i < 200; i++) one.write(frame, FRAME_MS, 128, fresh && i === 0);
+    for (let i = 0; i < 200; i++) one.write(frameOf(frame, FRAME_MS, 128, fresh && i === 0));
   };
   const [stereo44, stereo48, mono48] = [MP3_HEADER, [0xff, 0xfb, 0x94, 0x00], [0xff, 0xfb, 0x94, 0xc0]];
   // 417 bytes, LC, 44.1 kHz, two channels.
@@ -211,7 +212,7 @@ t.test('another format, of another source or on one connection', async (t) => {
   const from = tape!.joinAt(2000);
   t.ok(from < tape!.head, 'a burst is there');
   one.sourceChanged();
-  one.write(Buffer.concat([Buffer.from(stereo44), Buffer.alloc(413)]), FRAME_MS, 128);
+  one.write(frameOf(Buffer.concat([Buffer.from(stereo44), Buffer.alloc(413)]), FRAME_MS, 128));
   t.equal(tape!.joinAt(2000), from, 'the same format');
   for (const [header, isOther] of [
     [stereo48, true],
@@ -229,7 +230,9 @@ t.test('another format, of another source or on one connection', async (t) => {
   t.ok(tape!.isOver, 'nobody goes on in another codec');
   t.not(one.tape, tape);
   t.equal(one.contentType, 'audio/aac');
-  const framer = framerFor({ onFrame: (bytes, ms, fresh, link) => one.write(bytes, ms, 96, fresh, link) });
+  const framer = framerFor({
+    onFrame: ({ bytes, durationMs: ms, fresh, link }) => one.write(frameOf(bytes, ms, 96, fresh, link)),
+  });
   framer.push(opusLink(1, 100));
   t.equal(one.contentType, 'audio/ogg');
   one.release();
@@ -247,14 +250,14 @@ t.test('another format, of another source or on one connection', async (t) => {
 t.test('where another process goes on with the tape its format and its mean go on too', async (t) => {
   const frame = (header: readonly number[]) => Buffer.concat([Buffer.from(header), Buffer.alloc(413)]);
   const before = channel({ metaint: 1000 });
-  for (let i = 0; i < 200; i++) before.write(frame(MP3_HEADER), FRAME_MS, 128, i === 0);
+  for (let i = 0; i < 200; i++) before.write(frameOf(frame(MP3_HEADER), FRAME_MS, 128, i === 0));
   const seen: string[] = [];
   const next = channel({ metaint: 1000, onFormat: (from, to) => seen.push(`${formatText(from)} → ${formatText(to)}`) });
   next.adopt(before);
   t.same([next.bitrateKbps, next.sampleRate, next.channels], [128, 44_100, 2], 'before its first frame');
-  next.write(frame(MP3_HEADER), FRAME_MS, 128, true);
+  next.write(frameOf(frame(MP3_HEADER), FRAME_MS, 128, true));
   t.same([seen, next.tape!.joinFrom], [[], before.tape!.joinFrom]);
-  next.write(frame([0xff, 0xfb, 0x94, 0x00]), 24, 128, true);
+  next.write(frameOf(frame([0xff, 0xfb, 0x94, 0x00]), 24, 128, true));
   t.same(seen, ['MP3, 44.1 kHz, stereo → MP3, 48 kHz, stereo']);
   t.equal(next.tape!.joinFrom, next.tape!.head + 1);
 });
@@ -272,7 +275,7 @@ t.test('the bitrate is the mean of the source on air over a minute, whatever its
   t.ok(one.bitrateKbps >= 127, 'one that has changed is not held to what it was');
   write(one, 20_000, 100);
   one.sourceChanged();
-  one.write(Buffer.alloc(60_000), 0.1, 64);
+  one.write(frameOf(Buffer.alloc(60_000), 0.1, 64));
   t.equal(one.bitrateKbps, 10_000, 'no more than can be said of it');
 });
 
@@ -284,16 +287,18 @@ t.test(
     const frame = (...header: number[]) => Buffer.concat([Buffer.from(header), Buffer.alloc(413)]);
     const [stereo44, mono48] = [frame(0xff, 0xfb, 0x90, 0x00), frame(0xff, 0xfb, 0x94, 0xc0)];
     t.same(facts(), [0, 0]);
-    one.write(stereo44, FRAME_MS, 128, true);
+    one.write(frameOf(stereo44, FRAME_MS, 128, true));
     t.same(facts(), [44_100, 2]);
-    one.write(mono48, 24, 128);
+    one.write(frameOf(mono48, 24, 128));
     t.same(facts(), [44_100, 2], 'a source that goes on is not looked at again');
-    one.write(mono48, 24, 128, true);
+    one.write(frameOf(mono48, 24, 128, true));
     t.same(facts(), [48_000, 1], 'a gap');
     one.sourceChanged();
-    one.write(frame(0xff, 0xfb, 0x90, 0xc0), FRAME_MS, 128);
+    one.write(frameOf(frame(0xff, 0xfb, 0x90, 0xc0), FRAME_MS, 128));
     t.same(facts(), [44_100, 1], 'a source that was running already');
-    const framer = framerFor({ onFrame: (bytes, ms, fresh, link) => one.write(bytes, ms, 96, fresh, link) });
+    const framer = framerFor({
+      onFrame: ({ bytes, durationMs: ms, fresh, link }) => one.write(frameOf(bytes, ms, 96, fresh, link)),
+    });
     framer.push(opusLink(1, 100));
     t.same(facts(), [48_000, 2]);
   },

@@ -1,8 +1,9 @@
 /** What waits in a delay line and when it leaves, against a clock that the test moves; and a model of all of it, with seeded sources. */
 
 import t from 'tap';
-import { type DelayedFrame, DelayLine } from '../../src/audio/delay-line.js';
+import { DelayLine } from '../../src/audio/delay-line.js';
 import { FakeClock } from '../kit/clock.js';
+import { frameOf } from '../kit/frame-of.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
 
@@ -25,21 +26,15 @@ function lineOf(delayMs: number) {
   const line: DelayLine = new DelayLine({
     delayMs,
     clock,
-    onFrame: ({ bytes }, arrivedMs) => void left.push({ number: bytes.readUInt32BE(), arrivedMs, atMs: clock.now() }),
+    onFrame: ({ frame: { bytes, arrivedMs } }) =>
+      void left.push({ number: bytes.readUInt32BE(), arrivedMs, atMs: clock.now() }),
   });
   let next = 0;
   const push = (count: number, durationMs = FRAME_MS, bytes = FRAME_BYTES) => {
     for (let i = 0; i < count; i++) {
-      const frame: DelayedFrame = {
-        bytes: Buffer.alloc(bytes),
-        durationMs,
-        bitrateKbps: 128,
-        fresh: false,
-        link: undefined,
-        isNextSource: false,
-      };
+      const frame = frameOf(Buffer.alloc(bytes), durationMs, 128);
       frame.bytes.writeUInt32BE(next++);
-      line.push(frame);
+      line.push(frame, false);
     }
   };
   /** A source in real time, in pieces of `everyMs`. */

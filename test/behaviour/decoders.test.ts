@@ -15,6 +15,7 @@ import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { Framer } from '../../src/audio/frames/framer.js';
 import { Listener } from '../../src/listener/cursor/listener.js';
+import { frameOf } from '../kit/frame-of.js';
 import { readBack } from '../kit/icy.js';
 import { isLong } from '../kit/long.js';
 import { Random } from '../kit/random.js';
@@ -55,7 +56,9 @@ type Begin = 'partial' | 'plain' | 'icy';
 
 function framesOf(bytes: Buffer): Frame[] {
   const frames: Frame[] = [];
-  new Framer({ onFrame: (frame, ms) => void frames.push({ bytes: Buffer.from(frame), ms }) }).push(bytes);
+  new Framer({
+    onFrame: ({ bytes: frame, durationMs: ms }) => void frames.push({ bytes: Buffer.from(frame), ms }),
+  }).push(bytes);
   return frames;
 }
 
@@ -64,7 +67,7 @@ function joined(frames: readonly Frame[], metaint: number, at: number, begin: Be
   const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 3_600_000, metaint });
   const ends: number[] = [0];
   for (const { bytes, ms, fresh } of frames) {
-    channel.write(bytes, ms, 128, fresh);
+    channel.write(frameOf(bytes, ms, 128, fresh));
     ends.push(ends.at(-1)! + bytes.length);
   }
   const tape = channel.tape!;
@@ -95,7 +98,7 @@ function moved(frames: readonly Frame[], others: readonly Frame[], metaint: numb
   let missing: Buffer = Buffer.alloc(0);
   for (const source of [frames, others]) {
     const channel = new ChannelAudio({ now: () => 0, key: 'one', lagMs: 3_600_000, metaint });
-    for (const [i, { bytes, ms }] of source.entries()) channel.write(bytes, ms, 128, i === 0);
+    for (const [i, { bytes, ms }] of source.entries()) channel.write(frameOf(bytes, ms, 128, i === 0));
     const tape = channel.tape!;
     const listener = new Listener(socket, tape, 'one', tape.joinAt(2000), true, null, 0);
     listener.cut = missing;

@@ -11,9 +11,9 @@ import { ChannelAudio } from '../../src/audio/channel-audio.js';
 import { framerFor } from '../../src/audio/frames/format.js';
 import { OggFramer } from '../../src/audio/ogg/ogg.js';
 import { readIdentification } from '../../src/audio/ogg/ogg-codec.js';
-import type { OggLink } from '../../src/audio/ogg/ogg-link.js';
 import { FIRST, MAX_PAGE_BYTES, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 import { FLAC_TAGS, flacFrame, flacHead, forgedHeads, OPUS_HEAD, OPUS_TAGS, oggOf, vorbisHead } from '../kit/forged.js';
+import { frameOf } from '../kit/frame-of.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
@@ -89,7 +89,7 @@ t.test('a framer that is held hands on nothing more, and loses nothing', async (
       let since = 0;
       let most = 0;
       const framer = framerFor({
-        onFrame: (one, ms, fresh) => {
+        onFrame: ({ bytes: one, durationMs: ms, fresh }) => {
           seen.push([one.toString('latin1'), ms, fresh]);
           most = Math.max(most, since);
           if (since > 0 || isHeld()) {
@@ -171,7 +171,7 @@ t.test('what a head claims is held against its codec, at each limit and one past
 t.test('a frame of FLAC plays no more than its head, its bytes and two seconds allow', async (t) => {
   const durations = (head: Buffer, frames: readonly Buffer[]) => {
     const ms: number[] = [];
-    new OggFramer({ onFrame: (_, durationMs) => void ms.push(Math.round(durationMs)) }).push(
+    new OggFramer({ onFrame: ({ durationMs }) => void ms.push(Math.round(durationMs)) }).push(
       oggOf([head, FLAC_TAGS], [frames]),
     );
     return ms;
@@ -212,9 +212,9 @@ t.test('links with next to no audio do not make a tape longer than its lag allow
   const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 10_000 });
   let frames = 0;
   const framer = new OggFramer({
-    onFrame: (bytes, _, fresh, link?: OggLink) => {
+    onFrame: ({ bytes, fresh, link }) => {
       frames++;
-      channel.write(bytes, 0, 64, fresh, link);
+      channel.write(frameOf(bytes, 0, 64, fresh, link));
     },
   });
   framer.push(

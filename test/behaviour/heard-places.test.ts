@@ -11,6 +11,7 @@ import { SystemClock } from '../../src/base/clock.js';
 import { Audience } from '../../src/listener/cursor/audience.js';
 import { type HeardTitle, type Session, Sessions } from '../../src/listener/sessions/sessions.js';
 import { bestOfThree } from '../kit/best-of-three.js';
+import { frameOf } from '../kit/frame-of.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { pause } from '../kit/pause.js';
 import { connectionsOfMachine } from '../kit/process-sockets.js';
@@ -65,7 +66,7 @@ async function errorsOf(t: Test, seconds: number, options: SlowReaderOptions): P
   let titles = 0;
   const feed = () => {
     if (writtenMs % TITLE_MS === 0) channel.title(viewOf(`T${titles}`, { id: `${titles}`, version: ++titles }));
-    channel.write(Buffer.alloc(BYTES_PER_MS * FRAME_MS, 1), FRAME_MS, 128);
+    channel.write(frameOf(Buffer.alloc(BYTES_PER_MS * FRAME_MS, 1), FRAME_MS, 128));
     writtenMs += FRAME_MS;
   };
   while (writtenMs < 12_000) feed();

@@ -14,6 +14,7 @@ import type { OggLink } from '../../src/audio/ogg/ogg-link.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { Audience } from '../../src/listener/cursor/audience.js';
 import { type HeardTitle, type Session, Sessions } from '../../src/listener/sessions/sessions.js';
+import { frameOf } from '../kit/frame-of.js';
 import { pause } from '../kit/pause.js';
 import { missing } from '../kit/program.js';
 import { viewOf } from '../kit/record.js';
@@ -46,7 +47,8 @@ class ToneChannel {
   constructor(key: string, stream: Buffer) {
     this.audio = new ChannelAudio({ now: () => performance.now(), key, lagMs: 60_000 });
     framerFor({
-      onFrame: (bytes, ms, _fresh, link) => void this.#packets.push({ bytes: Buffer.from(bytes), ms, link: link! }),
+      onFrame: ({ bytes, durationMs: ms, link }) =>
+        void this.#packets.push({ bytes: Buffer.from(bytes), ms, link: link! }),
     }).push(stream);
   }
 
@@ -56,7 +58,7 @@ class ToneChannel {
       const tone = Math.floor((this.#fedMs + ms / 2) / 1000 / TONE_SECONDS);
       if (tone !== this.#tone) this.audio.title(viewOf(String(tone % TONES), { id: String(tone), version: tone + 1 }));
       this.#tone = tone;
-      this.audio.write(bytes, ms, 96, this.#next === 1, link);
+      this.audio.write(frameOf(bytes, ms, 96, this.#next === 1, link));
       this.#fedMs += ms;
     }
   }

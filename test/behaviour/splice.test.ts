@@ -13,6 +13,7 @@ import type { Listener } from '../../src/listener/cursor/listener.js';
 import { Sessions } from '../../src/listener/sessions/sessions.js';
 import { adtsFrame, readFilled } from '../kit/adts.js';
 import { FakeClock } from '../kit/clock.js';
+import { frameOf } from '../kit/frame-of.js';
 import { readBack, type TitleAt } from '../kit/icy.js';
 import { Random } from '../kit/random.js';
 import { viewOf } from '../kit/record.js';
@@ -114,7 +115,7 @@ async function round(t: Test, random: Random): Promise<void> {
       frame = adtsFrame(random, Math.min(frame.length, 4000), {}).frame;
       audio = Buffer.concat([audio.subarray(0, at), frame, audio.subarray(at + frame.length)]);
     }
-    channel.write(frame, (frame.length / metaint) * random.int(500, 1500), bitrateKbps);
+    channel.write(frameOf(frame, (frame.length / metaint) * random.int(500, 1500), bitrateKbps));
     frames.push(at);
     at += frame.length;
     clock.advance(random.int(0, 1200));

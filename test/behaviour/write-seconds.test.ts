@@ -19,6 +19,7 @@ import type { WriteSeconds } from '../../src/listener/cursor/pace.js';
 import { Sessions } from '../../src/listener/sessions/sessions.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';
+import { frameOf } from '../kit/frame-of.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
@@ -103,7 +104,7 @@ class Story {
   #missingMs = 0;
   #stalledUntilMs = 0;
   readonly #framer = framerFor({
-    onFrame: (frame, ms, fresh, link) => this.channel.write(frame, ms, 16, fresh, link),
+    onFrame: ({ bytes: frame, durationMs: ms, fresh, link }) => this.channel.write(frameOf(frame, ms, 16, fresh, link)),
   });
   #serial = 1;
 
@@ -166,7 +167,7 @@ class Story {
     }
     for (; this.#missingMs >= 25; this.#missingMs -= 25) {
       // 16 kb/s; nothing that looks like a frame's head.
-      this.channel.write(Buffer.alloc(50, random.int(0, 200)), 25, 16);
+      this.channel.write(frameOf(Buffer.alloc(50, random.int(0, 200)), 25, 16));
     }
   }
 

@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap';
 import { ComingFrames, MAX_COMING_MS } from '../../src/channel/coming-frames.js';
 import { bestOfThree } from '../kit/best-of-three.js';
+import { frameOf } from '../kit/frame-of.js';
 import { LoopDelay } from '../kit/loop-delay.js';
 import { allAreWell, allHear, ClusterNode, FILE_FRAMES, FILE_SOURCE, type NodeSetting } from '../kit/nodes.js';
 import { pause } from '../kit/pause.js';
@@ -74,8 +75,7 @@ t.test('where another one waits for it', { skip: noRedis }, async (t) => {
 t.test('kept from the first on, for a time; what listeners had of the other machine meanwhile is not', async (t) => {
   const coming = new ComingFrames();
   const bytes = Buffer.from('x');
-  const push = (arrivedMs: number) =>
-    coming.isOpen && coming.push({ bytes, durationMs: 26, bitrateKbps: 128, fresh: false, link: undefined, arrivedMs });
+  const push = (arrivedMs: number) => coming.isOpen && coming.push(frameOf(bytes, 26, 128), arrivedMs);
   const taken = () => coming.take().map(({ arrivedMs }) => arrivedMs);
   push(0);
   t.same(taken(), [], 'nobody waits for it');

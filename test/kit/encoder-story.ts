@@ -189,7 +189,7 @@ async function isWhole(t: Test, { name, codec }: EncoderKind, program: Program, 
   const { audio } = player;
   player.close();
   let audioMs = 0;
-  const framer = framerFor({ onFrame: (_, durationMs) => void (audioMs += durationMs) });
+  const framer = framerFor({ onFrame: ({ durationMs }) => void (audioMs += durationMs) });
   framer.push(audio);
   t.comment(`${name}: ${Math.round(audioMs)} ms of ${framer.codec} in ${Math.round(passedMs)} ms`);
   t.equal(framer.counters.skippedBytes, 0, 'nothing but frames');

@@ -13,7 +13,7 @@ import { until } from './until.js';
 /** Copies of all frames in the bytes, and how many bytes of them belong to none. */
 export function framesIn(bytes: Buffer): { frames: Buffer[]; skippedBytes: number } {
   const frames: Buffer[] = [];
-  const framer = new Framer({ onFrame: (frame) => void frames.push(Buffer.from(frame)) });
+  const framer = new Framer({ onFrame: ({ bytes: frame }) => void frames.push(Buffer.from(frame)) });
   framer.push(bytes);
   return { frames, skippedBytes: framer.counters.skippedBytes };
 }

@@ -19,7 +19,7 @@ export class FrameRecorder {
   #done = 0;
   readonly #walk = new FrameWalk();
   readonly #framer: Framer = new Framer({
-    onFrame: (_, durationMs) => {
+    onFrame: ({ durationMs }) => {
       this.#audioMs += durationMs;
       if (this.#framer.sampleRate === this.hertz) return;
       this.hertz = this.#framer.sampleRate;
@@ -59,6 +59,6 @@ export class FrameRecorder {
 export function leftover(audio: Buffer): number {
   // The tag in the place of the first one (audio/tape/entry.ts) is shorter than 16 KiB.
   let left = audio.length - (audio.toString('latin1', 0, 3) === 'ID3' ? 10 + audio[8]! * 128 + audio[9]! : 0);
-  new Framer({ onFrame: (frame) => void (left -= frame.length) }).push(audio);
+  new Framer({ onFrame: ({ bytes: frame }) => void (left -= frame.length) }).push(audio);
   return left;
 }

@@ -7,6 +7,7 @@ import { TapeReceiver } from '../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../src/link/tapes/tape-sender.js';
 import { LinkConnection } from '../../src/link/wire/connection.js';
 import { FakeClock } from './clock.js';
+import { frameOf } from './frame-of.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 import { viewOf } from './record.js';
 
@@ -72,7 +73,7 @@ export class LinkHarness {
   write(): void {
     const frame = Buffer.alloc(FRAME_BYTES, this.clock.now() & 0xff);
     Buffer.from('fff15080191ffc', 'hex').copy(frame);
-    this.audio.write(frame, FRAME_MS, 64);
+    this.audio.write(frameOf(frame, FRAME_MS, 64));
   }
 
   title(agoMs = 0) {

@@ -6,6 +6,7 @@ import { framerFor } from '../../src/audio/frames/format.js';
 import { emptyHeader, readHeader } from '../../src/audio/frames/header.js';
 import type { OggLink } from '../../src/audio/ogg/ogg-link.js';
 import { adtsFrame } from './adts.js';
+import { frameOf } from './frame-of.js';
 import { opusLink } from './made-ogg.js';
 import type { Random } from './random.js';
 
@@ -47,7 +48,7 @@ function encoded(codec: 'vorbis' | 'flac'): Buffer {
 function packetsOf(stream: Buffer): StoryFrame[] {
   const packets: StoryFrame[] = [];
   const framer = framerFor({
-    onFrame: (bytes, durationMs, _fresh, link) => packets.push({ bytes: Buffer.from(bytes), durationMs, link }),
+    onFrame: ({ bytes, durationMs, link }) => packets.push({ bytes: Buffer.from(bytes), durationMs, link }),
   });
   for (let at = 0; at < stream.length; ) at += framer.push(stream.subarray(at));
   return packets;
@@ -68,7 +69,7 @@ export class StorySource {
   write(audio: ChannelAudio, fresh = false): number {
     const { bytes, durationMs, link } = this.#next();
     // The first packet of Vorbis plays nothing.
-    audio.write(bytes, durationMs, durationMs > 0 ? (bytes.length * 8) / durationMs : 64, fresh, link);
+    audio.write(frameOf(bytes, durationMs, durationMs > 0 ? (bytes.length * 8) / durationMs : 64, fresh, link));
     return durationMs;
   }
 

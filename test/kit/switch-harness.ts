@@ -6,6 +6,7 @@ import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
 import type { Source, SourceInput, SourceKind, SourceState } from '../../src/source/source.js';
 import { Switch } from '../../src/source/switch.js';
 import { FakeClock } from './clock.js';
+import { frameOf } from './frame-of.js';
 
 export const STALL_MS = 1500;
 /** A stall is found at most this much later: the switch's own check, one tick of the clock, and the playing time of a frame. */
@@ -51,7 +52,7 @@ export class FakeSource implements Source {
 
   send(text = this.name, durationMs = 26): void {
     this.state = 'up';
-    this.input.onFrame(Buffer.from(text), durationMs, 128, false);
+    this.input.onFrame(frameOf(Buffer.from(text), durationMs, 128, false));
   }
 
   lose(reason = `${this.name} lost`): void {
@@ -79,7 +80,7 @@ export function setUp(
       get format() {
         return air.format;
       },
-      onFrame: (bytes) => void out.push(bytes.toString()),
+      onFrame: ({ bytes }) => void out.push(bytes.toString()),
       onTitle: (line, source) => {
         titles.push(`${(source as FakeSource).name}: ${line}`);
         return saved;

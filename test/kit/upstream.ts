@@ -6,6 +6,7 @@
 import { lookup } from 'node:dns';
 import net from 'node:net';
 import type { Test } from 'tap';
+import type { Frame } from '../../src/audio/frames/frame.js';
 import { type Clock, SystemClock } from '../../src/base/clock.js';
 import { Target } from '../../src/net/outbound/target.js';
 import { type PullOptions, PullSource } from '../../src/source/pull.js';
@@ -97,7 +98,7 @@ export class Tap implements SourceInput {
   /** What a title waits for. */
   hold: () => Promise<void> = () => Promise.resolve();
 
-  onFrame(bytes: Buffer, durationMs: number, _bitrateKbps: number, fresh: boolean): number {
+  onFrame({ bytes, durationMs, fresh }: Frame): number {
     const nowMs = performance.now();
     if (this.lastMs > 0) this.longestGapMs = Math.max(this.longestGapMs, nowMs - this.lastMs);
     this.lastMs = nowMs;

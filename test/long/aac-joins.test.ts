@@ -66,7 +66,7 @@ stations:
     const frames: Buffer[] = [];
     let [keptMs, done, hertz] = [0, 0, 0];
     const framer: Framer = new Framer({
-      onFrame: (frame, durationMs) => {
+      onFrame: ({ bytes: frame, durationMs }) => {
         frames.push(Buffer.from(frame));
         keptMs += durationMs;
         hertz = framer.sampleRate;

@@ -87,7 +87,7 @@ function isPartOf(t: Test, part: Buffer, whole: Buffer, what: string): void {
 /** ffmpeg finds nothing wrong with it. MP3 and AAC end with the last whole frame. */
 async function isWhole(t: Test, audio: Buffer, codec: string): Promise<void> {
   const frames: Buffer[] = [];
-  if (!isOgg(codec)) new Framer({ onFrame: (frame) => void frames.push(Buffer.from(frame)) }).push(audio);
+  if (!isOgg(codec)) new Framer({ onFrame: ({ bytes: frame }) => void frames.push(Buffer.from(frame)) }).push(audio);
   const path = join(tempFolder(t), 'heard');
   writeFileSync(path, isOgg(codec) ? audio : Buffer.concat(frames));
   // By a pipe: in a file of several links it looks for the end of the first one.

@@ -87,7 +87,7 @@ stations:
 
       t.strictSame([changes(name).slice(before), troubles(name)], [[], []], `${name}: never left, nothing to tell`);
       let audioMs = 0;
-      const framer = framerFor({ onFrame: (_, durationMs) => void (audioMs += durationMs) });
+      const framer = framerFor({ onFrame: ({ durationMs }) => void (audioMs += durationMs) });
       framer.push(player.audio);
       t.equal(framer.codec, name.endsWith('mp3') ? 'mp3' : 'ogg');
       const shortMs = performance.now() - startMs - audioMs;

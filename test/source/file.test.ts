@@ -19,6 +19,7 @@ import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { framerFor } from '../../src/audio/frames/format.js';
+import type { Frame } from '../../src/audio/frames/frame.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { FileSource } from '../../src/source/file.js';
 import type { SourceInput } from '../../src/source/source.js';
@@ -50,7 +51,7 @@ function round(path: string): { bytes: Buffer; durationMs: number } {
   const parts: Buffer[] = [];
   let durationMs = 0;
   const framer = framerFor({
-    onFrame(bytes, ms) {
+    onFrame({ bytes, durationMs: ms }) {
       parts.push(Buffer.from(bytes));
       durationMs += ms;
     },
@@ -73,7 +74,7 @@ class Tap implements SourceInput {
   onFrames: () => void = () => undefined;
   onLosses: () => void = () => undefined;
 
-  onFrame(bytes: Buffer, durationMs: number, bitrateKbps: number): number {
+  onFrame({ bytes, durationMs, bitrateKbps }: Frame): number {
     if (this.parts.length === 0) this.firstMs = performance.now();
     this.parts.push(Buffer.from(bytes));
     this.audioMs += durationMs;

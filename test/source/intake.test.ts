@@ -4,6 +4,7 @@
  */
 
 import t from 'tap';
+import type { Frame } from '../../src/audio/frames/frame.js';
 import { FIRST, PageWriter } from '../../src/audio/ogg/ogg-page.js';
 import { Intake, type IntakeOwner } from '../../src/source/intake.js';
 import { foreignSentence } from '../../src/source/magic.js';
@@ -33,7 +34,7 @@ class Owner implements IntakeOwner {
     this.intake = new Intake(this, this.clock, { part: 'encoder', channel: 'one', framelessBytes });
   }
 
-  onFrame(bytes: Buffer): number {
+  onFrame({ bytes }: Frame): number {
     this.frames.push(Buffer.from(bytes));
     return this.waitMs();
   }

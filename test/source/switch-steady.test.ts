@@ -1,6 +1,7 @@
 /** Losses and stalls that come again and again: what is a pause of a steady source, and when a source is unsteady. */
 
 import t from 'tap';
+import { frameOf } from '../kit/frame-of.js';
 import { Random } from '../kit/random.js';
 import {
   AHEAD_MS,
@@ -146,7 +147,7 @@ t.test(
     const { audio, fakes, clock } = setUp(['pull', 'encoder', 'file']);
     const [pull, encoder] = fakes as [FakeSource, FakeSource];
     audio.start();
-    const send = (source: FakeSource, ms: number) => source.input.onFrame(Buffer.from('f'), ms, 128, false);
+    const send = (source: FakeSource, ms: number) => source.input.onFrame(frameOf(Buffer.from('f'), ms, 128, false));
     t.equal(audio.pacer.aheadMs(clock.now()), 0, 'nothing has gone on air');
     t.equal(send(encoder, AHEAD_MS), 0, 'at the limit');
     t.equal(send(encoder, 1), 1, 'and one past it');

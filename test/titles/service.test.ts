@@ -16,6 +16,7 @@ import { makeTrack } from '../../src/now-playing/repeat.js';
 import type { Source } from '../../src/source/source.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
+import { frameOf } from '../kit/frame-of.js';
 import { keepLines, type LogLine } from '../kit/log-lines.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -78,7 +79,7 @@ t.test('a restart brings back now and next; a next whose time has passed by 60 s
     t.equal(feed.last('demo', 'now')?.record.song, 'Now');
     t.equal(feed.last('demo', 'next')?.record.song, song, `${passedMs} ms after its time`);
     t.equal(again.versionOf('demo'), 2);
-    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     t.equal(channel.audio.tape?.at(0)?.before?.view.title, 'Now', 'and in the stream from its first byte');
     await again.titles.close();
   }
@@ -209,15 +210,15 @@ t.test('a title whose moment lies ahead, as another clock has it, waits no longe
   ] as const) {
     const clock = new FakeClock();
     const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { titleOffsetMs }, readerDelayMs);
-    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     const at = { channel: 'demo', wallMs: clock.wallMs() + aheadMs, newId: () => 'id', ageMs: () => 0 };
     const track = makeTrack({ type: 'now', artist: '', song: 'Ahead' }, 'id', Math.floor(at.wallMs / 1000));
     await titles.engine.update('demo', (state) => takeNow(state, track, at));
     const mostMs = readerDelayMs + Math.max(0, titleOffsetMs);
     clock.advance(mostMs + TICK_MS);
     t.equal(feed.last('demo', 'now')?.record.song, 'Ahead', `readers have it after ${mostMs} ms`);
-    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
-    channel.audio.write(Buffer.alloc(100_000), 1000, 128);
+    channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
+    channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     const { tape } = channel.audio;
     const words = Array.from({ length: tape!.head - tape!.tail }, (_, i) => tape!.at(tape!.tail + i)!.marks);
     t.ok(

@@ -67,10 +67,6 @@ class AnyFramer {
     return framer.link === undefined ? undefined : 'ogg';
   }
 
-  get bitrateKbps(): number {
-    return this.#framer.bitrateKbps;
-  }
-
   /** How long nothing may come while a page is filled (ogg.ts), milliseconds. */
   get pageMs(): number {
     return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;

@@ -10,7 +10,7 @@
  * in. Owned by one source.
  */
 
-import type { OggLink } from '../ogg/ogg-link.js';
+import { type Frame, firstFrame } from './frame.js';
 import {
   APE_HEADER_BYTES,
   type Codec,
@@ -35,14 +35,8 @@ export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 export const MAX_TAGS_BYTES = 1024 * 1024;
 
 export interface FrameSink {
-  /**
-   * A whole frame, in stream order. The bytes are valid only during the call: copy them. Of the framer the sink may call `pause`,
-   * and nothing else.
-   * @param durationMs its exact playing time (samples / sample rate)
-   * @param fresh the first one behind a start, a tag or a gap: what came before has nothing to do with it
-   * @param link of a packet out of Ogg: what a decoder must have before it
-   */
-  onFrame(bytes: Buffer, durationMs: number, fresh: boolean, link?: OggLink): void;
+  /** In stream order, each valid only during the call (frame.ts). Of the framer the sink may call `pause`, and nothing else. */
+  onFrame(frame: Frame): void;
   /** Of titles that are not UTF-8. Absent: Windows-1252. */
   readonly charset?: string | undefined;
   /** A title stands in the stream here, before the next frame. */
@@ -52,7 +46,7 @@ export interface FrameSink {
 /** Where a framer stands in its stream, as plain data: another one goes on with it. */
 export interface FramerState {
   readonly format: 'frames';
-  readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels' | 'bitrateKbps'>;
+  readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels'> & Pick<Frame, 'bitrateKbps'>;
   /** What waits for its rest. */
   readonly kept: Buffer;
   readonly neededBytes: number;
@@ -72,8 +66,6 @@ export class Framer {
   codec: Codec | undefined;
   sampleRate = 0;
   channels = 0;
-  /** kb/s: of the latest frame; for AAC, whose frames do not say, the mean of about the last second, rounded. */
-  bitrateKbps = 0;
   /** Frames handed on, bytes of nothing known and of tags past MAX_TAGS_BYTES, tags and Xing/Info/VBRI frames dropped. */
   readonly counters = { frames: 0, skippedBytes: 0, tags: 0, infoFrames: 0 };
 
@@ -94,7 +86,8 @@ export class Framer {
   #atBoundary = true;
   /** Only the first frame behind a tag or a new sync can be an info frame. */
   #atFirst = false;
-  #fresh = true;
+  /** The latest one; and, but for its `fresh`, the next. */
+  readonly #frame = firstFrame();
   readonly #mean = new MeanBitrate();
   readonly #config = new ProgramConfig();
   #isPaused = false;
@@ -115,7 +108,8 @@ export class Framer {
   }
 
   get state(): FramerState {
-    const { codec, sampleRate, channels, bitrateKbps } = this;
+    const { codec, sampleRate, channels } = this;
+    const { bitrateKbps, fresh } = this.#frame;
     return {
       format: 'frames',
       facts: { codec, sampleRate, channels, bitrateKbps },
@@ -126,7 +120,7 @@ export class Framer {
       key: this.#key,
       atBoundary: this.#atBoundary,
       atFirst: this.#atFirst,
-      fresh: this.#fresh,
+      fresh,
       mean: this.#mean.state,
       pce: this.#config.pce,
     };
@@ -134,7 +128,12 @@ export class Framer {
 
   /** Goes on where another one stood. Before the first `push`. */
   adopt(state: FramerState): void {
-    Object.assign(this, state.facts);
+    const { codec, sampleRate, channels, bitrateKbps } = state.facts;
+    this.codec = codec;
+    this.sampleRate = sampleRate;
+    this.channels = channels;
+    this.#frame.bitrateKbps = bitrateKbps;
+    this.#frame.fresh = state.fresh;
     this.#keptBytes = state.kept.copy(this.#scratch);
     this.#neededBytes = state.neededBytes;
     this.#tagLeftBytes = state.tagLeftBytes;
@@ -142,7 +141,6 @@ export class Framer {
     this.#key = state.key;
     this.#atBoundary = state.atBoundary;
     this.#atFirst = state.atFirst;
-    this.#fresh = state.fresh;
     this.#mean.adopt(state.mean);
     this.#config.pce = state.pce;
   }
@@ -226,7 +224,7 @@ export class Framer {
         this.counters.tags++;
         this.#atBoundary = true;
         this.#atFirst = true;
-        this.#fresh = true;
+        this.#frame.fresh = true;
         return this.#passTag(at, end);
       }
     }
@@ -241,7 +239,7 @@ export class Framer {
         this.#key = this.#header.key;
         this.#atBoundary = true;
         this.#atFirst = true;
-        this.#fresh = true;
+        this.#frame.fresh = true;
         return at;
       }
     }
@@ -259,23 +257,21 @@ export class Framer {
   }
 
   #handOn(bytes: Buffer, at: number, header: FrameHeader): void {
-    const durationMs = (header.samples * 1000) / header.sampleRate;
-    this.#count(header, durationMs);
-    this.#tagsBytes = 0;
-    const fresh = this.#fresh;
-    this.#fresh = false;
-    const frame = bytes.subarray(at, at + header.lengthBytes);
-    const isNamed = header.codec === 'mp3' || header.channels > 0;
-    this.#sink.onFrame(isNamed ? frame : this.#config.mend(frame), durationMs, fresh);
-  }
-
-  #count(header: FrameHeader, durationMs: number): void {
-    this.counters.frames++;
+    const frame = this.#frame;
+    frame.durationMs = (header.samples * 1000) / header.sampleRate;
     if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) this.#mean.reset();
+    frame.bitrateKbps =
+      header.codec === 'mp3'
+        ? header.bitrateKbps
+        : this.#mean.count(header.lengthBytes, frame.durationMs, frame.bitrateKbps);
     this.codec = header.codec;
     this.sampleRate = header.sampleRate;
     this.channels = header.channels;
-    this.bitrateKbps =
-      header.codec === 'mp3' ? header.bitrateKbps : this.#mean.count(header.lengthBytes, durationMs, this.bitrateKbps);
+    this.counters.frames++;
+    this.#tagsBytes = 0;
+    const whole = bytes.subarray(at, at + header.lengthBytes);
+    frame.bytes = header.codec === 'mp3' || header.channels > 0 ? whole : this.#config.mend(whole);
+    this.#sink.onFrame(frame);
+    frame.fresh = false;
   }
 }

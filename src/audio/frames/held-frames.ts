@@ -3,16 +3,7 @@
  * (cluster/README.md). They go onto the tape when it is known, or never. Owned by one ChannelAudio.
  */
 
-import type { OggLink } from '../ogg/ogg-link.js';
-
-export interface HeldFrame {
-  readonly bytes: Buffer;
-  readonly durationMs: number;
-  readonly bitrateKbps: number;
-  readonly fresh: boolean;
-  readonly link: OggLink | undefined;
-  readonly arrivedMs: number;
-}
+import { type Frame, type KeptFrame, keepFrame } from './frame.js';
 
 /** How long it may not be known (cluster/titles/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
 export const MAX_HELD_MS = 5000;
@@ -22,7 +13,7 @@ export class HeldFrames {
   fromMs = Number.POSITIVE_INFINITY;
   /** Some were dropped: the next one has nothing to do with what lies on the tape. */
   hasGap = false;
-  #frames: HeldFrame[] = [];
+  #frames: KeptFrame[] = [];
   #heldMs = 0;
 
   get isEmpty(): boolean {
@@ -30,8 +21,8 @@ export class HeldFrames {
   }
 
   /** Copies it. */
-  push(frame: HeldFrame): void {
-    this.#frames.push({ ...frame, bytes: Buffer.from(frame.bytes) });
+  push(frame: Frame, arrivedMs: number): void {
+    this.#frames.push(keepFrame(frame, arrivedMs));
     this.#heldMs += frame.durationMs;
     while (this.#heldMs > MAX_HELD_MS && this.#frames.length > 1) {
       this.#heldMs -= this.#frames.shift()!.durationMs;
@@ -40,7 +31,7 @@ export class HeldFrames {
   }
 
   /** All of them, in order: they are held no more. */
-  take(): readonly HeldFrame[] {
+  take(): readonly KeptFrame[] {
     const frames = this.#frames;
     this.#frames = [];
     this.#heldMs = 0;

@@ -9,6 +9,7 @@
  * `skippedBytes`. Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
  */
 
+import { firstFrame } from '../frames/frame.js';
 import type { FrameSink } from '../frames/framer.js';
 import { MeanBitrate } from '../frames/mean-bitrate.js';
 import { KnownLinks } from './known-links.js';
@@ -37,8 +38,6 @@ const NO_PAGE: OggPage = {
 export class OggFramer implements PageSink {
   /** Of the latest link; undefined and 0 before the first. */
   link: OggLink | undefined;
-  /** kb/s, the mean of about the last second, rounded. */
-  bitrateKbps = 0;
   /** How much the page behind the latest packet's may hold, milliseconds, where pages end when they are full; 0: they do not. */
   pageMs = 0;
   /**
@@ -71,7 +70,8 @@ export class OggFramer implements PageSink {
   #clock: PacketClock | undefined;
   /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
   #granule = -1;
-  #fresh = true;
+  /** The latest packet; and, but for its `fresh`, the next. */
+  readonly #frame = firstFrame();
   /** The present page ended because it was full; and the longest packet of the link. */
   #isFilled = false;
   #packetMs = 0;
@@ -116,7 +116,7 @@ export class OggFramer implements PageSink {
         serial: this.#serial,
         sequence: this.#sequence,
         granule: this.#granule,
-        fresh: this.#fresh,
+        fresh: this.#frame.fresh,
         isFilled: this.#isFilled,
         packetMs: this.#packetMs,
         pageMs: this.pageMs,
@@ -128,7 +128,7 @@ export class OggFramer implements PageSink {
       open: this.#isOpen
         ? { piece: Buffer.concat(this.#pieces), bytes: this.#piecesBytes, isLost: this.#isLost }
         : null,
-      bitrateKbps: this.bitrateKbps,
+      bitrateKbps: this.#frame.bitrateKbps,
       mean: this.#mean.state,
     };
   }
@@ -147,7 +147,7 @@ export class OggFramer implements PageSink {
     this.#serial = stream.serial;
     this.#sequence = stream.sequence;
     this.#granule = stream.granule;
-    this.#fresh = stream.fresh;
+    this.#frame.fresh = stream.fresh;
     this.#isFilled = stream.isFilled;
     this.#packetMs = stream.packetMs;
     this.pageMs = stream.pageMs;
@@ -165,7 +165,7 @@ export class OggFramer implements PageSink {
       this.#piecesBytes = open.bytes;
       this.#isLost = open.isLost;
     }
-    this.bitrateKbps = bitrateKbps;
+    this.#frame.bitrateKbps = bitrateKbps;
     this.#mean.adopt(mean);
   }
 
@@ -197,7 +197,7 @@ export class OggFramer implements PageSink {
     if (isGap || isContinued !== this.#isOpen) {
       // What goes on here began in a page that never came, and what was open never ends.
       this.#abandon();
-      this.#fresh = true;
+      this.#frame.fresh = true;
       this.#isOpen = isContinued;
       this.#isLost = isContinued;
     }
@@ -232,7 +232,7 @@ export class OggFramer implements PageSink {
     this.#serial = -1;
     this.#headers = null;
     this.#granule = -1;
-    this.#fresh = true;
+    this.#frame.fresh = true;
   }
 
   /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
@@ -348,19 +348,22 @@ export class OggFramer implements PageSink {
   #audio(packet: Buffer, mostSamples: number): number {
     const { link } = this;
     if (this.#serial === -1 || link === undefined) return -1;
-    if (this.#fresh) this.#clock!.cut();
+    const frame = this.#frame;
+    if (frame.fresh) this.#clock!.cut();
     const whole = this.#clock!.samples(packet);
     if (whole < 0) return -1;
     const samples = Math.min(whole, mostSamples);
     const durationMs = (samples * 1000) / link.facts.sampleRate;
-    const fresh = this.#fresh;
-    this.#fresh = false;
     this.#headerBytes = 0;
     this.#packetMs = Math.max(this.#packetMs, durationMs);
     this.pageMs = this.#isFilled ? MAX_LACINGS * this.#packetMs : 0;
     this.counters.frames++;
-    this.bitrateKbps = this.#mean.count(packet.length, durationMs, this.bitrateKbps);
-    this.#sink.onFrame(packet, durationMs, fresh, link);
+    frame.bytes = packet;
+    frame.durationMs = durationMs;
+    frame.bitrateKbps = this.#mean.count(packet.length, durationMs, frame.bitrateKbps);
+    frame.link = link;
+    this.#sink.onFrame(frame);
+    frame.fresh = false;
     return samples;
   }
 }

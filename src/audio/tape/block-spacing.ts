@@ -3,6 +3,8 @@
  * the source on air sends. Owned by ChannelAudio.
  */
 
+import type { Frame } from '../frames/frame.js';
+
 /** Blocks in a segment, which is about a second. */
 const BLOCKS = 4;
 /** Where no bitrate is known: a quarter of Icecast's interval (src/listener/README.md). */
@@ -71,15 +73,15 @@ export class BlockSpacing {
       : this.#lastKbps;
   }
 
-  /** A frame of the source on air. @param bitrateKbps of it or of about the last second */
-  count(bytes: number, durationMs: number, bitrateKbps: number): void {
+  /** A frame of the source on air. */
+  count({ bytes, durationMs, bitrateKbps }: Frame): void {
     const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
     if (this.#sourceMs > MEAN_MS) {
       this.#sourceMs /= 2;
       this.#sourceBytes /= 2;
     }
     this.#frameKbps = bitrateKbps;
-    this.#sourceBytes += bytes;
+    this.#sourceBytes += bytes.length;
     this.#sourceMs += durationMs;
     if (!isKnown) this.#isUnsuited ||= this.#sourceMs >= KNOWN_AFTER_MS;
     else if (bitrateKbps < this.#lowestKbps) this.#lowestKbps = Math.max(1, bitrateKbps);

@@ -68,7 +68,7 @@ export class OffsetRecorder<T> {
     this.#beforeMs = beforeMs;
     this.#lengthMs = lengthMs;
     this.#onRecording = onRecording;
-    this.#framer = new Framer({ onFrame: (bytes, durationMs) => this.#frame(bytes, durationMs) });
+    this.#framer = new Framer({ onFrame: ({ bytes, durationMs }) => this.#frame(bytes, durationMs) });
   }
 
   get codec(): string | undefined {

@@ -40,7 +40,7 @@ export class StreamRecorder {
     this.#next = null;
     if (!this.#isFramed) return;
     this.#reservoir.cut();
-    this.#framer = new Framer({ onFrame: (bytes, durationMs) => this.#frame(bytes, durationMs) });
+    this.#framer = new Framer({ onFrame: ({ bytes, durationMs }) => this.#frame(bytes, durationMs) });
   }
 
   push(chunk: Buffer): void {

@@ -25,7 +25,7 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
   };
   const pieces: PlainDelayedAudio['frames'][] = [[]];
   let bytes = 0;
-  for (const { frame, arrivedMs } of line.frames) {
+  for (const { frame, isNextSource } of line.frames) {
     if (bytes > PIECE_BYTES) {
       pieces.push([]);
       bytes = 0;
@@ -37,8 +37,8 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
       bitrateKbps: frame.bitrateKbps,
       fresh: frame.fresh,
       link: numberOf(frame.link),
-      source: frame.isNextSource ? {} : null,
-      arrivedMs: arrivedMs + wallMs,
+      source: isNextSource ? {} : null,
+      arrivedMs: frame.arrivedMs + wallMs,
     });
   }
   const all = {
@@ -78,9 +78,9 @@ export function readDelayedAudio(
             bitrateKbps,
             fresh,
             link: links[link],
-            isNextSource: source !== null,
+            arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),
           },
-          arrivedMs: Math.min(clock.now(), arrivedMs - wallMs),
+          isNextSource: source !== null,
         };
       }),
     },

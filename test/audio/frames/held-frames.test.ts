@@ -4,6 +4,7 @@ import t from 'tap';
 import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import { HeldFrames, MAX_HELD_MS } from '../../../src/audio/frames/held-frames.js';
 import { FakeClock } from '../../kit/clock.js';
+import { frameOf } from '../../kit/frame-of.js';
 
 const FRAME_MS = 25;
 const FRAME_BYTES = 100;
@@ -26,7 +27,7 @@ function channel(delayMs = 0) {
   const shared = Buffer.alloc(FRAME_BYTES);
   const play = (frames: number) => {
     for (let i = 0; i < frames; i++) {
-      audio.write(shared.fill(++n % 251), FRAME_MS, 32);
+      audio.write(frameOf(shared.fill(++n % 251), FRAME_MS, 32));
       clock.advance(FRAME_MS);
     }
   };
@@ -87,15 +88,7 @@ t.test('what leaves the delay line is held as well', async (t) => {
 
 t.test('no more is held than it may last, and then there is a gap', async (t) => {
   const held = new HeldFrames();
-  const push = (n: number) =>
-    held.push({
-      bytes: Buffer.of(n),
-      durationMs: FRAME_MS,
-      bitrateKbps: 32,
-      fresh: false,
-      link: undefined,
-      arrivedMs: 0,
-    });
+  const push = (n: number) => held.push(frameOf(Buffer.of(n), FRAME_MS, 32), 0);
   const most = MAX_HELD_MS / FRAME_MS;
   for (let n = 1; n <= most; n++) push(n);
   t.notOk(held.hasGap);

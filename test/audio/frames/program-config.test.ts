@@ -18,7 +18,7 @@ function make(): Buffer {
 
 function framesIn(bytes: Buffer, size = bytes.length): Buffer[] {
   const frames: Buffer[] = [];
-  const framer = new Framer({ onFrame: (frame) => void frames.push(Buffer.from(frame)) });
+  const framer = new Framer({ onFrame: ({ bytes: frame }) => void frames.push(Buffer.from(frame)) });
   for (let at = 0; at < bytes.length; at += size) framer.push(bytes.subarray(at, at + size));
   return frames;
 }

@@ -13,6 +13,7 @@ import { OggLink } from '../../../src/audio/ogg/ogg-link.js';
 import { linkEndOf } from '../../../src/audio/ogg/ogg-link-end.js';
 import { PAGE_HEADER_BYTES } from '../../../src/audio/ogg/ogg-page.js';
 import type { OggTape } from '../../../src/audio/ogg/ogg-tape.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { isLong } from '../../kit/long.js';
 import { chainOf } from '../../kit/ogg-chain.js';
 import { joinedAt } from '../../kit/ogg-joins.js';
@@ -47,7 +48,7 @@ function packetsOf(codec: Codec): Packet[] {
 function read(bytes: Buffer): { readonly packets: Packet[]; readonly skippedBytes: number } {
   const packets: Packet[] = [];
   const framer = framerFor({
-    onFrame: (one, ms, _, link) => packets.push({ bytes: Buffer.from(one), ms, link: link! }),
+    onFrame: ({ bytes: one, durationMs: ms, link }) => packets.push({ bytes: Buffer.from(one), ms, link: link! }),
   });
   framer.push(bytes);
   return { packets, skippedBytes: framer.counters.skippedBytes };
@@ -61,7 +62,7 @@ function channel(): ChannelAudio {
 function play(audio: ChannelAudio, packets: readonly Packet[], random: Random, isFresh: boolean): void {
   packets.forEach(({ bytes, ms, link }, i) => {
     if (random.chance(0.02)) audio.title(viewOf(`Title ${random.int(0, 1e9)}`, { id: `${random.int(0, 1e9)}` }));
-    audio.write(bytes, ms, 64, isFresh && i === 0, link);
+    audio.write(frameOf(bytes, ms, 64, isFresh && i === 0, link));
   });
 }
 

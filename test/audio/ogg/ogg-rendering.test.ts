@@ -11,6 +11,7 @@ import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import { framerFor } from '../../../src/audio/frames/format.js';
 import { LAST, moveBack, type OggPage, PageWriter, pageBytes, readPage } from '../../../src/audio/ogg/ogg-page.js';
 import type { OggTape } from '../../../src/audio/ogg/ogg-tape.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { isLong } from '../../kit/long.js';
 import { joinedAt } from '../../kit/ogg-joins.js';
 import { missing } from '../../kit/program.js';
@@ -35,9 +36,9 @@ function tapeOf(codec: Codec): OggTape {
   const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs: 3_600_000, icyInOgg: true });
   let packets = 0;
   framerFor({
-    onFrame: (packet, ms, fresh, link) => {
+    onFrame: ({ bytes: packet, durationMs: ms, fresh, link }) => {
       if (packets++ % TITLE_EVERY[codec] === 0) channel.title(viewOf(`Title ${packets}`, { id: `${packets}` }));
-      channel.write(packet, ms, 64, fresh, link);
+      channel.write(frameOf(packet, ms, 64, fresh, link));
     },
   }).push(readFileSync(path));
   return channel.tape as OggTape;

@@ -17,7 +17,7 @@ const METAINT = 4000;
 const { packet, link } = (() => {
   let found: { packet: Buffer; link: OggLink } | undefined;
   framerFor({
-    onFrame: (bytes, _ms, _fresh, link) => {
+    onFrame: ({ bytes, link }) => {
       found ??= { packet: Buffer.from(bytes), link: link! };
     },
   }).push(opusLink(1, 1));

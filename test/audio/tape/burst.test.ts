@@ -46,9 +46,9 @@ function* tapes(name: Name, lagMs = LAG_MS): Generator<AudioTape> {
   const channel = new ChannelAudio({ now: () => performance.now(), key: 'one', lagMs });
   let audioMs = 0;
   const framer = framerFor({
-    onFrame: (frame, ms, fresh, link) => {
-      channel.write(frame, ms, framer.bitrateKbps, fresh, link);
-      audioMs += ms;
+    onFrame: (frame) => {
+      channel.write(frame);
+      audioMs += frame.durationMs;
     },
   });
   const bytes = readFileSync(path);

@@ -14,6 +14,7 @@ import type { AudioSegment } from '../../../src/audio/tape/segment.js';
 import { Audience } from '../../../src/listener/cursor/audience.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { readBack, type TitleAt } from '../../kit/icy.js';
 import { Random } from '../../kit/random.js';
 import { viewOf } from '../../kit/record.js';
@@ -113,7 +114,7 @@ async function round(t: Test, random: Random): Promise<number> {
     const fresh = i === 0 || random.chance(0.01);
     if (fresh) link = makeLink(random.int(6, 1500));
     const packet = random.bytes(random.int(1, longest));
-    channel.write(packet, 60, 64, fresh, link);
+    channel.write(frameOf(packet, 60, 64, fresh, link));
     if (channel.hasSegments && random.chance(0.03) && pairs.length < 6) await join();
     clock.advance(random.int(0, 120));
     if (random.chance(0.05)) await new Promise((done) => setImmediate(done));
@@ -188,7 +189,7 @@ t.test('no other listener is given anything of its own', async (t) => {
   const link = makeLink(6);
   const channel = (icyInOgg: boolean) => {
     const made = new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 60_000, metaint: 256, icyInOgg });
-    for (let i = 0; i < 100; i++) made.write(Buffer.alloc(50), 60, 64, i === 0, link);
+    for (let i = 0; i < 100; i++) made.write(frameOf(Buffer.alloc(50), 60, 64, i === 0, link));
     return made;
   };
   t.equal(channel(false).metaint, null, 'no ICY without the option');
@@ -196,7 +197,7 @@ t.test('no other listener is given anything of its own', async (t) => {
   t.equal(asked.metaint, 256);
   const segment = asked.tape!.at(1)!;
   t.ok(segment.plain === segment.bytes && segment.plain === segment.titled, 'one buffer for all without ICY');
-  asked.write(Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]), 26, 128);
+  asked.write(frameOf(Buffer.concat([Buffer.from([0xff, 0xfb, 0x90, 0]), Buffer.alloc(413)]), 26, 128));
   t.equal(asked.contentType, 'audio/mpeg');
   t.equal(asked.tape!.rendering(true), null, 'MP3 of the same channel is shared as ever');
 });

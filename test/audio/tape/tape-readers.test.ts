@@ -13,6 +13,7 @@ import type { AudioTape } from '../../../src/audio/tape/audio-tape.js';
 import { MORE_MS, neededFrom } from '../../../src/audio/tape/burst.js';
 import type { Mark } from '../../../src/audio/tape/mark.js';
 import { RecordView } from '../../../src/metadata/view.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { opusLink } from '../../kit/made-ogg.js';
 import { Random } from '../../kit/random.js';
 import { FACE, makeRecord } from '../../kit/record.js';
@@ -31,7 +32,7 @@ interface Frame {
 function framesOf(file: Buffer): Frame[] {
   const frames: Frame[] = [];
   framerFor({
-    onFrame: (bytes, durationMs, _fresh, link) => void frames.push({ bytes: Buffer.from(bytes), durationMs, link }),
+    onFrame: ({ bytes, durationMs, link }) => void frames.push({ bytes: Buffer.from(bytes), durationMs, link }),
   }).push(file);
   return frames;
 }
@@ -124,7 +125,7 @@ t.test('who comes at any moment is sent what a tape that keeps everything would 
     for (let i = random.int(0, 1000), end = i + 4000; i < end; i++) {
       const { bytes, durationMs } = MP3[i % MP3.length]!;
       const fresh = random.chance(0.002);
-      for (const audio of both) audio.write(bytes, durationMs, KBPS, fresh);
+      for (const audio of both) audio.write(frameOf(bytes, durationMs, KBPS, fresh));
       if (random.chance(0.1)) nowMs += 10 * durationMs;
       if (random.chance(0.002)) for (const audio of both) audio.sourceChanged();
       if (random.chance(0.001)) for (const audio of both) audio.tape?.fence();
@@ -163,7 +164,7 @@ t.test('who comes at any moment is sent what a tape that keeps everything would 
 function write(to: ChannelAudio, frames: readonly Frame[], ms: number): void {
   for (let i = 0, doneMs = 0; doneMs < ms; i++) {
     const { bytes, durationMs, link } = frames[i % frames.length]!;
-    to.write(bytes, durationMs, KBPS, false, link);
+    to.write(frameOf(bytes, durationMs, KBPS, false, link));
     doneMs += durationMs;
   }
 }

@@ -6,6 +6,7 @@ import { framerFor } from '../../../src/audio/frames/format.js';
 import type { OggLink } from '../../../src/audio/ogg/ogg-link.js';
 import type { PlacedMark } from '../../../src/audio/tape/mark.js';
 import { FakeClock } from '../../kit/clock.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { readBack } from '../../kit/icy.js';
 import { opusLink } from '../../kit/made-ogg.js';
 import { Random } from '../../kit/random.js';
@@ -44,7 +45,7 @@ function channelOf(delayMs: number, metaint = METAINT) {
     }
   };
   const write = (frames: number) => {
-    for (let i = 0; i < frames; i++) audio.write(Buffer.alloc(FRAME_BYTES, 1), FRAME_MS, 128);
+    for (let i = 0; i < frames; i++) audio.write(frameOf(Buffer.alloc(FRAME_BYTES, 1), FRAME_MS, 128));
   };
   /** A source that sends what it has played, in pieces. */
   const play = (ms: number, onPiece: () => void = () => undefined) => {
@@ -292,7 +293,7 @@ t.test('what the audio is travels with it: bitrate, content type, another source
   audio.sourceChanged();
   // 200 bytes of AAC.
   const aac = Buffer.concat([Buffer.from('fff15080191ffc', 'hex'), Buffer.alloc(193)]);
-  audio.write(aac, FRAME_MS, 64);
+  audio.write(frameOf(aac, FRAME_MS, 64));
   t.same([audio.contentType, audio.bitrateKbps], ['audio/mpeg', 128]);
   const from = tape!.joinAt(2000);
   t.ok(from < tape!.head, 'a burst is there');
@@ -304,14 +305,12 @@ t.test('what the audio is travels with it: bitrate, content type, another source
 t.test('Ogg: the link of a late title begins at its place', async (t) => {
   const { audio, clock, title } = channelOf(3000);
   const packets: [Buffer, OggLink][] = [];
-  framerFor({ onFrame: (bytes, _ms, _fresh, link) => void packets.push([Buffer.from(bytes), link!]) }).push(
-    opusLink(1, 1),
-  );
+  framerFor({ onFrame: ({ bytes, link }) => void packets.push([Buffer.from(bytes), link!]) }).push(opusLink(1, 1));
   const [packet, link] = packets[0]!;
   const play = (ms: number) => {
     for (let doneMs = 0; doneMs < ms; doneMs += 20) {
       clock.advance(20);
-      audio.write(packet, 20, 64, false, link);
+      audio.write(frameOf(packet, 20, 64, false, link));
     }
   };
   play(6100);

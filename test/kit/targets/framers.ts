@@ -37,7 +37,7 @@ function take(make: (sink: FrameSink) => AnyFramer, pieces: readonly Buffer[]): 
   const output: string[] = [];
   let [bytes, longestMs] = [0, 0];
   const framer = make({
-    onFrame: (frame, durationMs, fresh) => {
+    onFrame: ({ bytes: frame, durationMs, fresh }) => {
       // AAC that does not name its channels gets what does in each frame (program-config.ts).
       bytes += Math.max(0, frame.length - (namesChannels(frame) ? MAX_PCE_BYTES : 0));
       longestMs = Number.isFinite(durationMs) && durationMs >= 0 ? Math.max(longestMs, durationMs) : Infinity;

@@ -9,6 +9,7 @@ import { forkedAt, TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../../src/link/tapes/tape-sender.js';
 import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
 import { asStream, type LinkPipe, linkPipe } from '../../kit/link-pipe.js';
 
@@ -172,7 +173,9 @@ t.test(
     far.middle.observe(observer);
     far.near.pipe.hub.destroy();
     // LC, 48 kHz, two channels.
-    far.near.audio.write(Buffer.concat([Buffer.from('fff14c80191ffc', 'hex'), Buffer.alloc(193)]), 1024 / 48, 64, true);
+    far.near.audio.write(
+      frameOf(Buffer.concat([Buffer.from('fff14c80191ffc', 'hex'), Buffer.alloc(193)]), 1024 / 48, 64, true),
+    );
     far.near.connect();
     far.near.settle();
     t.same(heard.sort(), ['facts', 'fence']);

@@ -50,9 +50,9 @@ class OneHub {
     this.audio = new ChannelAudio({ key: 'demo', lagMs: LAG_MS, now: () => clock.now(), metaint, delay });
     const { audio } = this;
     const write = audio.write.bind(audio);
-    audio.write = (bytes, ...rest) => {
-      this.written.push(bytes.toString('base64'));
-      write(bytes, ...rest);
+    audio.write = (frame) => {
+      this.written.push(frame.bytes.toString('base64'));
+      write(frame);
     };
   }
 

@@ -9,6 +9,7 @@ import { ListenerBacklog } from '../../../src/listener/cursor/backlog.js';
 import type { Listener } from '../../../src/listener/cursor/listener.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { heldBufferBytes } from '../../kit/heap.js';
 import { until } from '../../kit/until.js';
 
@@ -68,7 +69,7 @@ class Crowd {
 
   /** So many seconds of audio, a segment each. */
   write(seconds: number): void {
-    for (let i = 0; i < seconds; i++) this.channel.write(Buffer.alloc(METAINT, 1), 1000, 520);
+    for (let i = 0; i < seconds; i++) this.channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 520));
   }
 
   /** So many at once. */
@@ -322,7 +323,7 @@ t.test(
     await crowd.connect(false);
     const [listener, stuck] = crowd.listeners;
     for (let seconds = 0; seconds < 600 && stuck!.socket.writableLength === 0; seconds++) await crowd.second();
-    crowd.channel.write(Buffer.alloc(METAINT + 300, 2), 1000, 520);
+    crowd.channel.write(frameOf(Buffer.alloc(METAINT + 300, 2), 1000, 520));
     await until(() => listener!.socket.writableLength === 0, 3000);
     crowd.clock.advance(1000);
     const before = listener!.bytes;
@@ -364,21 +365,21 @@ t.test(
     const crowd = await new Crowd(t, 10_000).listen();
     const { channel, clock } = crowd;
     // Its last ten bytes lie in the next segment: no room for a tag before the frame behind it.
-    channel.write(Buffer.alloc(METAINT + 10, 2), 1000, 520);
+    channel.write(frameOf(Buffer.alloc(METAINT + 10, 2), 1000, 520));
     const { socket, bytes } = await crowd.connect(true);
     const parts: Buffer[] = [];
     socket.on('data', (part) => parts.push(part));
     const gone = await crowd.connect(true);
     const [listener, other] = crowd.listeners;
-    channel.write(Buffer.alloc(2 * METAINT, 3), 2000, 520);
+    channel.write(frameOf(Buffer.alloc(2 * METAINT, 3), 2000, 520));
     clock.advance(1000);
     t.strictSame([listener!.bytes, listener!.firstSeq], [0, channel.tape!.head], 'two segments are skipped');
     other!.end('silence');
     await until(() => gone.socket.readableEnded, 3000);
     t.equal(gone.bytes(), HEAD.length, 'nor is it given the rest of a frame when it ends');
 
-    channel.write(Buffer.alloc(100, 4), 100, 520);
-    channel.write(Buffer.alloc(METAINT, 5), 1000, 520);
+    channel.write(frameOf(Buffer.alloc(100, 4), 100, 520));
+    channel.write(frameOf(Buffer.alloc(METAINT, 5), 1000, 520));
     clock.advance(1000);
     await until(() => bytes() === HEAD.length + METAINT + 1, 3000);
     const heard = Buffer.concat(parts).subarray(-METAINT - 1);

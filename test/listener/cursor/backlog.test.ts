@@ -11,6 +11,7 @@ import type { Listener } from '../../../src/listener/cursor/listener.js';
 import { endpointsOf, readQueues, TABLES } from '../../../src/listener/cursor/proc-net-tcp.js';
 import { type HeardTitle, Sessions } from '../../../src/listener/sessions/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { withLimit } from '../../kit/own-limit.js';
 import { missing, Program } from '../../kit/program.js';
 import { Random } from '../../kit/random.js';
@@ -162,7 +163,7 @@ class Fixture {
   }
 
   async connect(): Promise<net.Socket> {
-    this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+    this.channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 128));
     if (!this.#server.listening) await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
     const { count } = this.audience;
     const socket = net.connect((this.#server.address() as net.AddressInfo).port, '127.0.0.1');
@@ -173,7 +174,7 @@ class Fixture {
 
   /** A second of audio comes, every listener has its turn; every five seconds a sample of the queues (whatever the machine's load). */
   async second(): Promise<void> {
-    this.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+    this.channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 128));
     this.clock.advance(1000);
     await new Promise((done) => setImmediate(done));
     if (++this.#seconds % 5 === 0) await this.audience.backlog.sample();
@@ -243,7 +244,7 @@ t.test('a look comes before a player may have nothing to play, then often, then 
   const fixture = new Fixture(t, 600_000);
   const player = await fixture.connect();
   const { clock, channel } = fixture;
-  for (let i = 0; i < 12; i++) channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+  for (let i = 0; i < 12; i++) channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 128));
   clock.advance(1000);
   const listener = fixture.listeners[0]!;
   // The link has stopped when ten seconds were there.
@@ -272,7 +273,7 @@ t.test('the queues are sampled by the clock, again and again', { skip: OFF_LINUX
   const { backlog } = fixture.audience;
   const bytes = () => backlog.bytesByChannel().get('demo')!;
   for (let i = 0; i < 30; i++) {
-    fixture.channel.write(Buffer.alloc(METAINT, 1), 1000, 128);
+    fixture.channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 128));
     fixture.clock.advance(150);
   }
   t.equal(bytes(), 0, 'not after 4.5 s');

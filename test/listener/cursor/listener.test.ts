@@ -5,6 +5,7 @@ import t from 'tap';
 import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import { Listener } from '../../../src/listener/cursor/listener.js';
 import { Runs } from '../../../src/listener/sessions/runs.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { readBack } from '../../kit/icy.js';
 import { Random } from '../../kit/random.js';
 import { viewOf } from '../../kit/record.js';
@@ -89,7 +90,7 @@ t.test('what a socket has not taken is not written over; what all have taken is'
   let nowMs = 0;
   const channel = new ChannelAudio({ key: 'demo', now: () => nowMs, lagMs: 3000, metaint: METAINT, bitrateKbps: 32 });
   const play = () => {
-    channel.write(random.bytes(FRAME_BYTES), FRAME_MS, 32);
+    channel.write(frameOf(random.bytes(FRAME_BYTES), FRAME_MS, 32));
     nowMs += FRAME_MS;
   };
   while (nowMs < 5000) play();
@@ -129,7 +130,7 @@ t.test(
       bitrateKbps: 16,
     });
     const frame = () => {
-      channel.write(Buffer.alloc(5000, 1), 2500, 16);
+      channel.write(frameOf(Buffer.alloc(5000, 1), 2500, 16));
       nowMs += 2500;
     };
     for (let i = 0; i < 4; i++) frame();
@@ -170,7 +171,7 @@ t.test('titles that come late are said once, in order, to whoever is behind', as
     });
     const listeners: { readonly listener: Listener; readonly sink: Sink; readonly from: number }[] = [];
     const play = () => {
-      channel.write(Buffer.alloc(FRAME_BYTES, 1), FRAME_MS, 32);
+      channel.write(frameOf(Buffer.alloc(FRAME_BYTES, 1), FRAME_MS, 32));
       nowMs += FRAME_MS;
     };
     while (nowMs < 5000) play();
@@ -213,7 +214,7 @@ t.test(
         const audio = new ChannelAudio({ key: 'demo', now: () => 0, lagMs: 60_000, metaint, bitrateKbps: 128 });
         audio.title(viewOf(`title ${source}`));
         const frames = random.int(200, 400);
-        for (let n = 0; n < frames; n++) audio.write(stampedFrame(codec, source, n), frameMs, 128);
+        for (let n = 0; n < frames; n++) audio.write(frameOf(stampedFrame(codec, source, n), frameMs, 128));
         return audio.tape!;
       });
       const sink = new Sink();

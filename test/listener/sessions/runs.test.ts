@@ -4,6 +4,7 @@ import t from 'tap';
 import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import type { Mark } from '../../../src/audio/tape/mark.js';
 import { Runs } from '../../../src/listener/sessions/runs.js';
+import { frameOf } from '../../kit/frame-of.js';
 import { Random } from '../../kit/random.js';
 import { viewOf } from '../../kit/record.js';
 
@@ -33,7 +34,7 @@ class Played {
   /** So many seconds, a segment each. */
   play(seconds: number): void {
     for (let i = 0; i < seconds * 10; i++) {
-      this.channel.write(this.#random.bytes(200), 100, 16);
+      this.channel.write(frameOf(this.#random.bytes(200), 100, 16));
       this.nowMs += 100;
     }
   }
