@@ -10,6 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Framer } from '../audio/frames/framer.js';
 import { isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
+import type { PieceSink } from '../source/body.js';
 import { IcyStripper } from '../source/strip.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
 import { answerOf, ask, DEFAULT_URL, openEvents, stationsOf, urlOf } from './server.js';
@@ -118,14 +119,17 @@ class BenchListener {
       if (statusCode !== 200) throw new Error(`answered ${statusCode}`);
       const isFramed = /mpeg|aac/.test(String(headers['content-type']));
       const stripper = new IcyStripper(headers['icy-metaint']);
+      const sink: PieceSink = {
+        onAudio: (audio) => isFramed && this.#framer.push(audio),
+        onTitle: (title) => {
+          const saidMs = this.#titles.get(title);
+          if (saidMs !== undefined) this.titleLagsMs.push(performance.now() - saidMs);
+        },
+      };
       for await (const chunk of body) {
         this.joinMs ??= performance.now() - beganMs;
         this.bytes += chunk.length;
-        for (const { audio, title } of stripper.pieces(chunk)) {
-          if (audio !== undefined && isFramed) this.#framer.push(audio);
-          const saidMs = title === undefined ? undefined : this.#titles.get(title);
-          if (saidMs !== undefined) this.titleLagsMs.push(performance.now() - saidMs);
-        }
+        stripper.read(chunk, sink);
         const { skippedBytes } = this.#framer.counters;
         if (skippedBytes > 0) throw new Error('there are bytes between the frames');
       }

@@ -7,14 +7,15 @@
  *   size              data    gap    size     trailers                  ─► 'end'
  */
 
-/** `more` goes on; `end`: it is complete; `broken`: it says what cannot be. After these two nothing more is given out. */
-export type BodyState = 'more' | 'end' | 'broken';
+import type { BodyState, PieceSink, StreamBody } from './body.js';
 
-/** Takes the bytes as they came, and gives the audio in them to `onAudio`, in as many pieces as there are. */
-export interface EncoderBody {
+/** No titles stand in it. */
+export type EncoderSink = Pick<PieceSink, 'onAudio'>;
+
+export interface EncoderBody extends StreamBody {
   /** Where it stands, for `bodyThatGoesOn`. */
   readonly place: BodyPlace;
-  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState;
+  push(bytes: Buffer, sink: EncoderSink): number;
 }
 
 /** Where a body stands, as plain data. */
@@ -37,15 +38,17 @@ interface ChunkPlace {
 /** As long as the connection lasts. */
 export class BareBody implements EncoderBody {
   readonly place: BodyPlace = { kind: 'bare' };
+  readonly state = 'more';
 
-  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
-    onAudio(bytes);
-    return 'more';
+  push(bytes: Buffer, sink: EncoderSink): number {
+    sink.onAudio(bytes);
+    return bytes.length;
   }
 }
 
 /** Content-Length: that many bytes, and whatever comes after them is ignored. */
 class SizedBody implements EncoderBody {
+  state: BodyState = 'more';
   #left: number;
 
   constructor(length: number) {
@@ -56,11 +59,12 @@ class SizedBody implements EncoderBody {
     return { kind: 'sized', left: this.#left };
   }
 
-  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
+  push(bytes: Buffer, sink: EncoderSink): number {
     const piece = bytes.subarray(0, this.#left);
     this.#left -= piece.length;
-    if (piece.length > 0) onAudio(piece);
-    return this.#left === 0 ? 'end' : 'more';
+    if (this.#left === 0) this.state = 'end';
+    if (piece.length > 0) sink.onAudio(piece);
+    return bytes.length;
   }
 }
 
@@ -105,19 +109,22 @@ class ChunkedBody implements EncoderBody {
     };
   }
 
-  push(bytes: Buffer, onAudio: (piece: Buffer) => void): BodyState {
-    for (let at = 0; at < bytes.length; ) {
-      if (this.#state === 'end' || this.#state === 'broken') return this.#state;
+  get state(): BodyState {
+    return this.#state === 'end' || this.#state === 'broken' ? this.#state : 'more';
+  }
+
+  push(bytes: Buffer, sink: EncoderSink): number {
+    for (let at = 0; at < bytes.length && this.state === 'more'; ) {
       if (this.#state === 'data') {
         const piece = bytes.subarray(at, at + this.#size);
         at += piece.length;
         this.#size -= piece.length;
         if (this.#size === 0) this.#begin('gap');
-        onAudio(piece);
+        sink.onAudio(piece);
       } else if (++this.#lineBytes > MAX_LINE_BYTES) this.#state = 'broken';
       else this.#byte(bytes[at++]!);
     }
-    return this.#state === 'end' || this.#state === 'broken' ? this.#state : 'more';
+    return bytes.length;
   }
 
   #begin(state: 'size' | 'data' | 'gap' | 'trailers'): void {

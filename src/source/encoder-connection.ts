@@ -1,22 +1,21 @@
 /**
- * One encoder's connection, from the first byte of its body on: takes its audio out of whatever frames the body (dechunk.ts), a slice at a
- * time (intake.ts), and ends it when it is complete, when no bytes or no audio come, or when the connection fails. What the frames do
- * not show is reported: another content type than declared, no audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at
- * most, and never after `close`.
+ * One encoder's connection, from the first byte of its body on: its intake takes the audio out of it (intake.ts), and it ends when it is complete,
+ * when no bytes or no audio come, or when the connection fails. What the frames do not show is reported: another content type than declared, no
+ * audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at most, and never after `close`.
  */
 
 import type { Socket } from 'node:net';
-import { contentTypeOf, type Format, formatOf } from '../audio/frames/format.js';
-import type { Frame } from '../audio/frames/frame.js';
+import { contentTypeOf, formatOf } from '../audio/frames/format.js';
 import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
-import { BareBody, type BodyPlace, type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
+import type { BodyState } from './body.js';
+import { BareBody, type BodyPlace, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
 import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
 import { foreignSentence } from './magic.js';
-import { type Pacer, SLICE_BYTES } from './pacer.js';
-import type { SourceInput, SourceTitle } from './source.js';
+import type { Pacer } from './pacer.js';
+import type { SourceInput } from './source.js';
 
 /** For an encoder that asked for a 100, when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
@@ -25,7 +24,6 @@ const COMPLETE_MS = 2000;
 /** Of an encoder that has sent nothing but its head. */
 const HELD_BACK =
   'no body came behind the head: an HTTP proxy holds an endless PUT back. Connect the encoder to this port, or by a TCP proxy';
-const NOTHING: Buffer = Buffer.alloc(0);
 const IGNORE = (): void => undefined;
 
 export interface EncoderConnectionOptions {
@@ -72,10 +70,7 @@ export interface EncoderConnectionOwner {
   onEnded(reason: string): void;
 }
 
-/**
- * Answers an encoder of which no frame came, and ends its connection, which nothing else reads any more. @param status of HTTP @param why as a
- * sentence
- */
+/** Answers an encoder that has sent no frame, and ends its connection. @param status of HTTP @param why as a sentence */
 export type OnEncoderRefused = (status: number, why: string) => void;
 
 export class EncoderConnection implements IntakeOwner {
@@ -85,27 +80,20 @@ export class EncoderConnection implements IntakeOwner {
   readonly agent: string;
   readonly facts: SourceFacts;
   readonly who: EncoderFacts;
+  readonly intake: Intake;
   readonly #socket: Socket;
   readonly #owner: EncoderConnectionOwner;
   readonly #clock: Clock;
   readonly #options: EncoderConnectionOptions;
-  readonly #intake: Intake;
   readonly #body: EncoderBody;
-  #bodyState: BodyState = 'more';
   /** It sent `Expect: 100-continue`. */
   readonly #expectsContinue: boolean;
   #isOpen = true;
-  /** The latest chunk, and how far it has been taken. */
-  #chunk = NOTHING;
-  #chunkAt = 0;
-  /** Something of its body has come, here or in the process that had it before. */
-  #hasBody: boolean;
-  /** Another one has had frames of it. */
-  readonly #hasHadFrames: boolean;
-  /** When bytes were read last, and when the connection began or its last frame came. */
+  /** Another process or source had it before, and has had frames of it. */
+  readonly #isAdopted: boolean;
+  /** When bytes were read last. */
   #lastByteMs: number;
-  #lastAudioMs: number;
-  /** When bytes last came over the network, and how many in all: what was left over is read again. */
+  /** When bytes last came over the network, and how many in all: those that the socket held during a pause are read later. */
   #lastNewMs: number;
   #bytesRead: number;
   /** What is done with the socket's events, as long as it is this connection's. */
@@ -113,7 +101,7 @@ export class EncoderConnection implements IntakeOwner {
     timeout: () => this.#onSilent(),
     error: () => this.#end('the connection failed', true),
     close: () => this.#end('the connection was closed', true),
-    end: () => this.#intake.finish(),
+    end: () => this.intake.finish(),
     data: (chunk: Buffer) => this.#read(chunk),
   };
 
@@ -141,44 +129,34 @@ export class EncoderConnection implements IntakeOwner {
     this.#options = options;
     const { channel, framelessBytes } = options;
     const charset = () => options.charset;
-    this.#intake = new Intake(this, clock, { part: 'encoder', channel, framelessBytes, links: owner.links, charset });
     this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
-    this.#hasBody = this.#hasHadFrames = place !== undefined;
+    const { input, pacer, links } = owner;
+    const part = 'encoder';
+    this.intake = new Intake(this, input, clock, {
+      part,
+      channel,
+      body: this.#body,
+      framelessBytes,
+      pacer,
+      links,
+      charset,
+    });
+    this.#isAdopted = place !== undefined;
     this.#expectsContinue = headers.get('expect')?.toLowerCase() === '100-continue';
-    this.#lastByteMs = this.#lastNewMs = this.#lastAudioMs = clock.now();
+    this.#lastByteMs = this.#lastNewMs = clock.now();
     this.#bytesRead = socket.bytesRead;
     socket.setTimeout(options.bodyTimeoutMs);
     // Back into the socket, so that all of the body comes the same way.
     socket.pause();
     if (first.length > 0) socket.unshift(first);
     for (const [event, handler] of Object.entries(this.#handlers)) socket.on(event, handler);
-    if (place !== undefined) this.#intake.adopt(place.intake);
-    if (!this.#intake.isPaused) socket.resume();
-  }
-
-  /** Of the latest frame. */
-  get codec(): Format | undefined {
-    return this.#intake.codec;
+    if (place !== undefined) this.intake.adopt(place.intake);
+    if (!this.intake.isPaused) socket.resume();
   }
 
   /** What it sends: a content type, or a codec of Ogg; undefined: that is not known yet. */
   get sends(): string | undefined {
-    return this.#intake.link?.facts.codec ?? contentTypeOf(this.codec);
-  }
-
-  /** Its end has come; not all of it may be taken yet. */
-  get isFinished(): boolean {
-    return this.#intake.isFinished;
-  }
-
-  /** As Source has it. */
-  get pageMs(): number {
-    return this.#intake.pageMs;
-  }
-
-  /** It is not read at present: it is ahead of time, has spent its work, or waits for a title. */
-  get isPaused(): boolean {
-    return this.#intake.isPaused;
+    return this.intake.link?.facts.codec ?? contentTypeOf(this.intake.codec);
   }
 
   /** How long ago bytes of it came over the network last, milliseconds. */
@@ -188,26 +166,26 @@ export class EncoderConnection implements IntakeOwner {
 
   /** How long ago it was read last, or could be, milliseconds. */
   get silentMs(): number {
-    return this.#clock.now() - Math.max(this.#lastByteMs, this.#intake.resumedMs);
+    return this.#clock.now() - Math.max(this.#lastByteMs, this.intake.resumedMs);
   }
 
   /** For how long there should have been audio, milliseconds; bytes without any are not a sign of life. */
   get overdueMs(): number {
-    return this.#clock.now() - Math.max(this.#lastAudioMs, this.#intake.resumedMs, this.#owner.input.dueMs);
+    return this.#clock.now() - Math.max(this.intake.audioMs, this.intake.resumedMs, this.#owner.input.dueMs);
   }
 
   /** Lets go of its socket, which nothing reads any more; null: nobody could go on with what it sends. It ends here, silently. */
   detach(): FreeConnection | null {
-    const intake = this.#intake.place;
-    if (!this.#isOpen || intake === null || this.#bodyState !== 'more') return null;
+    const { place: intake, rest } = this.intake;
+    if (!this.#isOpen || intake === null || this.#body.state !== 'more') return null;
     this.#release();
+    if (rest.length > 0) this.#socket.unshift(rest);
     return { socket: this.#socket, place: { ...this.who, body: this.#body.place, intake } };
   }
 
   #release(): void {
     this.#isOpen = false;
-    this.#chunk = NOTHING;
-    this.#intake.close();
+    this.intake.close();
     this.#socket.setTimeout(0);
     this.#socket.pause();
     this.#socket.off('error', IGNORE).on('error', IGNORE);
@@ -218,44 +196,16 @@ export class EncoderConnection implements IntakeOwner {
   close(abrupt: boolean): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#chunk = NOTHING;
-    this.#intake.close();
+    this.intake.close();
     this.#socket.setTimeout(0);
     if (abrupt) this.#socket.destroy();
     else this.#socket.end();
   }
 
-  onFrame(frame: Frame): number {
-    if (this.#intake.counters.frames === 1) this.#compareType();
-    this.#lastAudioMs = this.#clock.now();
-    const { input, pacer } = this.#owner;
-    const waitMs = pacer.book(frame.durationMs, this.#lastAudioMs);
-    return Math.max(waitMs, input.onFrame(frame));
-  }
-
-  onTitle(title: SourceTitle): Promise<void> {
-    return this.#owner.input.onTitle(title);
-  }
-
-  takeSlice(): boolean {
-    if (this.#bodyState !== 'more') {
-      this.#complete(this.#bodyState);
-      return false;
-    }
-    if (this.#chunkAt >= this.#chunk.length) return false;
-    const slice = this.#chunk.subarray(this.#chunkAt, this.#chunkAt + SLICE_BYTES);
-    this.#chunkAt += SLICE_BYTES;
-    this.#bodyState = this.#body.push(slice, this.#onAudio);
-    return true;
-  }
-
-  /** What is left of the chunk goes back into the socket, which then reads no more. That nothing is read meanwhile is our doing. */
+  /** That nothing is read meanwhile is our doing. */
   onPaused(waitMs: number | null): void {
     this.#socket.pause();
     this.#socket.setTimeout(waitMs === null ? 0 : this.#options.bodyTimeoutMs + waitMs);
-    const rest = this.#chunk.subarray(this.#chunkAt);
-    this.#chunk = NOTHING;
-    if (rest.length > 0) this.#socket.unshift(rest);
   }
 
   onResumed(): void {
@@ -264,9 +214,9 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   onNoAudio(): void {
-    const { frames, skippedBytes } = this.#intake.counters;
+    const { frames, skippedBytes } = this.intake.counters;
     const declared = this.facts.contentType;
-    const { foreign } = this.#intake;
+    const { foreign } = this.intake.share;
     if (frames > 0) {
       this.#options.onEvent('damaged', { declared, frames, skippedBytes });
       this.#end(foreignSentence(foreign, 'the encoder', true), true);
@@ -276,18 +226,24 @@ export class EncoderConnection implements IntakeOwner {
     this.#refuse(415, foreignSentence(foreign, 'the encoder'));
   }
 
-  onFinished(): void {
-    if (this.#isVain) this.onNoAudio();
-    else this.#end('the encoder has finished', false);
+  onFinished(body: BodyState): void {
+    if (body === 'broken') {
+      this.#options.onEvent('broken-body', {});
+      this.#end('the chunks of what the encoder sends are broken', true);
+    } else if (this.#isVain) this.onNoAudio();
+    else {
+      if (body === 'end') this.#confirm();
+      this.#end('the encoder has finished', false);
+    }
   }
 
   /** It has sent something, and no frame. */
   get #isVain(): boolean {
-    return this.#hasBody && !this.#hasHadFrames && this.#intake.counters.frames === 0;
+    return this.intake.share.hasBytes && !this.#isAdopted && this.intake.counters.frames === 0;
   }
 
   #onSilent(): void {
-    if (this.#hasBody) this.#end('no bytes from the encoder', true);
+    if (this.#isAdopted || this.intake.share.hasBytes) this.#end('no bytes from the encoder', true);
     else this.#refuse(408, HELD_BACK);
   }
 
@@ -303,37 +259,20 @@ export class EncoderConnection implements IntakeOwner {
       else this.#end('no audio in what the encoder sends', true);
       return;
     }
-    this.#chunk = chunk;
-    this.#chunkAt = 0;
-    this.#intake.drain();
+    this.intake.take(chunk);
   }
 
-  readonly #onAudio = (piece: Buffer): void => {
-    this.#hasBody = true;
-    this.#intake.push(piece);
-  };
-
-  /** Its length is reached, its last chunk has come, or its chunks are none. */
-  #complete(state: Exclude<BodyState, 'more'>): void {
-    if (state === 'broken') {
-      this.#options.onEvent('broken-body', {});
-      this.#end('the chunks of what the encoder sends are broken', true);
-      return;
-    }
-    if (this.#isVain) {
-      this.onNoAudio();
-      return;
-    }
+  /** Its body is complete. */
+  #confirm(): void {
     const socket = this.#socket;
     if (this.#expectsContinue) socket.write(COMPLETE);
     const deadline = setTimeout(() => socket.destroy(), COMPLETE_MS);
     socket.once('close', () => clearTimeout(deadline));
-    this.onFinished();
   }
 
   /** Where its frames are not what it declared, the frames count. */
-  #compareType(): void {
-    const { codec } = this.#intake;
+  onFirstFrame(): void {
+    const { codec } = this.intake;
     const declared = this.facts.contentType;
     if ((formatOf(declared) ?? codec) !== codec) {
       this.#options.onEvent('content-type', { declared, is: contentTypeOf(codec) });

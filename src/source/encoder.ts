@@ -73,7 +73,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     const { takeover, silentMs } = this.#options;
     if (connection === null || takeover === 'always') return false;
     if (takeover === 'never') return true;
-    if (connection.isPaused) return connection.quietMs <= Math.max(silentMs, PAUSED_SILENT_MS);
+    if (connection.intake.isPaused) return connection.quietMs <= Math.max(silentMs, PAUSED_SILENT_MS);
     return connection.overdueMs <= silentMs;
   }
 
@@ -117,11 +117,11 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   }
 
   get contentType(): string | undefined {
-    return contentTypeOf(this.#latest?.codec);
+    return contentTypeOf(this.#latest?.intake.codec);
   }
 
   get pageMs(): number {
-    return this.#latest?.pageMs ?? 0;
+    return this.#latest?.intake.pageMs ?? 0;
   }
 
   start(): void {
@@ -182,7 +182,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
    * just ended, or nobody could go on with it. @param reason for the switch
    */
   moveTo(other: EncoderSource, reason: string): boolean {
-    const free = this.#connection?.isFinished === false ? this.detach() : null;
+    const free = this.#connection?.intake.isFinished === false ? this.detach() : null;
     if (free === null) return false;
     const { socket, place, aheadMs } = free;
     const intake = { ...place.intake, framer: heardFromHere(place.intake.framer) };

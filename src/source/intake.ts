@@ -1,13 +1,13 @@
 /**
- * One connection's bytes on their way to frames, paused where that is needed: while the source is ahead of real time (its owner books
- * that), while it has spent its budget of work (work.ts), and behind a title until that is committed, so that the title lies on our tape
- * where it lay in the stream. It also counts how much of what comes is audio. Owned by an encoder's connection or an upstream's body.
+ * One connection's bytes on their way to frames, paused where that is needed: while the source is ahead of real time, while it has spent its
+ * budget of work (work.ts), and behind a title until that is committed, so that the title lies on our tape where it lay in the stream. Owned by an
+ * encoder's connection or an upstream's body.
  *
- *   owner.takeSlice ─► push ─► framer ─► frame ─► owner.onFrame: wait?
- *                        └─ left over ◄─── paused ◄──────┘   the framer stops behind this very frame; what is left of the slice stays
- *                                                            here, what is left of the chunk with the owner, until the wait is over
+ *   take ─► chunk ── slice ──► body ── audio ──► framer ── frame ──► sink: wait?
+ *             └─ left ◄────────── left ◄──────── paused ◄────────────┘    the framer stops behind this very frame; what is left of the chunk
+ *                                                                        and of the slice stays here until the wait is over
  *
- * Invariant: a source that is paused has handed on one frame more than the owner wanted, however many a page or a slice had.
+ * Invariant: a source that is paused has handed on one frame more than was wanted, however many a page or a slice had.
  */
 
 import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/frames/format.js';
@@ -16,26 +16,26 @@ import type { FrameSink } from '../audio/frames/framer.js';
 import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { OggLink } from '../audio/ogg/ogg-link.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Beginning, DAMAGED, type Foreign, UNKNOWN } from './magic.js';
-import { SLICE_BYTES } from './pacer.js';
-import type { SourceTitle } from './source.js';
+import { AudioShare } from './audio-share.js';
+import type { BodyState, PieceSink, StreamBody } from './body.js';
+import { type Pacer, SLICE_BYTES } from './pacer.js';
+import type { SourceInput, SourceTitle } from './source.js';
 import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
+/** Who feeds the channel. */
+export type IntakeSink = Pick<SourceInput, 'onFrame' | 'onTitle'>;
+
 export interface IntakeOwner {
-  /** Returns for how many milliseconds to read no further (0: go on). */
-  onFrame(frame: Frame): number;
-  /** A title stands before the next frame, which waits until this resolves. Never rejects. */
-  onTitle(title: SourceTitle): Promise<void>;
-  /** Pushes the next slice of what has come; false: nothing is left of it. */
-  takeSlice(): boolean;
+  /** A frame is about to be handed on, the first. */
+  onFirstFrame?(): void;
   /** The connection must not be read for `waitMs`; null: until a title is committed. It may be called again before `onResumed`. */
   onPaused(waitMs: number | null): void;
   /** It may be read again. */
   onResumed(): void;
   /** What comes is not audio, or hardly any of it is. */
   onNoAudio(): void;
-  /** The connection's bytes have ended, and all of them are taken. */
-  onFinished(): void;
+  /** The connection's bytes have ended (`more`), or their body is complete or broken; all of them are taken. */
+  onFinished(body: BodyState): void;
 }
 
 /** Where it stands, as plain data. */
@@ -50,25 +50,27 @@ export interface IntakeOptions {
   /** For the watchdog: the way by which the work comes, and the channel whose work it is. */
   readonly part: 'encoder' | 'upstream';
   readonly channel: string;
+  readonly body: StreamBody;
   /** This many bytes that are not audio, beyond those that audio offsets, are not a stream. */
   readonly framelessBytes: number;
+  /** Absent: the sink has its own. */
+  readonly pacer?: Pacer;
   /** As OggFramer has it. */
   readonly links?: KnownLinks;
   /** As FrameSink has it, at the moment. */
   charset?(): string | undefined;
 }
 
-/**
- * Bytes that are not audio are accepted up to this many times the audio: pictures beside it, a damaged line. Of a link
- * of Ogg also its head counts as if it were none, since it is sent to every listener.
- */
-const OFFSET_SHARE = 8;
-const START_BYTES = 1024;
+const NOTHING: Buffer = Buffer.alloc(0);
 
-export class Intake implements FrameSink, AlarmHandler {
-  /** When the latest hold ended, on the clock: nothing could come before. */
+export class Intake implements FrameSink, PieceSink, AlarmHandler {
+  /** When the latest pause ended, on the clock: nothing could come before. */
   resumedMs = Number.NEGATIVE_INFINITY;
+  /** When its latest frame came, on the clock, or when it began. */
+  audioMs: number;
+  readonly share: AudioShare;
   readonly #owner: IntakeOwner;
+  readonly #sink: IntakeSink;
   readonly #clock: Clock;
   readonly #options: IntakeOptions;
   readonly #framer: AnyFramer;
@@ -81,39 +83,39 @@ export class Intake implements FrameSink, AlarmHandler {
   #waitMs = 0;
   #title: SourceTitle | undefined;
   #alarm: Alarm | null = null;
-  /** What a hold left of a slice. */
+  /** The latest chunk, and how much of it was taken. */
+  #chunk = NOTHING;
+  #chunkAt = 0;
+  /** Audio of the latest slice that a pause has left. */
   readonly #left = Buffer.alloc(SLICE_BYTES);
   #leftBytes = 0;
-  /** Bytes of no audio that no audio has made good, and how far the framer's count of them is in it. */
-  #noiseBytes = 0;
-  #skippedBytes = 0;
-  #links = 0;
-  /** Until its first frame. */
-  #beginning: Beginning | null = new Beginning();
-  /** What came beside the first frame. */
-  #beside: Foreign | null = null;
-  /** It is certainly none of ours. */
-  #isForeign = false;
 
-  constructor(owner: IntakeOwner, clock: Clock, options: IntakeOptions) {
+  constructor(owner: IntakeOwner, sink: IntakeSink, clock: Clock, options: IntakeOptions) {
     this.#owner = owner;
+    this.#sink = sink;
     this.#clock = clock;
     this.#options = options;
+    this.audioMs = clock.now();
     this.#framer = framerFor(this, options.links);
+    this.share = new AudioShare(this.#framer);
   }
 
   /** Null: another one cannot go on with it. */
   get place(): IntakePlace | null {
     const framer = this.#framer.state;
     const left = Buffer.from(this.#left.subarray(0, this.#leftBytes));
-    return framer === null ? null : { framer, left, noiseBytes: this.#noiseBytes };
+    return framer === null ? null : { framer, left, noiseBytes: this.share.noiseBytes };
+  }
+
+  /** What a pause has left of the latest chunk, and `place` does not have. */
+  get rest(): Buffer {
+    return this.#chunk.subarray(this.#chunkAt);
   }
 
   /** Goes on where another one stood. Before all else. */
   adopt({ framer, left, noiseBytes }: IntakePlace): void {
     this.#framer.adopt(framer);
-    this.#noiseBytes = noiseBytes;
-    this.#beginning = null;
+    this.share.adopt(noiseBytes);
     this.#leftBytes = left.copy(this.#left);
     if (left.length === 0) return;
     this.#pause(0);
@@ -144,12 +146,6 @@ export class Intake implements FrameSink, AlarmHandler {
     return this.#framer.counters;
   }
 
-  /** What comes, where no frame has come, or beside frames. */
-  get foreign(): Foreign {
-    if (this.counters.frames > 0) return this.#beside ?? DAMAGED;
-    return this.#beginning?.whole() ?? UNKNOWN;
-  }
-
   /** As FrameSink has it. */
   get charset(): string | undefined {
     return this.#options.charset?.();
@@ -160,65 +156,59 @@ export class Intake implements FrameSink, AlarmHandler {
     return this.#isPaused;
   }
 
-  /** Takes slices from the owner as long as it has any and is not paused. */
-  drain(): void {
-    if (this.#isPaused) return;
+  /** The next bytes of the connection: kept as they are until all are taken. Not while it is paused. */
+  take(chunk: Buffer): void {
+    this.#chunk = chunk;
+    this.#chunkAt = 0;
     const startMs = this.#clock.watchdog.begin();
     this.#takeSlices();
     this.#worked(startMs);
   }
 
-  /** Called by `takeSlice`: the slice's audio, at most SLICE_BYTES in any number of pieces. */
-  push(piece: Buffer): void {
-    if (this.#beginning?.push(piece)) this.#isForeign = true;
-    if (this.#isPaused) {
-      this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
-      return;
-    }
-    const taken = this.#framer.push(piece);
-    if (taken < piece.length) this.#leftBytes = piece.copy(this.#left, 0, taken);
-    const links = this.#framer.links - this.#links;
-    this.#links += links;
-    this.#book(FRAME_UNITS + links * LINK_UNITS);
-  }
-
   /** Nothing more will come. */
   finish(): void {
     this.#isFinished = true;
-    if (!this.#isPaused && this.#isOpen) this.#owner.onFinished();
+    if (!this.#isPaused && this.#isOpen) this.#owner.onFinished('more');
   }
 
   /** Hands on nothing more. Idempotent. */
   close(): void {
     this.#isOpen = false;
+    this.#chunk = NOTHING;
     this.#alarm?.cancel();
+  }
+
+  /** As PieceSink has it: of one slice, at most SLICE_BYTES. */
+  onAudio(piece: Buffer): void {
+    this.share.onBytes(piece);
+    if (this.#isPaused) {
+      this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
+      return;
+    }
+    const taken = this.#push(piece);
+    if (taken < piece.length) this.#leftBytes = piece.copy(this.#left, 0, taken);
+    this.#book(FRAME_UNITS);
   }
 
   /** As FrameSink has it. */
   onFrame(frame: Frame): void {
     // Closed by the owner in the middle of a slice.
     if (!this.#isOpen) return;
-    if (this.#beginning !== null) {
-      this.#beside = this.#beginning.beside();
-      this.#beginning = null;
-    }
+    if (this.counters.frames === 1) this.#owner.onFirstFrame?.();
     const isStart = frame.fresh && frame.link !== undefined;
-    this.#offsetNoise(frame.bytes.length, isStart);
-    const waitMs = this.#owner.onFrame(frame);
-    if (waitMs > 0) this.#pause(waitMs);
+    this.share.onFrame(frame, isStart);
+    this.audioMs = this.#clock.now();
+    const waitMs = this.#options.pacer?.book(frame.durationMs, this.audioMs) ?? 0;
+    const sinkMs = this.#sink.onFrame(frame);
+    if (waitMs > 0 || sinkMs > 0) this.#pause(Math.max(waitMs, sinkMs));
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }
 
-  /** As FrameSink has it. */
+  /** As FrameSink and PieceSink have it: what follows waits until it is committed. */
   onTitle(title: SourceTitle): void {
-    this.pauseFor(title);
-    this.#book(TITLE_UNITS);
-  }
-
-  /** Called by `takeSlice` for a title out of an ICY block, which is then all that the slice holds: what follows waits for it. */
-  pauseFor(title: SourceTitle): void {
     this.#title = title;
     this.#pause(0);
+    this.#book(TITLE_UNITS);
   }
 
   /** The wait is over. */
@@ -232,8 +222,9 @@ export class Intake implements FrameSink, AlarmHandler {
   }
 
   #takeSlices(): void {
+    const { body, framelessBytes } = this.#options;
     while (this.#isOpen) {
-      if (this.#isNoAudio || (this.#isForeign && this.#beginning !== null)) {
+      if (this.share.isTooLow(framelessBytes)) {
         this.#owner.onNoAudio();
         return;
       }
@@ -241,16 +232,27 @@ export class Intake implements FrameSink, AlarmHandler {
         this.#wait();
         return;
       }
-      if (!this.#owner.takeSlice()) {
-        if (this.#isFinished && this.#isOpen) this.#owner.onFinished();
+      if (body.state !== 'more') {
+        this.#owner.onFinished(body.state);
         return;
       }
+      if (this.#chunkAt === this.#chunk.length) {
+        this.#chunk = NOTHING;
+        this.#chunkAt = 0;
+        if (this.#isFinished) this.#owner.onFinished('more');
+        return;
+      }
+      const end = Math.min(this.#chunkAt + SLICE_BYTES, this.#chunk.length);
+      this.#chunkAt += body.push(this.#chunk.subarray(this.#chunkAt, end), this);
     }
   }
 
-  get #isNoAudio(): boolean {
-    const uncountedBytes = this.#framer.counters.skippedBytes - this.#skippedBytes;
-    return this.#noiseBytes + uncountedBytes > this.#options.framelessBytes;
+  /** Returns how many bytes were taken: all, unless it is paused. */
+  #push(audio: Buffer): number {
+    const { links } = this.#framer;
+    const taken = this.#framer.push(audio);
+    if (this.#framer.links !== links) this.#book((this.#framer.links - links) * LINK_UNITS);
+    return taken;
   }
 
   #pause(waitMs: number): void {
@@ -264,7 +266,7 @@ export class Intake implements FrameSink, AlarmHandler {
     const waitMs = this.#waitMs;
     this.#owner.onPaused(title === undefined ? waitMs : null);
     if (title === undefined) this.#sleep(waitMs);
-    else void this.#owner.onTitle(title).then(() => (waitMs > 0 ? this.#sleep(waitMs) : this.onAlarm()));
+    else void this.#sink.onTitle(title).then(() => (waitMs > 0 ? this.#sleep(waitMs) : this.onAlarm()));
   }
 
   #sleep(ms: number): void {
@@ -277,7 +279,7 @@ export class Intake implements FrameSink, AlarmHandler {
     this.#isPaused = false;
     this.#waitMs = 0;
     this.#title = undefined;
-    const taken = this.#framer.push(this.#left.subarray(0, this.#leftBytes));
+    const taken = this.#push(this.#left.subarray(0, this.#leftBytes));
     this.#left.copyWithin(0, taken, this.#leftBytes);
     this.#leftBytes -= taken;
   }
@@ -291,12 +293,5 @@ export class Intake implements FrameSink, AlarmHandler {
   #book(units: number): void {
     const waitMs = this.#work.book(units, this.#clock.now());
     if (waitMs > 0) this.#pause(waitMs);
-  }
-
-  #offsetNoise(audioBytes: number, isStart: boolean): void {
-    const { skippedBytes } = this.#framer.counters;
-    const lostBytes = skippedBytes - this.#skippedBytes + (isStart ? START_BYTES : 0);
-    this.#skippedBytes = skippedBytes;
-    this.#noiseBytes = Math.max(0, this.#noiseBytes + lostBytes - OFFSET_SHARE * audioBytes);
   }
 }

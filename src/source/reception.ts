@@ -1,24 +1,18 @@
 /**
- * The body of an upstream's answer: ICY blocks are taken out (strip.ts), frames and titles handed on in the order in which they stood,
- * paused where that is needed (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
+ * The body of an upstream's answer: frames and titles (strip.ts) are handed on in the order in which they stood, paused where that is needed
+ * (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
  */
 
 import type { Format } from '../audio/frames/format.js';
-import type { Frame } from '../audio/frames/frame.js';
 import type { Clock } from '../base/clock.js';
 import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound/outbound.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
-import { Intake, type IntakeOwner } from './intake.js';
+import { Intake, type IntakeOwner, type IntakeSink } from './intake.js';
 import { foreignSentence } from './magic.js';
-import type { SourceTitle } from './source.js';
-import { IcyStripper, type Piece } from './strip.js';
+import { IcyStripper } from './strip.js';
 
-export interface ReceptionSink {
-  /** Returns for how many milliseconds to read no further (0: go on). */
-  onFrame(frame: Frame): number;
-  /** The frames behind the title wait until this resolves. Never rejects. */
-  onTitle(title: SourceTitle): Promise<void>;
+export interface ReceptionSink extends IntakeSink {
   /** Nothing more comes; called once. */
   onEnded(reason: string): void;
 }
@@ -42,10 +36,7 @@ export class Reception implements IntakeOwner, BodySink {
   readonly #sink: ReceptionSink;
   readonly #rules: ReceptionRules;
   readonly #intake: Intake;
-  readonly #stripper: IcyStripper;
   #isOpen = true;
-  /** Of the latest chunk. */
-  #pieces: Iterator<Piece> = [].values();
 
   constructor(body: Outbound, sink: ReceptionSink, clock: Clock, rules: ReceptionRules) {
     this.#body = body;
@@ -54,15 +45,20 @@ export class Reception implements IntakeOwner, BodySink {
     this.facts = readFacts(decodeHeaders(body, rules.charset), rules.facts);
     const { channel, framelessBytes } = rules;
     const charset = () => rules.charset;
-    this.#intake = new Intake(this, clock, { part: 'upstream', channel, framelessBytes, charset });
-    this.#stripper = new IcyStripper(body.headers.get('icy-metaint'), charset);
+    const stripper = new IcyStripper(body.headers.get('icy-metaint'), charset);
+    this.#intake = new Intake(this, sink, clock, {
+      part: 'upstream',
+      channel,
+      body: stripper,
+      framelessBytes,
+      charset,
+    });
     body.setIdleTimeout(rules.stallMs);
     body.receive(this);
   }
 
   onBody(chunk: Buffer): void {
-    this.#pieces = this.#stripper.pieces(chunk);
-    this.#intake.drain();
+    this.#intake.take(chunk);
   }
 
   onEnd(): void {
@@ -89,23 +85,6 @@ export class Reception implements IntakeOwner, BodySink {
     this.#intake.close();
   }
 
-  onFrame(frame: Frame): number {
-    return this.#sink.onFrame(frame);
-  }
-
-  onTitle(title: SourceTitle): Promise<void> {
-    return this.#sink.onTitle(title);
-  }
-
-  takeSlice(): boolean {
-    const step = this.#pieces.next();
-    if (step.done) return false;
-    const { audio, title } = step.value;
-    if (audio !== undefined) this.#intake.push(audio);
-    if (title !== undefined) this.#intake.pauseFor(title);
-    return true;
-  }
-
   /** That nothing comes meanwhile is our doing. */
   onPaused(waitMs: number | null): void {
     this.#body.pause();
@@ -118,8 +97,8 @@ export class Reception implements IntakeOwner, BodySink {
   }
 
   onNoAudio(): void {
-    const { counters, foreign } = this.#intake;
-    this.#end(foreignSentence(foreign, 'the upstream', counters.frames > 0));
+    const { counters, share } = this.#intake;
+    this.#end(foreignSentence(share.foreign, 'the upstream', counters.frames > 0));
   }
 
   onFinished(): void {

@@ -1,20 +1,15 @@
 /**
  * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood. Each byte is read once,
  * whatever `metaint` is and whatever a block says. Invariant: what comes out depends on the bytes only, never on where they were split;
- * memory is one block and one slice. Owned by a reception.
+ * memory is one block and one slice. Owned by an intake.
  *
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
 
 import { decodeTitle, oneLine } from '../metadata/text.js';
 import { BLOCK_UNIT_BYTES } from '../metadata/title.js';
+import type { PieceSink, StreamBody } from './body.js';
 import { SLICE_BYTES } from './pacer.js';
-
-/** Either at most SLICE_BYTES of audio, valid until the next piece is taken, or the title of a block that has one. */
-export interface Piece {
-  readonly audio?: Buffer;
-  readonly title?: string;
-}
 
 /** 255 × 16: the most that one length byte can say. */
 const MAX_BLOCK_BYTES = 4080;
@@ -23,7 +18,8 @@ const WHOLE_NUMBER = /^\s*(\d{1,9})(?![\d.e])/i;
 const QUOTE_BEFORE = "='";
 const QUOTE_AFTER = "';";
 
-export class IcyStripper {
+export class IcyStripper implements StreamBody {
+  readonly state = 'more';
   /** 0: it sends no blocks. */
   readonly #metaint: number;
   readonly #charset: () => string | undefined;
@@ -45,39 +41,44 @@ export class IcyStripper {
     this.#audioLeft = this.#metaint > 0 ? this.#metaint : Number.POSITIVE_INFINITY;
   }
 
-  *pieces(chunk: Buffer): Generator<Piece, void, void> {
-    const gathered = this.#gathered;
+  /** Of all of it. */
+  read(bytes: Buffer, sink: PieceSink): void {
+    for (let at = 0; at < bytes.length; ) at += this.push(bytes.subarray(at), sink);
+  }
+
+  push(bytes: Buffer, sink: PieceSink): number {
+    const end = Math.min(bytes.length, SLICE_BYTES);
     const gathers = this.#metaint > 0 && this.#metaint < SLICE_BYTES;
     let gatheredBytes = 0;
-    for (let at = 0; at < chunk.length; ) {
+    let hasAudio = false;
+    let title: string | undefined;
+    let at = 0;
+    while (at < end && title === undefined) {
       if (this.#audioLeft > 0) {
-        const bytes = Math.min(this.#audioLeft, SLICE_BYTES - gatheredBytes, chunk.length - at);
-        this.#audioLeft -= bytes;
-        if (gathers) gatheredBytes += chunk.copy(gathered, gatheredBytes, at, at + bytes);
-        else yield { audio: chunk.subarray(at, at + bytes) };
-        at += bytes;
+        const from = at;
+        at = Math.min(end, from + this.#audioLeft);
+        this.#audioLeft -= at - from;
+        hasAudio = true;
+        if (gathers) gatheredBytes += bytes.copy(this.#gathered, gatheredBytes, from, at);
+        else sink.onAudio(bytes.subarray(from, at));
       } else if (this.#blockLeft === 0) {
-        this.#blockLeft = chunk[at++]! * BLOCK_UNIT_BYTES;
+        if (hasAudio && bytes[at] !== 0) break;
+        this.#blockLeft = bytes[at++]! * BLOCK_UNIT_BYTES;
         this.#blockBytes = 0;
         if (this.#blockLeft === 0) this.#audioLeft = this.#metaint;
       } else {
-        const bytes = chunk.copy(this.#block, this.#blockBytes, at, at + this.#blockLeft);
-        at += bytes;
-        this.#blockBytes += bytes;
-        this.#blockLeft -= bytes;
+        const copied = bytes.copy(this.#block, this.#blockBytes, at, Math.min(end, at + this.#blockLeft));
+        at += copied;
+        this.#blockBytes += copied;
+        this.#blockLeft -= copied;
         if (this.#blockLeft > 0) break;
         this.#audioLeft = this.#metaint;
-        const title = titleIn(this.#block.subarray(0, this.#blockBytes), this.#charset());
-        if (title === undefined) continue;
-        if (gatheredBytes > 0) yield { audio: gathered.subarray(0, gatheredBytes) };
-        gatheredBytes = 0;
-        yield { title };
+        title = titleIn(this.#block.subarray(0, this.#blockBytes), this.#charset());
       }
-      if (gatheredBytes < SLICE_BYTES) continue;
-      yield { audio: gathered };
-      gatheredBytes = 0;
     }
-    if (gatheredBytes > 0) yield { audio: gathered.subarray(0, gatheredBytes) };
+    if (gatheredBytes > 0) sink.onAudio(this.#gathered.subarray(0, gatheredBytes));
+    if (title !== undefined) sink.onTitle(title);
+    return at;
   }
 }
 

@@ -22,7 +22,8 @@ import { Connections } from '../../src/net/front/connections.js';
 import { Front } from '../../src/net/front/front.js';
 import { Proxies } from '../../src/net/front/peer.js';
 import { SecretGate } from '../../src/net/limits/secret-gate.js';
-import { type BodyState, bodyOf } from '../../src/source/dechunk.js';
+import type { BodyState } from '../../src/source/body.js';
+import { bodyOf } from '../../src/source/dechunk.js';
 import { FakeClock } from './clock.js';
 
 /** Channel → its password. `twin` and `other` share one. */
@@ -170,7 +171,8 @@ export class FrontHarness {
         this.#given.add(socket);
         socket.on('data', (chunk: Buffer) => {
           if (fed.state !== 'more') return;
-          fed.state = body?.push(chunk, (piece) => void (fed.audio = Buffer.concat([fed.audio, piece]))) ?? 'broken';
+          body?.push(chunk, { onAudio: (piece) => void (fed.audio = Buffer.concat([fed.audio, piece])) });
+          fed.state = body?.state ?? 'broken';
         });
         socket.on('end', () => socket.destroy());
         if (first.length > 0) socket.unshift(first);

@@ -1,7 +1,8 @@
 /** The framings of an encoder's body: the audio in them whatever the pieces, their ends, and what is broken. */
 
 import t from 'tap';
-import { type BodyState, bodyOf, bodyThatGoesOn, type EncoderBody } from '../../src/source/dechunk.js';
+import type { BodyState } from '../../src/source/body.js';
+import { bodyOf, bodyThatGoesOn, type EncoderBody } from '../../src/source/dechunk.js';
 import { Random } from '../kit/random.js';
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
@@ -15,18 +16,23 @@ function read(headers: Record<string, string>, pieces: readonly Buffer[]): [stri
   const reader = body(headers);
   let audio = '';
   let state: BodyState = 'more';
-  for (const piece of pieces) state = reader.push(piece, (bytes) => (audio += bytes.toString('latin1')));
+  for (const piece of pieces) {
+    const taken = reader.push(piece, { onAudio: (bytes) => void (audio += bytes.toString('latin1')) });
+    if (taken !== piece.length) throw new Error(`${taken} bytes of ${piece.length}`);
+    state = reader.state;
+  }
   return [audio, state];
 }
 
 /** The same where another process goes on with the second piece. */
 function readOn(headers: Record<string, string>, [first, second]: readonly [Buffer, Buffer]): [string, BodyState] {
   let audio = '';
-  const take = (bytes: Buffer) => (audio += bytes.toString('latin1'));
+  const sink = { onAudio: (bytes: Buffer) => void (audio += bytes.toString('latin1')) };
   const before = body(headers);
-  before.push(first, take);
-  const state = bodyThatGoesOn(JSON.parse(JSON.stringify(before.place))).push(second, take);
-  return [audio, state];
+  before.push(first, sink);
+  const after = bodyThatGoesOn(JSON.parse(JSON.stringify(before.place)));
+  after.push(second, sink);
+  return [audio, after.state];
 }
 
 const readText = (text: string, headers: Record<string, string> = CHUNKED) =>

@@ -6,7 +6,8 @@
 import t from 'tap';
 import type { Frame } from '../../src/audio/frames/frame.js';
 import { FIRST, PageWriter } from '../../src/audio/ogg/ogg-page.js';
-import { Intake, type IntakeOwner } from '../../src/source/intake.js';
+import type { PieceSink, StreamBody } from '../../src/source/body.js';
+import { Intake, type IntakeOwner, type IntakeSink } from '../../src/source/intake.js';
 import { foreignSentence } from '../../src/source/magic.js';
 import { SLICE_BYTES } from '../../src/source/pacer.js';
 import type { SourceTitle } from '../../src/source/source.js';
@@ -15,14 +16,15 @@ import { opusLink } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { audioOf } from '../kit/upstream.js';
 
-class Owner implements IntakeOwner {
+class Owner implements IntakeOwner, IntakeSink, StreamBody {
+  readonly state = 'more';
   readonly clock = new FakeClock();
   readonly intake: Intake;
   readonly frames: Buffer[] = [];
   readonly pauses: (number | null)[] = [];
   readonly titles: SourceTitle[] = [];
   readonly events: string[] = [];
-  /** What has come and is not taken: audio, or a title. */
+  /** What comes: audio, or a title. A byte of a chunk stands for each of them. */
   readonly slices: (Buffer | string)[] = [];
   /** What a frame asks to wait for. */
   waitMs: () => number = () => 0;
@@ -31,7 +33,7 @@ class Owner implements IntakeOwner {
   #isHeld = false;
 
   constructor(framelessBytes = 65_536) {
-    this.intake = new Intake(this, this.clock, { part: 'encoder', channel: 'one', framelessBytes });
+    this.intake = new Intake(this, this, this.clock, { part: 'encoder', channel: 'one', body: this, framelessBytes });
   }
 
   onFrame({ bytes }: Frame): number {
@@ -42,13 +44,12 @@ class Owner implements IntakeOwner {
     this.titles.push(title);
     return this.saved;
   }
-  takeSlice(): boolean {
+  push(_bytes: Buffer, sink: PieceSink): number {
     if (this.intake.isPaused) this.framesWhilePaused++;
-    const slice = this.slices.shift();
-    if (slice === undefined) return false;
-    if (typeof slice === 'string') this.intake.onTitle(slice);
-    else this.intake.push(slice);
-    return true;
+    const slice = this.slices.shift()!;
+    if (typeof slice === 'string') sink.onTitle(slice);
+    else sink.onAudio(slice);
+    return 1;
   }
   onPaused(waitMs: number | null): void {
     this.#isHeld = true;
@@ -70,6 +71,9 @@ class Owner implements IntakeOwner {
   /** Comes in slices of these sizes at most. */
   send(bytes: Buffer, mostBytes = SLICE_BYTES): void {
     for (let at = 0; at < bytes.length; at += mostBytes) this.slices.push(bytes.subarray(at, at + mostBytes));
+  }
+  take(): void {
+    this.intake.take(Buffer.alloc(this.slices.length));
   }
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 40) {
@@ -95,7 +99,7 @@ t.test('all that comes goes on, in order, whatever is waited for; the end comes 
       wanted.push(`${at}`);
       owner.slices.push(`${at}`);
     }
-    owner.intake.drain();
+    owner.take();
     owner.intake.finish();
     await owner.pass(10_000);
     if (!Buffer.concat(owner.frames).equals(audio)) t.fail(`seed ${seed}: not what was sent`);
@@ -108,9 +112,8 @@ t.test('a frame that asks to wait is the last one, and the wait is as long', asy
   const owner = new Owner();
   owner.send(audioOf(new Random(1), 20));
   owner.waitMs = () => (owner.frames.length === 5 ? 1000 : 0);
-  owner.intake.drain();
+  owner.take();
   t.strictSame([owner.frames.length, owner.pauses, owner.intake.isPaused], [5, [1000], true]);
-  owner.intake.drain();
   await owner.pass(960);
   t.equal(owner.frames.length, 5);
   const startMs = owner.clock.now();
@@ -128,13 +131,13 @@ t.test(
       if (within.frames.length === 1) within.intake.close();
       return 0;
     };
-    within.intake.drain();
+    within.take();
     t.equal(within.frames.length, 1);
 
     const waiting = new Owner();
     waiting.send(audioOf(new Random(1), 20));
     waiting.waitMs = () => 100;
-    waiting.intake.drain();
+    waiting.take();
     waiting.intake.close();
     await waiting.pass(1000);
     t.strictSame([waiting.frames.length, waiting.events], [1, []]);
@@ -146,7 +149,7 @@ t.test(
     });
     titled.slices.push('title');
     titled.send(audioOf(new Random(1), 20));
-    titled.intake.drain();
+    titled.take();
     t.strictSame([titled.frames.length, titled.pauses], [0, [null]]);
     titled.intake.close();
     save();
@@ -163,7 +166,7 @@ t.test('no audio: at the limit, and one byte past it', async (t) => {
     const owner = new Owner(4096);
     // Up to 6 bytes wait for what could be a header.
     owner.send(Buffer.alloc(bytes + 6));
-    owner.intake.drain();
+    owner.take();
     t.strictSame(owner.events, events);
   }
 });
@@ -184,9 +187,12 @@ t.test('what is beside audio, and too much, is named', async (t) => {
   ] as const) {
     const owner = new Owner();
     for (const piece of beside) owner.send(piece);
-    owner.intake.drain();
+    owner.take();
     await owner.pass(4000);
-    const { foreign, counters } = owner.intake;
+    const {
+      share: { foreign },
+      counters,
+    } = owner.intake;
     t.same(owner.events.at(-1), 'no audio', sentence);
     const most = counters.frames > 0 ? 'most of ' : '';
     t.equal(
@@ -199,7 +205,7 @@ t.test('what is beside audio, and too much, is named', async (t) => {
 t.test('titles have a budget of work: 30 at once, then 200 a second', async (t) => {
   const owner = new Owner();
   for (let i = 0; i < 400; i++) owner.slices.push(`${i}`);
-  owner.intake.drain();
+  owner.take();
   for (let i = 0; i < 100; i++) await Promise.resolve();
   t.ok(owner.titles.length >= 30 && owner.titles.length <= 32, `${owner.titles.length} at once`);
   await owner.pass(1000);

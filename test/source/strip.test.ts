@@ -1,6 +1,7 @@
 /** Blocks of an ICY stream are taken out of its audio, whatever the pieces that it comes in. */
 
 import t from 'tap';
+import { SLICE_BYTES } from '../../src/source/pacer.js';
 import { IcyStripper } from '../../src/source/strip.js';
 import { Random } from '../kit/random.js';
 import { audioOf, icyBody } from '../kit/upstream.js';
@@ -20,10 +21,10 @@ t.test('blocks are taken out whatever the split: at every byte', async (t) => {
     const parts: Buffer[] = [];
     const titles: [string, number][] = [];
     for (const chunk of [body.subarray(0, split), body.subarray(split)]) {
-      for (const piece of stripper.pieces(chunk)) {
-        if (piece.audio !== undefined) parts.push(Buffer.from(piece.audio));
-        if (piece.title !== undefined) titles.push([piece.title, Buffer.concat(parts).length]);
-      }
+      stripper.read(chunk, {
+        onAudio: (audio) => void parts.push(Buffer.from(audio)),
+        onTitle: (title) => void titles.push([title, Buffer.concat(parts).length]),
+      });
     }
     const expected = [
       ['One', 200],
@@ -40,7 +41,32 @@ t.test('a metaint that is no whole number is none: what follows is audio, and co
   const body = Buffer.alloc(50_000, 7);
   for (const header of ['1e-300', '0.5', '-3', 'NaN', 'Infinity', '9'.repeat(400), '', undefined, null, ['x']]) {
     const stripper = new IcyStripper(header);
-    const bytes = [...stripper.pieces(body)].reduce((sum, { audio }) => sum + (audio?.length ?? 0), 0);
+    let bytes = 0;
+    stripper.read(body, { onAudio: ({ length }) => void (bytes += length), onTitle: () => t.fail('a title') });
     t.equal(bytes, body.length, String(header));
   }
 });
+
+t.test(
+  'a title has nothing before it in what is taken at once, nor behind it: what follows waits for it',
+  async (t) => {
+    const random = new Random();
+    for (const metaint of [1, 200, 1024, 5000]) {
+      const texts = new Map(Array.from({ length: 20 }, (_, i) => [random.int(0, 40), `StreamTitle='${i}';`]));
+      const audio = audioOf(random, 60);
+      const body = icyBody(audio, metaint, texts);
+      const stripper = new IcyStripper(metaint);
+      let titles = 0;
+      for (let at = 0; at < body.length; ) {
+        const seen: string[] = [];
+        const before = titles;
+        const slice = body.subarray(at, at + random.int(1, 2 * SLICE_BYTES));
+        const taken = stripper.push(slice, { onAudio: () => void seen.push('audio'), onTitle: () => void titles++ });
+        if (taken < 1 || taken > SLICE_BYTES) t.fail(`${taken} bytes`);
+        if (titles > before && (seen.length > 0 || titles > before + 1)) t.fail(`more than a title, ${random.seed}`);
+        at += taken;
+      }
+      t.equal(titles, [...texts.keys()].filter((i) => (i + 1) * metaint <= audio.length).length, `${metaint}`);
+    }
+  },
+);

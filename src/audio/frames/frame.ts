@@ -1,5 +1,5 @@
 /**
- * A whole frame of MP3 or AAC, or a packet out of Ogg, as it goes from a framer to the tape. A framer has one and writes it anew for each frame, so it
+ * A whole frame of MP3 or AAC, or a packet out of Ogg, as it goes from a framer to the tape. A framer has one and writes it anew each time, so it
  * and its bytes are valid only during the call that it is passed to; what keeps it makes a copy (`keepFrame`).
  */
 

@@ -9,6 +9,7 @@
 
 import { Framer } from '../../audio/frames/framer.js';
 import { Reservoir } from '../../audio/frames/reservoir.js';
+import type { PieceSink } from '../../source/body.js';
 import { IcyStripper } from '../../source/strip.js';
 
 export interface RecordedParts {
@@ -18,7 +19,7 @@ export interface RecordedParts {
   title(title: string): void;
 }
 
-export class StreamRecorder {
+export class StreamRecorder implements PieceSink {
   readonly #parts: RecordedParts;
   readonly #isFramed: boolean;
   readonly #reservoir = new Reservoir();
@@ -44,16 +45,18 @@ export class StreamRecorder {
   }
 
   push(chunk: Buffer): void {
-    for (const { audio, title } of this.#stripper.pieces(chunk)) {
-      if (audio !== undefined) {
-        if (this.#framer === null) this.#parts.audio(audio, 0);
-        else this.#framer.push(audio);
-      }
-      if (title !== undefined && title !== (this.#next ?? this.#title)) this.#place(title);
-    }
+    this.#stripper.read(chunk, this);
   }
 
-  #place(title: string): void {
+  /** As PieceSink has it. */
+  onAudio(piece: Buffer): void {
+    if (this.#framer === null) this.#parts.audio(piece, 0);
+    else this.#framer.push(piece);
+  }
+
+  /** As PieceSink has it. */
+  onTitle(title: string): void {
+    if (title === (this.#next ?? this.#title)) return;
     if (this.#framer !== null && this.#framer.state.kept.length > 0) this.#next = title;
     else this.#begin(title);
   }

@@ -253,10 +253,7 @@ const icy: FuzzTarget = {
     const output = same(bytes.subarray(1), random, (pieces) => {
       const stripper = new IcyStripper(metaint);
       return read(pieces, (piece, audio, mark) => {
-        for (const { audio: sound, title } of stripper.pieces(piece)) {
-          if (sound !== undefined) audio(sound);
-          if (title !== undefined) mark(title);
-        }
+        stripper.read(piece, { onAudio: audio, onTitle: mark });
       });
     });
     for (const title of output.filter((_, i) => i % 2 === 1)) holdsOneTitle(icyBlock(title));
@@ -299,11 +296,10 @@ const chunks: FuzzTarget = {
   play: (bytes, random) => {
     same(bytes, random, (pieces) => {
       const body = bodyOf(new Map([['transfer-encoding', 'chunked']]))!;
-      let state = 'more';
       const output = read(pieces, (piece, audio) => {
-        if (state === 'more') state = body.push(piece, audio);
+        if (body.state === 'more') body.push(piece, { onAudio: audio });
       });
-      return [...output, state];
+      return [...output, body.state];
     });
   },
 };
