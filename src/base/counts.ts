@@ -1,6 +1,11 @@
-/** What is counted where it happens, in plain fields; metrics look at it when they are scraped. Each has one writer. */
+/** Counters in plain fields, which metrics read when they are scraped. Each has one writer. */
 
-/** How often something happened, by a label out of a small, fixed set: never a listener's or an address. */
+/** All counts at 0, in the order of `labels`. */
+export function zeroCounts<T extends string>(labels: readonly T[]): Record<T, number> {
+  return Object.fromEntries(labels.map((label) => [label, 0])) as Record<T, number>;
+}
+
+/** How often something happened, by a label from a small, fixed set: never by listener or address. */
 export class Counts {
   readonly rows = new Map<string, number>();
 
@@ -9,11 +14,11 @@ export class Counts {
   }
 }
 
-/** How long something took. */
+/** A histogram of durations. */
 export class Durations {
   /** Upper bounds, seconds, rising. */
   readonly bounds: readonly number[];
-  /** How many were at most as long as each of the bounds, and longer than the one before it; the last: longer than all. */
+  /** Durations up to each bound and above the one before it; the last: above all. */
   readonly counts: number[];
   sumSeconds = 0;
 

@@ -12,6 +12,8 @@
  * of those within it.
  */
 
+import { zeroCounts } from './counts.js';
+
 /** Ways by which work comes in. */
 const TURN_PARTS = [
   ...(['connection', 'http', 'poll', 'encoder', 'upstream', 'change', 'timer'] as const),
@@ -50,8 +52,8 @@ export function measured<T>(part: TurnPart, work: () => T, who = ''): T {
 export class Watchdog {
   readonly #clock: { now(): number };
   /** By part: the longest turn since the start, milliseconds, and how many were long. */
-  readonly longestMs = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
-  readonly long = Object.fromEntries(TURN_PARTS.map((part) => [part, 0])) as Record<TurnPart, number>;
+  readonly longestMs = zeroCounts(TURN_PARTS);
+  readonly long = zeroCounts(TURN_PARTS);
   /** A turn that lasts at least this many milliseconds is long. */
   longMs = LONG_TURN_MS;
   /** The longest one that was long and has not been taken yet. */

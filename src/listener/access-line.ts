@@ -1,15 +1,14 @@
 /**
- * A line of the access log: the combined form that Apache made and Icecast writes, with the seconds that the connection lasted at
- * its end. What comes from outside is escaped as Apache does (mod_log_config), so that no line can be broken or forged; addresses are
- * shortened where that is asked for. Secrets have been taken out by then (base/secret-mask.ts). Pure functions.
+ * Parts of a line of the access log: Apache's combined format as Icecast writes it, with the duration of the connection in seconds at the
+ * end. Client input is escaped as in Apache's mod_log_config, so that no line can be broken or forged. Pure functions.
  */
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-/** What may not stand in a quoted field as it is. */
+/** Characters to escape in a quoted field. */
 const UNSAFE = /["\\]|[^ -~]+/g;
 const SHORT: Readonly<Record<string, string>> = { '"': '\\"', '\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** `"…"`, or `"-"` where there is nothing. Visible ASCII only; every other byte (of UTF-8) becomes `\xhh`. */
+/** `"…"`, or `"-"` if empty. Visible ASCII only; every other byte (of UTF-8) becomes `\xhh`. */
 export function quoted(text: string): string {
   return `"${text === '' ? '-' : text.replace(UNSAFE, escaped)}"`;
 }

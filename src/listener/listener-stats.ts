@@ -1,12 +1,11 @@
 /**
- * How many people listen, as far as connections show it: connections with one metaid, with one X-Playback-Session-Id (Safari's probe
- * and its real connection), or from one address with one user agent within seconds of each other are one listener (src/listener/README.md, "Unique
- * listeners"). Counted when a connection begins to play and when it ends, never in between; its end also writes its line in the access log.
+ * Unique listeners, as far as connections tell: connections with one metaid, with one X-Playback-Session-Id (Safari's probe and its
+ * real connection), or from one address with one user agent within seconds of each other are one listener (src/listener/README.md, "Unique
+ * listeners"). Counted only when a connection begins to play and when it ends, which also writes its line in the access log.
  *
  *   connection ─► metaid? playback session? address + agent, joined together? ─► unique listener ─► counts of the channel
  *
- * Several processes find the same by what they say of theirs: whose connections are in two of them is one listener. Where both came before either was
- * known to the other, the later one takes the time of the first (unique-tally.ts).
+ * Processes share the identities of their listeners, so that one with connections in two of them counts once (unique-tally.ts).
  *
  * Invariant: nothing is kept of a connection that has ended; there are never more unique listeners than connections. Made by app/worker/worker.ts.
  */
@@ -24,12 +23,12 @@ const AGENT_CHARACTERS = 200;
 /** An X-Playback-Session-Id in another form is ignored. */
 const PLAYBACK_SESSION = /^[!-~]{1,128}$/;
 
-/** A request for a stream, as it came. */
+/** A request for a stream. */
 export interface ListenerRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
-  /** Of the player; proxies are already taken out. */
+  /** The player's, not a proxy's. */
   readonly address: string;
   header(name: string): string | undefined;
 }
@@ -46,40 +45,40 @@ interface UniqueListener extends NamedListener {
   readonly counts: ChannelCounts;
 }
 
-/** The parts of an access line that are known from the beginning. */
+/** The parts of an access line that are known from the start. */
 interface AccessEntry {
   readonly address: string;
   readonly request: string;
   readonly agents: string;
 }
 
-/** A connection that plays: `join` gives it, `leave` takes it back. */
+/** A connection that plays: returned by `join`, passed to `leave`. */
 export interface CountedListener {
   readonly unique: UniqueListener;
-  /** Null: no access log is written. */
+  /** Null: there is no access log. */
   readonly entry: AccessEntry | null;
-  /** For statistics over time; null: none are kept. */
+  /** For statistics over time; null: not kept. */
   readonly onLeave: ((lastedMs: number) => void) | null;
 }
 
 export interface ListenerStatsOptions {
-  /** How long after the first connection of an address and agent another one is the same listener. */
+  /** How long after the first connection of an address and agent another one counts as the same listener. */
   readonly togetherMs: number;
-  /** Null: none is written. */
+  /** Null: there is none. */
   readonly accessLog: Output | null;
-  /** Whether addresses are shortened in the access log. */
+  /** Shortens addresses in the access log. */
   readonly anonymize: boolean;
-  /** Length at which a URL, a referer and a user agent are cut, each. */
+  /** Maximum length of a URL, a referer and a user agent, each. */
   readonly textCharacters: number;
-  /** Takes secrets out of the three. */
+  /** Masks secrets in the three. */
   readonly secrets: SecretMask;
-  /** With the other processes; absent: there are none. */
+  /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
   /** A connection begins to play. @returns called once, when it has ended */
   readonly onJoin?: (channel: string, request: ListenerRequest) => ((lastedMs: number) => void) | null;
 }
 
-/** Of one channel: its own figures, and what the other processes have. */
+/** Figures of one channel: this process's and the others'. */
 class ChannelCounts implements ListenerCounts {
   ownListeners = 0;
   ownConnections = 0;
@@ -130,7 +129,7 @@ const PLAYING = 'playing';
 export class ListenerStats {
   readonly #clock: Clock;
   readonly #options: ListenerStatsOptions;
-  /** Those that another connection can still join, by channel and identity. */
+  /** Listeners that another connection can still join, by channel and identity. */
   readonly #unique = new Map<string, UniqueListener>();
   readonly #counts = new Map<string, ChannelCounts>();
   readonly #elsewhere = new Map<string, UniqueTally>();
@@ -148,22 +147,22 @@ export class ListenerStats {
     });
   }
 
-  /** Lines of the access log that were not written. */
+  /** Lines that could not be written to the access log. */
   get lostLines(): number {
     return this.#options.accessLog?.lost ?? 0;
   }
 
-  /** The figures of a channel: a live object, it goes on changing. */
+  /** The figures of a channel: a live object. */
   counts(channel: string): ListenerCounts {
     return this.#countsOf(channel);
   }
 
-  /** How many unique listeners are kept, for tests. */
+  /** The number of unique listeners kept, for tests. */
   get size(): number {
     return this.#unique.size;
   }
 
-  /** A connection begins to play. Balance with `leave`. @param metaid a well-formed one */
+  /** A connection begins to play. Balance with `leave`. @param metaid well-formed, or null */
   join(channel: string, request: ListenerRequest, metaid: string | null): CountedListener {
     const agent = request.header('user-agent') ?? '';
     const nowMs = this.#clock.now();
@@ -185,7 +184,7 @@ export class ListenerStats {
     return { unique, entry, onLeave: this.#options.onJoin?.(channel, request) ?? null };
   }
 
-  /** The connection has ended. @param bytes given to it, without the head @param lastedMs since its first audio */
+  /** The connection has ended. @param bytes written to it, without the head @param lastedMs since its first audio */
   leave({ unique, entry, onLeave }: CountedListener, bytes: number, lastedMs: number): void {
     this.#uncount(unique);
     onLeave?.(lastedMs);
@@ -201,7 +200,7 @@ export class ListenerStats {
     if (unique.name !== '') this.#uniqueOf(unique.channel).remove(unique);
     if (--unique.connections > 0) return;
     unique.counts.ownListeners--;
-    // A later one with the same key may have taken its place.
+    // A later listener with the same key may have replaced it.
     if (this.#unique.get(unique.key) === unique) this.#unique.delete(unique.key);
   }
 
@@ -224,10 +223,10 @@ export class ListenerStats {
     return tally;
   }
 
-  /** The answer is HTTP/1.0 whatever version was asked for, so the line says that. */
+  /** HTTP/1.0, the version of the response, whatever the request's. */
   #entry(request: ListenerRequest, agent: string): AccessEntry {
     const { anonymize, textCharacters, secrets } = this.#options;
-    // An empty secret is written as one character more.
+    // Masking an empty secret adds a character.
     const field = (text: string) => secrets.mask(text, textCharacters).slice(0, textCharacters);
     const line = `${request.method} ${field(request.url)} HTTP/1.0`;
     const referer = request.header('referer') ?? '';
@@ -240,7 +239,7 @@ export class ListenerStats {
   }
 }
 
-/** What makes connections one listener, and whether that holds for as long as they play. */
+/** What makes connections one listener, and whether that lasts as long as they play. */
 function identify(
   request: ListenerRequest,
   agent: string,

@@ -1,27 +1,27 @@
 /**
- * The unique listeners of a channel as its processes know each other's: by a digest of what makes connections one listener and, where that holds
- * for a while only, the time of the first connection. The same name in two processes is one listener.
+ * The unique listeners of a channel, shared between processes: by a digest of what makes connections one listener and, if that holds only for
+ * a while, the time of the first connection. The same name in two processes is one listener.
  *
  *   worker 1   Q7… 12:00:01.200     worker 2   Q7… 12:00:01.350 ─► within togetherMs of the first ─► Q7… 12:00:01.200
  *
- * Nothing of it is used in a process that is alone. Owned by ListenerStats.
+ * Not used in a single process. Owned by ListenerStats.
  */
 
 import { createHash } from 'node:crypto';
 import type { Clock } from '../base/clock.js';
 import type { Tally } from '../base/tally.js';
 
-/** One listener, with all its connections here. */
+/** A listener with all its connections in this process. */
 export interface NamedListener {
   /** The channel, and a digest. */
   readonly key: string;
   readonly channel: string;
-  /** Whether it is the same one for as long as it plays. */
+  /** Whether further connections can join it as long as it plays. */
   readonly isLasting: boolean;
-  /** Of its first connection. */
+  /** The time of its first connection. */
   sinceMs: number;
   connections: number;
-  /** How other processes know it; "": there are none. */
+  /** Its name in other processes; "": there are none. */
   name: string;
 }
 
@@ -32,10 +32,10 @@ export class UniqueTally {
   readonly #tally: Tally;
   readonly #togetherMs: number;
   readonly #ownOf: (digest: string) => NamedListener | undefined;
-  /** Digest → the last time at which another process has one. */
+  /** Digest → the latest first connection that another process has. */
   readonly #others = new Map<string, number>();
 
-  /** @param ownOf the one of this process that another connection can still join */
+  /** @param ownOf the listener of this process that another connection can still join */
   constructor(clock: Clock, tally: Tally, togetherMs: number, ownOf: (digest: string) => NamedListener | undefined) {
     this.#clock = clock;
     this.#tally = tally;
@@ -45,7 +45,7 @@ export class UniqueTally {
     tally.onOthers = (name, count) => this.#onOthers(name, count);
   }
 
-  /** Listeners that have no connection here. */
+  /** Listeners without a connection in this process. */
   get elsewhere(): number {
     return this.#tally.elsewhere;
   }
@@ -54,18 +54,17 @@ export class UniqueTally {
     return createHash('sha1').update(identity).digest('base64url').slice(0, DIGEST_CHARACTERS);
   }
 
-  /** One more connection of this listener. */
+  /** A connection of this listener was added. */
   add(unique: NamedListener): void {
     if (unique.name === '') unique.name = this.#nameOf(unique);
     this.#tally.add(unique.name, 1);
   }
 
-  /** One less. */
   remove({ name }: NamedListener): void {
     this.#tally.add(name, -1);
   }
 
-  /** Another process has one whose time differs: the first one counts. */
+  /** Another process has the same listener with another time: the earlier one counts. */
   #onOthers(name: string, count: number): void {
     const [digest = '', since] = name.split(' ');
     if (since === undefined) return;
@@ -82,7 +81,7 @@ export class UniqueTally {
     this.#tally.add(name, own.connections);
   }
 
-  /** Whether it belongs to one that began then, a little earlier: it has begun then. @param firstMs of the system's time */
+  /** Whether it belongs to a listener that began a little earlier, whose time it takes over. @param firstMs unix milliseconds */
   #join(unique: NamedListener, firstMs: number): boolean {
     const laterMs = this.#wallMs(unique.sinceMs) - firstMs;
     if (laterMs <= 0 || laterMs > this.#togetherMs) return false;

@@ -104,7 +104,7 @@ function moved(frames: readonly Frame[], others: readonly Frame[], metaint: numb
     listener.cut = missing;
     listener.start(Buffer.alloc(0), 0);
     while (!listener.isAtEdge) listener.advance(0);
-    missing = listener.missing;
+    missing = listener.frameRest;
   }
   return Buffer.concat([readBack(Buffer.concat(parts), metaint).audio, missing]);
 }

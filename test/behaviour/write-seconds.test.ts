@@ -203,13 +203,13 @@ class Story {
     Object.assign(pair, { listener, alone, aloneSink, isOver: false, hasStood: false });
     this.pairs.push(pair as Pair);
     alone.writeSeconds = listener.writeSeconds;
-    alone.staysMs = listener.staysMs;
+    alone.heldBackMs = listener.heldBackMs;
     alone.start(HEAD, nowMs);
     sink.onWrite = () => {
       // The rest of a frame, at its end.
       if (listener.slot < 0) return;
       alone.writeSeconds = listener.writeSeconds;
-      alone.staysMs = listener.staysMs;
+      alone.heldBackMs = listener.heldBackMs;
       alone.advance(this.clock.now());
     };
   }
@@ -257,7 +257,7 @@ class Story {
     const fromMs = entryMs ?? listener.joinMs;
     const nowMs = this.clock.now();
     // Before that it is written to each second, and has no more than its burst.
-    const hasMore = listener.hasMore && listener.staysMs === 0;
+    const hasMore = listener.hasExtra && listener.heldBackMs === 0;
     const agoMs = hasMore ? 2000 : 1000;
     const then = this.#edges.at(-1 - agoMs / TICK_MS);
     const isNew = nowMs - agoMs < joinedMs || then === undefined;
@@ -277,7 +277,7 @@ async function tell(t: Test, writeSeconds: 'auto' | WriteSeconds): Promise<void>
     const story = new Story(random, writeSeconds);
     story.run();
     t.strictSame(story.faults, [], `seed ${random.seed}, story ${n}: ${story.pairs.length} listeners`);
-    more += story.pairs.filter(({ listener }) => listener.hasMore).length;
+    more += story.pairs.filter(({ listener }) => listener.hasExtra).length;
     runs += story.pairs.filter(({ sink, aloneSink }) => sink.writes < aloneSink.writes).length;
     ended += story.audience.endings.format;
   }

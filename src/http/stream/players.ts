@@ -117,7 +117,7 @@ export class Players implements AlarmHandler {
       if (left === 0) break;
       if (this.#away.has(listener) || this.#moving.has(listener)) continue;
       // It hears its channel to the end.
-      listener.staysMs = 0;
+      listener.heldBackMs = 0;
       if (listener.isAtEdge && standIns.some(({ path }) => listener.move(path, true))) left--;
     }
     return left;

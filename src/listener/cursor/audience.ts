@@ -1,11 +1,11 @@
 /**
- * All listeners of this process. Each is written to once a second, and in a crowd each two seconds (pace.ts), where it was given as much more
- * audio when it joined: so no player ever holds less than before.
+ * All listeners of this process. Each is written to once a second, or in a crowd every two seconds (pace.ts) if it was given that much more
+ * audio when it joined, so that no player ever holds less than before.
  *
- *   1 s          │ burst │ w   w   w   w   w        w: a write of all that is there
- *   2 s   │ burst │ more   w       w       w        it begins earlier on the tape, by a second at least: that comes later
+ *   1 s          │ burst │ w   w   w   w   w        w: a write of everything available
+ *   2 s   │ burst │ more   w       w       w        begins at least a second earlier on the tape; that second is sent later
  *
- * Owns every listener's socket from `join` until its ending, which is reported once (src/listener/README.md, "Endings"). The one writer of
+ * Owns every listener's socket from `join` until its ending, which is reported once (src/listener/README.md, "Endings"). The only writer of
  * PlayableAudio's `listeners` and `playing`.
  */
 
@@ -16,6 +16,7 @@ import { MORE_MS, resumeAt } from '../../audio/tape/burst.js';
 import type { Phase } from '../../audio/tape/phase.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
+import { zeroCounts } from '../../base/counts.js';
 import type { Tallies } from '../../base/tallies.js';
 import { TypicalLag } from '../player/typical-lag.js';
 import { Resumes } from '../sessions/resumes.js';
@@ -23,21 +24,21 @@ import { Runs } from '../sessions/runs.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import { Slots, type TurnHandler } from '../sessions/slots.js';
 import { SocketBacklog } from './backlog.js';
-import { ENDINGS, type Ending } from './ending.js';
+import { ENDING_NAMES, ENDINGS, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
 import { Listener, type ListenerClient } from './listener.js';
 import { Pace, type WriteSeconds, type WriteSetting } from './pace.js';
 
-/** The last bytes of a polite ending may take this long. */
+/** How long the last bytes of a polite ending may take. */
 const LINGER_MS = 10_000;
 
-/** A listener gets no more than its burst before it has been there for this time: where many join at once, that second costs enough. */
+/** A new listener gets only its burst for this long: when many join at once, that second is expensive enough. */
 const SETTLED_MS = 10_000;
 
 /** How a listener's stream ended. */
 export interface ListenerEnd {
   readonly ending: Ending;
-  /** Given to its socket, without the head. */
+  /** Written to its socket, without the head. */
   readonly bytes: number;
   /** Since it joined. */
   readonly lastedMs: number;
@@ -47,35 +48,35 @@ export interface JoinOptions {
   readonly icy: boolean;
   readonly burstMs: number;
   readonly session: Session | null;
-  /** Milliseconds of audio that its player reads before it plays it, where it shows titles when it reads them; else 0. */
+  /** Milliseconds of audio that its player reads ahead, if it shows titles when it reads them; else 0. */
   readonly readAheadMs?: number;
-  /** Its blocks, where they stand further apart than the tape has them. Absent, null: they do not. */
+  /** Places its blocks, if they are further apart than those of the tape. Absent, null: the tape's own. */
   readonly phase?: Phase | null;
-  /** How long it may listen; +∞: for ever. */
+  /** How long it may listen; +∞: no limit. */
   readonly limitMs: number;
-  /** What is missing of the frame in which its stream stands, as it comes from another tape. Absent: nothing. */
+  /** The rest of the frame that its previous tape left incomplete. Absent: none. */
   readonly cut?: Buffer;
-  /** Whether its player cannot go on in another sample rate or number of channels. */
+  /** Whether its player cannot continue in another sample rate or number of channels. */
   readonly endsOnFormatChange?: boolean;
-  /** What it was on the tape that it comes from. Absent: it begins. */
+  /** The same listener on its previous tape. Absent: it is new. */
   readonly before?: Listener;
-  /** Absent: not known. */
+  /** Absent: unknown. */
   readonly client?: ListenerClient;
-  /** Called once, unless it is released. */
+  /** Called once, unless the listener is released. */
   onEnd(end: ListenerEnd): void;
-  /** Absent: it cannot be moved. As Players have it (http/stream/players.ts). */
+  /** See Players (http/stream/players.ts). Absent: it cannot be moved. */
   onMove?(listener: Listener, path: string, comesBack: boolean): boolean;
-  /** Its tape is over. False: it cannot go on, and is ended. Absent: none can. */
+  /** Its tape is over. False: it cannot continue on another one and is ended. Absent: none can. */
   onOver?(listener: Listener): boolean;
 }
 
 export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #clock: Clock;
   readonly #sessions: Sessions;
-  /** What the listeners' sockets hold that their players have not taken. */
+  /** Bytes in the listeners' sockets that their players have not acknowledged. */
   readonly backlog: SocketBacklog;
   readonly #pace: Pace;
-  /** By seconds between two writes, and all of them. */
+  /** By seconds between two writes. */
   readonly #turns: Readonly<Record<WriteSeconds, Slots<Listener>>>;
   readonly #slots: readonly (readonly Listener[])[];
   readonly #runs = new WeakMap<AudioTape, Runs>();
@@ -84,10 +85,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   #tapes = 0;
   #joined = 0;
   #count = 0;
-  /** Bytes that were given to sockets of listeners that have ended; live ones carry their own count. */
+  /** Bytes written to listeners that have ended, by channel; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
-  readonly endings = noEndings();
-  /** The same by channel. */
+  readonly endings = zeroCounts(ENDING_NAMES);
+  /** By channel. */
   readonly #endings = new Map<string, Record<Ending, number>>();
 
   /** @param writeSeconds `streams.writeSeconds` @param tallies with other processes */
@@ -103,22 +104,22 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     clock.everyTick(this);
   }
 
-  /** How listeners of a channel have ended, since start. */
+  /** Endings of a channel's listeners since start. */
   endingsOf(channel: string): Readonly<Record<Ending, number>> {
-    return this.#endings.get(channel) ?? noEndings();
+    return this.#endings.get(channel) ?? zeroCounts(ENDING_NAMES);
   }
 
   get count(): number {
     return this.#count;
   }
 
-  /** How much later than the live edge the median listener of a channel hears, milliseconds of audio; null: nobody plays. */
+  /** How far the median listener of a channel hears behind the live edge, milliseconds of audio; null: no listener plays. */
   typicalLagMs({ key, delayedMs }: Pick<PlayableAudio, 'key' | 'delayedMs'>): number | null {
     const lagMs = this.#typicalLag.typicalLagMs(key);
     return lagMs === null ? null : lagMs + delayedMs;
   }
 
-  /** Takes a place on the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
+  /** Counts a listener of the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
   enter(channel: PlayableAudio): void {
     this.#pace.count(++this.#count);
     if (channel.listeners++ === 0) channel.want(true);
@@ -130,7 +131,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   }
 
   /**
-   * Begins to play: `head` is the answer's head, the channel has a tape, `enter` was called for this socket. The audience leaves
+   * Starts the stream: `head` is the response head, the channel has a tape, `enter` was called for this socket. The audience leaves
    * the channel when the listener ends.
    */
   join(socket: Socket, channel: PlayableAudio, head: Buffer, options: JoinOptions): Listener {
@@ -146,8 +147,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.client = options.client ?? null;
     listener.cut = options.cut ?? NOTHING;
     listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
-    listener.hasMore = before?.hasMore ?? earlier < cursor;
-    if (earlier < cursor) listener.staysMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
+    listener.hasExtra = before?.hasExtra ?? earlier < cursor;
+    if (earlier < cursor) listener.heldBackMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
     this.#resumes.enter(listener.runs, nowMs);
@@ -169,16 +170,16 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     };
     listener.release = () => {
       release();
-      // With titles, what is left of a frame would put the next block in the wrong place: it goes along to the next tape.
-      const cut = listener.hasBlocks ? listener.missing : NOTHING;
-      // Its session goes on with it.
+      // With ICY, the rest of a frame would displace the next block: the next tape sends it instead.
+      const cut = listener.hasBlocks ? listener.frameRest : NOTHING;
+      // Its session continues on the next tape.
       const end = this.#release(listener, channel, null, !listener.hasBlocks);
       return end === null ? null : { ...end, cut };
     };
     listener.onTapeOver = () => options.onOver?.(listener) ?? false;
     listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
-    // After a release these find that it has ended.
-    // A player that closes over unread audio resets the connection: it has left like any other.
+    // After a release these have no effect.
+    // A player that closes with unread audio resets the connection: that is leaving, not a fault.
     socket.on('error', ({ code }: NodeJS.ErrnoException) =>
       listener.end(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
     );
@@ -197,29 +198,29 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.#resumes.look(nowMs, this);
   }
 
-  /** Writes to it what is due; after that its next turn may come whenever it likes. */
+  /** Writes what is due and sets the time to the next write. */
   onTurn(listener: Listener, nowMs: number): void {
-    if (listener.staysMs > 0 && nowMs - listener.startedMs >= SETTLED_MS) listener.staysMs = 0;
+    if (listener.heldBackMs > 0 && nowMs - listener.startedMs >= SETTLED_MS) listener.heldBackMs = 0;
     if (listener.isFlooding) {
       listener.end('flood');
       return;
     }
     if (!listener.advance(nowMs)) {
-      if (!listener.isTapeOver || !listener.onTapeOver()) listener.end(listener.fallen);
+      if (!listener.isTapeOver || !listener.onTapeOver()) listener.end(listener.endingReason);
       return;
     }
-    // While some of that second stays on the tape it has no more than others.
-    const hasMore = listener.hasMore && listener.staysMs === 0;
+    // While part of the extra second is held back it has no more than others.
+    const hasMore = listener.hasExtra && listener.heldBackMs === 0;
     const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
     if (seconds !== listener.writeSeconds) this.#move(listener, seconds);
   }
 
-  /** All of them, for an operator who looks. Not to be kept. */
+  /** All listeners, for the admin interface. Not to be kept. */
   *all(): Iterable<Listener> {
     for (const slot of this.#slots) yield* slot;
   }
 
-  /** Ends every listener of a channel (all channels: undefined). */
+  /** Ends every listener of a channel, or of all channels. */
   endAll(ending: Ending, channel?: string): void {
     for (const slot of this.#slots) {
       for (let i = slot.length - 1; i >= 0; i--) {
@@ -260,7 +261,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
   }
 
-  /** Where it begins that shall be written to each two seconds; `cursor` where it shall not. */
+  /** Where a listener begins that can be written to every two seconds; `cursor` if it cannot. */
   #joinEarlier(tape: AudioTape, cursor: number, { icy, burstMs, readAheadMs = 0 }: JoinOptions): number {
     const hasMoments = icy && readAheadMs > 0;
     return this.#pace.seconds === 1 || hasMoments ? cursor : tape.joinAt(burstMs, MORE_MS);
@@ -276,7 +277,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (listener.slot < 0) return;
     this.endings[ending]++;
     let ofChannel = this.#endings.get(listener.channel);
-    if (ofChannel === undefined) this.#endings.set(listener.channel, (ofChannel = noEndings()));
+    if (ofChannel === undefined) this.#endings.set(listener.channel, (ofChannel = zeroCounts(ENDING_NAMES)));
     ofChannel[ending]++;
     const { socket } = listener;
     const close = () => this.#closeSocket(socket, ending);
@@ -285,15 +286,15 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   }
 
   /**
-   * Its socket is no longer the audience's. Null: it has ended.
-   * @param finishes whether it is sent what is there, to a whole frame; else it stands at the end of a segment
+   * Gives up its socket. Null: it has ended.
+   * @param finishes whether the last frame is completed; else the stream stops at the end of a segment
    */
   #release(
     listener: Listener,
     channel: PlayableAudio,
     session: Session | null,
     finishes: boolean,
-    onLetGo: () => void = () => undefined,
+    onReleased?: () => void,
   ): Omit<ListenerEnd, 'ending'> | null {
     if (listener.slot < 0) return null;
     this.#turns[listener.writeSeconds].remove(listener);
@@ -303,20 +304,16 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const { bytes } = listener;
     this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);
     if (session !== null) this.#sessions.close(session);
-    onLetGo();
+    onReleased?.();
     channel.playing--;
     this.leave(channel);
     return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
   }
 }
 
-/** What it has less than one that begins is given. */
+/** How much less audio its player has ahead than a new listener is given, milliseconds. */
 function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): number {
-  // Always asked: it brings the player's clock up to date, with which the next listener goes on.
+  // Always called: it updates the player's clock, which the next tape's listener takes over.
   const aheadMs = before.aheadMs(nowMs);
-  return burstMs === 0 ? 0 : burstMs + (before.hasMore ? MORE_MS : 0) - aheadMs;
-}
-
-function noEndings(): Record<Ending, number> {
-  return Object.fromEntries(Object.keys(ENDINGS).map((ending) => [ending, 0])) as Record<Ending, number>;
+  return burstMs === 0 ? 0 : burstMs + (before.hasExtra ? MORE_MS : 0) - aheadMs;
 }

@@ -1,15 +1,15 @@
 /**
- * How much of each listener's stream was written to its socket and not taken by the other end. With Linux's defaults a connection's send
- * queue holds up to 4 MB, four minutes at 128 kb/s, which the process does not see otherwise. Every few seconds all of them are sampled, and more
- * often where a session (a listener with a metaid) has joined, or something lies in its queue:
+ * How much of each listener's stream lies in its socket's send queue. With Linux's defaults that holds up to 4 MB, four minutes at 128 kb/s,
+ * which the process cannot see otherwise. All queues are sampled every few seconds, and more often when a session (a listener with a metaid)
+ * has joined or has something in its queue:
  *
  *   tape   ├───────── lag ─────────┤ edge        a listener whose lag exceeds the tape's is ended, as if its cursor had fallen off;
  *          │ send queue │ on the tape            its player's clock learns what it cannot have heard
  *          acknowledged cursor
  *
- * Costs nothing per write, and some 3 µs of system time a sample for each connection of the machine, closed ones in TIME_WAIT included,
- * and 5 ms for all of them together: the 250th part of a core at most (sample-budget.ts). With 16,000 connections samples are 12 s apart, with
- * 80,000 a minute. What the operator can bound with sysctl stands in src/listener/README.md, "The socket's backlog". Owned by the audience.
+ * A sample costs 5 ms, and 3 µs of system time for each connection of the machine, including those in TIME_WAIT: at most 1/250 of a core
+ * (sample-budget.ts). With 16,000 connections samples are 12 s apart, with 80,000 a minute. Limits that an operator can set with sysctl:
+ * src/listener/README.md, "The socket's backlog". Owned by the audience.
  */
 
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
@@ -19,16 +19,16 @@ import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
 import { SampleBudget } from './sample-budget.js';
 
 const SAMPLE_MS = 5000;
-/** While something lies in the queue of a session: so long before its player may have nothing to play, and so often then. */
-const SHORT_MS = 200;
-/** What has had nothing to play for a while is looked at after this part of that while, so that a long stall leaves something to spend. */
-const DRY_PART = 1 / 32;
-/** While a session has not begun. */
+/** A session with a queue is sampled this long before its player may run dry, and this often from then on. */
+const MIN_SAMPLE_MS = 200;
+/** A dry player is sampled after this fraction of the time that it has been dry, so that a long stall does not use up the budget. */
+const DRY_FRACTION = 1 / 32;
+/** Between two samples of a session that has not begun. */
 const BEGINNING_MS = 1000;
-/** The first sample after a session has joined: its player begins when a first block is there. */
+/** The first sample after a session has joined: its player begins once it has a first block. */
 const JOINED_MS = 80;
-/** A title waits for a sample that is late no longer than this; where samples are rarer, it is taken for heard at its time. */
-const LONGEST_WAIT_MS = 2000;
+/** The longest that a title waits for a late sample; if samples are rarer, the title counts as heard at its time. */
+const MAX_WAIT_MS = 2000;
 
 /** A listener's connection and what was in its send queue. */
 export class ListenerBacklog {
@@ -36,18 +36,18 @@ export class ListenerBacklog {
   readonly tape: AudioTape;
   /** As in the system's tables; null: the connection was closed already. */
   readonly endpoints: string | null;
-  /** In the send queue, at the sample with this number. */
+  /** In the send queue at sample number `sample`. */
   bytes = 0;
   sample = 0;
-  /** Whether it is a session that has just joined, or in whose queue something lay. */
+  /** Whether it is a session that has just joined, or had something in its queue. */
   isFollowed = false;
-  /** While it is followed: the last sample, what was acknowledged then, and the position up to which that was whole blocks. */
+  /** While followed: the last sample, the bytes acknowledged then, and the position where their last whole block ended. */
   #seenMs: number;
   #seenBytes = 0;
   #seenPositionMs = 0;
-  /** Whether nothing was acknowledged between the last two samples. */
+  /** Nothing was acknowledged between the last two samples. */
   #isStill = false;
-  /** Since when its player has had nothing to play; +∞ where it has. */
+  /** When its player ran dry; +∞: it has audio. */
   #drySinceMs = Number.POSITIVE_INFINITY;
 
   constructor(listener: Listener, tape: AudioTape, nowMs: number) {
@@ -58,18 +58,15 @@ export class ListenerBacklog {
     this.#seenMs = nowMs;
   }
 
-  /**
-   * Milliseconds of audio between what the other end has acknowledged and the live edge: on the tape, in the socket's own buffer,
-   * and `queuedBytes`. +∞ when that is older than the tape.
-   */
+  /** Milliseconds of audio between what the other end has acknowledged and the live edge. +∞: more than the tape. */
   lagMs(queuedBytes: number): number {
     return this.tape.edgeMs - this.#acknowledgedMs(queuedBytes);
   }
 
   /**
-   * Corrects the clock of its player, which cannot be further than the whole blocks that are acknowledged. The moment at which the next block was
-   * whole is interpolated between two samples.
-   * @param waitMs for how long a title that may not have been heard waits, past its time, for the next sample
+   * Corrects its player's clock, which cannot be past the whole blocks that are acknowledged. The moment at which the next block was
+   * complete is interpolated between two samples.
+   * @param waitMs how long past its time a title that may not have been heard waits for the next sample
    * @returns milliseconds until the next sample is worth its cost
    */
   look(queuedBytes: number, nowMs: number, waitMs: number): number {
@@ -83,7 +80,7 @@ export class ListenerBacklog {
     const gained = acknowledged - this.#seenBytes;
     const missing = blockBytes - (this.#seenBytes % blockBytes);
     if (this.isFollowed && gained >= missing) {
-      // What stood still has gone on at some moment since the last sample. All of a burst that came before the first one came soon.
+      // A stalled player resumed at some moment since the last sample. A burst before the first sample came at once.
       const fromMs = this.#isStill ? (this.#seenMs + nowMs) / 2 : this.#seenMs;
       const isSoon = this.#seenBytes === 0 && waitMs === 0;
       const toMs = isSoon ? Math.min(nowMs, this.#seenMs + JOINED_MS) : nowMs;
@@ -98,21 +95,21 @@ export class ListenerBacklog {
     this.#seenPositionMs = positionMs;
     this.listener.session?.release(nowMs);
     this.#drySinceMs = leftMs > 0 ? Number.POSITIVE_INFINITY : Math.min(this.#drySinceMs, nowMs);
-    return Math.max(SHORT_MS, leftMs > 0 ? leftMs - SHORT_MS : (nowMs - this.#drySinceMs) * DRY_PART);
+    return Math.max(MIN_SAMPLE_MS, leftMs > 0 ? leftMs - MIN_SAMPLE_MS : (nowMs - this.#drySinceMs) * DRY_FRACTION);
   }
 
-  /** Its queue is empty: the player has had all that was written. @param nowMs of the sample */
+  /** Its queue is empty: the player has all that was written. @param nowMs of the sample */
   drained(nowMs: number): void {
     this.look(0, nowMs, 0);
     this.isFollowed = false;
   }
 
-  /** The audio time on the tape of the first byte that is not acknowledged. @param queuedBytes beside the socket's own buffer */
+  /** Audio time on the tape of the first byte not acknowledged. @param queuedBytes besides the socket's own buffer */
   #acknowledgedMs(queuedBytes: number): number {
     const { listener, tape } = this;
     let left = queuedBytes + listener.socket.writableLength;
     let atMs = tape.at(listener.cursor)?.startMs ?? tape.edgeMs;
-    // What exceeds its part of the tape is the answer's head, or text of titles.
+    // Bytes beyond its segments are the response head, or text of titles.
     for (let seq = listener.cursor - 1; left > 0 && seq >= listener.firstSeq; seq--) {
       const segment = tape.at(seq);
       if (segment === undefined) return Number.NEGATIVE_INFINITY;
@@ -133,12 +130,12 @@ export class SocketBacklog implements AlarmHandler {
   readonly #clock: Clock;
   readonly #byEndpoints = new Map<string, ListenerBacklog>();
   readonly #onLagged: (listener: Listener) => void;
-  /** Numbers of the last sample that was begun, and of the last that was finished. */
+  /** Numbers of the last sample begun, and of the last one finished. */
   #begun = 0;
   #done = 0;
   #sampling: Promise<void> | null = null;
   readonly #budget: SampleBudget;
-  /** Length of the tables, of the present sample. */
+  /** Length of the tables in the present sample. */
   #tableBytes = 0;
   readonly #followed = new Set<ListenerBacklog>();
   /** When the next sample should be, after the present one. */
@@ -174,7 +171,7 @@ export class SocketBacklog implements AlarmHandler {
     this.#alarm = null;
     void this.sample().then(() => {
       const nowMs = this.#clock.now();
-      this.#freeMs = nowMs + this.#budget.pauseMs(SHORT_MS);
+      this.#freeMs = nowMs + this.#budget.pauseMs(MIN_SAMPLE_MS);
       this.#alarm = this.#clock.alarm(nowMs + this.#budget.pauseMs(this.#wantedMs), this);
     });
   }
@@ -186,7 +183,7 @@ export class SocketBacklog implements AlarmHandler {
     }));
   }
 
-  /** How many listeners lag at most this many milliseconds, for each of `boundsMs` (ascending); the last may be +∞. */
+  /** The number of listeners that lag at most each of `boundsMs` (ascending; the last may be +∞). */
   lags(boundsMs: readonly number[]): number[] {
     const counts = boundsMs.map(() => 0);
     for (const backlog of this.#byEndpoints.values()) {
@@ -196,7 +193,7 @@ export class SocketBacklog implements AlarmHandler {
     return counts;
   }
 
-  /** In the send queues at the last sample, bytes by channel. */
+  /** Bytes in the send queues at the last sample, by channel. */
   bytesByChannel(): Map<string, number> {
     const bytes = new Map<string, number>();
     for (const backlog of this.#byEndpoints.values()) {
@@ -206,16 +203,16 @@ export class SocketBacklog implements AlarmHandler {
     return bytes;
   }
 
-  /** At the last sample; a connection that is not in the table has an empty queue. */
+  /** A connection that is not in the table has an empty queue. */
   #bytesOf(backlog: ListenerBacklog): number {
     return backlog.sample >= this.#done ? backlog.bytes : 0;
   }
 
   #followNew(backlog: ListenerBacklog): void {
     this.#follow(backlog);
-    // A sample that is under way may have passed it.
+    // A sample under way may have passed it.
     backlog.sample = this.#begun;
-    this.#wantedMs = SHORT_MS;
+    this.#wantedMs = MIN_SAMPLE_MS;
     const dueMs = Math.max(this.#clock.now() + JOINED_MS, this.#freeMs);
     if (this.#alarm === null || this.#alarm.dueMs <= dueMs) return;
     this.#alarm.cancel();
@@ -240,7 +237,7 @@ export class SocketBacklog implements AlarmHandler {
     this.#budget.spend(this.#clock.now(), this.#tableBytes, this.tookMs);
   }
 
-  /** False where a table cannot be read: not Linux, or no file descriptor is free. */
+  /** False: a table cannot be read (not Linux, or no file descriptor is free). */
   async #read(): Promise<boolean> {
     try {
       for (const table of TABLES) {
@@ -269,14 +266,14 @@ export class SocketBacklog implements AlarmHandler {
       return;
     }
     const nowMs = this.#clock.now();
-    const isInTime = this.#budget.pauseMs(SHORT_MS) <= LONGEST_WAIT_MS;
-    const wantedMs = backlog.look(bytes, nowMs, isInTime ? LONGEST_WAIT_MS : 0);
+    const isInTime = this.#budget.pauseMs(MIN_SAMPLE_MS) <= MAX_WAIT_MS;
+    const wantedMs = backlog.look(bytes, nowMs, isInTime ? MAX_WAIT_MS : 0);
     if (listener.session === null) return;
     this.#follow(backlog);
     this.#wantedMs = Math.min(this.#wantedMs, wantedMs);
   }
 
-  /** Those that are followed, have begun, and were not in the table: their queues are empty. Where it could not be read nothing is known of them. */
+  /** Followed sessions that have begun and are not in the table have empty queues; if it could not be read, nothing is known of them. */
   #releaseDrained(): void {
     const nowMs = this.#clock.now();
     for (const backlog of this.#followed) {

@@ -12,11 +12,11 @@ export const ENDINGS = {
   broken: { abrupt: true },
   /** It sent more than MAX_RECEIVED_BYTES (listener.ts): a player has nothing to send once it listens. */
   flood: { abrupt: true },
-  /** The channel has another format now (Ogg, or no longer Ogg) than its head promised: the player has to reconnect. */
+  /** The channel's format (Ogg or not) is no longer what the head promised: the player has to reconnect. */
   format: { abrupt: false },
   /** Nothing has fed the channel for streams.silenceSeconds. */
   silence: { abrupt: false },
-  /** It has listened for as long as it may: maxListenSeconds, or the listener hook's limit. */
+  /** It reached its limit: maxListenSeconds, or the listener hook's. */
   overtime: { abrupt: false },
   /** The channel was taken out of the configuration. */
   removed: { abrupt: false },
@@ -27,3 +27,5 @@ export const ENDINGS = {
 } as const;
 
 export type Ending = keyof typeof ENDINGS;
+
+export const ENDING_NAMES = Object.keys(ENDINGS) as readonly Ending[];

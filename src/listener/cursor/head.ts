@@ -24,15 +24,13 @@ export interface HeadFacts {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a source may announce about itself; a text that it does not announce is empty. */
+/** What a source may announce about itself; texts are empty if it does not. */
 type AnnouncedFacts = Pick<
   HeadFacts,
   'name' | 'genre' | 'url' | 'description' | 'public' | 'bitrateKbps' | 'audioInfo' | 'sampleRate' | 'channels'
 >;
 
-/**
- * Both are right for Vorbis (RFC 5334). MOC takes `audio/ogg` for Opus, and only this one for Vorbis: it is passed on where a source declares it.
- */
+/** As right for Vorbis as `audio/ogg` (RFC 5334), which MOC takes for Opus: passed on if the source declares it. */
 const VORBIS_TYPE = 'application/ogg';
 
 /**
@@ -60,7 +58,7 @@ export function mergeFacts(
   };
 }
 
-/** Of what is on air now, by its frames; 0: not known. */
+/** The format on air, by its frames; 0: unknown. */
 export interface AudioFacts {
   readonly contentType: string;
   /** kb/s. */
@@ -70,7 +68,7 @@ export interface AudioFacts {
   readonly channels: number;
 }
 
-/** As the configuration or the source says, else as the frames do; hertz; 0: not known. The same in all answers. */
+/** The format as configured or announced, else as in the frames. The same in all answers. */
 export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
   return {
     contentType: audio.contentType === 'audio/ogg' ? facts.oggType : audio.contentType,
@@ -80,7 +78,7 @@ export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
   };
 }
 
-/** `bitrate=128;samplerate=44100;channels=2`: what the source says, and behind it what it leaves out and is known all the same; or "". */
+/** `bitrate=128;samplerate=44100;channels=2`: the source's text, followed by what it leaves out and the frames tell; or "". */
 export function audioInfoOf(facts: HeadFacts, audio: AudioFacts): string {
   const said = facts.audioInfo
     .toLowerCase()

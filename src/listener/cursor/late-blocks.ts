@@ -1,11 +1,11 @@
 /**
- * The ICY blocks of a listener whose player shows a title when it reads it, not when it plays that place: they stand later, by the audio that the
- * player holds by then (src/listener/README.md, "Players that show what they read"). Its audio stays in the shared buffers:
+ * The ICY blocks of a listener whose player shows a title when it reads it, not when it plays that place: they are sent later, by the audio that
+ * the player has read ahead (src/listener/README.md, "Players that show what they read"). Its audio stays in the shared buffers:
  *
  *   shared   │ audio │0│ audio │0│ audio │0│ audio │0│      says nothing new
  *   slices   └───────┘ ⟨block⟩ └─────────────────────┘      of a write in which a title is due
  *
- * Invariant: titles come in the order of the tape, and none before its place. Owned by one listener.
+ * Invariant: titles are sent in the order of the tape, none before its place. Owned by one listener.
  */
 
 import type { Mark, PlacedMark } from '../../audio/tape/mark.js';
@@ -14,12 +14,9 @@ import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../../base/c
 import { BLOCK_UNIT_BYTES } from '../../metadata/title.js';
 import type { PlayerClock } from '../player/player-clock.js';
 
-/** Writes are a second apart: with these a title goes that comes up to half of it later. */
+/** Writes are a second apart: a write takes the titles that are due within half a second. */
 const HALF_TURN_MS = 500;
-/**
- * While a title is due so soon, a segment stays on the tape, so that there is something to write at its moment: also where a turn has no new
- * segment. Not for a player that has less than `ENOUGH_MS` to play.
- */
+/** While a title is due within this time, a segment is held back to carry it. Not if the player has less than `ENOUGH_MS` to play. */
 const RESERVE_MS = 2500;
 const ENOUGH_MS = 1500;
 const NO_CHANGE = Buffer.alloc(1);
@@ -30,17 +27,17 @@ export class LateBlocks implements AlarmHandler {
   readonly #player: PlayerClock;
   readonly #clock: Clock;
   readonly #onDue: (nowMs: number) => void;
-  /** Titles of what is written, or is about to be, that its blocks have not carried yet. */
+  /** Titles of written segments that no block has carried yet. */
   readonly #waiting: PlacedMark[] = [];
-  /** What the last block said. */
+  /** The last block with a title. */
   #said: Buffer | undefined;
-  /** Audio time on the tape at which the listener's stream has its position 0. */
+  /** Audio time on the tape of position 0 of the listener's stream. */
   #zeroMs = 0;
   #alarm: Alarm | null = null;
 
   /**
-   * @param aheadMs of audio that the player reads before it plays it; +∞: all that it is sent
-   * @param onDue called at the moment of a title, to write what is there
+   * @param aheadMs audio that the player reads ahead; +∞: all that it is sent
+   * @param onDue called when a title is due, to write the reserve
    */
   constructor(aheadMs: number, metaint: number, player: PlayerClock, clock: Clock, onDue: (nowMs: number) => void) {
     this.#aheadMs = aheadMs;
@@ -50,7 +47,7 @@ export class LateBlocks implements AlarmHandler {
     this.#onDue = onDue;
   }
 
-  /** How many segments shall stay on the tape for a title that is due soon: 0 or 1. */
+  /** How many segments to hold back for a title that is due soon: 0 or 1. */
   reserve(nowMs: number): number {
     const title = this.#waiting[0];
     if (title === undefined || !this.#isReadAtOnce(nowMs)) return 0;
@@ -58,7 +55,7 @@ export class LateBlocks implements AlarmHandler {
     return waitMs > 0 && waitMs <= RESERVE_MS ? 1 : 0;
   }
 
-  /** The first segment, with the title in force at the listener's first byte; those behind it wait. @param shared with all its titles */
+  /** The first segment, with the title in force at the listener's first byte; later ones wait. @param shared with all its titles */
   first(shared: Buffer, segment: AudioSegment, nowMs: number): readonly Buffer[] | null {
     const { entryMs } = segment;
     this.#zeroMs = entryMs - this.#player.writtenMs;
@@ -69,8 +66,8 @@ export class LateBlocks implements AlarmHandler {
   }
 
   /**
-   * The next segment in slices, with the titles that are due. Null: none is, `shared` is right as it is.
-   * @param shared with blocks that say nothing new
+   * The next segment in slices, with the titles that are due. Null: none is due, `shared` can be sent as it is.
+   * @param shared with empty blocks
    */
   next(shared: Buffer, segment: AudioSegment, nowMs: number): readonly Buffer[] | null {
     for (const placed of segment.marks) this.#waiting.push(placed);
@@ -87,7 +84,7 @@ export class LateBlocks implements AlarmHandler {
     this.#alarm?.cancel();
   }
 
-  /** @param first what the first block says, due or not */
+  /** @param first the title of the first block, due or not */
   #slices(
     shared: Buffer,
     { startMs, endMs, bytes }: AudioSegment,
@@ -118,8 +115,8 @@ export class LateBlocks implements AlarmHandler {
   }
 
   /**
-   * Takes what is due out of those that wait, and returns the last: of two titles for one block the later one counts.
-   * @param untilMs half a block behind a block's place on the tape
+   * Removes the titles that are due and returns the last: of two titles for one block the later one counts.
+   * @param untilMs half a block after a block's place on the tape
    */
   #takeDue(nowMs: number, untilMs: number): Mark | null {
     const soonMs = this.#isReadAtOnce(nowMs) ? TICK_MS : HALF_TURN_MS;
@@ -132,18 +129,18 @@ export class LateBlocks implements AlarmHandler {
     return due;
   }
 
-  /** How long until the player plays its place. */
+  /** Time until the player plays the title's place. */
   #waitMs({ atMs }: PlacedMark, nowMs: number): number {
     return atMs - this.#zeroMs - this.#player.positionAt(nowMs);
   }
 
-  /** Whether it reads on at once, and has enough to play that something may stay back for a moment. */
+  /** Whether the player reads all that it is sent, and has enough to play that a segment may be held back. */
   #isReadAtOnce(nowMs: number): boolean {
     const holdsMs = this.#player.writtenMs - this.#player.positionAt(nowMs);
     return holdsMs >= ENOUGH_MS && holdsMs < this.#aheadMs;
   }
 
-  /** Where the player has stood still meanwhile it comes too soon, and writes what is there. */
+  /** If the player stalls meanwhile, the alarm is early and finds nothing due. */
   #setAlarm(nowMs: number): void {
     this.#alarm?.cancel();
     const title = this.#waiting[0];

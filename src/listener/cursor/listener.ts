@@ -2,10 +2,9 @@
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers.
  *
- * Every listener with ICY begins at a segment's first byte (entry.ts makes a whole frame or a tag of what stands there), so every block
- * that it is owed falls where the segment has one, and the shared renderings are right for it from its first byte. (Of Ogg each has a
- * rendering of its own until its first link ends, and all along with ICY;
- * players that show a title when they read it get late blocks.) Owned by the audience, which writes to it each second or each two.
+ * Every listener with ICY begins at a segment's first byte (entry.ts puts a whole frame or a tag there), so its blocks are due exactly where
+ * the segments have theirs, and it can be sent the shared renderings from its first byte. Exceptions: in Ogg a listener has a rendering of its
+ * own until its first link ends, with ICY for good; players that show a title when they read it get late blocks. Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
@@ -22,22 +21,16 @@ import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
 import type { WriteSeconds } from './pace.js';
 
-/**
- * For each second between two writes at most about this much is handed to the socket in one go; the rest stays on the tape until it is taken.
- * So this is also the fastest that a listener catches up: 2 Mb/s, whatever the metaint.
- */
+/** Handed to the socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
 const MAX_BYTES_PER_SECOND = 256 * 1024;
 
-/**
- * What a listener may send after its request, bytes: room for requests ahead of their turn, and for TLS. A byte costs little, but 10 µs if it comes
- * in a TLS record of its own.
- */
+/** What a listener may send after its request: pipelined requests, and TLS, where a byte in a record of its own costs 10 µs. */
 export const MAX_RECEIVED_BYTES = 64 * 1024;
 
 /** Who listens, as its request said. */
 export interface ListenerClient {
   readonly mount: string;
-  /** Proxies are already taken out. */
+  /** The player's, not a proxy's. */
   readonly address: string;
   readonly agent: string;
   readonly referer: string;
@@ -48,57 +41,57 @@ export class Listener implements Slotted {
   readonly channel: string;
   readonly icy: boolean;
   readonly startedMs: number;
-  /** The segment with which it began (or will, if it has an entry), and the next one to be written. */
+  /** The segment with which it began (or will, if that has an entry), and the next one to be written. */
   firstSeq: number;
   cursor: number;
   slot = -1;
-  place = -1;
-  /** Of this process; set by the audience, and so is who it is. */
+  index = -1;
+  /** Unique in this process; `id` and `client` are set by the audience. */
   id = 0;
   client: ListenerClient | null = null;
-  /** Between two writes to it; set by the audience. */
+  /** Between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
-  /** Whether it begins so early that it can be written to each two seconds, once it has that audio. */
-  hasMore = false;
-  /** At most as much audio stays on the tape for now. */
-  staysMs = 0;
+  /** Whether it begins early enough on the tape to be written to every two seconds. */
+  hasExtra = false;
+  /** Audio that is held back for now, at most. */
+  heldBackMs = 0;
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
   end: (ending: Ending) => void = () => undefined;
-  /** Gives its socket away, at the end of a segment; null: it has ended. Set by the audience, as is `move`. */
+  /** Gives up its socket at the end of a segment; null: it has ended. Set by the audience. */
   release: () => { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null = () => null;
-  /** It goes on with the tape that its channel has now, or will once that has come. False: it cannot. Set by the audience. */
+  /** Continues on its channel's present tape, or on the next. False: it cannot. Set by the audience. */
   onTapeOver: () => boolean = () => false;
-  /** It goes on at another mount, by its path. False: it cannot. @param comesBack when its own has audio */
+  /** Continues at another mount, by its path. False: it cannot. Set by the audience. @param comesBack once its own has audio */
   move: (path: string, comesBack?: boolean) => boolean = () => false;
   /** Where its player is. */
   readonly player: PlayerClock;
   readonly session: Session | null;
   /** Audio time of its first byte on the tape; -1 before it was written. */
   joinMs = -1;
-  /** The position of that byte in its stream: what its connection was sent of other tapes before, milliseconds. */
+  /** The position of that byte in its stream: the audio that its connection was sent from other tapes, milliseconds. */
   readonly baseMs: number;
-  /** Its blocks, where its player shows titles when it reads them: set before `start`, and on a tape that gives it no phase. */
+  /** Places its blocks if its player shows titles when it reads them. Set before `start`; never with `phase`. */
   late: LateBlocks | null = null;
-  /** Its player cannot go on in another format: it is ended before that. Set before `start`. */
+  /** Its player cannot continue in another format: it is ended before that. Set before `start`. */
   endsOnFormatChange = false;
-  /** Its blocks, where they stand further apart than the segments have them: it is sent their audio alone. Set as `late` is. */
+  /** Places its blocks if they are further apart than those of the segments. Set before `start`. */
   phase: Phase | null = null;
-  /** What is missing of the frame in which its stream stands, as it comes from another tape. Set before `start`. */
+  /** The rest of the frame that its previous tape left incomplete. Set before `start`. */
   cut: Buffer = NOTHING;
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
-  readonly #mostRead: number;
-  /** Of its tape; null: it shares none. */
+  readonly #maxBytesRead: number;
+  /** Shared buffers of its tape; null: none. */
   runs: Runs | null = null;
   readonly #tape: AudioTape;
-  /** Segments in one go, for each second between two writes. */
-  readonly #mostPerSecond: number;
-  /** Audio time on the tape up to which it was sent. */
+  /** Segments written in one go at most, for each second between two writes. */
+  readonly #segmentsPerSecond: number;
+  /** Audio time on the tape up to which it was written. */
   #sentMs = 0;
-  /** The last late title that it was sent in a segment that was closed when it came. */
-  #late: Mark | null = null;
-  /** Null: it is sent what all are. */
+  /** The last title it was sent that came after its segment was closed. */
+  #lateMark: Mark | null = null;
+  /** Of Ogg; null: it is sent the shared buffers. */
   #rendering: Rendering | null;
 
   constructor(
@@ -113,9 +106,9 @@ export class Listener implements Slotted {
   ) {
     this.socket = socket;
     this.#bare = bareOf(socket);
-    this.#mostRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
+    this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
     this.#tape = tape;
-    this.#mostPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
+    this.#segmentsPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
     this.channel = channel;
     this.firstSeq = cursor;
     this.cursor = cursor;
@@ -127,19 +120,19 @@ export class Listener implements Slotted {
     this.startedMs = nowMs;
   }
 
-  /** Whether it is sent what all are, whose blocks stand where the segments have them. */
+  /** Whether it is sent the segments' own blocks, or none. */
   get isShared(): boolean {
     return this.#rendering === null && this.phase === null;
   }
 
-  /** Whether the blocks of the segments are its own. */
+  /** Whether its blocks are those of the segments. */
   get hasBlocks(): boolean {
     return this.icy && this.phase === null;
   }
 
   /** Whether it has sent more than MAX_RECEIVED_BYTES after its request. */
   get isFlooding(): boolean {
-    return this.#bare.bytesRead > this.#mostRead;
+    return this.#bare.bytesRead > this.#maxBytesRead;
   }
 
   /** Its distance from the live edge, milliseconds of audio. */
@@ -148,23 +141,20 @@ export class Listener implements Slotted {
     return segment === undefined ? 0 : this.#tape.edgeMs - segment.startMs;
   }
 
-  /** The title that it was sent last; null: none. */
+  /** The last title it was sent; null: none. */
   get lastMark(): Mark | null {
     const segment = this.#tape.at(this.cursor - 1);
     return this.joinMs < 0 || segment === undefined ? null : inForceAt(segment, segment.endMs);
   }
 
-  /**
-   * How much later than the live edge its player hears, milliseconds of audio, at most what the tape keeps: one that reports that it stands still
-   * would be hours behind, and readers with it. Once it has begun.
-   */
+  /** How far behind the live edge its player is, milliseconds of audio; at most the tape's lag, as a player may report a pause of hours. */
   heardLagMs(nowMs: number): number {
     this.catchUp(nowMs);
     const { endMs, lagMs } = this.#tape;
     return Math.min(lagMs, this.#positionOf(endMs) - this.player.positionAt(nowMs));
   }
 
-  /** The title at the place that its player plays, as far as the tape still has that; null: none. */
+  /** The title that its player plays, if the tape still has that place; null: none. */
   heardMark(nowMs: number): Mark | null {
     if (this.joinMs < 0) return null;
     const { endMs, head, tail } = this.#tape;
@@ -176,30 +166,28 @@ export class Listener implements Slotted {
     return this.#tape.at(tail)?.before ?? null;
   }
 
-  /** Before its player is asked, and where writes have stood still: the clock of one without a metaid costs nothing with each write. */
+  /** Updates the player's clock before it is read, or after a stall: without a metaid, writes leave it alone. */
   catchUp(nowMs: number): void {
     if (!this.#isFollowed && this.joinMs >= 0) this.player.catchUp(this.#positionOf(this.#sentMs), nowMs);
   }
 
-  /** What its player has and has not played, milliseconds of audio. */
+  /** What its player has still to play, milliseconds of audio. */
   aheadMs(nowMs: number): number {
     this.catchUp(nowMs);
     return this.player.aheadMs(nowMs);
   }
 
-  /** The position in its stream of an audio time on the tape. */
+  /** Position in its stream of an audio time on the tape. */
   #positionOf(atMs: number): number {
     return atMs - this.joinMs + this.baseMs;
   }
 
-  /** Whether its player's clock knows of each write. */
+  /** Whether each write is reported to its player's clock. */
   get #isFollowed(): boolean {
     return this.session !== null || this.late !== null;
   }
 
-  /**
-   * The head of the answer, and with it, in one go, the burst that lies on the tape.
-   */
+  /** Writes the response head and the burst in one go. */
   start(head: Buffer, nowMs: number): void {
     this.socket.cork();
     this.socket.write(head);
@@ -208,22 +196,22 @@ export class Listener implements Slotted {
     if (this.socket.writableLength > 0) this.#tape.held();
   }
 
-  /** Whether it was given all that there is. */
+  /** Whether everything on the tape was written. */
   get isAtEdge(): boolean {
     return this.cursor === this.#tape.head;
   }
 
-  /** Whether another tape may have more of what its head has promised. */
+  /** Whether its tape has ended; the channel may have another. */
   get isTapeOver(): boolean {
     return this.#tape.isOver;
   }
 
-  /** Why it is not sent more, once `advance` has said so. */
-  get fallen(): Ending {
+  /** The ending, after `advance` has returned false. */
+  get endingReason(): Ending {
     return this.#tape.isOver || this.#isAtEnd ? 'format' : 'lagged';
   }
 
-  /** Writes what is due, if the socket has taken all that it was given. False: the cursor has fallen off the tape, or the format changes there. */
+  /** Writes what is due if the socket's buffer is empty. False: the cursor fell off the tape, or the format changes there. */
   advance(nowMs: number): boolean {
     if (this.cursor < this.#tape.tail || this.#isAtEnd) return false;
     const { socket } = this;
@@ -233,7 +221,7 @@ export class Listener implements Slotted {
     return true;
   }
 
-  /** The last bytes of a polite ending: what is missing of the frame that its last segment cut. */
+  /** The last bytes of a polite ending: the rest of the frame that its last segment cut. */
   finish(): void {
     if (this.joinMs < 0) return;
     const { lastMark: mark, phase } = this;
@@ -242,8 +230,8 @@ export class Listener implements Slotted {
     this.#tape.held();
   }
 
-  /** What is missing of the frame in which it stands: it goes on with it at another tape, which may be written over what this one has. */
-  get missing(): Buffer {
+  /** A copy of the rest of the frame that its last segment cut, for its next tape. */
+  get frameRest(): Buffer {
     return this.joinMs < 0 ? this.cut : Buffer.from(this.#tape.rest(this.cursor, false));
   }
 
@@ -251,20 +239,20 @@ export class Listener implements Slotted {
     return this.endsOnFormatChange && this.cursor >= this.#endSeq;
   }
 
-  /** The segment in which the format changes: some of it is not what its player can take. +∞: none is known. */
+  /** The segment in which the format changes. +∞: none is known. */
   get #endSeq(): number {
     return this.#tape.fenceAfter(this.firstSeq) - 1;
   }
 
   #writeDue(nowMs: number): void {
-    const stays = this.staysMs > 0 ? this.#staying() : (this.late?.reserve(nowMs) ?? 0);
+    const stays = this.heldBackMs > 0 ? this.#heldBackSegments() : (this.late?.reserve(nowMs) ?? 0);
     const { head } = this.#tape;
     const there = (this.endsOnFormatChange ? Math.min(head, this.#endSeq) : head) - this.cursor - stays;
-    const due = Math.min(there, this.#mostPerSecond * this.writeSeconds);
+    const due = Math.min(there, this.#segmentsPerSecond * this.writeSeconds);
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
       if (this.joinMs >= 0) this.catchUp(nowMs);
-      if (this.runs?.isShared(due) && this.#isInRun(due)) {
+      if (this.runs?.isShared(due) && this.#fitsRun(due)) {
         this.#writeRun(this.runs, due, nowMs);
         return;
       }
@@ -276,68 +264,69 @@ export class Listener implements Slotted {
     }
   }
 
-  /** False: it is not one that others are sent too. The cursor is behind segments with which none begins. */
+  /** False: its burst is not shared. Skips segments in which no frame begins. */
   #writeBurst(to: number, nowMs: number): boolean {
-    if (this.runs === null || !this.#isPlain || this.cut.length > 0) return false;
-    // No frame begins there with which a player could start.
+    if (this.runs === null || !this.#isUniform || this.cut.length > 0) return false;
     while (this.cursor < to && this.#tape.at(this.cursor)!.entry < 0) this.firstSeq = ++this.cursor;
     if (this.cursor === to) return true;
     const bytes = this.runs.burst(this.cursor, to, this.icy);
     if (bytes === null) return false;
     this.#send(bytes);
-    while (this.cursor < to) this.#written(this.#tape.at(this.cursor++)!, nowMs);
+    while (this.cursor < to) this.#wroteShared(nowMs);
     return true;
   }
 
-  /** It was sent the segment with others. */
-  #written(segment: AudioSegment, nowMs: number): void {
+  /** The next segment was written in a shared buffer. */
+  #wroteShared(nowMs: number): void {
+    const segment = this.#tape.at(this.cursor++)!;
+    const bytes = this.#isFollowed ? this.#bytesOf(segment, this.joinMs < 0).length : 0;
+    this.#wrote(segment, segment.entryMs, bytes, nowMs);
+  }
+
+  /** @param entryMs audio time of its first byte, if the listener begins with this segment @param bytes written */
+  #wrote(segment: AudioSegment, entryMs: number, bytes: number, nowMs: number): void {
     const first = this.joinMs < 0;
     if (first) {
-      this.joinMs = segment.entryMs;
+      this.joinMs = entryMs;
       if (this.baseMs === 0) this.player.begin(nowMs);
     }
     this.#sentMs = segment.endMs;
-    if (this.session !== null) this.#follow(this.session, segment, first, nowMs);
-    if (segment.late !== null) this.#late = segment.late;
+    if (segment.late !== null) this.#lateMark = segment.late;
+    if (this.#isFollowed) this.player.write(this.#positionOf(segment.endMs), bytes, nowMs);
+    if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
-  /** Segments that stay on the tape. */
-  #staying(): number {
+  /** How many segments are held back. */
+  #heldBackSegments(): number {
     const tape = this.#tape;
     let seq = tape.head;
-    while (seq > this.cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= this.staysMs) seq--;
+    while (seq > this.cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= this.heldBackMs) seq--;
     return tape.head - seq;
   }
 
-  /** Whether it is sent the same as others that are due as many segments. */
-  #isInRun(due: number): boolean {
-    return this.#isPlain && this.joinMs >= 0 && this.cursor + due === this.#tape.head;
+  /** Whether others that are due as many segments are sent the same. */
+  #fitsRun(due: number): boolean {
+    return this.#isUniform && this.joinMs >= 0 && this.cursor + due === this.#tape.head;
   }
 
-  get #isPlain(): boolean {
+  get #isUniform(): boolean {
     return this.isShared && this.late === null;
   }
 
   #writeRun(runs: Runs, due: number, nowMs: number): void {
-    this.#send(runs.upToEdge(due, this.icy, this.#late));
-    for (let i = 0; i < due; i++) this.#written(this.#tape.at(this.cursor++)!, nowMs);
-  }
-
-  #follow(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
-    const { length } = this.#bytesOf(segment, first);
-    this.player.write(this.#positionOf(segment.endMs), length, nowMs);
-    this.#progress(session, segment, first, nowMs);
+    this.#send(runs.upToEdge(due, this.icy, this.#lateMark));
+    for (let i = 0; i < due; i++) this.#wroteShared(nowMs);
   }
 
   #bytesOf(segment: AudioSegment, first: boolean): Buffer {
     if (first) return segment.entered(this.hasBlocks);
-    return this.hasBlocks ? segment.titledFor(this.#late) : segment.plain;
+    return this.hasBlocks ? segment.titledFor(this.#lateMark) : segment.plain;
   }
 
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
     const first = this.joinMs < 0;
-    // No frame begins here with which a player could start.
+    // No frame begins here.
     if (first && segment.entry < 0) {
       this.firstSeq = this.cursor;
       return;
@@ -352,19 +341,12 @@ export class Listener implements Slotted {
       else if (this.#rendering === null) this.#send(shared);
       else this.#sendOwn(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;
-      if (segment.late !== null) this.#late = segment.late;
     }
-    if (first) {
-      this.joinMs = behind?.entryMs ?? segment.entryMs;
-      this.cut = NOTHING;
-      if (this.baseMs === 0) this.player.begin(nowMs);
-    }
-    this.#sentMs = segment.endMs;
-    if (this.#isFollowed) this.player.write(this.#positionOf(segment.endMs), this.bytes - before, nowMs);
-    if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
+    this.cut = NOTHING;
+    this.#wrote(segment, behind?.entryMs ?? segment.entryMs, this.bytes - before, nowMs);
   }
 
-  /** @param entered its first segment; null: it is not the first */
+  /** @param entered its first segment, from the entry on; null: a later one */
   #writeLate(late: LateBlocks, segment: AudioSegment, entered: Buffer | null, nowMs: number): void {
     const { bytes } = segment;
     const slices = entered === null ? late.next(bytes, segment, nowMs) : late.first(entered, segment, nowMs);
@@ -383,7 +365,7 @@ export class Listener implements Slotted {
     this.socket.write(bytes);
   }
 
-  /** What of the segment its session must know: the titles that take effect in it, each at its own place; and that there is more to hear. */
+  /** Tells its session the titles that take effect in the segment, and that there is more to hear. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const joinMs = this.joinMs;
     if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs, this.baseMs);

@@ -1,12 +1,12 @@
 /**
  * The send queues of the machine's TCP connections: the tx_queue column of /proc/net/tcp and tcp6 (proc(5)), the bytes of a connection
- * that its other end has not acknowledged. Linux only. The whole table is read, a page at a time, by Node's thread pool; the event loop scans
- * one page in a go, and makes a string only of lines that hold something.
+ * that its other end has not acknowledged. Linux only. Node's thread pool reads the table a page at a time; the event loop scans
+ * a page in one go, and makes strings only of lines with a queue.
  *
  *      0: 0100007F:1F40 0100007F:D431 01 0003AA80:00000000 …
  *         └────── endpoints ────────┘    └tx_queue┘             8 + 1 + 4 hexadecimal digits an end; tcp6: 32 + 1 + 4
  *
- * Knows nothing of listeners. Used by backlog.ts alone.
+ * Used by backlog.ts alone.
  */
 
 import { open } from 'node:fs/promises';
@@ -34,7 +34,7 @@ export const TABLES: readonly Table[] = [
   { path: '/proc/net/tcp6', endpointsLength: 75 },
 ];
 
-/** Both ends of a connected socket as the tables write them; null when it is not connected (any more). */
+/** Both ends of a connected socket as the tables write them; null: not connected. */
 export function endpointsOf(socket: Socket): string | null {
   const { localAddress, localPort, remoteAddress, remotePort } = socket;
   if (localAddress === undefined || localPort === undefined) return null;
@@ -65,7 +65,7 @@ export async function readQueues(
   }
 }
 
-/** Scans the whole lines in `text` and returns their length, bytes. The header line has no colon at its place and no queue. */
+/** Scans the complete lines in `text` and returns their length, bytes. The header line matches no queue. */
 function scan(text: Buffer, endpointsLength: number, onQueue: (endpoints: string, bytes: number) => void): number {
   let from = 0;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The heads of listeners' answers, as they were rendered last: a crowd that joins is sent the same bytes. One for each mount's facts, with ICY and
- * without, and rendered again when anything is different that stands in it. Owned by what answers listeners.
+ * A cache of response heads: a crowd that joins is sent the same bytes. One for each mount's facts, with ICY and without, rendered again when
+ * anything in it has changed.
  */
 
 import { type AudioFacts, type HeadFacts, streamHead } from './head.js';

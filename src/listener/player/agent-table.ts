@@ -1,10 +1,9 @@
-/** What is known of players by their user agents: tables that are options, since players change. Pure. */
+/** Looks up a player by its user agent in a table, which is an option since players change. Pure. */
 
 /**
- * What a table says of a player; undefined: nothing.
- * @param table how a product in a user agent begins → what such a player needs
- * @param agent the user agent: products with blanks between them (RFC 9110 section 10.1.5); the longest text with which one of them begins
- *   counts, in any case of letters
+ * The entry for a player; undefined: none.
+ * @param table prefix of a product in a user agent → what such a player needs; the longest match counts, whatever its case
+ * @param agent the user agent: products with blanks between them (RFC 9110 section 10.1.5)
  */
 export function ofAgent<T>(table: Readonly<Record<string, T>>, agent: string): T | undefined {
   const products = ` ${agent.toLowerCase()}`;

@@ -1,26 +1,25 @@
 /**
- * Where a player is that has played in real time since it could begin, and never further than what it can have:
+ * The position of a player that plays in real time from its first audio, never past what it has received:
  *
  *   position   0 ──── heard ──── acknowledged ──── written        heard = now − start
  *
- * What it had nothing of it cannot have played: the start moves to later moments by exactly the silence, and a player does not catch up. A player
- * that reports where it is knows better: for a while after a report only reports count.
- * Each listener has one; where it has a metaid, it is its session's too. Pure: it is given the time.
+ * A player that runs dry does not catch up: the start is moved later by exactly the silence. For a while after a player's report only reports
+ * count. Each listener has a clock; with a metaid it shares it with its session. Pure: the time is passed in.
  */
 
-/** How long after a report the player is taken at its word. */
+/** How long a report overrides what is inferred. */
 const REPORT_MS = 10_000;
 
 export class PlayerClock {
   /** The player can use what it receives in whole blocks of this size, bytes. */
   readonly blockBytes: number;
-  /** When it played its first byte, or would have, without the silences since. */
+  /** When it would have played its first byte without the silences since. */
   #startMs = 0;
-  /** End of what is written, and of the whole blocks in it. */
+  /** Position of the last byte written, and of the last whole block (`usable`). */
   #writtenMs = 0;
   #writtenBytes = 0;
   #usableMs = 0;
-  /** What the player certainly had at the last look at its connection, and until when that is worth waiting for a newer look. */
+  /** The position acknowledged at the last sample of its connection, and until when to wait for the next sample. */
   #hadMs = Number.POSITIVE_INFINITY;
   #hadUntilMs = Number.NEGATIVE_INFINITY;
   #trustedUntilMs = Number.NEGATIVE_INFINITY;
@@ -29,7 +28,7 @@ export class PlayerClock {
     this.blockBytes = blockBytes;
   }
 
-  /** Position of the end of what is written. */
+  /** Position of the last byte written. */
   get writtenMs(): number {
     return this.#writtenMs;
   }
@@ -40,12 +39,12 @@ export class PlayerClock {
     this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** What it has and has not played. */
+  /** What it has still to play, milliseconds. */
   aheadMs(nowMs: number): number {
     return this.#writtenMs - this.positionAt(nowMs);
   }
 
-  /** More is written, up to this position. @param bytes how much more */
+  /** Audio was written, up to this position. @param bytes how much */
   write(positionMs: number, bytes: number, nowMs: number): void {
     this.limit(this.#usableMs, nowMs);
     this.#writtenBytes += bytes;
@@ -54,24 +53,24 @@ export class PlayerClock {
     this.#writtenMs = positionMs;
   }
 
-  /** What was written meanwhile to a player whose silences nobody needs to know exactly: it is at most there. */
+  /** As `write`, for a player whose silences need not be known exactly. */
   catchUp(positionMs: number, nowMs: number): void {
     this.#writtenMs = this.#usableMs = positionMs;
     this.limit(positionMs, nowMs);
   }
 
-  /** The player cannot have been further than this position at this moment. */
+  /** The player cannot have been past this position at this moment. */
   limit(positionMs: number, atMs: number): void {
     if (atMs >= this.#trustedUntilMs) this.#startMs = Math.max(this.#startMs, atMs - positionMs);
   }
 
-  /** What it had at a look at its connection; another look comes before `untilMs`. */
+  /** The position acknowledged at a sample of its connection; the next sample is before `untilMs`. */
   had(positionMs: number, untilMs: number): void {
     this.#hadMs = positionMs;
     this.#hadUntilMs = untilMs;
   }
 
-  /** The player says where it is. False: it cannot be there. */
+  /** The player reports its position. False: impossible. */
   report(heardMs: number, nowMs: number): boolean {
     if (heardMs < 0 || heardMs > Math.ceil(this.#writtenMs)) return false;
     this.#startMs = nowMs - heardMs;
@@ -79,13 +78,13 @@ export class PlayerClock {
     return true;
   }
 
-  /** What it hears now. */
+  /** The position that it plays now. */
   positionAt(nowMs: number): number {
     const mostMs = nowMs < this.#trustedUntilMs ? this.#writtenMs : this.#usableMs;
     return Math.max(0, Math.min(nowMs - this.#startMs, mostMs));
   }
 
-  /** When it is to be asked again whether the player has reached this position: not after `nowMs` where it has; +∞: when more is written. */
+  /** When to check next whether the player has reached this position: not after `nowMs` if it has; +∞: once more is written. */
   dueMs(positionMs: number, nowMs: number): number {
     const dueMs = this.#startMs + positionMs;
     if (nowMs < this.#trustedUntilMs) return dueMs;

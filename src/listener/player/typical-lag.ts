@@ -1,9 +1,8 @@
 /**
- * The lag of a channel's typical listener: how much later than the live edge the median listener hears. By the clock of each listener's
- * player (player-clock.ts), which knows its burst and the stalls that could be seen.
+ * How far the median listener of a channel hears behind the live edge, by the listeners' clocks (player-clock.ts).
  *
- * All listeners are looked at together, when it is asked for and the last look is too old; of each channel a sample counts, evenly out of
- * the crowd. Several processes say how many of their listeners have about which lag, and each takes the median of all. Owned by the audience.
+ * Computed on demand for all channels at once, from an even sample of each channel's listeners, and kept for seconds. Several processes share
+ * histograms of their samples, and each takes the median of all. Owned by the audience.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -11,30 +10,29 @@ import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { Listener } from '../cursor/listener.js';
 
-/** A look is not repeated sooner; where others wait for what it says: */
+/** How long a sample is used; with other processes: */
 const FRESH_MS = 5000;
 const SHARED_FRESH_MS = 1000;
-/** How exactly it is said to other processes. */
+/** A step of the shared histogram. */
 const STEP_MS = 100;
-/** Of one channel's listeners. */
-const MAX_LOOKED_AT = 200;
+/** Listeners in the sample of a channel. */
+const MAX_SAMPLED = 200;
 
 interface ChannelSample {
-  /** How many listeners the last look passed. */
+  /** Listeners counted so far, in the sample or not. */
   passed: number;
-  /** Every `stride`-th counts. */
+  /** Every `stride`-th is in the sample. */
   stride: number;
   readonly lagsMs: number[];
-  /** Null: none plays. */
+  /** Null: no listener plays. */
   medianMs: number | null;
-  /** The others have said something since. */
+  /** Another process has changed its histogram since. */
   isOld: boolean;
-  /** How many listeners have about which lag, in steps; null: there are no other processes. */
+  /** The histogram shared with other processes; null: there are none. */
   readonly tally: Tally | null;
 }
 
-/** How late, and how many are. */
-type WeighedLag = readonly [lagMs: number, weight: number];
+type WeightedLag = readonly [lagMs: number, weight: number];
 
 export class TypicalLag {
   readonly #clock: Clock;
@@ -51,7 +49,7 @@ export class TypicalLag {
     tallies.onLook(() => this.#refresh());
   }
 
-  /** Milliseconds of audio, up to five seconds old. Null: nobody plays on this channel. @param channel its key */
+  /** Milliseconds of audio, up to five seconds old. Null: no listener plays. @param channel its key */
   typicalLagMs(channel: string): number | null {
     this.#refresh();
     const sample = this.#tallies.isShared ? this.#sampleOf(channel) : this.#samples.get(channel);
@@ -69,13 +67,13 @@ export class TypicalLag {
 
   #look(nowMs: number): void {
     for (const sample of this.#samples.values()) {
-      sample.stride = Math.max(1, Math.ceil(sample.passed / MAX_LOOKED_AT));
+      sample.stride = Math.max(1, Math.ceil(sample.passed / MAX_SAMPLED));
       sample.passed = 0;
       sample.lagsMs.length = 0;
     }
     for (const slot of this.#slots) for (const listener of slot) this.#pass(listener, nowMs);
     for (const sample of this.#samples.values()) {
-      if (sample.tally !== null) sayLags(sample, sample.tally);
+      if (sample.tally !== null) shareLags(sample, sample.tally);
       settle(sample);
     }
   }
@@ -94,22 +92,20 @@ export class TypicalLag {
   #pass(listener: Listener, nowMs: number): void {
     const sample = this.#sampleOf(listener.channel);
     if (listener.joinMs < 0 || sample.passed++ % sample.stride !== 0) return;
-    if (sample.lagsMs.length < MAX_LOOKED_AT) sample.lagsMs.push(listener.heardLagMs(nowMs));
+    if (sample.lagsMs.length < MAX_SAMPLED) sample.lagsMs.push(listener.heardLagMs(nowMs));
   }
 }
 
-/** Sorts `values`. */
-function median(values: number[]): number | null {
-  return values.sort((a, b) => a - b)[values.length >> 1] ?? null;
-}
-
+/** Computes the median of our listeners and the others'. */
 function settle(sample: ChannelSample): void {
+  const { lagsMs, stride, tally } = sample;
+  const lags = lagsMs.map((lagMs): WeightedLag => [lagMs, stride]);
+  for (const [step, count] of tally?.ofOthers ?? []) lags.push([Number(step) * STEP_MS, count]);
   sample.isOld = false;
-  sample.medianMs = sample.tally === null ? median(sample.lagsMs) : medianOfAll(sample, sample.tally);
+  sample.medianMs = weightedMedian(lags);
 }
 
-/** Says the lags of a sample to the others. */
-function sayLags({ lagsMs, stride }: ChannelSample, tally: Tally): void {
+function shareLags({ lagsMs, stride }: ChannelSample, tally: Tally): void {
   const counts = new Map<string, number>();
   for (const lagMs of lagsMs) {
     const step = String(Math.round(lagMs / STEP_MS));
@@ -119,18 +115,8 @@ function sayLags({ lagsMs, stride }: ChannelSample, tally: Tally): void {
   for (const [step, count] of counts) tally.set(step, count);
 }
 
-/** Of the others' listeners and ours. */
-function medianOfAll({ lagsMs, stride }: ChannelSample, tally: Tally): number | null {
-  const own = lagsMs.map((lagMs): WeighedLag => [lagMs, stride]);
-  return weightedMedian([...own, ...lagsOfOthers(tally)]);
-}
-
-function lagsOfOthers(tally: Tally): WeighedLag[] {
-  return [...tally.ofOthers].map(([step, count]): WeighedLag => [Number(step) * STEP_MS, count]);
-}
-
-/** Sorts `values`. Of an even number the upper one, as `median` has it. */
-function weightedMedian(values: WeighedLag[]): number | null {
+/** Sorts `values`. Of an even number the upper one. */
+function weightedMedian(values: WeightedLag[]): number | null {
   const sum = values.reduce((all, [, weight]) => all + weight, 0);
   let below = 0;
   for (const [lagMs, weight] of values.sort(([a], [b]) => a - b)) {

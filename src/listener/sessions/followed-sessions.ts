@@ -1,26 +1,26 @@
-/** The metaids whose sessions in other processes are followed here, and who waits to know them. Owned by SharedSessions. */
+/** The metaids whose sessions in other processes are followed here, and the readers that wait for them. Owned by SharedSessions. */
 
 import type { Alarm, Clock } from '../../base/clock.js';
 import type { PublishedSession } from './readable-session.js';
 import type { SessionCopy } from './session-copy.js';
 
-/** How long after a poll: who polls does so again. */
+/** How long a session is followed after a poll: the next poll is likely to come. */
 const LINGER_MS = 10_000;
-/** How long polls wait for another process. */
+/** How long a poll waits for another process. */
 const PATIENCE_MS = 2000;
 
 export interface FollowedSession {
   readonly metaid: string;
   isWatched: boolean;
-  /** Until when it is followed without a watcher. */
+  /** How long it is followed without a watcher. */
   untilMs: number;
-  /** Of the session that comes first, if that is elsewhere and has said what it is. */
+  /** A copy of the metaid's first session, if another process has it and has sent its state. */
   copy: SessionCopy | null;
-  /** Nothing can be missing in the copy. */
+  /** The copy is complete. */
   isFresh: boolean;
-  /** Of which session the watchers here had the last message; it may have ended. */
+  /** The session whose messages the watchers here got last; it may have ended. */
   published: PublishedSession | null;
-  /** Watchers that wait until the session is known, and polls, which wait for a while. */
+  /** Watchers that wait until the session is known, and polls, which wait for PATIENCE_MS. */
   readonly waiting: Set<() => void>;
   readonly polling: Set<() => void>;
   alarm: Alarm | null;
@@ -84,12 +84,12 @@ export class FollowedSessions {
     others.add(followed);
   }
 
-  /** A poll has asked. */
+  /** A poll has come. */
   linger(followed: FollowedSession): void {
     followed.untilMs = this.#clock.now() + LINGER_MS;
   }
 
-  /** Calls back once, when a session plays and is known. @returns ends the waiting */
+  /** Calls back once, when a session plays and is known. @returns cancels it */
   await(followed: FollowedSession, onKnown: () => void): () => void {
     followed.waiting.add(onKnown);
     return () => {
@@ -97,7 +97,7 @@ export class FollowedSessions {
     };
   }
 
-  /** The same for a poll, which waits no longer than PATIENCE_MS, and not while nobody can be asked. */
+  /** The same for a poll, which waits at most PATIENCE_MS. */
   awaitPoll(followed: FollowedSession, onKnown: () => void): void {
     followed.polling.add(onKnown);
     followed.alarm ??= this.#clock.alarm(this.#clock.now() + PATIENCE_MS, { onAlarm: () => this.giveUp(followed) });
@@ -107,7 +107,7 @@ export class FollowedSessions {
     this.#call(followed.waiting);
   }
 
-  /** Polls wait no longer. */
+  /** Ends the waiting of all polls. */
   giveUp(followed: FollowedSession): void {
     followed.alarm?.cancel();
     followed.alarm = null;
@@ -118,7 +118,7 @@ export class FollowedSessions {
     for (const metaid of this.#followed.keys()) this.tidyOne(metaid);
   }
 
-  /** Follows it no more, where nobody reads it. */
+  /** Stops following it if it has no reader. */
   tidyOne(metaid: string): void {
     const followed = this.#followed.get(metaid);
     if (followed === undefined || followed.isWatched || followed.waiting.size + followed.polling.size > 0) return;

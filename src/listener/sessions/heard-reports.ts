@@ -1,17 +1,15 @@
 /**
- * What players report about themselves: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream. It comes by
- * WebSocket (http/watch) or POST (http/heard.ts), is read here, and corrects the clock of the session that plays with that metaid.
+ * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream. They come by WebSocket
+ * (http/watch) or POST (http/heard.ts) and correct the clock of the session that plays with that metaid, in this process or another.
  *
- * Where another process has that session the report is passed on to it.
- *
- * Invariant: a report that is not taken changes nothing, and is counted by its reason. A client that
- * knows a metaid may report for it: it is a secret.
+ * Invariant: a rejected report changes nothing, and is counted by its reason. Any client that knows a metaid may report for it: it is a secret.
  */
 
 import type { Clock } from '../../base/clock.js';
+import { zeroCounts } from '../../base/counts.js';
 import type { Sessions } from './sessions.js';
 
-/** A longer report is not read. */
+/** The longest report that is read. */
 export const REPORT_BYTES = 256;
 
 export const REPORT_VERDICTS = [
@@ -27,19 +25,19 @@ export type ReportVerdict = (typeof REPORT_VERDICTS)[number];
 
 interface HeardReport {
   readonly heardMs: number;
-  /** The id of the session that it is about; undefined: the present one. */
+  /** The id of the session; undefined: the current one. */
   readonly session: string | undefined;
 }
 
 /** How often one session may be corrected. */
 export interface ReportBudget {
-  /** Until when there were reports enough. */
+  /** When the reports accepted so far are used up. */
   reportableMs: number;
 }
 
 /** Sessions of other processes. */
 export interface OtherReports {
-  /** Of the session of this metaid. Null: it is here, or nowhere. */
+  /** Null: this process has the session of this metaid, or none has. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null;
   /** Does not reject. */
   report(metaid: string, bytes: Buffer): Promise<ReportVerdict>;
@@ -50,15 +48,7 @@ export class HeardReports {
   readonly #others: OtherReports | null;
   readonly #clock: Clock;
   readonly #everyMs: () => number;
-  readonly counts: Record<ReportVerdict, number> = {
-    taken: 0,
-    unreadable: 0,
-    malformed: 0,
-    impossible: 0,
-    'too-often': 0,
-    'not-playing': 0,
-    former: 0,
-  };
+  readonly counts = zeroCounts(REPORT_VERDICTS);
 
   /** @param everyMs how often a session may be corrected, on average: two reports may come at once @param others null: there are none */
   constructor(sessions: Sessions, clock: Clock, everyMs: () => number, others: OtherReports | null = null) {
@@ -73,16 +63,16 @@ export class HeardReports {
     const budget = this.#others?.budgetOf(metaid) ?? null;
     if (budget === null) return this.#count(this.judge(metaid, bytes));
     if (budget === 'not-playing') return this.#count(budget);
-    // Strangers must not make other processes work: what comes too often goes no further.
+    // Strangers must not make other processes work: excess reports are stopped here.
     if (!this.#spend(budget)) return this.#count('too-often');
     return this.#others!.report(metaid, bytes).then((verdict) => this.#count(verdict));
   }
 
-  /** What another process has passed on, which counts it. */
+  /** A report that another process has passed on and will count. */
   judge(metaid: string, bytes: Buffer): ReportVerdict {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return 'not-playing';
-    // Looked at before anything is read.
+    // Checked before anything is parsed.
     if (!this.#spend(session)) return 'too-often';
     const report = readReport(bytes);
     if (typeof report === 'string') return report;
@@ -104,7 +94,7 @@ export class HeardReports {
   }
 }
 
-/** Members that are not known are ignored. */
+/** Unknown members are ignored. */
 function readReport(bytes: Buffer): HeardReport | 'unreadable' | 'malformed' {
   let report: { readonly heardMs?: unknown; readonly session?: unknown } | null;
   try {

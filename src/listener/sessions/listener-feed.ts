@@ -1,6 +1,6 @@
 /**
- * Between the listeners and the feed: a title that a session was sent or has heard goes to the watchers of its metaid, and a following
- * track to the watchers of all sessions on its channel. One of the two places where data crosses against the flow; made by app/app.ts.
+ * From the listeners to the feed: a title that a session was sent or has heard goes to the watchers of its metaid, a following track
+ * to the watchers of all sessions on its channel. One of the two places where data flows against the layers; made by app/worker/worker.ts.
  *
  * Invariant: a message that no watcher reads is not rendered.
  */
@@ -14,7 +14,7 @@ import type { SharedSessions } from './shared-sessions.js';
 const TIMINGS: readonly Sync[] = ['audio', 'wire'];
 
 export class ListenerFeed implements SessionOutput {
-  /** Sessions of other processes. Null: there are none. */
+  /** Sessions of other processes. Null: this is the only process. */
   shared: SharedSessions | null = null;
   readonly #feed: Feed;
 

@@ -1,13 +1,13 @@
-/** A session as readers of its metaid get it, wherever it plays, and where they look for it. */
+/** A session as readers of its metaid see it, in whichever process it plays, and the directory where they find it. */
 
 import { Message, type Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
 
-/** Of a session what has to be known to repeat nothing of it. */
+/** What was published of a session, so that it is not repeated. */
 export interface PublishedSession {
   readonly id: string;
   readonly channel: string;
-  /** Of the record that was heard (`audio`) or written (`wire`) last; null: none. */
+  /** Of the last record heard (`audio`) or written (`wire`); null: none. */
   version(sync: Sync): number | null;
 }
 
@@ -21,30 +21,27 @@ export interface ReadableSession extends PublishedSession {
 
 /** Where readers look for the session of a metaid. */
 export interface SessionDirectory {
-  /** Playing, or ended less than `keepMs` ago. Rejects with a Refusal where another process has it and cannot be asked. */
+  /** Playing, or ended less than `keepMs` ago. Rejects with a Refusal if the process that has it cannot be reached. */
   get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined>;
   /** While it plays, as far as this process knows it. */
   playing(metaid: string): ReadableSession | undefined;
-  /**
-   * Calls back once when a session plays and this process knows it; null: that is so now.
-   * @returns ends the waiting
-   */
+  /** Calls back once, when a session plays and this process knows it. @returns cancels it; null: it does already */
   await?(metaid: string, onKnown: () => void): (() => void) | null;
 }
 
-/** Whether the last record of `session` is another than the one that was published last. */
+/** Whether the last record of `session` differs from the one that was published last. */
 export function differs(session: PublishedSession, last: PublishedSession | null, sync: Sync): boolean {
   return session.channel !== last?.channel || session.version(sync) !== last.version(sync);
 }
 
-/** As it is at this moment. */
+/** A snapshot. */
 export function publishedOf(session: PublishedSession): PublishedSession {
   const { id, channel } = session;
   const [heard, written] = [session.version('audio'), session.version('wire')];
   return { id, channel, version: (sync) => (sync === 'audio' ? heard : written) };
 }
 
-/** As readers of the listener scope get a following track; where it was dropped, another message. */
+/** A following track as readers of the listener scope get it; a withdrawn one has an id of its own. */
 export function nextMessageOf({ id, mount }: Pick<ReadableSession, 'id' | 'mount'>, view: RecordView): Message {
   const stamp = (view.record.stamp ?? 0).toString(36);
   return new Message('next', `${id}~${stamp}${view.title === '' ? '-' : ''}`, view.listenerJson(id, '', mount));

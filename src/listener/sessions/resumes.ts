@@ -1,7 +1,7 @@
 /**
- * Tapes that stood still: where audio comes again, their listeners have a turn at once, as who hears nothing should not wait another second.
+ * Tapes that resume after a pause: their listeners are written to at once, as they hear nothing and should not wait another second.
  *
- *   segment  segment            nothing            segment ─► all of its listeners, a thousand a tick; then as always
+ *   segment  segment            nothing            segment ─► all of its listeners, a thousand a tick; then as usual
  *
  * Owned by the audience. Invariant: a tape on which audio keeps coming costs a look per tick.
  */
@@ -11,20 +11,17 @@ import type { Listener } from '../cursor/listener.js';
 import type { Runs } from './runs.js';
 import type { TurnHandler } from './slots.js';
 
-/**
- * Nothing for this time, and for this many times what its last segment lasts, is a pause. A source that sends so unevenly costs no more turns: who
- * has had one finds nothing with the next.
- */
+/** No segment for this long, and for this many times the duration of the last one, is a pause. */
 const PAUSE_MS = 1200;
 const PAUSE_SEGMENTS = 1.2;
 /** Turns in one tick: some 10 ms. */
 const TURNS_PER_TICK = 1000;
 
 interface Watched {
-  /** The number of its next segment, and when that last became another one. */
+  /** The number of its next segment, and when that changed last. */
   head: number;
   atMs: number;
-  /** The slot whose listeners have their turn next; `NONE`: it has not stood still. */
+  /** The slot whose listeners are next; `NONE`: it has not paused. */
   slot: number;
 }
 const NONE = -1;
@@ -38,12 +35,12 @@ export class Resumes {
     this.#slots = slots;
   }
 
-  /** A listener of this tape has come. */
+  /** A listener of this tape has joined. */
   enter(runs: Runs, nowMs: number): void {
     if (!this.#watched.has(runs)) this.#watched.set(runs, { head: runs.tape.head, atMs: nowMs, slot: NONE });
   }
 
-  /** One has left. */
+  /** A listener of this tape has left. */
   leave(runs: Runs): void {
     if (runs.isEmpty) this.#watched.delete(runs);
   }
@@ -76,7 +73,7 @@ export class Resumes {
   }
 }
 
-/** A tick more: a look is as late as that. */
+/** The shortest pause; a tick more, since tapes are looked at once a tick. */
 function pauseMs({ tape }: Runs): number {
   const before = tape.at(tape.head - 2);
   const segmentMs = before === undefined ? 0 : before.endMs - before.startMs;

@@ -1,34 +1,33 @@
 /**
- * What lies on a tape between two visits, as one buffer for all listeners that are due the same: a write of one buffer costs less than one of two,
- * and the copy is made once.
+ * Segments joined to one buffer for all listeners that are due the same ones: a write of one buffer costs less than one of two, and
+ * the copy is made once.
  *
  *   tape     │ 41 │ 42 │ 43 │ 44 │ open         written to at 43: 41 and 42; at 44: 42 and 43; at the edge: 43 and 44
  *   runs               └─────────┘              kept: what ends at the live edge, by its length, with ICY and without
  *
- * A crowd that joins begins at one place, and its burst is a run too. A run is known by the buffers that it joins, so that no late title is missed.
- * Invariant: at most `MAX_SEGMENTS` - 1 runs of each kind are kept, and none that ends before the live edge; and one burst of each kind. Owned by the
- * audience, one for each tape.
+ * The burst of a crowd that joins at one place is a run too. A run is identified by the buffers that it joins, so that no late title is missed.
+ * Invariant: at most `MAX_SEGMENTS` - 1 runs of each kind are kept, all ending at the live edge, and one burst of each kind. One for each tape,
+ * owned by the audience.
  */
 
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { AudioSegment } from '../../audio/tape/segment.js';
 
-/** A listener that is further behind catches up alone. */
+/** A listener further behind catches up alone. */
 const MAX_SEGMENTS = 4;
-/** With fewer a copy is not worth its memory. */
+/** With fewer listeners a copy is not worth its memory. */
 const MIN_LISTENERS = 32;
 
-/** A burst is joined for the next ones once this many in a row had the same. */
+/** A burst is joined once this many listeners in a row had the same. */
 const MIN_BURSTS = 4;
 
-/** The segments of a run for a listener. */
 interface Run {
   readonly pieces: readonly Buffer[];
   readonly bytes: Buffer;
 }
 
-/** What those are sent first who join at one place. */
+/** The first segments of listeners that join at one place. */
 interface Burst {
   readonly from: number;
   readonly to: number;
@@ -37,14 +36,13 @@ interface Burst {
 }
 
 export class Runs {
-  /** Of its tape among those of the audience: its listeners have their turn together where that can be. */
+  /** A number for its tape: its listeners share a slot if possible. */
   readonly group: number;
   readonly tape: AudioTape;
   #listeners = 0;
-  /** Where the runs end that are kept: by number of segments and kind. */
+  /** Where the kept runs end. */
   #head = 0;
   readonly #runs: (Run | undefined)[] = [];
-  /** With ICY, and without. */
   #icyBurst: Burst | null = null;
   #plainBurst: Burst | null = null;
 
@@ -53,7 +51,7 @@ export class Runs {
     this.group = group;
   }
 
-  /** A listener has come. Balance with `leave`. */
+  /** A listener has joined. Balance with `leave`. */
   enter(): void {
     this.#listeners++;
   }
@@ -75,7 +73,7 @@ export class Runs {
     return count > 1 && count <= MAX_SEGMENTS && this.#listeners >= MIN_LISTENERS;
   }
 
-  /** The last `count` segments, up to the live edge. @param had the late title that its listener was sent before */
+  /** The last `count` segments, up to the live edge. @param had the last late title that the listener was sent */
   upToEdge(count: number, icy: boolean, had: Mark | null): Buffer {
     const { head } = this.tape;
     if (head !== this.#head) {
@@ -88,7 +86,7 @@ export class Runs {
     return (this.#runs[kind] = this.#join(head - count, head, icy, had)).bytes;
   }
 
-  /** What a listener that begins with segment `from` is sent of those before `to`; null: too few begin there for a copy. */
+  /** Segments `from` to `to` for a listener that begins there; null: too few do for a copy. */
   burst(from: number, to: number, icy: boolean): Buffer | null {
     if (this.#listeners < MIN_LISTENERS) return null;
     let burst = icy ? this.#icyBurst : this.#plainBurst;
@@ -99,7 +97,7 @@ export class Runs {
     }
     if (++burst.joins <= MIN_BURSTS) return null;
     const { run } = burst;
-    // The audio never changes, titles may.
+    // Titles may change, the audio never does.
     if (run !== null && (!icy || this.#isOf(run.pieces, from, icy, null, true))) return run.bytes;
     burst.run = this.#join(from, to, icy, null, true);
     return burst.run.bytes;
@@ -114,7 +112,7 @@ export class Runs {
     return true;
   }
 
-  /** @param isFirst whether its listeners begin with it */
+  /** @param isFirst whether its listeners begin with segment `from` */
   #join(from: number, to: number, icy: boolean, had: Mark | null, isFirst = false): Run {
     const tape = this.tape;
     const pieces: Buffer[] = [];
@@ -126,7 +124,7 @@ export class Runs {
       pieces.push(piece);
       length += piece.length;
     }
-    // Not of Node's pool: sockets may hold it.
+    // Not from Node's pool: sockets may hold it.
     const bytes = Buffer.allocUnsafeSlow(length);
     let fill = 0;
     for (const piece of pieces) fill += piece.copy(bytes, fill);

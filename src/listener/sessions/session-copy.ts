@@ -1,8 +1,8 @@
 /**
- * A session of another process, as far as readers here need it: who it is, the titles that it was sent and has heard. That process says what happens
- * in it, in order, and everything once more where something may be missing (`catchUp`).
+ * A copy of another process's session for the readers here: its identity, the titles written and heard. That process sends its changes in order,
+ * and its whole state if something may be missing (`catchUp`).
  *
- *   titles   … │ heard │ waits │ waits │      `hear` takes the first that waits; the last of all is the one that was written last
+ *   titles   … │ heard │ waits │ waits │      `hear` takes the first that waits; the last is the one written last
  */
 
 import { Message, type Sync } from '../../feed/feed.js';
@@ -10,7 +10,7 @@ import type { RecordView } from '../../metadata/view.js';
 import { nextMessageOf, type ReadableSession } from './readable-session.js';
 import type { SessionPlace } from './session-place.js';
 
-/** A title at its place in a session's stream, rendered where that plays. */
+/** A title at its place in a session's stream, rendered by the process that plays it. */
 export interface CopiedTitle {
   readonly order: number;
   /** Of its record. */
@@ -19,20 +19,20 @@ export interface CopiedTitle {
   readonly json: string;
 }
 
-/** All that readers have to be given of a session. */
+/** The state of a session as far as readers need it. */
 export interface SessionState {
   readonly id: string;
   readonly channel: string;
   readonly mount: string;
-  /** It has just begun: nothing was published of it yet. */
+  /** It has just begun: nothing of it was published yet. */
   readonly isNew: boolean;
-  /** In order, from the title that is heard on, where there is one. */
+  /** In order, from the title heard now, if there is one. */
   readonly titles: readonly CopiedTitle[];
-  /** The order of the title that is heard; -1: none. */
+  /** The order of the title heard now; -1: none. */
   readonly heard: number;
 }
 
-/** What a reader has not been given yet. */
+/** Messages that readers have not had yet, in order. */
 export interface CaughtUp {
   readonly written: readonly Message[];
   readonly heard: readonly Message[];
@@ -44,7 +44,7 @@ interface KnownTitle extends CopiedTitle {
 
 export class SessionCopy implements ReadableSession {
   readonly metaid: string;
-  /** Changes a little when it comes over another link between the same machines. */
+  /** Its times change a little when it comes over another link between the same machines. */
   place: SessionPlace;
   readonly id: string;
   channel: string;
@@ -73,7 +73,7 @@ export class SessionCopy implements ReadableSession {
     return nextMessageOf(this, view);
   }
 
-  /** All of it once more. Returns what was not known, in order. */
+  /** Takes over the whole state. Returns what was new. */
   catchUp({ channel, mount, titles, heard }: SessionState): CaughtUp {
     this.channel = channel;
     this.mount = mount;
@@ -95,7 +95,7 @@ export class SessionCopy implements ReadableSession {
     return known.message;
   }
 
-  /** The title with this order is heard. Null: it is not known. */
+  /** The title with this order is heard. Null: unknown. */
   hear(order: number): Message | null {
     const at = this.#waiting.findIndex((title) => title.order === order);
     if (at < 0) return null;
@@ -108,7 +108,7 @@ export class SessionCopy implements ReadableSession {
     return sync === 'audio' ? this.#heard : this.#written;
   }
 
-  /** The message of a title that is known already stays the same one. */
+  /** A title that is known already keeps its message. */
   #known(title: CopiedTitle): KnownTitle {
     const { order, positionMs, json } = title;
     for (const known of [this.#written, this.#heard]) if (known?.order === order) return known;

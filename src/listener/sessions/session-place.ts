@@ -1,9 +1,9 @@
 /**
- * Which of several sessions of one metaid is the one that readers get: the newest that still plays, else the one that ended last. The same for all
- * processes, whatever order they hear of them in.
+ * Which of several sessions of one metaid readers get: the newest that still plays, else the one that ended last. All processes agree, in
+ * whatever order they learn of them.
  */
 
-/** Of one session, milliseconds of a clock that all processes share. */
+/** Times of a session, milliseconds of a clock that all processes share. */
 export interface SessionTimes {
   /** When it was opened. */
   readonly sinceMs: number;
@@ -11,7 +11,7 @@ export interface SessionTimes {
   readonly endedMs: number;
 }
 
-/** In which process it is. */
+/** A session's times and its process. */
 export interface SessionPlace extends SessionTimes {
   readonly worker: number;
 }

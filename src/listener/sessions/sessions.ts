@@ -5,9 +5,9 @@
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │── not yet ─┘
  *
- * When that is, the player's clock says (player-clock.ts), which stalls and reports move.
- * Of several connections with one metaid the newest still playing is the current session; it alone publishes to the feed. With workers it may
- * play in another process (shared-sessions.ts).
+ * The player's clock, which follows stalls and reports, says when that is (player-clock.ts).
+ * Of several connections with one metaid the newest still playing is the current session; only that publishes to the feed. With workers it may
+ * be in another process (shared-sessions.ts).
  */
 
 import { randomUUID } from 'node:crypto';
@@ -32,15 +32,15 @@ export interface HeardTitle {
   readonly view: RecordView;
   /** Milliseconds of audio between the listener's first byte and the place where the title takes effect. */
   readonly positionMs: number;
-  /** The path that is played there. */
+  /** The mount that its listener played at that place. */
   readonly mount: string;
   /** Rises with every title of a session. */
   readonly order: number;
 }
 
-/** Where the titles go: the feed's listener topics. Wired in app/app.ts. */
+/** Where the titles go: the feed's listener topics (listener-feed.ts). */
 export interface SessionOutput {
-  /** This session has become the current one of its metaid; called before any title of it. */
+  /** This session is now the current one of its metaid; called before any of its titles. */
   onBegan(session: Session): void;
   onWritten(session: Session, title: HeardTitle): void;
   onHeard(session: Session, title: HeardTitle): void;
@@ -51,7 +51,7 @@ export interface SessionPeers {
   onOpened(session: Session): void;
   /** It plays at another mount. */
   onMoved(session: Session): void;
-  /** What this process has of a metaid is another session now, or none. */
+  /** This process has another session of this metaid now, or none. */
   onChanged(metaid: string): void;
   /** Whether a newer one plays in another process. */
   isOutranked(session: Session): boolean;
@@ -61,7 +61,7 @@ export interface SessionFacts {
   readonly metaid: string;
   readonly channel: string;
   readonly mount: string;
-  /** Of its player (player-clock.ts). */
+  /** See PlayerClock. */
   readonly blockBytes?: number | undefined;
 }
 
@@ -72,17 +72,17 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   endedMs = Number.POSITIVE_INFINITY;
   lastWritten: HeardTitle | null = null;
   lastHeard: HeardTitle | null = null;
-  /** Whether it is the newest still playing of its metaid. */
+  /** Whether it is the newest session of its metaid that still plays. */
   isCurrent = false;
-  /** Begun and written by its listener. */
+  /** Kept up to date by its listener. */
   readonly player: PlayerClock;
-  /** Until when there were reports enough (heard-reports.ts). */
+  /** See ReportBudget. */
   reportableMs = Number.NEGATIVE_INFINITY;
   #channel: string;
   #mount: string;
-  /** Audio time on the tape at which its position 0 lies; null: it has not begun on that tape. */
+  /** Audio time of its position 0 on the present tape; null: it has not begun there. */
   #zeroMs: number | null = null;
-  /** The last that it was given of that tape. */
+  /** The last mark of that tape that it was given. */
   #mark: Mark | null = null;
   readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
@@ -113,12 +113,12 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return this.#mount;
   }
 
-  /** The record of a title of this session, as readers of the listener scope get it. */
+  /** A title's record as readers of the listener scope get it. */
   json(title: HeardTitle): string {
     return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), title.mount);
   }
 
-  /** The same as a message; its id says session and position. */
+  /** The same as a message, whose id is session and position. */
   nowMessage(title: HeardTitle): Message {
     return new Message('now', `${this.id}~${Math.round(title.positionMs)}`, this.json(title));
   }
@@ -136,12 +136,12 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return nextMessageOf(this, view);
   }
 
-  /** What readers have to be given of it: the last title that was heard, those that wait, the last one that was written. */
+  /** All titles that readers need: the last one heard, those written and not heard, the last one written. */
   get titles(): readonly HeardTitle[] {
     return [...new Set([this.lastHeard, ...this.#unheard, this.lastWritten])].filter((title) => title !== null);
   }
 
-  /** Its connection goes on at another mount, or with another tape: what it was sent before that is heard first. */
+  /** Its connection continues at another mount, or with another tape; what it was sent before is heard first. */
   move(channel: string, mount: string): void {
     this.#channel = channel;
     this.#mount = mount;
@@ -151,7 +151,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /**
    * The first audio byte of a tape is written.
-   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, behind what other tapes gave
+   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, after the audio of other tapes
    */
   begin(joinMs: number, mark: Mark | null, nowMs: number, baseMs = 0): void {
     this.#zeroMs = joinMs - baseMs;
@@ -160,13 +160,13 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     else this.written(mark, joinMs, nowMs);
   }
 
-  /** Whether it is the title that was written last, on another tape. */
+  /** Whether it is the last title written, carried over from another tape. */
   #isLast({ view: { record } }: Mark): boolean {
     const last = this.lastWritten?.view.record;
     return last?.version === record.version && last.channel === record.channel;
   }
 
-  /** What this listener was sent already has another title: it gets this one at once, unless it still waits for the one before it. */
+  /** A title came for audio that was written already: this listener gets it at once, unless it still waits for the title before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
     const isSent = this.#zeroMs !== null && atMs < this.#zeroMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
@@ -174,7 +174,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /** The block with this title is written. @param atMs audio time on the tape at which it takes effect */
   written(mark: Mark, atMs: number, nowMs: number): void {
-    // A late title was given before the segment that carries it.
+    // A late title may have been given before its segment was written.
     if (this.#mark !== null && mark.order <= this.#mark.order) return;
     this.#mark = mark;
     const positionMs = Math.max(0, atMs - (this.#zeroMs ?? atMs));
@@ -185,7 +185,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     this.release(nowMs);
   }
 
-  /** Where its player says that it is. False: it cannot be there. */
+  /** Its player reports its position. False: impossible. */
   report(heardMs: number, nowMs: number): boolean {
     if (!this.player.report(heardMs, nowMs)) return false;
     this.release(nowMs);
@@ -197,7 +197,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     this.release(nowMs);
   }
 
-  /** Sends what is heard by now. Also to be called when more is known of its player: it may be due earlier than thought. */
+  /** Publishes what is heard by now. To be called whenever the player's clock has changed. */
   release(nowMs: number): void {
     for (;;) {
       const title = this.#unheard[0];
@@ -235,9 +235,9 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 export interface SessionsOptions {
   /** How long a session can be read after its connection has ended. */
   readonly keepMs: number;
-  /** How many such are kept. */
+  /** How many ended sessions are kept. */
   readonly max: number;
-  /** The time, by a clock that all processes share; absent: there are no others. */
+  /** A clock that all processes share; absent: this is the only one. */
   readonly sharedMs?: () => number;
 }
 
@@ -268,7 +268,7 @@ export class Sessions implements SessionDirectory {
     });
   }
 
-  /** A connection with this metaid begins to play; it is the current session now. */
+  /** A connection with this metaid begins to play and becomes the current session. */
   open(facts: SessionFacts): Session {
     const session = new Session(facts, this.#sharedMs(), this.#clock, this.#output);
     const { metaid } = facts;
@@ -284,7 +284,7 @@ export class Sessions implements SessionDirectory {
     return session;
   }
 
-  /** Its connection goes on at another mount, or with another tape. */
+  /** See Session.move. */
   move(session: Session, channel: string, mount: string): void {
     const { isCurrent } = session;
     const isElsewhere = session.channel !== channel;
@@ -295,7 +295,7 @@ export class Sessions implements SessionDirectory {
     this.peers?.onMoved(session);
   }
 
-  /** The connection has ended. Where an older one with the same metaid still plays, that is the current session again. */
+  /** The connection has ended. An older one with the same metaid that still plays is current again. */
   close(session: Session): void {
     session.end();
     const stack = this.#live.get(session.metaid);
@@ -319,7 +319,7 @@ export class Sessions implements SessionDirectory {
     this.#setCurrent(session, false);
   }
 
-  /** It is the current session again. @param last the one before; what that has published is not repeated */
+  /** It is the current session again. @param last the previous one; what that has published is not repeated */
   resume(session: Session, last: PublishedSession | null): void {
     this.#setCurrent(session, true);
     const { lastWritten, lastHeard, channel } = session;
@@ -353,17 +353,17 @@ export class Sessions implements SessionDirectory {
     return this.#current.get(channel) ?? [];
   }
 
-  /** A title came late: listeners who are past its place get it at once, not with its block. */
+  /** A late title: sessions that are past its place get it at once, not with its block. */
   late(channel: string, late: LateTitle): void {
     for (const session of this.onChannel(channel)) session.late(late, this.#clock.now());
   }
 
-  /** How many play, one per metaid of all processes. */
+  /** Current sessions of this process: each metaid counts once over all processes. */
   get count(): number {
     return this.#count;
   }
 
-  /** Drops those that ended too long ago; the cache runs no timer of its own. */
+  /** Drops expired sessions; the cache runs no timer of its own. */
   purge(): void {
     this.#gone.purgeStale();
   }

@@ -1,12 +1,12 @@
 /**
- * The sessions of a metaid, of whatever process, as one worker knows them. It knows which metaids have a session elsewhere. What happens in such a
- * session comes only while it is followed here: while its metaid has a watcher here, and for a while after a poll.
+ * The sessions of all processes as one worker knows them. It always knows which metaids have a session in another process. That session's titles
+ * it receives only while it follows the session: while the metaid has a watcher here, and for a while after a poll.
  *
- *   elsewhere   metaid → the first session of the other processes (session-place.ts): is ours the current one? is there any?
- *   followed    metaid → a copy of that session, which polls and watchers here are served from
+ *   elsewhere   metaid → the first session of the other processes (session-place.ts)
+ *   followed    metaid → a copy of that session, from which polls and watchers here are served
  *
- * Invariant: a watcher gets here what it would get where the session is, in the same order; a `next` comes to each worker by itself, and every
- * worker passes it on to its own watchers. A metaid is a secret: it is in no log.
+ * Invariant: a watcher gets the same messages in the same order as at the session's own worker. A `next` reaches each worker by itself, which
+ * passes it on to its own watchers. A metaid is a secret: it is in no log.
  */
 
 import type { Alarm, Clock } from '../../base/clock.js';
@@ -19,30 +19,30 @@ import { type CopiedTitle, SessionCopy, type SessionState } from './session-copy
 import { isSameSession, plays, precedes, type SessionPlace, type SessionTimes } from './session-place.js';
 import type { HeardTitle, Session, SessionPeers, Sessions } from './sessions.js';
 
-/** How long what another hub has said counts, until the next one must have said it too. */
+/** After this time with a new hub, sessions that it has not confirmed are forgotten. */
 const SETTLE_MS = 2000;
 const RETRY_SECONDS = 1;
 
-/** What this process says to the others (link/sessions/worker-sessions.ts). */
+/** Messages to the other processes (link/sessions/worker-sessions.ts). */
 export interface SessionLink {
-  /** False: nobody can be asked now. */
+  /** False: there is no hub now. */
   readonly isOpen: boolean;
-  /** The session that comes first here. Null: none. */
+  /** The first session of this process. Null: none. */
   place(metaid: string, session: SessionTimes | null): void;
-  /** Readers here want to know what happens in the session of this metaid. */
+  /** Whether readers here need this metaid's session. */
   follow(metaid: string, isFollowed: boolean): void;
-  /** For its state (`onState`). */
+  /** Requests its state (`onState`). */
   ask(metaid: string): void;
-  /** @param to the worker that gets it; 0: all that follow */
+  /** @param to the worker that gets it; 0: all followers */
   state(session: Session, isNew: boolean, to: number): void;
   written(session: Session, title: HeardTitle): void;
   heard(session: Session, title: HeardTitle): void;
-  /** A player's report, to where its session is. Does not reject. */
+  /** Passes a player's report on. Does not reject. */
   report(metaid: string, bytes: Buffer): Promise<ReportVerdict>;
 }
 
 export interface SharedSessionsParts {
-  /** The number of this process, which no other has. */
+  /** The number of this process. */
   readonly worker: number;
   readonly sessions: Sessions;
   readonly feed: Feed;
@@ -51,10 +51,10 @@ export interface SharedSessionsParts {
   onError(error: unknown): void;
 }
 
-/** A metaid's first session of all other processes. */
+/** A metaid's first session in the other processes. */
 interface Elsewhere extends ReportBudget {
   readonly place: SessionPlace;
-  /** By the hub that is there now. */
+  /** By the present hub. */
   isConfirmed: boolean;
 }
 
@@ -120,7 +120,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return this.#elsewhere.size;
   }
 
-  /** What a metaid's player may report to another process. Null: its session is here. */
+  /** How often a metaid's player may report to another process. Null: its session is here. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
     const elsewhere = this.#ahead(metaid);
     if (elsewhere === null) return null;
@@ -131,12 +131,12 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return this.#parts.link.report(metaid, bytes);
   }
 
-  /** Once a second: what nobody reads any more is followed no more. */
+  /** Once a second: stops following sessions without readers. */
   tidy(): void {
     this.#followed.tidy();
   }
 
-  // What happens here.
+  // Sessions of this process.
 
   onOpened(session: Session): void {
     const { link } = this.#parts;
@@ -177,9 +177,9 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (this.#followers.has(session.metaid)) this.#parts.link.heard(session, title);
   }
 
-  // What the hub says.
+  // From the hub.
 
-  /** There is a hub: it hears what is here, and says what is elsewhere. */
+  /** Connected to a hub: tells it our sessions; it will tell the others'. */
   onLinked(): void {
     const { clock, link, sessions } = this.#parts;
     for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
@@ -188,9 +188,9 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     this.#settling = clock.alarm(clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
   }
 
-  /** There is none for now. What is known stays; what happens elsewhere is not heard. */
+  /** The hub is lost. What is known stays, but is no longer updated. */
   onLost(): void {
-    // The next hub has its own time.
+    // The next hub gets a new one.
     this.#settling?.cancel();
     this.#followers.clear();
     for (const elsewhere of this.#elsewhere.values()) elsewhere.isConfirmed = false;
@@ -200,7 +200,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     }
   }
 
-  /** The first session of the others. */
+  /** The others' first session of a metaid. */
   onPlace(metaid: string, place: SessionPlace | null): void {
     if (place === null) this.#elsewhere.delete(metaid);
     else {
@@ -231,7 +231,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     else this.#followers.delete(metaid);
   }
 
-  /** Another worker wants to know all of our session. */
+  /** Another worker requests the state of our session. */
   onAsk(metaid: string, worker: number): void {
     const session = this.#parts.sessions.get(metaid);
     if (session !== undefined) this.#parts.link.state(session, false, worker);
@@ -245,10 +245,10 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     const isPublished = published instanceof SessionCopy && published.id === state.id;
     const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
     const channelBefore = published?.channel;
-    // It may play at another channel now.
+    // It may be on another channel now.
     if (copy.channel !== state.channel) this.#followed.setCopy(followed, null);
     copy.place = place;
-    // Of a session that has ended watchers are given nothing more: what the copy learns now is for polls.
+    // Watchers get nothing more of a session that has ended: the copy is for polls.
     if (isPublished && !plays(place)) followed.published = publishedOf(published);
     const { written, heard } = copy.catchUp(state);
     this.#followed.setCopy(followed, copy);
@@ -262,7 +262,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
         ['audio', heard],
       ] as const) {
         const isOther = isPublished || isFirst || differs(copy, published, sync);
-        // Of a session that was there before the last one only what readers have not had of that one.
+        // An older session that is current again: only its last record, as readers may have had the earlier ones.
         for (const message of isPublished || isFirst ? missed : missed.slice(-1))
           if (isOther) this.#publish(copy, sync, message);
       }
@@ -275,14 +275,14 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (copy !== null) this.#publish(copy, 'wire', copy.write(title));
   }
 
-  /** @param order of the title that is heard */
+  /** @param order of the title */
   onHeardTitle(metaid: string, worker: number, sinceMs: number, order: number): void {
     const copy = this.#copyOf(metaid, { worker, sinceMs });
     const message = copy?.hear(order) ?? null;
     if (copy !== null && message !== null) this.#publish(copy, 'audio', message);
   }
 
-  /** What is elsewhere and comes before what is here. */
+  /** The session in another process that precedes ours; null: none. */
   #ahead(metaid: string): Elsewhere | null {
     const elsewhere = this.#elsewhere.get(metaid);
     if (elsewhere === undefined) return null;
@@ -322,7 +322,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return begun;
   }
 
-  /** Something has changed: is our copy the right one, and what do those get who wait for it? */
+  /** Something has changed: drops a wrong copy, requests a missing one, and serves those that wait. */
   #look(followed: FollowedSession): void {
     const ahead = this.#ahead(followed.metaid);
     if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
@@ -332,7 +332,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     else if (followed.copy === null || !followed.isFresh) this.#parts.link.ask(followed.metaid);
   }
 
-  /** What can be known of it is known. Its watchers begin only with a session that plays: what was published before is not theirs. */
+  /** The session is known. Watchers begin only with a session that plays. */
   #wake(followed: FollowedSession): void {
     this.#followed.giveUp(followed);
     if (this.playing(followed.metaid) !== undefined) this.#followed.wakeWatchers(followed);

@@ -1,26 +1,26 @@
 /**
- * What has its turn every second or two, in slots of a tick each, so that a crowd's writes are spread and never block the loop.
+ * Items that have their turn every second or two, in slots of a tick each, so that a crowd's writes are spread and never block the loop.
  *
- *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a second; two are 50 slots. A late tick makes up for those it missed, each once
+ *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a second; two are 50 slots. A late tick makes up for missed slots, each once
  *
- * A removal moves the last one of the slot into the gap, and takes constant time. Invariant: between two turns of one lies the time of all slots at
- * most, and also between its placing and its first turn. Owned by the audience.
+ * A removal moves the last item of the slot into the gap, in constant time. Invariant: the first turn, and each next one, comes within one round
+ * of all slots. Owned by the audience.
  */
 
 import { TICK_MS } from '../../base/clock.js';
 
-/** How much fuller than the emptiest a slot may become for the sake of a group. */
-const MAX_TOGETHER = 16;
+/** How much fuller than the emptiest a slot may be to keep a group together. */
+const MAX_EXTRA = 16;
 
-/** Where it is; kept by its slots. */
+/** The position of an item, kept by Slots. */
 export interface Slotted {
   /** -1: in none. */
   slot: number;
-  place: number;
+  index: number;
 }
 
 export interface TurnHandler<T> {
-  /** It is due. Free to remove it. */
+  /** `one` is due. It may be removed. */
   onTurn(one: T, nowMs: number): void;
 }
 
@@ -33,23 +33,23 @@ export class Slots<T extends Slotted> {
     this.#doneTick = Math.floor(nowMs / TICK_MS);
   }
 
-  /** Into its group's slot, unless that is much fuller than others: then into the emptiest. @param group any whole number from 0 on */
+  /** Into its group's slot, unless that is much fuller than others: then into the emptiest. @param group 0, 1, … */
   add(one: T, group: number): void {
     const { slots } = this;
     let best = 0;
     for (let i = 1; i < slots.length; i++) if (slots[i]!.length < slots[best]!.length) best = i;
     const own = group % slots.length;
-    if (slots[own]!.length < slots[best]!.length + MAX_TOGETHER) best = own;
+    if (slots[own]!.length < slots[best]!.length + MAX_EXTRA) best = own;
     one.slot = best;
-    one.place = slots[best]!.push(one) - 1;
+    one.index = slots[best]!.push(one) - 1;
   }
 
   remove(one: T): void {
     const slot = this.slots[one.slot]!;
     const last = slot.pop()!;
     if (last !== one) {
-      slot[one.place] = last;
-      last.place = one.place;
+      slot[one.index] = last;
+      last.index = one.index;
     }
     one.slot = -1;
   }

@@ -339,8 +339,9 @@ class Story {
       // One who has fallen off the replica, since the link was away or slow, is not one whose format has changed; that may be so here behind it.
       // Over two links it may have fallen off one tape before it is known that there is another.
       const hasLost = isHere || this.#middle !== null || !two.tapes[1].isOver;
-      if (hasLost && two.there.fallen === 'lagged') this.counts.fallen++;
-      else if (two.there.fallen !== two.here.fallen) throw new Error(`${two.here.fallen}, there ${two.there.fallen}`);
+      if (hasLost && two.there.endingReason === 'lagged') this.counts.fallen++;
+      else if (two.there.endingReason !== two.here.endingReason)
+        throw new Error(`${two.here.endingReason}, there ${two.there.endingReason}`);
       this.#end(two, isHere);
       return false;
     });

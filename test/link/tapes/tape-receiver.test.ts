@@ -155,7 +155,7 @@ t.test('another hub’s tape is another tape: its listeners are sent away', asyn
   harness.names = new TapeNames();
   harness.connect().settle();
   t.equal(listener.advance(0), false);
-  t.strictSame([listener.fallen, tape!.isOver], ['format', true]);
+  t.strictSame([listener.endingReason, tape!.isOver], ['format', true]);
   const again = harness.linked.tape!.at(1)!.mark!;
   t.not(again, mark);
 });

@@ -235,7 +235,7 @@ t.test('an ending moves the last of its slot into the gap, from where it can end
   const [first, middle, last] = crowd.listeners;
   t.same([middle!.slot, last!.slot], [first!.slot, first!.slot], 'a few of one channel have their turn together');
   first!.end('broken');
-  t.equal(last!.place, 0, 'the last one has taken its place');
+  t.equal(last!.index, 0, 'the last one has taken its place');
   last!.end('broken');
   const before = middle!.bytes;
   await crowd.second();

@@ -9,7 +9,7 @@ const START_MS = 1_000_000;
 
 class One {
   slot = -1;
-  place = -1;
+  index = -1;
   visits = 0;
   /** When it was added, or had its last turn. */
   seenMs: number;
@@ -109,7 +109,7 @@ t.test('whoever comes and goes, nobody waits longer than a turn', async (t) => {
         slots.remove(one);
         there.delete(one);
       }
-      const places = slots.slots.flatMap((slot, s) => slot.filter((one, i) => one.slot === s && one.place === i));
+      const places = slots.slots.flatMap((slot, s) => slot.filter((one, i) => one.slot === s && one.index === i));
       if (places.length !== there.size || !places.every((one) => there.has(one))) {
         t.fail(`seed ${random.seed}, step ${step}: ${places.length} of ${there.size} are where they say`);
         break;
