@@ -137,7 +137,7 @@ export function registerPush(
       accepted = await target.push(channel, read.input, connectionId(request.raw.socket));
     } catch (error) {
       rates.pushes.giveBack(channel);
-      if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeWhatIsThere(channel);
+      if (error instanceof Refusal && error.status < 500) rates.refusedPushes.takeAvailable(channel);
       throw error;
     }
     if (accepted.isPublished) target.onPublished(reply.elapsedTime);

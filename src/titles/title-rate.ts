@@ -63,7 +63,7 @@ export class TitleRate {
   #commitWaiting(key: string): void {
     const { commit } = this.#waiting.get(key)!;
     this.#waiting.delete(key);
-    this.#rate.takeWhatIsThere(key);
+    this.#rate.takeAvailable(key);
     void commit().then((didCost) => {
       if (!didCost) this.#rate.giveBack(key);
     });

@@ -142,7 +142,7 @@ t.test(
 );
 
 t.test('wrong secrets: a guesser who asks everywhere gets no more than at one place', async (t) => {
-  const limits = { perMinute: 10, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 100 };
+  const limits = { perMinute: 10, inAllPerMinute: 600, maxOfOrigin: 8, remembered: 100 };
   const { joined, all } = eachOf(4, (tallies, clock) => new SecretGate(clock, limits, () => 0.5, tallies));
   let looked = 0;
   const guess = (gate: SecretGate, onRight = false) =>
@@ -171,7 +171,7 @@ t.test('wrong secrets: a guesser who asks everywhere gets no more than at one pl
 });
 
 t.test('who was right in one process does not wait behind strangers in another', async (t) => {
-  const limits = { perMinute: 1000, inAllPerMinute: 60, mostOfOrigin: 2, remembered: 100 };
+  const limits = { perMinute: 1000, inAllPerMinute: 60, maxOfOrigin: 2, remembered: 100 };
   const { joined, all } = eachOf(2, (tallies, clock) => new SecretGate(clock, limits, () => 0.5, tallies));
   const verdicts: string[] = [];
   const ask = (gate: SecretGate, origin: string, isRight: boolean) =>

@@ -85,7 +85,7 @@ t.test('a store that fails: 503, nothing sent, and it goes on when the store doe
         {
           pushes: new Rate(clock, limited),
           refusedPushes: new Rate(clock, limited),
-          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, mostOfOrigin: 8, remembered: 10 }),
+          gate: new SecretGate(clock, { perMinute: 60, inAllPerMinute: 600, maxOfOrigin: 8, remembered: 10 }),
           connections: roomyTable(),
           proxies,
         },

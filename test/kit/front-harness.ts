@@ -78,7 +78,7 @@ export class FrontHarness {
     const limits = {
       perMinute: wrongSecretsPerMinute,
       inAllPerMinute: 1_000_000,
-      mostOfOrigin: secretQueue,
+      maxOfOrigin: secretQueue,
       remembered: 10,
     };
     this.gate = new SecretGate(this.clock, limits);

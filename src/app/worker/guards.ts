@@ -52,7 +52,7 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
       live<SecretLimits>({
         perMinute: () => limits.wrongSecretsPerMinute,
         inAllPerMinute: () => limits.wrongSecretsInAllPerMinute,
-        mostOfOrigin: () => limits.secretQueue,
+        maxOfOrigin: () => limits.secretQueue,
         remembered: () => limits.addressesRemembered,
       }),
       Math.random,

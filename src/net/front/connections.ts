@@ -1,21 +1,18 @@
 /**
- * The table of all connections: how many there may be, how many from one address, and which one is closed where there is no room.
+ * The table of all connections: limits in all and by address, and which connection is closed to make room.
  *
  *   accepted ─► silent ─► speaking ──a stranger's request──► busy ⇄ idle                at most `connections` − `reserved` strangers
  *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
  *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * At the accept no client is known; the reserve is for requests that encoders, playout systems and operators make. To make room
- * the oldest of the largest of three crowds is closed: the silent, those with an incomplete head, the kept; while all three fit into
- * the reserve, the oldest idle stranger. An address makes room for itself first. Busy, proven and admitted ones are never closed from
- * here. Pending ones (a secret that waits for its turn, a body on its way) are so only beyond half of the reserve, or of what an address
- * may have: strangers cannot fill it.
+ * At the accept no client is known; the reserve is for requests of encoders, playout systems and operators. To make room the oldest
+ * connection of the largest of three queues is closed: silent, speaking (incomplete head), kept; while all three fit into the reserve, the
+ * oldest idle stranger. An address makes room for itself first. Busy, proven and admitted connections are never closed to make room; pending
+ * ones (a secret or a body is awaited) only beyond half of the reserve, or of an address's limit, so that strangers cannot fill it.
  *
- * Invariant: every connection that was accepted and has not closed is counted once, in all and for its address. No step looks at more
- * than a few entries. Sockets that were never entered (tests) may do anything. Made by app/worker/guards.ts; fronts enter, acceptors and the router
- * report (src/net/README.md, "Connections").
- *
- * Several processes have one limit: each counts its own and adds what the others have, and makes room among its own.
+ * Invariant: every open connection is counted once, in all and for its address. No step looks at more than a few entries. Sockets that were
+ * never entered (tests) have no limits. Made by app/worker/guards.ts; fronts enter, acceptors and the router report (src/net/README.md,
+ * "Connections"). Processes share the limits: each adds the others' counts to its own, and makes room among its own.
  */
 
 import type { Socket } from 'node:net';
@@ -35,7 +32,7 @@ import {
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
 
-/** Why a connection is closed for what it sent, as logs say it, with the HTTP status of the same meaning. */
+/** Why a connection is closed for what it sent, as logged, with the corresponding HTTP status. */
 export const CONNECTION_FAULTS = {
   'too many key updates': 429,
   'a PROXY header, which this address does not read (proxyProtocol)': 400,
@@ -50,17 +47,17 @@ export interface ConnectionLimits {
   readonly connections: number;
   /** From one address (IPv6: one /64 network). */
   readonly perAddress: number;
-  /** How many of `connections` strangers cannot have. */
+  /** How many of `connections` are not for strangers. */
   readonly reserved: number;
-  /** Whether many unrelated clients come from there: it is not limited. */
+  /** Whether many unrelated clients share the address: it has no limit. */
   isShared(address: string): boolean;
-  /** Whether an operator has blocked it. Absent: nobody is. */
+  /** Whether an operator has blocked the address. Absent: none is. */
   isBlocked?(address: string): boolean;
-  /** With the other processes; absent: there are none. */
+  /** Shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** Which process this is; absent: there is one. */
+  /** The number of this process; absent: it is the only one. */
   readonly process?: number;
-  /** @param address as plainAddress writes it; "" where it is not known @param connection its id; undefined: it was not accepted */
+  /** @param address as plainAddress writes it; "": unknown @param connection its id; undefined: it was not accepted */
   onRefused(why: ConnectionRefusal, address: string, connection?: string): void;
   /** Absent: faults are not reported. */
   onFault?(fault: ConnectionFault, address: string, connection?: string): void;
@@ -68,7 +65,7 @@ export interface ConnectionLimits {
 
 export class Connections {
   readonly #limits: ConnectionLimits;
-  /** Of this process, as far as the system limits it. */
+  /** The system's limit for this process. */
   #restricted = Number.POSITIVE_INFINITY;
   readonly #all: Tally;
   readonly #byOrigin: Tally;
@@ -81,7 +78,7 @@ export class Connections {
     idle: new Queue(),
     pending: new Queue(),
   };
-  /** How many there have been. */
+  /** Connections since the start. */
   #entered = 0;
   #count = 0;
   #strangers = 0;
@@ -106,13 +103,13 @@ export class Connections {
     return this.#count;
   }
 
-  /** Those without a request: not known as strangers yet, and of strangers. */
+  /** Connections without a request: not known to be strangers yet, and of strangers. */
   get loose(): { readonly undecided: number; readonly idle: number } {
     const { silent, speaking, kept, idle } = this.#queues;
     return { undecided: silent.size + speaking.size + kept.size, idle: idle.size };
   }
 
-  /** Connections that were closed so that others could come. */
+  /** Connections that were closed to make room. */
   get madeRoom(): number {
     return this.#madeRoom;
   }
@@ -121,14 +118,14 @@ export class Connections {
     return this.#refusals;
   }
 
-  /** Fewer than configured, since the system allows no more. The reserve is at most half of them. */
+  /** The system allows fewer connections than configured. The reserve is at most half of them. */
   restrict(most: number): void {
     this.#restricted = Math.min(this.#restricted, most);
   }
 
   /**
-   * Enters a connection that was just accepted. False: there is no room for it, and it was closed.
-   * @param address of the peer; null: a proxy's, which names the client later (`comesFrom`)
+   * Enters a connection that was just accepted. False: there is no room, and it was closed.
+   * @param address of the peer; null: a proxy that will name the client (`setClient`)
    */
   enter(socket: Socket, address: string | null): boolean {
     const entry = new TrackedConnection(socket, this.#limits.process, ++this.#entered);
@@ -141,30 +138,30 @@ export class Connections {
     return this.#refuse(entry, 'full');
   }
 
-  /** It comes from this address, as its proxy says. False: there is no room for it, and it was closed. */
-  comesFrom(socket: Socket, address: string): boolean {
+  /** Its proxy has named the client's address. False: there is no room, and it was closed. */
+  setClient(socket: Socket, address: string): boolean {
     const entry = (socket as Entered)[ENTRY];
     return entry === undefined || (!entry.isGone && (entry.origin !== null || this.#claim(entry, address)));
   }
 
-  /** The same connection, from here on by another object: what TLS made of it. */
-  continues(bare: Socket, secure: Socket): void {
+  /** The connection continues as its TLS socket. */
+  setSecure(bare: Socket, secure: Socket): void {
     const entry = (bare as Entered)[ENTRY];
     if (entry === undefined) return;
     (secure as Entered)[ENTRY] = entry;
     entry.socket = secure;
   }
 
-  /** Its first bytes have come, behind what a proxy or TLS puts before them. */
+  /** Its first bytes have come, after PROXY header and TLS. */
   speak(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry?.state === 'silent') this.#place(entry, 'speaking');
   }
 
   /**
-   * It has asked for something, and is not closed until as many `end` have come; a listener has none.
-   * False: there is no room for strangers: to be answered so, and closed.
-   * @param isReserved it asks for what the reserve is for: it may be served beyond the strangers' part, and is pending
+   * A request has come: it is not closed before as many calls of `end`, which a listener never makes.
+   * False: there is no room for strangers; answer so and close it.
+   * @param isReserved the request may use the reserve: it is pending
    */
   begin(socket: Socket, isReserved = false): boolean {
     const entry = (socket as Entered)[ENTRY];
@@ -183,7 +180,7 @@ export class Connections {
     return true;
   }
 
-  /** What it asked for now came with a right secret: it is not closed before it has its answer. */
+  /** Its present request came with a right secret: it is not closed before it is answered. */
   prove(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || entry.owed === 0) return;
@@ -191,7 +188,7 @@ export class Connections {
     this.#place(entry, null);
   }
 
-  /** What it asked for it has. */
+  /** A request was answered. */
   end(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || --entry.owed > 0) return;
@@ -199,7 +196,7 @@ export class Connections {
     this.#place(entry, entry.isStranger ? 'idle' : 'kept');
   }
 
-  /** It has asked and got something at once: of those that may be closed it is the newest. */
+  /** A request was answered at once: it is now the newest of its queue. */
   touch(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.inAll === null) return;
@@ -207,7 +204,7 @@ export class Connections {
     if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
   }
 
-  /** An encoder that was let in: it is not a stranger, and is not closed. */
+  /** An encoder was admitted: it is not a stranger, and is not closed. */
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry !== undefined && !entry.isGone) this.#place(entry, null);
@@ -219,33 +216,33 @@ export class Connections {
     this.#limits.onFault?.(fault, plainAddress(entry?.address || socket.remoteAddress), entry?.id);
   }
 
-  /** The system has no descriptor left for another one. */
+  /** The system has no file descriptor left. */
   outOfFiles(): void {
     this.#makeRoom();
     this.#report('files', '');
   }
 
-  /** Of this process. */
-  get #most(): number {
+  /** Connections of this process. */
+  get #max(): number {
     return Math.min(this.#limits.connections, this.#restricted);
   }
 
-  get #reservedInAll(): number {
+  get #totalReserved(): number {
     return Math.min(this.#limits.reserved, this.#limits.connections);
   }
 
   get #reserved(): number {
-    const reserved = this.#reservedInAll;
-    return this.#restricted === Number.POSITIVE_INFINITY ? reserved : Math.min(reserved, Math.floor(this.#most / 2));
+    const reserved = this.#totalReserved;
+    return this.#restricted === Number.POSITIVE_INFINITY ? reserved : Math.min(reserved, Math.floor(this.#max / 2));
   }
 
   get #hasRoom(): boolean {
-    return this.#count <= this.#most && this.#count + this.#all.others('connections') <= this.#limits.connections;
+    return this.#count <= this.#max && this.#count + this.#all.others('connections') <= this.#limits.connections;
   }
 
   get #hasRoomForStranger(): boolean {
     const inAll = this.#strangers + this.#all.others('strangers');
-    return this.#strangers < this.#most - this.#reserved && inAll < this.#limits.connections - this.#reservedInAll;
+    return this.#strangers < this.#max - this.#reserved && inAll < this.#limits.connections - this.#totalReserved;
   }
 
   #look(): void {
@@ -261,7 +258,7 @@ export class Connections {
     const key = originOf(address);
     let origin = this.#origins.get(key);
     if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
-    // Before it is one of them, so that it does not make room for itself.
+    // Before it is counted, so that it does not make room for itself.
     const inAll = origin.count + this.#byOrigin.others(key);
     const isFull = inAll >= this.#limits.perAddress && !this.#limits.isShared(address);
     const hasRoom = !isFull || this.#close(origin.loose?.oldest) || this.#closePendingOf(origin);
@@ -279,10 +276,10 @@ export class Connections {
     return this.#pendingByOrigin.count(key) > this.#limits.perAddress / 2 && this.#close(pending.oldest);
   }
 
-  /** A silent crowd must not drive out the idle connections of others: beyond the reserve it makes room itself. */
+  /** Undecided connections must not displace idle ones: beyond the reserve they make room themselves. */
   #makeRoom(except?: TrackedConnection): boolean {
     const { silent, speaking, kept, idle, pending } = this.#queues;
-    // The largest crowd of them makes room: one that has only just come is not the oldest of it.
+    // The largest queue makes room, and not the connection that has just come.
     const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
     const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
     const inAll = this.loose.undecided + this.#all.others('undecided');
@@ -305,7 +302,7 @@ export class Connections {
     return true;
   }
 
-  /** From here on it stands there, as the newest, in all and of its address. */
+  /** Moves it to the end of a queue, of all and of its address. */
   #place(entry: TrackedConnection, state: ConnectionState): void {
     const { origin } = entry;
     if (entry.inOrigin !== null) {
@@ -324,7 +321,7 @@ export class Connections {
     if (state === 'pending') this.#pendingByOrigin.add(origin.key, 1);
   }
 
-  /** Not counted any more, whenever its socket closes. */
+  /** Counts it no more, even before its socket has closed. */
   #leave(entry: TrackedConnection): void {
     if (entry.isGone) return;
     this.#place(entry, null);

@@ -1,10 +1,10 @@
 /**
- * What the first bytes of a connection say, after a proxy's header and TLS were taken off (opening.ts): a pure function, so that every
- * prefix can be tried. Invariant: more bytes never change a verdict once it is given; `more` comes only for a prefix of a known word.
+ * Classifies a connection by its first bytes, after PROXY header and TLS (opening.ts). A pure function, so that tests can try every
+ * prefix. Invariant: more bytes never change a verdict; `more` is returned only for a prefix of a known word.
  *
  *   GET, HEAD, POST …; PUT to a path of our own ─► http
  *   PUT, SOURCE                                 ─► encoder
- *   GET or POST of an encoder's title           ─► title: headers that HTTP does not allow are met there too (http/ingest/title-acceptor.ts)
+ *   GET or POST of an encoder's title           ─► title: may have headers that HTTP does not allow (http/ingest/title-acceptor.ts)
  *   a PROXY header (proxy-protocol.ts)          ─► proxied: not read at this address, or a second one
  *   any other line of text                      ─► shoutcast: its first line may be a password (http/ingest/shoutcast-password.ts)
  *   a control character                         ─► unknown
@@ -15,13 +15,13 @@ import { beginsProxied } from './proxy-protocol.js';
 export type ConnectionKind = 'http' | 'encoder' | 'title' | 'shoutcast' | 'proxied' | 'more' | 'unknown';
 
 const ENCODER = ['PUT ', 'SOURCE '];
-/** No mount begins like these paths (src/http/README.md, "Paths"): there a PUT is a mistake, and HTTP says so. */
+/** No mount begins like these paths (src/http/README.md, "Paths"): a PUT there is a mistake, which the HTTP server answers. */
 const OURS = ['PUT /metapush/', 'PUT /metadata/', 'PUT /admin/api/'];
 const TITLE = ['GET /admin/metadata', 'GET /admin.cgi', 'POST /admin/metadata', 'POST /admin.cgi'];
 const HTTP = ['GET ', 'HEAD ', 'POST ', 'OPTIONS ', 'DELETE ', 'PATCH ', 'TRACE ', 'CONNECT ', ...OURS];
 const WORDS = [...ENCODER, ...TITLE, ...HTTP];
 const LONGEST = Math.max(...WORDS.map((word) => word.length));
-/** Blank lines before a request are ignored (RFC 9112, 2.2), but not without end. */
+/** Blank lines before a request that are ignored (RFC 9112, 2.2). */
 const MAX_BLANKS = 16;
 const CONTROL = /^[\u0000-\u001f\u007f]/;
 

@@ -1,10 +1,10 @@
 /**
- * The front of one address: a bare `net` server that looks at the first bytes of a connection (what a proxy or TLS puts before them is
- * taken off by the opening) and hands it on.
+ * The front of one address: a `net` server that looks at the first bytes of a connection, after PROXY header and TLS (opening.ts),
+ * and hands it on.
  *
- *   PUT, SOURCE  ─► onEncoder (their headers are no HTTP that Node's parser takes: src/http/ingest/README.md, "What encoders send")
- *   GET of a mount ─► onListener (no HTTP objects stay behind in a crowd of listeners)
- *   GET of a channel's record ─► onPoll (no HTTP objects at all, as long as nothing else is asked)
+ *   PUT, SOURCE  ─► onEncoder (Node's parser refuses their headers: src/http/ingest/README.md, "What encoders send")
+ *   GET of a mount ─► onListener (saves the HTTP objects of each listener)
+ *   GET of a channel's record ─► onPoll (saves them for each poll)
  *   GET, POST of an encoder's title ─► onTitleUpdate, which makes HTTP of it
  *   a method of HTTP's, and PUT to a path of our own ─► the HTTP server, by emit('connection') with the bytes put back
  *   any other text ─► onShoutcast: its first line may be a password
@@ -23,37 +23,37 @@ import { Opening, type OpeningOptions, PROXIED } from './opening.js';
 import { addressOf } from './peer.js';
 import { refuse } from './refuse.js';
 
-/** Of connections that were not accepted yet: more than come in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
+/** More connections than arrive in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
 const BACKLOG = 16_384;
 
 export interface FrontOptions extends OpeningOptions {
   readonly watchdog: Watchdog;
   readonly host: string;
   readonly port: number;
-  /** A connection that has not said what it is by then is closed. */
+  /** Deadline for the first bytes; the connection is closed then. */
   readonly headMs: number;
   readonly http: HttpServer;
   /** Undefined: this address serves no encoders, and answers them as HTTP. */
   readonly onEncoder?: ((socket: net.Socket, first: Buffer) => void) | undefined;
-  /** Takes a connection with an encoder's title. Undefined: it is HTTP like any other. */
+  /** Takes a connection with an encoder's title. Undefined: the HTTP server does. */
   readonly onTitleUpdate?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first line may be a password. Undefined: it is closed. */
   readonly onShoutcast?: ((socket: net.Socket, first: Buffer) => void) | undefined;
   /** Takes a connection whose first bytes ask for a mount; false: they do not. Undefined: this address serves no streams. */
   readonly onListener?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
-  /** Takes a connection whose first bytes ask for a channel's record. Undefined: this address serves no polls, or by HTTP only. */
+  /** Takes a connection whose first bytes ask for a channel's record; false: they do not. Undefined: no polls here, or by HTTP only. */
   readonly onPoll?: ((socket: net.Socket, first: Buffer) => boolean) | undefined;
 }
 
 export class Front {
   readonly #options: FrontOptions;
-  /** Null: another front has taken it over. */
+  /** Null: another front has taken over. */
   #server: net.Server | null;
-  /** Whose server this one has: those that had not handed on all connections when it took over. */
+  /** Previous fronts of this server that still have connections to hand on. */
   #before: readonly Front[] = [];
   #port = 0;
   readonly #opening: Opening;
-  /** Connections that have not said yet what they are. */
+  /** Connections whose kind is not known yet. */
   readonly #undecided = new Set<net.Socket>();
 
   constructor(options: FrontOptions) {
@@ -62,7 +62,7 @@ export class Front {
     this.#server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#enter(socket));
   }
 
-  /** That it was given; 0: it does not listen. */
+  /** The port it listens at; 0: it does not listen. */
   get port(): number {
     return this.#port;
   }
@@ -75,7 +75,7 @@ export class Front {
     return this.#server?.listening === true;
   }
 
-  /** Listens where the other one does, and takes what comes there from now on. What that one has not handed on yet, it still does. */
+  /** Takes over the other front's server and new connections. That one still hands on those it has accepted. */
   takeOver(before: Front): void {
     const server = before.#server!;
     server.removeAllListeners('connection').on('connection', (socket) => this.#enter(socket));
@@ -100,9 +100,9 @@ export class Front {
       server.once('error', reject);
       server.listen({ host: this.#options.host, port: this.#options.port, backlog: BACKLOG }, () => {
         server.off('error', reject);
-        // Of an accept: libuv keeps a descriptor to turn newcomers away with, unless even that one could not be had.
+        // From an accept: libuv keeps a spare descriptor to refuse connections with, unless even that could not be had.
         server.on('error', () => this.#options.connections.outOfFiles());
-        // The HTTP server never listens itself, but arms its head and request time-outs on this event.
+        // The HTTP server never listens itself, but starts its time-outs on this event.
         this.#options.http.emit('listening');
         this.#port = (server.address() as net.AddressInfo).port;
         resolve(this.#port);
@@ -110,12 +110,12 @@ export class Front {
     });
   }
 
-  /** Takes a connection as it was accepted, half-open; it is the front's until it is handed on. */
+  /** Takes an accepted connection, half-open, and owns it until it is handed on. */
   take(socket: net.Socket): void {
     this.#opening.take(socket);
   }
 
-  /** Takes no more connections; those handed on live on with their owners. Resolves when the last of them has ended. */
+  /** Accepts no more connections and closes those not handed on. Resolves when the last of the others has ended. */
   close(): Promise<void> {
     this.#opening.close();
     for (const socket of this.#undecided) socket.destroy();
@@ -123,13 +123,13 @@ export class Front {
     return this.drain();
   }
 
-  /** Takes no more connections, but decides those that were accepted. Resolves when the last of all has ended. `close` may follow. */
+  /** Accepts no more connections, but hands on those accepted. Resolves when the last has ended. `close` may follow. */
   drain(): Promise<void> {
     const server = this.#server;
     return server === null ? Promise.resolve() : new Promise((resolve) => server.close(() => resolve()));
   }
 
-  /** Connections from now on are made with this certificate; those that are open keep theirs. Only where TLS is spoken. */
+  /** Uses this certificate for new connections. */
   renew(pair: Pair): void {
     this.#opening.renew(pair);
   }
@@ -167,7 +167,7 @@ export class Front {
       else this.#handOn(socket, kind, first);
       if (watchdog.end('connection', startMs)) watchdog.blame(addressOf(socket));
     };
-    // A deadline: the socket's own time-out begins anew with every byte that trickles in.
+    // The socket's own time-out would restart with every byte.
     const deadline = setTimeout(drop, this.#options.headMs);
     socket.on('data', look);
     socket.on('end', drop);
@@ -175,7 +175,7 @@ export class Front {
     socket.on('close', done);
   }
 
-  /** For the operator who set up the proxy; the log has it too. It does not count as a wrong password. */
+  /** Tells the operator who set up the proxy. Does not count as a wrong password. */
   #refuseProxied(socket: net.Socket): void {
     this.#options.connections.fault(socket, PROXIED);
     const body = `${PROXIED}\n`;

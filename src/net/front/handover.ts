@@ -1,12 +1,12 @@
 /**
- * A socket on its way to another process: nothing may be read of it here any more, and what was read must go along.
+ * Hands a socket over to another process, with the bytes that were read ahead.
  *
- *   paused ──► let go: no reading, buffered bytes taken ──► sent ──► its other end takes it, half-open as fronts accept it
+ *   paused ──► detach: reading stops, buffered bytes are taken ──► sent ──► takeOver: half-open, as fronts accept sockets
  */
 
 import type { Socket } from 'node:net';
 
-/** Node offers no public way to stop reading a paused socket: it reads ahead into its buffer. */
+/** Node has no public way to stop a paused socket from reading ahead. */
 interface Readable {
   readonly _handle?: { readStop(): number; reading?: boolean } | null;
   server?: unknown;
@@ -15,8 +15,8 @@ interface Readable {
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Stops reading a paused socket, for good: in this turn it must be sent to another process (`process.send`), or destroyed.
- * @returns what was read of it and not taken
+ * Stops reading a paused socket for good: it must be sent to another process (`process.send`), or destroyed, in this turn of the loop.
+ * @returns bytes read ahead
  */
 export function detach(socket: Socket): Buffer {
   const ahead: Buffer[] = [];
@@ -26,12 +26,12 @@ export function detach(socket: Socket): Buffer {
     inner._handle.readStop();
     inner._handle.reading = false;
   }
-  // Else Node would count it, and wait with the server's end until the other process has closed it.
+  // Else closing the server would wait until the other process has closed the socket.
   inner.server = null;
   return ahead.length === 0 ? NOTHING : Buffer.concat(ahead);
 }
 
-/** Takes a socket from another process, as a front would have accepted it; it is paused. @returns what was read of it on the way */
+/** Prepares a socket from another process as a front would have accepted it, paused. */
 export function takeOver(socket: Socket): void {
   socket.allowHalfOpen = true;
   socket.setNoDelay(true);

@@ -1,6 +1,6 @@
 /**
- * Reads the heads of connections that do not go through Node's HTTP parser: encoders' and listeners'. A head that lies whole in the
- * first bytes, as nearly all do, costs no timer and no listener; one that trickles has a deadline for all of it.
+ * Reads the heads of connections that bypass Node's HTTP parser: encoders' and listeners'. A head that is complete in the
+ * first bytes, as nearly all are, needs no timer and no listener; any other has one deadline.
  */
 
 import type { Socket } from 'node:net';
@@ -9,11 +9,10 @@ import { type RequestHead, type RequestHeadFault, RequestHeadParser } from './re
 export interface HeadLimits {
   readonly headBytes: number;
   readonly headLines: number;
-  /** For the whole head: a byte now and then does not lengthen it. */
+  /** For the whole head. */
   readonly headMs: number;
 }
 
-/** What makes a head of bytes. */
 export interface Parser<T> {
   push(chunk: Buffer): T | 'more';
 }
@@ -35,7 +34,7 @@ export class HeadReader {
     this.readWith(new RequestHeadParser(this.#limits), socket, first, onHead);
   }
 
-  /** The same for another parser than that of requests. */
+  /** The same with another parser. */
   readWith<T>(parser: Parser<T>, socket: Socket, first: Buffer, onHead: (result: T) => void): void {
     const result = parser.push(first);
     if (result === 'more') this.#readOn(socket, parser, onHead);

@@ -1,12 +1,12 @@
 /**
- * What comes before the first bytes of a connection, where its address has it: the header of a TCP proxy (proxy-protocol.ts), then TLS,
- * either for everything or, on a shared port, for what begins like a TLS handshake. What is behind goes to the front as it came.
+ * Opens a connection as its address requires: the header of a TCP proxy (proxy-protocol.ts), then TLS, for all connections or, on a
+ * shared port, for those that begin with a TLS handshake. The bytes after that go to the front unchanged.
  *
  *   accepted ─► PROXY header? ─► whole ClientHello ─► its turn, handshake ─► ready        each step has headMs, as a deadline
  *                               └ sharePort: no TLS ─► ready
  *
- * Owns each socket until it is ready. One deadline a step: a socket's own time-out begins anew with every byte that trickles in. Handshakes
- * that hundreds ask for at once are begun a few a turn of the loop (handshakes.ts).
+ * Owns each socket until it is ready. Each step has a deadline, since a socket's own time-out would restart with every byte. Only a few
+ * handshakes are begun in a turn of the loop (handshakes.ts).
  */
 
 import type net from 'node:net';
@@ -18,35 +18,35 @@ import { TlsHandshake, type TlsHandshakes } from '../tls/handshakes.js';
 import { limitClientKeys } from '../tls/key-updates.js';
 import { tlsOptions } from '../tls/tls-options.js';
 import type { Connections } from './connections.js';
-import { addressOf, comesFrom, type Proxies } from './peer.js';
+import { addressOf, type Proxies, setClient } from './peer.js';
 import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
 
 export interface TlsOptions {
   readonly pair: Pair;
-  /** Beside TLS the clear is spoken here too. */
+  /** Accepts connections without TLS too. */
   readonly sharePort: boolean;
-  /** The most that a client's first message may have. */
+  /** The longest ClientHello. */
   readonly clientHelloBytes: number;
-  /** Of all addresses. */
+  /** Shared by all addresses. */
   readonly handshakes: TlsHandshakes;
 }
 
 export interface OpeningOptions {
   readonly headMs: number;
-  /** In which each connection is entered already; gets its address from a PROXY header. */
+  /** Has each connection already; is told the address in a PROXY header. */
   readonly connections: Connections;
-  /** Peers that must, and alone may, begin with a PROXY header here, and how long it may be. Undefined: none may. */
+  /** The peers that must begin with a PROXY header, as all connections here must, and its longest form. Undefined: none may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
-  /** Undefined: everything here is in the clear. */
+  /** Undefined: no TLS here. */
   readonly tls?: TlsOptions | undefined;
 }
 
 export const PROXIED = 'a PROXY header, which this address does not read (proxyProtocol)';
 
-/** What the bytes so far ask for: the next step, more bytes, or to give up. */
+/** The next step, or: more bytes are needed, or the connection is to be dropped. */
 type NextStep = (() => void) | 'more' | 'wrong';
 
-/** The rules of an address with TLS, and the server that never listens: it is handed the connections. */
+/** The server never listens: connections are emitted to it. */
 interface TlsStep extends TlsOptions {
   readonly server: tls.Server;
 }
@@ -54,26 +54,26 @@ interface TlsStep extends TlsOptions {
 export class Opening {
   readonly #options: OpeningOptions;
   readonly #onReady: (socket: net.Socket) => void;
-  /** Null: everything here is in the clear. */
+  /** Null: no TLS here. */
   readonly #tls: TlsStep | null;
-  /** Connections that are not ready, with how to give them up. */
+  /** Connections that are not ready → how to drop them. */
   readonly #drops = new Map<net.Socket, () => void>();
-  /** Those whose TLS handshake is not over, by the peer that the kernel knows; with what ends the step. */
+  /** TLS handshakes under way by the kernel's peer address, with the end of their step. */
   readonly #handshaking = new Map<string, { readonly bare: net.Socket; readonly endStep: () => void }>();
 
-  /** @param onReady takes the connection; what was read of it already has been put back */
+  /** @param onReady takes the connection; bytes read ahead have been put back */
   constructor(options: OpeningOptions, onReady: (socket: net.Socket) => void) {
     this.#options = options;
     this.#onReady = onReady;
     this.#tls = options.tls === undefined ? null : { ...options.tls, server: this.#tlsServer(options.tls.pair) };
   }
 
-  /** Whether connections are not ready. */
+  /** Whether any connection is not ready. */
   get isBusy(): boolean {
     return this.#drops.size > 0 || this.#handshaking.size > 0;
   }
 
-  /** Takes a connection as it was accepted. */
+  /** Takes an accepted connection. */
   take(socket: net.Socket): void {
     const { proxied } = this.#options;
     if (proxied === undefined) this.#secure(socket);
@@ -84,7 +84,7 @@ export class Opening {
       );
       socket.on('error', () => undefined).destroy();
     } else {
-      this.#look(socket, (bytes) => {
+      this.#read(socket, (bytes) => {
         const header = readProxyHeader(bytes, proxied.headBytes);
         if (header === 'wrong') {
           this.#options.connections.fault(socket, 'no PROXY header, which this address must have (proxyProtocol)');
@@ -92,17 +92,17 @@ export class Opening {
         if (typeof header === 'string') return header;
         return () => {
           if (header.address !== null) {
-            comesFrom(socket, header.address);
-            if (!this.#options.connections.comesFrom(socket, header.address)) return;
+            setClient(socket, header.address);
+            if (!this.#options.connections.setClient(socket, header.address)) return;
           }
-          putBack(socket, header.rest);
+          unread(socket, header.rest);
           this.#secure(socket);
         };
       });
     }
   }
 
-  /** Connections from now on are made with this certificate; those that are open keep theirs. */
+  /** Uses this certificate for new connections. */
   renew(pair: Pair): void {
     this.#tls?.server.setSecureContext(tlsOptions(pair));
   }
@@ -118,10 +118,10 @@ export class Opening {
       this.#ready(socket);
       return;
     }
-    this.#look(socket, (bytes) => {
+    this.#read(socket, (bytes) => {
       if (step.sharePort && bytes[0] !== HANDSHAKE) {
         return () => {
-          putBack(socket, bytes);
+          unread(socket, bytes);
           this.#ready(socket);
         };
       }
@@ -129,14 +129,14 @@ export class Opening {
       if (hello === 'wrong' && beginsProxied(bytes) === true) this.#options.connections.fault(socket, PROXIED);
       if (hello !== 'whole') return hello;
       return () => {
-        putBack(socket, bytes);
+        unread(socket, bytes);
         this.#handshake(socket, step);
       };
     });
   }
 
-  /** Gathers bytes until `judge` knows the next step; the connection is paused then. */
-  #look(socket: net.Socket, judge: (bytes: Buffer) => NextStep): void {
+  /** Collects bytes until `judge` knows the next step, then pauses the connection. */
+  #read(socket: net.Socket, judge: (bytes: Buffer) => NextStep): void {
     let seen: Buffer | null = null;
     const look = (chunk: Buffer) => {
       seen = seen === null ? chunk : Buffer.concat([seen, chunk]);
@@ -149,7 +149,7 @@ export class Opening {
     };
     const drop = () => this.#drops.get(socket)?.();
     const endStep = this.#beginStep(socket, () => socket.off('data', look).off('end', drop));
-    // After a step before this one it is paused.
+    // A previous step leaves it paused.
     socket.on('data', look).on('end', drop).resume();
   }
 
@@ -157,14 +157,14 @@ export class Opening {
     const peer = peerOf(socket);
     const onTurn = () => {
       if (socket.destroyed) return;
-      // The TLS socket inherits this. A client that ends its side within the handshake has gone, and must not keep a place.
+      // The TLS socket inherits this: a client that ends its side within the handshake has gone, and must not occupy a slot.
       socket.allowHalfOpen = false;
       server.emit('connection', socket);
     };
     const handshake = new TlsHandshake(originOf(addressOf(socket)), onTurn, () => this.#drops.get(socket)?.());
     const endStep = this.#beginStep(socket, () => {
       handshakes.done(handshake);
-      // A port may be used again before its last connection is known to be closed.
+      // A port may be reused before its previous connection is known to be closed.
       if (this.#handshaking.get(peer)?.bare === socket) this.#handshaking.delete(peer);
     });
     this.#handshaking.set(peer, { bare: socket, endStep });
@@ -179,8 +179,8 @@ export class Opening {
       if (known === undefined) return void socket.destroy();
       known.endStep();
       socket.allowHalfOpen = true;
-      comesFrom(socket, addressOf(known.bare));
-      this.#options.connections.continues(known.bare, socket);
+      setClient(socket, addressOf(known.bare));
+      this.#options.connections.setSecure(known.bare, socket);
       this.#ready(socket);
     });
     server.on('tlsClientError', (_, socket) => socket.destroy());
@@ -194,7 +194,7 @@ export class Opening {
     socket.resume();
   }
 
-  /** Gives a step its deadline, and its end to a connection that fails. @returns what ends the step */
+  /** Begins a step with a deadline, which ends as well when the connection fails. @returns ends the step */
   #beginStep(socket: net.Socket, onOver: () => void): () => void {
     const end = () => {
       clearTimeout(deadline);
@@ -213,12 +213,12 @@ export class Opening {
   }
 }
 
-/** For the next reader, once the connection is resumed. */
-function putBack(socket: net.Socket, bytes: Buffer): void {
+/** The next reader gets them once the connection is resumed. */
+function unread(socket: net.Socket, bytes: Buffer): void {
   if (bytes.length > 0) socket.unshift(bytes);
 }
 
-/** The bare and the secure socket of a connection both know it. */
+/** The same for the bare and the TLS socket of a connection. */
 function peerOf(socket: net.Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }

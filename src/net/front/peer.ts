@@ -1,6 +1,6 @@
 /**
- * Who is at the other end: the client's address, also behind proxies. A proxy is believed only where its own address is in the
- * configured list, and then for one step: headers are read from the right, each entry as long as the one behind it is trusted.
+ * The client's address, also behind proxies. A proxy is believed only if its own address is in the configured list, and then for
+ * one step: headers are read from the right, each entry as long as the one to its right is trusted.
  *
  *   X-Forwarded-For: 198.51.100.9, 192.0.2.1, 10.0.0.7     peer 10.0.0.2, trusted 10.0.0.0/8  ─►  192.0.2.1
  *                    made up?      the client  trusted
@@ -15,15 +15,15 @@ import { AddressList, originOf, plainAddress } from '../../base/ip.js';
 /** Headers in which proxies name their client, in lower case; RFC 7239 for the second. */
 export type ProxyHeaderName = 'x-forwarded-for' | 'forwarded';
 
-/** The client of each connection whose proxy has named it in a PROXY header. The kernel knows the proxy only. */
+/** The client of each connection whose proxy has named it in a PROXY header. */
 const clients = new WeakMap<Socket, string>();
 
-/** The connection comes from this address (as plainAddress writes it) by way of its peer, a trusted proxy. */
-export function comesFrom(socket: Socket, address: string): void {
+/** The client's address (as plainAddress writes it), named by the peer, a trusted proxy. */
+export function setClient(socket: Socket, address: string): void {
   clients.set(socket, address);
 }
 
-/** Where a connection comes from, whatever headers its requests may have; "" when it has gone and no proxy has named it. */
+/** The client's address, whatever headers its requests have; "": it has gone, and no proxy has named it. */
 export function addressOf(socket: Socket): string {
   return clients.get(socket) ?? plainAddress(socket.remoteAddress);
 }
@@ -32,13 +32,12 @@ export class Proxies {
   #trusted: AddressList;
   #headerName: ProxyHeaderName;
 
-  /** @param trusted addresses and networks (192.0.2.0/24), valid ones @param headerName the one that these proxies write */
+  /** @param trusted valid addresses and networks (192.0.2.0/24) @param headerName the header that these proxies write */
   constructor(trusted: readonly string[], headerName: ProxyHeaderName) {
     this.#trusted = new AddressList(trusted);
     this.#headerName = headerName;
   }
 
-  /** Others are trusted from now on. */
   change(trusted: readonly string[], headerName: ProxyHeaderName): void {
     this.#trusted = new AddressList(trusted);
     this.#headerName = headerName;
@@ -55,11 +54,11 @@ export class Proxies {
   clientOf(socket: Socket, header: (name: ProxyHeaderName) => string | undefined): string {
     let client = addressOf(socket);
     if (!this.isTrusted(client)) return client;
-    // As much as a header holds: a whole one of commas costs less than a millisecond.
+    // Bounded by the head's limit: commas only cost less than a millisecond.
     const entries = header(this.#headerName)?.split(',') ?? [];
     while (entries.length > 0 && this.isTrusted(client)) {
       const next = addressIn(entries.pop()!, this.#headerName);
-      // "unknown", a made-up name, rubbish: the last proxy that is known is all that is known.
+      // "unknown", a made-up name, rubbish: the last known proxy counts as the client.
       if (next === '') break;
       client = next;
     }
@@ -70,13 +69,13 @@ export class Proxies {
     return this.clientOf(request.socket, (name) => request.headers[name] as string | undefined);
   }
 
-  /** What is counted for this client: its address, or its network (base/ip.ts). */
+  /** The key of its limits: its address, or its network (base/ip.ts). */
   originOf(request: IncomingMessage): string {
     return originOf(this.ofRequest(request));
   }
 }
 
-/** The address in one entry, with or without a port; "" where there is none. */
+/** The address in one entry, with or without a port; "": none. */
 function addressIn(entry: string, headerName: ProxyHeaderName): string {
   const found = headerName === 'forwarded' ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(entry)?.[1] ?? '') : entry;
   const text = found.trim();

@@ -1,7 +1,4 @@
-/**
- * The last thing said to an encoder, or a proxy, that may not come in. What it still sends is read and dropped, so that the answer is not lost in a
- * reset; one that goes on sending is cut.
- */
+/** Refuses a connection with a last answer. What the client still sends is dropped, so that the answer is not lost in a reset. */
 
 import type { Socket } from 'node:net';
 

@@ -1,17 +1,17 @@
 /**
- * The head of an encoder's request, read tolerantly: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in
- * any charset, and speak protocols that Node's HTTP parser refuses (src/http/ingest/README.md, "What encoders send"). What two readers could take for
- * two different requests is refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3); only SHOUTcast's headers, which frame nothing, may hold it. Bytes come in
- * any pieces; what was read of a head depends on its bytes only, never on where they were split. Owned by the acceptor that reads it.
+ * A tolerant parser for the head of an encoder's request: encoders end lines with LF, CRLF or CR CR LF, leave out blanks, send names in any
+ * charset, and speak protocols that Node's HTTP parser refuses (src/http/ingest/README.md, "What encoders send"). Heads that two parsers could
+ * read differently are refused (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3), except SHOUTcast's, which frame nothing. The result depends on the
+ * bytes only, never on where they were split.
  */
 
 import { pathOf, queryOf } from '../../base/request-target.js';
 import { decodeUndeclared, decodeUtf8 } from '../../metadata/text.js';
 
 export interface RequestHeadLimits {
-  /** All bytes of the head: blank lines before it, request line, headers, and the line end of the blank line that ends it. */
+  /** The whole head, with blank lines before it and the one that ends it. */
   readonly headBytes: number;
-  /** All lines of the head, but not the blank one that ends it. */
+  /** All lines but the blank one that ends the head. */
   readonly headLines: number;
 }
 
@@ -20,51 +20,51 @@ export interface RequestHead {
   readonly method: string;
   /** Not decoded, without the query. */
   readonly path: string;
-  /** What follows the first `?` of the target, or `""`. */
+  /** After the first `?` of the target, or `""`. */
   readonly query: string;
-  /** The same with its bytes above 0x7F percent-encoded: which charset they are in depends on the channel. Absent: there are none. */
+  /** The same with bytes above 0x7F percent-encoded, as the channel decides their charset. Absent: there are none. */
   readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
   /**
-   * Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. What an encoder says
-   * of itself in another charset than UTF-8 stands there once more under its name and `*`, its bytes in hexadecimal.
+   * Names in lower case, values trimmed; of a repeated header the last counts, except those to which proxies append. An `ic[ey]-` header in
+   * another charset than UTF-8 is there a second time as `name*`, its bytes in hexadecimal.
    */
   readonly headers: ReadonlyMap<string, string>;
-  /** It was not exact HTTP: a proxy between the encoder and us may have read it in another way, and its end somewhere else. */
+  /** It was not exact HTTP: a proxy may have read it, and found its end, differently. */
   readonly isLoose: boolean;
-  /** The bytes of the body that came in the same piece as the end of the head. */
+  /** Bytes of the body that came with the end of the head. */
   readonly rest: Buffer;
 }
 
 export interface RequestHeadFault {
   readonly kind: 'too-large' | 'malformed';
-  /** For a person. Holds nothing of what was sent: it may be a password. */
+  /** For a person. Holds nothing that was sent: it may be a password. */
   readonly message: string;
 }
 
 type RequestLine = Pick<RequestHead, 'method' | 'path' | 'query' | 'encodedQuery' | 'protocol'>;
 
-/** Room for a usual head, from Node's pool; a crowd that joins makes no garbage of its own. */
+/** Room for a usual head, from Node's pool. */
 const FIRST_BYTES = 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
-/** Headers of which several are one list (RFC 9110, 5.3; RFC 7239, 7.1). */
+/** Headers that are one list if repeated (RFC 9110, 5.3; RFC 7239, 7.1). */
 const LISTS = new Set(['x-forwarded-for', 'forwarded']);
-/** Headers that say how long a body is: one of them, once. */
+/** The headers with the length of a body: one of them, once. */
 const LENGTHS = new Set(['content-length', 'transfer-encoding']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
 const NOT_ASCII = /[^\0-\x7f]/;
-/** Of a station, as encoders send them. */
+/** Headers about the station. */
 const OF_ENCODER = /^ic[ey]-/;
 const TAB = 0x09;
 const DELETE = 0x7f;
 const METHOD = /^[A-Za-z]{1,20}$/;
 const PROTOCOL = /^[A-Za-z]{1,10}\/\d\.\d$/;
 
-/** Reads one head. After it has answered anything but `more` it is used up. */
+/** Reads one head: not to be used after any answer but `more`. */
 export class RequestHeadParser {
   readonly #limits: RequestHeadLimits;
   #head = Buffer.allocUnsafe(FIRST_BYTES);
@@ -72,19 +72,19 @@ export class RequestHeadParser {
   #lineStart = 0;
   #lines = 0;
   #request: RequestLine | null;
-  /** Controls and the like are refused. */
+  /** Refuses control characters and ambiguous framing. */
   readonly #isStrict: boolean;
   #isLoose = false;
   readonly #headers = new Map<string, string>();
 
-  /** @param request where there is no request line: what stands in its place (SHOUTcast's headers come behind a password) */
+  /** @param request in place of a request line: SHOUTcast's headers follow a password */
   constructor(limits: RequestHeadLimits, request: RequestLine | null = null) {
     this.#limits = limits;
     this.#request = request;
     this.#isStrict = request === null;
   }
 
-  /** Takes the bytes as they came. A fault is returned with the first byte that makes it one. */
+  /** A fault is returned at the first byte that causes it. */
   push(chunk: Buffer): RequestHead | 'more' | RequestHeadFault {
     const { headBytes, headLines } = this.#limits;
     for (let i = 0; i < chunk.length; i++) {
@@ -126,10 +126,7 @@ export class RequestHeadParser {
     this.#head = bigger;
   }
 
-  /**
-   * The line that ends with the LF just stored, without its end; null: it holds what it must not. Controls in it become blanks: nothing
-   * may begin a line of ours.
-   */
+  /** The line that ends with the LF just stored, without its end; null: it holds a control character. Else those become blanks. */
   #takeLine(): string | null {
     let end = this.#length - 1;
     while (end > this.#lineStart && this.#head[end - 1] === CR) end--;
@@ -140,7 +137,7 @@ export class RequestHeadParser {
     return line;
   }
 
-  /** A line without a name, such as the second line of a description, is skipped. @returns what is wrong with it, or null */
+  /** Skips a line without a name, such as the second line of a description. @returns its fault, or null */
   #takeHeader(line: string, start: number): string | null {
     const colon = line.indexOf(':');
     const written = line.slice(0, Math.max(colon, 0));
@@ -182,7 +179,7 @@ function percentEncoded(byte: string): string {
   return `%${byte.charCodeAt(0).toString(16)}`;
 }
 
-/** Split at the first and the last blank, since some encoders send a mount with blanks in it as it is. */
+/** Split at the first and the last blank, since some encoders send mounts with blanks in them. */
 function readRequestLine(line: string): RequestLine | null {
   const text = line.trim();
   const [first, last] = [text.indexOf(' '), text.lastIndexOf(' ')];
@@ -201,12 +198,12 @@ function tooLarge(limit: string): RequestHeadFault {
 }
 
 /**
- * The user and password of an `Authorization: Basic` header's value (RFC 7617; in UTF-8 where valid, else Windows-1252). The password begins after
- * the first colon and may hold more of them. Null when there are none, or they are not base64 (padding may be missing).
+ * The user and password in an `Authorization: Basic` header (RFC 7617; UTF-8 if valid, else Windows-1252), split at the first colon.
+ * Null: none, or not base64 (padding may be missing).
  */
 export function basicCredentials(authorization: string | undefined): { user: string; password: string } | null {
   const token = /^basic +([a-z0-9+/]+)={0,2}$/i.exec(authorization ?? '')?.[1];
-  // One character left over is not a byte.
+  // A single character left over is not a byte.
   if (token === undefined || token.length % 4 === 1) return null;
   const text = decodeUndeclared(Buffer.from(token, 'base64'));
   const colon = text.indexOf(':');

@@ -1,13 +1,12 @@
 /**
- * The head of an answer to a request of ours, made strict. Old stream servers answer `ICY 200 OK`, end lines with a bare LF, and leave
- * out or put in blanks where HTTP/1.1 does not; the HTTP client behind reads none of that.
+ * Rewrites the head of a response to a request of ours as strict HTTP. Old stream servers answer `ICY 200 OK`, end lines with a bare LF,
+ * and have or lack blanks against HTTP/1.1, which the HTTP client refuses.
  *
  *   ICY 200 OK⏎              HTTP/1.1 200 ⏎
  *   icy-name :A⏎        ─►   icy-name: A⏎
- *   ⏎                        ⏎              what stands behind the blank line is the body, and stays as it is
+ *   ⏎                        ⏎              the body after it stays as it is
  *
- * Invariant: what comes out depends on the bytes only, never on where they were split. Pure functions; net/outbound/outbound-connection.ts feeds
- * them.
+ * Invariant: the result depends on the bytes only, never on where they were split. Pure functions, used by outbound-connection.ts.
  */
 
 const STATUS_LINE = /^(?:ICY|HTTP\/\d\.\d)[ \t]+(\d{3})(?:\s|$)/;
@@ -17,23 +16,22 @@ const HEADER = /^([!#$%&'*+.^_`|~0-9a-z-]+)[ \t]*:(.*)$/i;
 const CONTROLS = /[\u0000-\u001f\u007f]+/g;
 const LF = 0x0a;
 const CR = 0x0d;
-/** Before the LF of a blank line: some servers end their lines with CR CR LF. */
+/** Some servers end their lines with CR CR LF. */
 const MAX_CR = 2;
-/** The one interim answer (RFC 9110, 15.2) behind which no other comes. */
+/** The only 1xx status that is final (RFC 9110, 15.2). */
 const SWITCHING = '101';
 
 export interface ResponseHead {
-  /** The head in HTTP/1.1, with the blank line that ends it; null: it is an interim answer's, and another head follows. */
+  /** The head in HTTP/1.1, with the blank line that ends it; null: an interim one, another follows. */
   readonly head: Buffer | null;
-  /** Where in the bytes the next head or the body begins. */
+  /** Offset of the next head or the body. */
   readonly endAt: number;
 }
 
 /**
- * Reads a head from all that has come of it.
- * @param bytes from the first one of the head
- * @param seenBytes how many of them were `more` already: a head that trickles is not searched anew each time
- * @returns `more`: it is not whole; `wrong`: it is not HTTP, whatever follows
+ * @param bytes all bytes so far, from the first of the head
+ * @param seenBytes how many of them were searched before, with the result `more`
+ * @returns `more`: incomplete; `wrong`: not HTTP, whatever follows
  */
 export function readResponseHead(bytes: Buffer, seenBytes = 0): ResponseHead | 'more' | 'wrong' {
   let from = 0;
@@ -49,7 +47,7 @@ export function readResponseHead(bytes: Buffer, seenBytes = 0): ResponseHead | '
   return { head: isInterim ? null : strictHead(status, bytes.toString('latin1', lineEnd + 1, endAt)), endAt };
 }
 
-/** Where the first blank line at or behind this LF ends; -1: it has not come. */
+/** The end of the first blank line from this LF on; -1: it has not come. */
 function endOf(bytes: Buffer, firstLf: number): number {
   for (let lf = firstLf; lf >= 0; lf = bytes.indexOf(LF, lf + 1)) {
     let at = lf + 1;
@@ -59,7 +57,7 @@ function endOf(bytes: Buffer, firstLf: number): number {
   return -1;
 }
 
-/** @param text all lines behind the status line, one character a byte; what is not a header is left out */
+/** @param text all lines after the status line, one character a byte; lines that are not headers are left out */
 function strictHead(status: string, text: string): Buffer {
   const headers = text
     .replace(FOLD, ' ')
@@ -67,7 +65,7 @@ function strictHead(status: string, text: string): Buffer {
     .map((line) => HEADER.exec(line.replace(CONTROLS, ' ')))
     .filter((found) => found !== null)
     .map(([, name, value]) => [name!, value!.trim()] as const);
-  // Where both are there the length counts for nothing (RFC 9112, 6.3).
+  // With both headers the length is ignored (RFC 9112, 6.3).
   const isChunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const lines = headers
     .filter(([name]) => !(isChunked && name.toLowerCase() === 'content-length'))

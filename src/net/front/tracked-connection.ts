@@ -1,18 +1,18 @@
-/** One entry of the table of connections (`connections.ts`): where it stands, and what is counted of its address. */
+/** An entry of the table of connections (`connections.ts`): its state, and the counts of its address. */
 
 import type { Socket } from 'node:net';
 import type { Queue, QueueLink } from '../limits/queue.js';
 
-/** What is counted of one address. */
+/** The counts of one address. */
 export interface ConnectionOrigin {
   readonly key: string;
   count: number;
-  /** Those of its connections that may be closed, and those that may be beyond half of what it may have. */
+  /** Its connections that may be closed to make room, and those that may be beyond half of its limit. */
   loose: Queue<TrackedConnection> | null;
   pending: Queue<TrackedConnection> | null;
 }
 
-/** Where an entry stands that may be closed; null: it may not. */
+/** The queue of a connection that may be closed; null: it may not. */
 export type ConnectionState = 'silent' | 'speaking' | 'kept' | 'idle' | 'pending' | null;
 
 export function sideOf(state: ConnectionState): 'pending' | 'loose' {
@@ -26,49 +26,49 @@ export class TrackedConnection {
   readonly #process: number;
   readonly #number: number;
   origin: ConnectionOrigin | null = null;
-  /** As its peer or its proxy says. */
+  /** The client's, as plainAddress writes it. */
   address = '';
   isStranger = false;
   isGone = false;
-  /** It has shown a right secret with what it asks for now. */
+  /** Its present request came with a right secret. */
   isProven = false;
-  /** Answers that it is owed. */
+  /** Requests that were not answered yet. */
   owed = 0;
   state: ConnectionState = null;
   inAll: QueueLink<TrackedConnection> | null = null;
   inOrigin: QueueLink<TrackedConnection> | null = null;
 
-  /** @param number of this process's connections */
+  /** @param number counts this process's connections */
   constructor(socket: Socket, process = 0, number = 0) {
     this.socket = this.bare = socket;
     this.#process = process;
     this.#number = number;
   }
 
-  /** What stands in each line of the log about it: `17`; of the third process `3-17`. */
+  /** Its name in the log: `17`; of the third process `3-17`. */
   get id(): string {
     return this.#process === 0 ? String(this.#number) : `${this.#process}-${this.#number}`;
   }
 }
 
-/** Where a socket has its entry. */
+/** The socket's entry. */
 export const ENTRY = Symbol('connection');
-/** What a connection is called that another process has accepted. */
+/** The id of a connection that another process has accepted. */
 const NAME = Symbol('connection name');
 export type Entered = Socket & { [ENTRY]?: TrackedConnection; [NAME]?: string };
 
-/** What its lines in the log call this connection; undefined: it was never entered. */
+/** The name of a connection in the log; undefined: it was never entered. */
 export function connectionId(socket: Socket | null): string | undefined {
   const entered = socket as Entered | null;
   return entered?.[ENTRY]?.id ?? entered?.[NAME];
 }
 
-/** The socket whose `bytesRead` counts all bytes received on this connection, those of TLS included. */
+/** The socket whose `bytesRead` counts all bytes received, including TLS. */
 export function bareOf(socket: Socket): Socket {
   return (socket as Entered)[ENTRY]?.bare ?? socket;
 }
 
-/** Another process has accepted it, and calls it this. */
+/** Sets the id under which another process has accepted it. */
 export function nameConnection(socket: Socket, id: string | undefined): void {
   if (id !== undefined && (socket as Entered)[ENTRY] === undefined) (socket as Entered)[NAME] = id;
 }

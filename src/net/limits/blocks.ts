@@ -1,12 +1,12 @@
 /**
- * Addresses and networks that an operator has blocked, each for a time. Asked about each connection as it comes, and of each request where a trusted
- * proxy names the client. Invariant: what has ended blocks nobody, and while nothing is blocked a question costs nothing.
+ * Addresses and networks that an operator has blocked for a time. Checked for each connection, and for each request of a trusted
+ * proxy. A check costs nothing while there are no blocks.
  */
 
 import { AddressList, plainAddress } from '../../base/ip.js';
 
 export interface BlockedNetwork {
-  /** 192.0.2.1 or 192.0.2.0/24; a valid one. */
+  /** A valid 192.0.2.1 or 192.0.2.0/24. */
   readonly network: string;
   /** Unix milliseconds. */
   readonly untilMs: number;
@@ -22,7 +22,7 @@ export class Blocks {
     this.#wallMs = wallMs;
   }
 
-  /** These and no others. */
+  /** Replaces all blocks. */
   set(blocked: readonly BlockedNetwork[]): void {
     const nowMs = this.#wallMs();
     this.#blocked = blocked.filter(({ untilMs }) => untilMs > nowMs);

@@ -1,8 +1,7 @@
 /**
- * Judges secrets: asks the gate (secret-gate.ts) about connections and requests, and keeps those that have to wait for their turn. In the
- * table of connections they are pending, and proven once the secret was right, so that a push or an encoder under way is not closed for
- * newcomers. A client that goes meanwhile leaves the queue; what an encoder sends meanwhile is kept up to a bound, and what is more stays
- * in the network. A body of HTTP is not read at all: nothing asks for it.
+ * Judges the secrets of connections and requests at the gate (secret-gate.ts), which may have to wait. In the table of connections they
+ * are pending, and proven once the secret was right, so that a push or an encoder under way is not closed for newcomers. A client that
+ * disconnects meanwhile leaves the queue; an encoder is read ahead up to a bound, the body of an HTTP request is not read.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -18,36 +17,36 @@ export interface Judged {
   readonly retrySeconds: number;
 }
 
-/** Where a secret is compared, and where its connection stands. */
+/** The gate for secrets and the table of connections. */
 export interface Judges {
   readonly gate: SecretGate;
   readonly connections: Connections;
 }
 
 /**
- * Asks about the secret of a connection that no HTTP server reads. The socket is paused, and is so again when `onJudged` is called: at
- * once, or once it was its turn; never when the connection has ended by then.
- * @param mostBytes that are read ahead @param onJudged with what was read ahead
+ * Judges the secret of a connection that bypasses the HTTP server. The socket is paused, now and when `onJudged` is called: at once, or at its
+ * turn; never if the connection has ended by then.
+ * @param maxBytes read ahead at most @param onJudged with the bytes read ahead
  */
 export function judgeConnection(
   { gate, connections }: Judges,
   origin: string,
   socket: Socket,
-  mostBytes: number,
+  maxBytes: number,
   compare: () => boolean,
   onJudged: (judged: Judged, ahead: Buffer) => void,
 ): void {
   let ahead: ReadAhead | null = null;
-  // Until it closes, or is admitted.
+  // It stays begun until it closes or is admitted.
   if (!connections.begin(socket, true)) return;
   const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
     if (verdict === 'right') connections.prove(socket);
     onJudged({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING);
   });
-  if (waiting !== null) ahead = new ReadAhead(socket, mostBytes, () => waiting.leave());
+  if (waiting !== null) ahead = new ReadAhead(socket, maxBytes, () => waiting.leave());
 }
 
-/** Asks about the secret of a request. `onJudged` is called at once, or once it was its turn; never when the connection has ended by then. */
+/** Judges the secret of a request. `onJudged` is called at once, or at its turn; never if the connection has ended by then. */
 export function judgeRequest(
   { gate, connections }: Judges,
   origin: string,
@@ -64,24 +63,23 @@ export function judgeRequest(
 }
 
 /**
- * Reads a connection that waits, so that its end is seen. Then it is destroyed, and `onGone` is called once. Past `mostBytes` it is read no
- * further before `stop`.
+ * Reads a waiting connection up to `maxBytes`, so that its end is noticed: then it is destroyed and `onGone` called once.
  */
 export class ReadAhead {
   readonly #socket: Socket;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #onGone: () => void;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(socket: Socket, mostBytes: number, onGone: () => void) {
+  constructor(socket: Socket, maxBytes: number, onGone: () => void) {
     this.#socket = socket;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     this.#onGone = onGone;
     socket.on('data', this.#take).on('end', this.#drop).on('error', this.#drop).on('close', this.#drop).resume();
   }
 
-  /** The socket is its owner's again, paused. Returns what has come. */
+  /** Gives the socket back, paused. Returns the bytes read. */
   stop(): Buffer {
     this.#socket.off('data', this.#take).off('end', this.#drop).off('error', this.#drop).off('close', this.#drop);
     this.#socket.pause();
@@ -91,7 +89,7 @@ export class ReadAhead {
   readonly #take = (chunk: Buffer): void => {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes >= this.#mostBytes) this.#socket.pause();
+    if (this.#bytes >= this.#maxBytes) this.#socket.pause();
   };
 
   readonly #drop = (): void => {

@@ -1,9 +1,9 @@
 /**
- * A queue from which anything can be taken at any time: a doubly linked list, oldest first. A `Set` keeps its order as well, but
- * looks past every hole that its oldest members left before it finds the first one.
+ * A queue from which any entry can be removed: a doubly linked list, oldest first. A `Set` keeps the order as well, but has to skip
+ * the holes of all removed members to find its first.
  */
 
-/** Where a value stands in its queue; kept by the owner of the value. */
+/** The entry of a value, kept by the value's owner. */
 export interface QueueLink<T> {
   readonly value: T;
   before: QueueLink<T> | null;
@@ -23,21 +23,21 @@ export class Queue<T> {
     return this.#oldest?.value;
   }
 
-  /** Adds it as the newest. */
+  /** Adds a value as the newest. */
   add(value: T): QueueLink<T> {
     const link: QueueLink<T> = { value, before: null, after: null };
     this.#append(link);
     return link;
   }
 
-  /** Makes one that stands in this queue the newest. */
+  /** Makes an entry of this queue the newest. */
   renew(link: QueueLink<T>): void {
     if (link === this.#newest) return;
     this.remove(link);
     this.#append(link);
   }
 
-  /** Takes one out that stands in this queue. */
+  /** Removes an entry of this queue. */
   remove(link: QueueLink<T>): void {
     if (link.before === null) this.#oldest = link.after;
     else link.before.after = link.after;

@@ -1,13 +1,13 @@
 /**
- * How often something may happen, by a key: a bucket of tokens each, filled steadily. Only buckets that are not full are remembered,
- * at most `remembered` of them, without a timer: each use looks at the oldest and drops what has filled up again.
+ * A rate limit by key: a token bucket each. Only buckets that are not full are remembered, at most `remembered` of them, without a
+ * timer: each use drops the oldest that have filled up again.
  *
  *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
  *
- * When there are too many keys the longest unused is forgotten, that is, forgiven: memory counts for more than one stranger's due.
+ * With too many keys the longest unused is forgotten, that is, forgiven.
  *
- * Several processes have one rate: what is taken in one is reported to the others, and taken there too. A bucket may owe tokens then, as all may take
- * before they hear of each other: over a minute they have no more than one would have.
+ * Processes share a rate: tokens taken in one are reported to the others and taken there too. A bucket may owe tokens, as several processes may
+ * take one before they hear of each other: over a minute they allow no more than one would.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -16,13 +16,13 @@ import { Notices } from '../../base/tally.js';
 
 export interface RateLimits {
   readonly perMinute: number;
-  /** How many at once. */
+  /** The size of a bucket. */
   readonly burst: number;
-  /** How many keys are remembered at most. */
+  /** Maximum number of keys. */
   readonly remembered: number;
 }
 
-/** What a bucket may owe, in bursts: one of each process that took before it knew of the others. A process that lies makes no key wait for longer. */
+/** What a bucket may owe: a burst of each process. Also the longest that a faulty process can make a key wait. */
 const MAX_OWED_BURSTS = 16;
 
 interface Bucket {
@@ -36,7 +36,7 @@ export class Rate {
   readonly #buckets = new Map<string, Bucket>();
   readonly #notices: Notices;
 
-  /** @param notices of what is taken, from and to the other processes */
+  /** @param notices of tokens taken, from and to the other processes */
   constructor(clock: Clock, limits: RateLimits, notices = new Notices()) {
     this.#clock = clock;
     this.#limits = limits;
@@ -53,31 +53,31 @@ export class Rate {
     return this.#buckets.size;
   }
 
-  /** Takes a token of this key's. 0: it may; else in how many whole seconds it may again (nothing was taken). */
+  /** Takes a token of this key and returns 0, or takes none and returns the seconds to wait, rounded up. */
   take(key: string): number {
     const waitSeconds = this.waitSeconds(key);
-    if (waitSeconds === 0) this.takeWhatIsThere(key);
+    if (waitSeconds === 0) this.takeAvailable(key);
     return waitSeconds;
   }
 
-  /** The same answer, and nothing is taken. */
+  /** The same without taking. */
   waitSeconds(key: string): number {
     return Math.ceil(this.waitMs(key) / 1000);
   }
 
-  /** Takes a token, or as much of one as there is, for something that has happened whether it might or not. */
-  takeWhatIsThere(key: string): void {
+  /** Takes a token, or what is left of one, for something that has happened already. */
+  takeAvailable(key: string): void {
     const amount = Math.min(1, Math.max(0, this.#tokens(key)));
     this.#change(key, -amount);
     this.#notices.add(key, amount);
   }
 
-  /** In how many milliseconds this key may, if no token is taken before; 0: now. */
+  /** Milliseconds to wait for a token; 0: none. */
   waitMs(key: string): number {
     return Math.max(0, 1 - this.#tokens(key)) / this.#perMs;
   }
 
-  /** Gives a token back that was taken for something that did not happen after all. */
+  /** Gives a token back for something that did not happen after all. */
   giveBack(key: string): void {
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) return;
@@ -110,7 +110,7 @@ export class Rate {
   }
 }
 
-/** As many at once as in a minute. */
+/** A rate whose burst is a minute's worth. */
 export function evenRate(perMinute: () => number, remembered: number): RateLimits {
   return live<RateLimits>({ perMinute, burst: perMinute, remembered: () => remembered });
 }

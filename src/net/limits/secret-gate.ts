@@ -1,18 +1,17 @@
 /**
- * The one place where a client's secret is compared: every part that takes tokens or passwords asks here. Within its limit of wrong ones an
- * address is answered at once. Past it whatever comes from there waits for its turn, one a second, right or wrong alike, so that a guesser is
- * slow and learns nothing from the time; a neighbour behind the same address is late, and not locked out (src/net/README.md, "Secrets").
+ * The only place where clients' secrets are compared. Within its limit of wrong secrets an address is answered at once. Beyond it all
+ * its secrets wait for their turn, one a second, right or wrong alike: a guesser is slow and learns nothing from the timing, a
+ * neighbour behind the same address is late, but not locked out (src/net/README.md, "Secrets").
  *
  *   check ─► within the limit? ─► compare ─► right | wrong                     wrong: counted for the address, and in all
- *               └─ no ─► queue of the address: a b c ─ one a second ─► compare ─► …          not drawn for a place: too-many
+ *               └─ no ─► queue of the address: a b c ─ one a second ─► compare ─► …          no slot in it: too-many
  *
- * A guesser with many addresses (a customer of IPv6 has 65,536 networks) would have a limit for each, and could make us forget the
- * oldest. So wrong ones are counted in all too: past that limit the addresses that have never sent a right secret share one queue,
- * where each has its turn after the others. Invariant: in a minute addresses that never sent a right one have at most twice
- * `inAllPerMinute` secrets looked at, and those that waited in queues of their own when that limit was reached.
+ * A guesser with many addresses (an IPv6 customer has 65,536 networks) would have a limit for each, and could make us forget the
+ * oldest. So wrong secrets are also counted in all: beyond that limit the addresses that have never sent a right secret share one queue,
+ * where they take turns. Invariant: addresses that never sent a right secret have at most twice `inAllPerMinute` compared in a
+ * minute, besides those already waiting in queues of their own when that limit was reached.
  *
- * The limits are of all processes of a server. Where several have a queue of one address, or of all, its turns come as much later in each; who was
- * right in one is known to all.
+ * Processes share the limits and the origins with right secrets. If several have a queue of one name, its turns are as many times rarer in each.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -22,26 +21,26 @@ import { evenRate, Rate } from './rate.js';
 import { type OnVerdict, SecretQueue, type SecretVerdict, type WaitingSecret } from './secret-queue.js';
 
 export interface SecretLimits {
-  /** Wrong ones of an address (base/ip.ts: originOf), at once and in a minute. */
+  /** Wrong secrets of an address (base/ip.ts: originOf), at once and in a minute. */
   readonly perMinute: number;
-  /** Wrong ones of all addresses, likewise. */
+  /** Wrong secrets of all addresses, likewise. */
   readonly inAllPerMinute: number;
-  /** How many wait for their turn, of an address; one a second. Past it a place is drawn. */
-  readonly mostOfOrigin: number;
-  /** Addresses that are remembered: those of wrong secrets, and those of right ones; also how many may wait in all. */
+  /** How many secrets of an address wait, for one turn a second each. Beyond it slots are drawn. */
+  readonly maxOfOrigin: number;
+  /** Addresses with wrong secrets, and with right ones, that are remembered; also how many secrets may wait in all. */
   readonly remembered: number;
 }
 
-/** What the log says of a request without a secret; many ask so first, to see what they may do (libshout). */
+/** Logged for a request without a secret: many clients (libshout) first ask so. */
 export const NO_SECRET = 'no credentials';
-/** What the log says of a secret that was refused, wherever it was sent. */
+/** Logged for a refused secret. */
 export const SECRET_REASONS: Readonly<Record<Exclude<SecretVerdict, 'right'>, string>> = {
   wrong: 'wrong secret',
   'too-many': 'too many wrong secrets',
 };
 
 const EVERY_MS = 1000;
-/** No address: the queue of all that were never right. */
+/** The queue of all origins that were never right; not an address. */
 const ALL = '*';
 
 export class SecretGate {
@@ -49,18 +48,18 @@ export class SecretGate {
   readonly #limits: SecretLimits;
   readonly #wrong: Rate;
   readonly #wrongInAll: Rate;
-  /** Origins that have sent a right secret, the last one at the end. Only a right secret makes us forget one. */
+  /** Origins that have sent a right secret, the latest last. Only another right secret displaces one. */
   readonly #proven = new Set<string>();
-  /** A queue stays for one turn after its last: a secret that comes at once after it has to wait as well. */
+  /** A queue is kept for one turn after its last secret, so that the next one has to wait as well. */
   readonly #queues = new Map<string, SecretQueue>();
-  /** In how many processes there is one of a name. */
+  /** In how many processes a queue of this name exists. */
   readonly #queuesInAll: Tally;
   readonly #all: Tally;
   readonly #right: Notices;
   readonly #random: () => number;
   #waiting = 0;
 
-  /** @param random in [0, 1): draws which one waits where more ask than may @param tallies with other processes */
+  /** @param random in [0, 1): draws slots @param tallies with other processes */
   constructor(clock: Clock, limits: SecretLimits, random: () => number = Math.random, tallies = new Tallies()) {
     this.#clock = clock;
     this.#limits = limits;
@@ -77,36 +76,36 @@ export class SecretGate {
     tallies.onLook(() => this.#all.set('secrets', this.#waiting));
   }
 
-  /** How many wait for their verdict. */
+  /** Secrets that wait for their verdict. */
   get waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Asks `compare` whether the secret is right and calls `onVerdict`: at once (null is returned), or when its turn has come.
-   * @param compare takes the same time whatever it finds
+   * Compares a secret and calls `onVerdict`: at once (null is returned), or at its turn.
+   * @param compare takes the same time whatever the result
    */
   check(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
     const queue = this.#queueOf(origin);
     if (queue === null) {
-      onVerdict(this.#look(origin, compare), 0);
+      onVerdict(this.#compare(origin, compare), 0);
       return null;
     }
-    if (queue.most === 0 || this.#waiting + this.#all.others('secrets') >= this.#limits.remembered) {
+    if (queue.max === 0 || this.#waiting + this.#all.others('secrets') >= this.#limits.remembered) {
       onVerdict('too-many', queue.retrySeconds);
       return null;
     }
     return queue.add(origin, compare, onVerdict);
   }
 
-  /** Refuses all that wait: the server is about to stop. */
+  /** Refuses all that wait, before the server stops. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
   }
 
-  /** Where this origin has to wait; null: nowhere. */
+  /** The queue in which this origin has to wait; null: none. */
   #queueOf(origin: string): SecretQueue | null {
-    const { mostOfOrigin, inAllPerMinute } = this.#limits;
+    const { maxOfOrigin: mostOfOrigin, inAllPerMinute } = this.#limits;
     if (!this.#proven.has(origin)) {
       const everyMs = 60_000 / inAllPerMinute;
       const all = this.#queues.get(ALL);
@@ -119,10 +118,10 @@ export class SecretGate {
     return this.#wrong.waitSeconds(origin) > 0 ? this.#open(origin, EVERY_MS, mostOfOrigin) : null;
   }
 
-  #open(name: string, everyMs: number, most: number): SecretQueue {
-    const { mostOfOrigin } = this.#limits;
+  #open(name: string, everyMs: number, max: number): SecretQueue {
+    const { maxOfOrigin: mostOfOrigin } = this.#limits;
     const onCount = (change: number) => (this.#waiting += change);
-    const queue = new SecretQueue({ everyMs, most, mostOfOrigin, random: this.#random, onCount });
+    const queue = new SecretQueue({ everyMs, max, maxOfOrigin: mostOfOrigin, random: this.#random, onCount });
     this.#queues.set(name, queue);
     this.#queuesInAll.add(name, 1);
     this.#turnAfter(name, queue);
@@ -142,17 +141,17 @@ export class SecretGate {
       return;
     }
     this.#turnAfter(name, queue);
-    next.onVerdict(this.#look(next.origin, next.compare), 0);
+    next.onVerdict(this.#compare(next.origin, next.compare), 0);
   }
 
-  #look(origin: string, compare: () => boolean): SecretVerdict {
+  #compare(origin: string, compare: () => boolean): SecretVerdict {
     if (compare()) {
       this.#prove(origin);
       this.#right.add(origin, 1);
       return 'right';
     }
-    this.#wrong.takeWhatIsThere(origin);
-    this.#wrongInAll.takeWhatIsThere(ALL);
+    this.#wrong.takeAvailable(origin);
+    this.#wrongInAll.takeAvailable(ALL);
     return 'wrong';
   }
 

@@ -1,35 +1,34 @@
 /**
- * A queue of secrets that wait for their turn (secret-gate.ts): origins take turns, and of one origin the first is next.
+ * A queue of secrets that wait for their turn (secret-gate.ts). Origins take turns; each origin's secrets are first come, first served.
  *
  *   origins   a: 1 2 3    b: 1    c: 1 2      turns: a1 b1 c1 a2 c2 a3
  *
- * Where an origin has all its places the last of them is drawn among all that asked since the turn before, so a client that keeps many
- * requests open does not get each place that frees. One that is not drawn is refused at the next turn, up to as many as there are places: to ask
- * again at once gains nothing. Where the whole queue is full, an origin with fewer places takes the last one of the origin with most.
- * Invariant: at most `most` have a place, `mostOfOrigin` of them of one origin, and at most `most` others wait to be refused.
+ * When an origin has all its slots, the last one is drawn among all that asked since the previous turn, so that a client that keeps many
+ * requests open does not get each free slot. Losers are refused at the next turn, so that asking again at once gains nothing. When the whole
+ * queue is full, an origin with fewer slots takes the last one of the origin with most.
+ * Invariant: at most `max` secrets have a slot, `maxOfOrigin` of them of one origin, and at most `max` others wait to be refused.
  */
 
 export type SecretVerdict = 'right' | 'wrong' | 'too-many';
 
-/** @param retrySeconds after which a place in the queue may be free, of `too-many`; else 0 */
+/** @param retrySeconds until a slot may be free, for `too-many`; else 0 */
 export type OnVerdict = (verdict: SecretVerdict, retrySeconds: number) => void;
 
 export interface SecretQueueOptions {
   /** Between two turns. */
   readonly everyMs: number;
-  /** Places. */
-  readonly most: number;
-  readonly mostOfOrigin: number;
+  /** Slots in all. */
+  readonly max: number;
+  readonly maxOfOrigin: number;
   /** In [0, 1). */
   random(): number;
-  /** By how many the number of those that wait has changed. */
+  /** The change of the number of waiting secrets. */
   onCount(change: number): void;
 }
 
-/** Those of one origin. */
 interface OriginQueue {
   readonly waiting: WaitingSecret[];
-  /** How many asked for the last place since the turn before, its holder counted in. */
+  /** How many asked for the last slot since the previous turn, including its holder. */
   asked: number;
 }
 
@@ -47,7 +46,7 @@ export class WaitingSecret {
     this.onLeave = onLeave;
   }
 
-  /** The connection has ended: its place is free, and there is no verdict. Idempotent. */
+  /** The connection has ended: frees the slot, without a verdict. Idempotent. */
   leave(): void {
     this.onLeave?.(this);
     this.onLeave = null;
@@ -56,38 +55,38 @@ export class WaitingSecret {
 
 export class SecretQueue {
   readonly everyMs: number;
-  readonly most: number;
+  readonly max: number;
   readonly #options: SecretQueueOptions;
-  /** The origin whose turn is next comes first. None is empty. */
+  /** In the order of their turns. None is empty. */
   readonly #origins = new Map<string, OriginQueue>();
-  /** Without a place; refused at the next turn. */
+  /** Without a slot; refused at the next turn. */
   readonly #losers = new Set<WaitingSecret>();
   #count = 0;
-  /** How many asked for a place of a full queue since the turn before. */
+  /** How many asked for a slot of a full queue since the previous turn. */
   #asked = 0;
 
   constructor(options: SecretQueueOptions) {
     this.#options = options;
     this.everyMs = options.everyMs;
-    this.most = options.most;
+    this.max = options.max;
   }
 
-  /** When a client without a place should ask again. */
+  /** When a client without a slot should ask again. */
   get retrySeconds(): number {
     return Math.max(1, Math.ceil((this.#count * this.everyMs) / 1000));
   }
 
-  /** Takes a place, or another's, or none. Null: it has none, and was refused. */
+  /** Takes a slot, or another's, or none. Null: none, and it was refused. */
   add(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
     const waiting = new WaitingSecret(origin, compare, onVerdict, (gone) => this.#leave(gone));
     const own = this.#origins.get(origin);
     const ownSize = own?.waiting.length ?? 0;
-    if (ownSize >= this.#options.mostOfOrigin) {
+    if (ownSize >= this.#options.maxOfOrigin) {
       own!.asked++;
       return this.#draw(waiting, own!, own!.asked);
     }
-    if (this.#count < this.most) {
-      // The holder of the last place is one of those that asked for it.
+    if (this.#count < this.max) {
+      // The holder of the last slot counts as one that asked for it.
       this.#enter(waiting).asked = 1;
       return waiting;
     }
@@ -95,7 +94,7 @@ export class SecretQueue {
     return this.#draw(waiting, largest, largest.waiting.length > ownSize + 1 ? 1 : ++this.#asked);
   }
 
-  /** The secret whose turn it is; null: none waits. Those that have not been drawn by now are refused. */
+  /** Takes out the next secret; null: none waits. Refuses the losers. */
   turn(): WaitingSecret | null {
     this.#asked = 1;
     const [first] = this.#origins;
@@ -118,7 +117,7 @@ export class SecretQueue {
     }
   }
 
-  /** It gets the last place of this queue with a chance of one in `asked`. */
+  /** Gives it the last slot of this queue with a chance of one in `asked`. */
   #draw(waiting: WaitingSecret, queue: OriginQueue, asked: number): WaitingSecret | null {
     const isDrawn = asked <= 1 || this.#options.random() * asked < 1;
     const loser = isDrawn ? queue.waiting.at(-1)! : waiting;
@@ -128,7 +127,7 @@ export class SecretQueue {
       this.#enter(waiting).asked = loser.origin === waiting.origin ? asked : 1;
       this.#options.onCount(-1);
     }
-    if (this.#losers.size < this.most) {
+    if (this.#losers.size < this.max) {
       this.#losers.add(loser);
       this.#options.onCount(1);
     } else {
@@ -148,7 +147,7 @@ export class SecretQueue {
     return queue;
   }
 
-  /** False: it has no place. */
+  /** False: it has no slot. */
   #remove(waiting: WaitingSecret): boolean {
     const queue = this.#origins.get(waiting.origin);
     const at = queue?.waiting.indexOf(waiting) ?? -1;
@@ -163,7 +162,7 @@ export class SecretQueue {
     if (this.#losers.delete(waiting) || this.#remove(waiting)) this.#options.onCount(-1);
   }
 
-  /** The origin with most places, of several the one whose turn is last. Only for a full queue. */
+  /** The origin with most slots, of several the one whose turn is last. Only for a full queue. */
   #largest(): OriginQueue {
     let largest: OriginQueue | null = null;
     for (const queue of this.#origins.values()) {

@@ -1,12 +1,12 @@
 /**
- * The connection under a request of ours, as undici's `connect` wants it: TCP or TLS, to an address that may be connected to, with an
- * answer whose head is strict HTTP (response-head.ts).
+ * The connection of a request of ours, for undici's `connect`: TCP or TLS, to a permitted address, with the response's head made strict HTTP
+ * (response-head.ts).
  *
- *   socket ─► head made strict, then the body as it comes ─► undici            undici ─► socket
- *     └─ not read while the socket is paused: what the server sends meanwhile waits in the kernel, and then at the server
+ *   socket ─► strict head, then the body unchanged ─► undici            undici ─► socket
+ *     └─ not read while paused: data waits in the kernel, and then at the server
  *
- * The socket is paused, and not undici's body: undici 7 fails an assertion where a FIN comes behind a body that is paused (its issue 5360). The
- * socket's own buffer takes one filling more. Owned by one Outbound.
+ * The socket is paused, not undici's body: undici 7 fails an assertion if a FIN follows a paused body (its issue 5360). The
+ * socket's own buffer may fill once more. Owned by one Outbound.
  */
 
 import { constants } from 'node:crypto';
@@ -19,11 +19,11 @@ import { isPrivate, PRIVATE_REASON, publicOnly } from './private-address.js';
 import type { Target } from './target.js';
 
 export interface ConnectionOptions {
-  /** How a name becomes addresses; asked once for each connection. */
+  /** Resolves a name; called once for each connection. */
   readonly lookup: LookupFunction;
-  /** PEM of the authorities that a server's certificate may be from; undefined: those that Node knows. */
+  /** PEM of the trusted authorities; undefined: Node's. */
   readonly ca: Buffer | undefined;
-  /** Longest head of an answer. */
+  /** Longest head of a response. */
   readonly headBytes: number;
 }
 
@@ -34,9 +34,9 @@ type Written = { readonly chunk: Buffer; readonly encoding: BufferEncoding };
 export class OutboundConnection extends Duplex {
   readonly socket: Socket;
   readonly #headBytes: number;
-  /** What has come of the head; null: it was handed on. */
+  /** The incomplete head; null: it was handed on. */
   #head: Buffer | null = Buffer.alloc(0);
-  /** Of the headers of interim answers, which are not handed on. */
+  /** Of the heads of interim responses, which are not handed on. */
   #interimBytes = 0;
   #isSocketPaused = false;
 
@@ -68,7 +68,7 @@ export class OutboundConnection extends Duplex {
     this.socket.write(chunk, onWritten);
   }
 
-  /** A head and a body in one packet. */
+  /** Head and body in one packet. */
   override _writev(parts: Written[], onWritten: (error?: Error | null) => void): void {
     this.socket.write(Buffer.concat(parts.map(({ chunk }) => chunk)), onWritten);
   }
@@ -117,9 +117,9 @@ export class OutboundConnection extends Duplex {
   }
 }
 
-/** Begins to connect. @returns why it may not, where the target's own address says so */
+/** Begins to connect. @returns an error if the target's literal address is private */
 export function openSocket({ url, host, mayBePrivate }: Target, options: ConnectionOptions): Socket | Error {
-  // For an address nothing is looked up.
+  // The lookup is not called for an address.
   if (!mayBePrivate && isIP(host) !== 0 && isPrivate(host)) return new Error(PRIVATE_REASON);
   const isTls = url.protocol === 'https:';
   const to = {
@@ -129,7 +129,7 @@ export function openSocket({ url, host, mayBePrivate }: Target, options: Connect
     noDelay: true,
   };
   if (!isTls) return netConnect(to);
-  // An address is not a server name (RFC 6066, 3); the certificate is checked against it all the same.
+  // An address is not a server name (RFC 6066, 3), though the certificate is checked against it.
   const servername = isIP(host) === 0 ? host : '';
   const socket = tlsConnect({
     ...to,

@@ -1,13 +1,12 @@
 /**
- * One request of ours and its answer, on a connection of its own: every request that we make goes this way. Redirects, playlists and
- * deadlines are its owner's business.
+ * A request of ours and its response, on a connection of its own: all our requests are made here. Redirects, playlists and
+ * deadlines are up to its owner.
  *
  *   start ─► onAnswer (status and headers) ─► body: onBody, onBody … ─► onEnd
  *     └────────────────┴───────────────────────┴──────► onFailed     one of both ends, once; none after `abort`
  *
- * By undici's `dispatch`. Invariant: its handler never pauses (nodejs/undici#5360: a FIN behind a paused body is thrown where nothing
- * catches it). `pause` stops the socket below undici instead. What was read by then, about 64 KiB, waits here in order, and the end of
- * the body behind it.
+ * By undici's `dispatch`. Invariant: its handler never pauses (nodejs/undici#5360: a FIN after a paused body throws where it cannot be
+ * caught). `pause` stops the socket below undici instead; bytes already read, about 64 KiB, and the end of the body wait here in order.
  */
 
 import type { Socket } from 'node:net';
@@ -26,28 +25,28 @@ export interface OutboundRequest {
 }
 
 export interface OutboundSink {
-  /** A final answer's head. What follows is dropped unless `receive` is called in here. */
+  /** The head of a final response has come. The body is dropped unless `receive` is called here. */
   onAnswer(): void;
   /**
    * May be called before `start` returns.
-   * @param reason holds no URL, but may hold the address or the name that was connected to
-   * @param code the system's, undici's or TLS's name for it; undefined: it has none
+   * @param reason holds no URL, but may hold the address or name connected to
+   * @param code of the system, undici or TLS; undefined: none
    */
   onFailed(reason: string, code: string | undefined): void;
-  /** Nothing is left of the connection; last and once, after `abort` too. */
+  /** The connection is closed; the last call, once, also after `abort`. */
   onClosed?(): void;
 }
 
 export interface BodySink {
-  /** The next bytes, which may be kept. `pause` in here holds back all that follows. */
+  /** The next bytes, which may be kept. `pause` may be called here. */
   onBody(chunk: Buffer): void;
-  /** The body is whole, or the connection ended where nothing said how long it would be. */
+  /** The body is complete, or its length was not given and the connection ended. */
   onEnd(): void;
-  /** No byte came for as long as `setIdleTimeout` says. */
+  /** See `setIdleTimeout`. */
   onIdle?(): void;
 }
 
-/** Headers of which the first one counts; of others several are one list (RFC 9110, 5.3). */
+/** Headers of which the first counts if repeated; others are lists (RFC 9110, 5.3). */
 const SINGLE = new Set(['content-type', 'location']);
 
 export class Outbound implements Dispatcher.DispatchHandler {
@@ -59,11 +58,11 @@ export class Outbound implements Dispatcher.DispatchHandler {
   readonly #sink: OutboundSink;
   #connection: OutboundConnection | null = null;
   #body: BodySink | null = null;
-  /** Came while paused; oldest first. */
+  /** Received while paused, in order. */
   readonly #waiting: Buffer[] = [];
   #isPaused = false;
-  /** The body's end has come, behind what waits. */
-  #isWhole = false;
+  /** The body is complete, including what waits. */
+  #isComplete = false;
   /** It ended, failed or was aborted. */
   #isOver = false;
 
@@ -90,36 +89,35 @@ export class Outbound implements Dispatcher.DispatchHandler {
     if (this.#connection === null) this.#sink.onClosed?.();
   }
 
-  /** Lets go of the connection. Idempotent. */
+  /** Closes the connection. Idempotent. */
   abort(): void {
     this.#isOver = true;
     this.#waiting.length = 0;
     this.#connection?.destroy();
   }
 
-  /** Who takes the body. */
   receive(body: BodySink): void {
     this.#body = body;
   }
 
-  /** Nothing more is handed on until `resume`. */
+  /** Holds back all that follows until `resume`. */
   pause(): void {
     this.#isPaused = true;
     this.#connection?.pauseSocket();
   }
 
-  /** Goes on in the next tick: the caller may still have bytes of the chunk before. */
+  /** In the next tick, as the caller may not have finished its chunk. */
   resume(): void {
     this.#isPaused = false;
     process.nextTick(() => this.#handOn());
   }
 
-  /** @param ms 0: no limit */
+  /** Calls `onIdle` when no byte comes for this long. @param ms 0: no limit */
   setIdleTimeout(ms: number): void {
     this.#connection?.socket.setTimeout(ms);
   }
 
-  /** Without it undici takes the handler for one of its older kind. */
+  /** Marks the handler as one of undici's newer API. */
   onRequestStart(): void {}
 
   onResponseStart(_: unknown, status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
@@ -132,11 +130,11 @@ export class Outbound implements Dispatcher.DispatchHandler {
   onResponseData(_: unknown, chunk: Buffer): void {
     if (this.#isOver) return;
     if (this.#isPaused || this.#waiting.length > 0) this.#waiting.push(chunk);
-    else this.#give(chunk);
+    else this.#pass(chunk);
   }
 
   onResponseEnd(): void {
-    this.#isWhole = true;
+    this.#isComplete = true;
     if (!this.#isPaused && this.#waiting.length === 0) this.#end();
   }
 
@@ -154,19 +152,19 @@ export class Outbound implements Dispatcher.DispatchHandler {
     this.#connection = connection;
     connection.on('error', (error) => this.#fail(error));
     socket.once(this.#request.target.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
-      // undici uses of it what every duplex stream has.
+      // undici uses only what any duplex stream has.
       callback(null, connection as Duplex as Socket);
     });
     socket.on('timeout', () => this.#body?.onIdle?.());
     socket.on('close', () => this.#sink.onClosed?.());
   }
 
-  /** All that waits, as long as it is wanted, then the end; after that the socket is read on. */
+  /** Hands on what waits, then the end, or resumes the socket. */
   #handOn(): void {
     while (!this.#isPaused && !this.#isOver) {
       const chunk = this.#waiting.shift();
-      if (chunk !== undefined) this.#give(chunk);
-      else if (this.#isWhole) this.#end();
+      if (chunk !== undefined) this.#pass(chunk);
+      else if (this.#isComplete) this.#end();
       else {
         this.#connection?.resumeSocket();
         return;
@@ -174,8 +172,8 @@ export class Outbound implements Dispatcher.DispatchHandler {
     }
   }
 
-  #give(chunk: Buffer): void {
-    // Not by `guarded`: no closure per chunk.
+  #pass(chunk: Buffer): void {
+    // Not `guarded`: no closure per chunk.
     try {
       this.#body?.onBody(chunk);
     } catch (error) {
@@ -189,11 +187,11 @@ export class Outbound implements Dispatcher.DispatchHandler {
     guarded(() => this.#body?.onEnd());
   }
 
-  /** Of a body that came whole nothing fails any more. */
+  /** Ignored once the body is complete. */
   #fail(error: NodeJS.ErrnoException): void {
-    if (this.#isOver || this.#isWhole) return;
+    if (this.#isOver || this.#isComplete) return;
     this.abort();
-    // What Node says of several addresses that all failed is empty but for its code.
+    // Node's error for several addresses that all failed has a code only.
     guarded(() => this.#sink.onFailed(error.message || error.code || 'the connection failed', error.code));
   }
 }
@@ -203,7 +201,7 @@ function textOf(name: string, value: string | string[] | undefined): string {
   return SINGLE.has(name) ? value[0]! : value.join(', ');
 }
 
-/** undici takes what a handler throws for a failure of the request: a fault of ours must not pass for one of the server's. */
+/** undici reports what a handler throws as a failure of the request: a bug of ours must not look like the server's fault. */
 function guarded(call: () => void): void {
   try {
     call();

@@ -1,15 +1,15 @@
 /**
- * Addresses that only this machine or its own network can reach, and others that are not public. Names and redirects come from
- * strangers: without this check an upstream could send our requests to a router or a database behind our firewall.
+ * Addresses that are not public. Without this check an upstream could redirect our requests to a router or a database behind our
+ * firewall.
  *
- * Invariant: `publicOnly` hands on only addresses that it has checked, and the connection is made to one of those: no second lookup
- * comes in between. Sources: the IANA special-purpose registries for IPv4 and IPv6, RFC 4291 (mapped), RFC 6052 and 8215 (NAT64).
+ * Invariant: connections are made only to addresses that `publicOnly` has checked, without a second lookup. Sources: the IANA
+ * special-purpose registries for IPv4 and IPv6, RFC 4291 (mapped), RFC 6052 and 8215 (NAT64).
  */
 
 import { isIP, type LookupFunction } from 'node:net';
 import { AddressList } from '../../base/ip.js';
 
-/** The reason of a refusal. It never holds the address, which may belong to another network. */
+/** Does not hold the address, which may belong to another network. */
 export const PRIVATE_REASON = 'its address is private: only with allowPrivate';
 
 const PRIVATE_IPV4 = [
@@ -19,7 +19,7 @@ const PRIVATE_IPV4 = [
 ];
 /** Parts of 2000::/3 that are not public: protocol assignments with Teredo, documentation, 6to4. */
 const PRIVATE_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
-/** IPv6 addresses that stand for an IPv4 address in their last 32 bits: mapped, and behind the well-known NAT64 prefix. */
+/** Prefixes of IPv6 addresses that end with an IPv4 address: mapped, and NAT64's well-known one. */
 const HOLDS_IPV4 = ['::ffff:', '64:ff9b::'];
 
 const PRIVATE = new AddressList([
@@ -27,7 +27,7 @@ const PRIVATE = new AddressList([
   ...PRIVATE_IPV6,
   ...HOLDS_IPV4.flatMap((prefix) => PRIVATE_IPV4.map((range) => inIpv6(prefix, range))),
 ]);
-/** Of IPv6 only this is allocated at all; everything else is local, reserved or multicast. */
+/** All other IPv6 addresses are local, reserved or multicast. */
 const ALLOCATED = new AddressList(['2000::/3', ...HOLDS_IPV4.map((prefix) => inIpv6(prefix, '0.0.0.0/0'))]);
 
 function inIpv6(prefix: string, range: string): string {
@@ -35,14 +35,14 @@ function inIpv6(prefix: string, range: string): string {
   return `${prefix}${address}/${96 + Number(bits)}`;
 }
 
-/** @param address an IP address as text, IPv6 without brackets; with a zone it is always private, as is text that is not an address */
+/** @param address an IP address, IPv6 without brackets. With a zone it is private, and so is any other text. */
 export function isPrivate(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return true;
   return PRIVATE.has(address) || (version === 6 && !ALLOCATED.has(address));
 }
 
-/** The same lookup without the private addresses of its answer; it fails where none is left. */
+/** A lookup without private addresses; it fails if none is left. */
 export function publicOnly(lookup: LookupFunction): LookupFunction {
   return (host, options, callback) => {
     lookup(host, { ...options, all: true }, (error, found) => {

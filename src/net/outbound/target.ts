@@ -1,9 +1,8 @@
 /**
- * A URL to be requested, with the credentials that are sent to it and whether it may lie at a private address. Only URLs of the
- * configuration are given either. A redirect or a playlist may lead on to anywhere public, but takes them along to the same origin
- * (scheme, host and port) and nowhere else.
+ * A URL to request, with its credentials and whether it may be at a private address, both set by the configuration only. A redirect or
+ * a playlist may lead to any public URL, but keeps both only within the same origin (scheme, host and port).
  *
- * Invariant: `url` holds no user and password, so that no log line that holds it can hold those.
+ * Invariant: `url` holds no user and password, so that it can be logged.
  */
 
 import { isIP } from 'node:net';
@@ -27,8 +26,8 @@ export class Target {
 
   /**
    * A URL of the configuration. An IP address or `localhost` is private on purpose; a name may lead to any address.
-   * @param href http or https, with or without a user and password, which come before `authorization`
-   * @param allowPrivate everything it leads to may be private
+   * @param href http or https; a user and password in it override `authorization`
+   * @param allowPrivate whether everything it leads to may be private
    */
   static named(href: string, authorization: string | undefined, allowPrivate: boolean): Target {
     const url = new URL(href);
@@ -41,7 +40,7 @@ export class Target {
     return bareHost(this.url);
   }
 
-  /** Where a redirect or an entry of a playlist leads, relative to this URL; null: it is no URL, or neither http nor https. */
+  /** The target of a redirect or playlist entry, relative to this URL; null: not an http or https URL. */
   to(href: string): Target | null {
     if (!URL.canParse(href, this.url.href)) return null;
     const url = new URL(href, this.url);
@@ -59,7 +58,7 @@ export function basic(user: string, password: string): string {
 
 function authorizationIn({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
-  // Those of a redirect or a playlist may be malformed: configured ones were checked.
+  // May be malformed in a redirect or a playlist.
   return basic(decoded(username), decoded(password));
 }
 

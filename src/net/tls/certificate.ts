@@ -1,7 +1,7 @@
 /**
- * The certificate and key of an address, read again when their files change (a renewal needs no restart). The files are looked at
- * by polling: a watch on a file is lost when it is replaced, and one on its folder when that is a link, as renewal tools make them.
- * Invariant: a pair that cannot be used never takes the place of one that can.
+ * The certificate and key of an address, read again when their files change, so that a renewal needs no restart. The files are polled:
+ * a watch on a file is lost when it is replaced, and one on its folder when that is a link, as renewal tools make them.
+ * Invariant: a pair that cannot be used never replaces one that can.
  */
 
 import { readFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ export interface CertificateOutput {
 }
 
 export class Certificate implements AlarmHandler {
-  /** What was read at the start. */
+  /** The pair read at the start. */
   readonly first: Pair;
   readonly #files: CertificateFiles;
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class Certificate implements AlarmHandler {
   }
 
   onAlarm(): void {
-    void this.#look()
+    void this.#check()
       .catch((error: Error) => this.#refuse(error.message))
       .finally(() => {
         if (!this.#stopped) this.#alarm = this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
@@ -63,10 +63,9 @@ export class Certificate implements AlarmHandler {
     this.#alarm.cancel();
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const { certFile, keyFile } = this.#files;
-    // Before reading: what changes in between is seen the next time.
-    // One after the other: where both are missing it is always the first that is named.
+    // Before reading, so that a change in between is seen next time; in order, so that of two missing files the same one is reported.
     const seen = `${await stampOf(certFile)} ${await stampOf(keyFile)}`;
     if (seen === this.#seen) return;
     const pair = { cert: await readFile(certFile), key: await readFile(keyFile) };
@@ -81,7 +80,7 @@ export class Certificate implements AlarmHandler {
     this.#output.onRenewed(pair);
   }
 
-  /** A file that is missing, or cannot be read, stays so for a while. */
+  /** Reports the same fault once. */
   #refuse(reason: string): void {
     if (this.#seen === reason) return;
     this.#seen = reason;

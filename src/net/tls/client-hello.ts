@@ -1,28 +1,28 @@
 /**
- * How much of a TLS client's first message has come. Its ClientHello is what makes a handshake expensive (the answer to it is signed), so a
- * handshake is not begun before all of it is there: what comes in pieces costs no more than what comes whole (opening.ts).
+ * Whether a TLS client's first message is complete. The ClientHello makes a handshake expensive (the answer to it is signed), so no
+ * handshake is begun before all of it is there (opening.ts).
  *
  *   record:    22, version 3.x, length (2 bytes), fragment      RFC 8446, 5.1; one message may lie in several records
  *   handshake: 1, length (3 bytes), ClientHello                 RFC 8446, 4
  */
 
-/** The type of a TLS record that holds a handshake. No method and no password begins so. */
+/** The type of a TLS record that holds a handshake. No method and no password begins with it. */
 export const HANDSHAKE = 0x16;
 const VERSION_3 = 3;
 const CLIENT_HELLO = 1;
 const RECORD_HEADER_BYTES = 5;
 const MESSAGE_HEADER_BYTES = 4;
-/** RFC 8446, 5.1: the most that a record holds in the clear. */
+/** Longest plaintext of a record (RFC 8446, 5.1). */
 const RECORD_BYTES = 2 ** 14;
-/** Clients that cut their ClientHello, to get it past a censor, make two to ten of it. */
+/** Clients that split their ClientHello, to get it past a censor, use two to ten. */
 const MAX_RECORDS = 32;
 
 /**
- * @param bytes what a connection began with
- * @param mostBytes that the ClientHello may have, its own header counted in
- * @returns 'whole', 'more' to come, or 'wrong': no ClientHello, or too long
+ * @param bytes the first of a connection
+ * @param maxBytes the longest ClientHello, with its header
+ * @returns 'wrong': no ClientHello, or too long
  */
-export function readClientHello(bytes: Buffer, mostBytes: number): 'whole' | 'more' | 'wrong' {
+export function readClientHello(bytes: Buffer, maxBytes: number): 'whole' | 'more' | 'wrong' {
   let got = 0;
   let wanted = MESSAGE_HEADER_BYTES;
   for (let at = 0, records = 0; got < wanted; records++) {
@@ -40,8 +40,8 @@ export function readClientHello(bytes: Buffer, mostBytes: number): 'whole' | 'mo
       if (got + i > 0) wanted += byte << (8 * (MESSAGE_HEADER_BYTES - 1 - got - i));
     }
     got += length;
-    if (wanted > mostBytes) return 'wrong';
-    // A client waits for the answer, and has nothing to put behind its message.
+    if (wanted > maxBytes) return 'wrong';
+    // A client waits for the answer before it sends more.
     if (got > wanted) return 'wrong';
     at += length;
     if (at > bytes.length) return 'more';

@@ -1,12 +1,12 @@
 /**
- * TLS handshakes of the whole process, begun a few a turn of the event loop: one costs half a millisecond and more, and a stranger can
- * ask for hundreds with a packet each.
+ * TLS handshakes of the whole process, a few begun in each turn of the event loop: one costs half a millisecond and more, and a client
+ * can ask for hundreds with a packet each.
  *
  *   add ─► waiting, by origin: a a a · b · c c ─ origins take turns, SLICE_MS a turn of the loop ─► under way ─► done
  *
- * What a client sends within its handshake can be expensive once more (the answer to a HelloRetryRequest is signed as well), so those under
- * way are bounded, in all and of an origin. Where they are at the bound and others wait, one that takes longer than PATIENCE_MS is
- * dropped for them: places cannot be hoarded. Invariant: none waits as long as there is a place.
+ * A client's next message can be expensive again (the answer after a HelloRetryRequest is signed as well), so handshakes under
+ * way are bounded, in all and by origin. At the bound one that takes longer than PATIENCE_MS is dropped if others wait, so that slots
+ * cannot be hoarded. Invariant: none waits while there is a free slot.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
@@ -14,17 +14,17 @@ import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 const SLICE_MS = 2;
 /** Some round trips around the world. */
 const PATIENCE_MS = 3000;
-/** Between two looks for one that has taken longer than that. */
+/** Between two checks for handshakes that have taken longer than that. */
 const LOOK_MS = 100;
 
 export class TlsHandshake {
-  /** Whose connection it is (base/ip.ts: originOf). */
+  /** Of its connection (base/ip.ts: originOf). */
   readonly origin: string;
   readonly onTurn: () => void;
   readonly onDropped: () => void;
   begunMs = 0;
 
-  /** @param onTurn begins it; called once, in a later turn of the loop @param onDropped it has taken too long; `done` is to be called then as ever */
+  /** @param onTurn begins it; called once, in a later turn of the loop @param onDropped it took too long; call `done` as usual */
   constructor(origin: string, onTurn: () => void, onDropped: () => void) {
     this.origin = origin;
     this.onTurn = onTurn;
@@ -32,7 +32,6 @@ export class TlsHandshake {
   }
 }
 
-/** Of one origin. */
 interface OriginHandshakes {
   readonly waiting: Set<TlsHandshake>;
   /** The oldest first. */
@@ -41,21 +40,21 @@ interface OriginHandshakes {
 
 export class TlsHandshakes implements AlarmHandler {
   readonly #clock: Clock;
-  readonly #most: number;
-  readonly #mostOfOrigin: number;
-  /** The origin whose turn is next comes first. None is empty. */
+  readonly #max: number;
+  readonly #maxOfOrigin: number;
+  /** In the order of their turns. None is empty. */
   readonly #origins = new Map<string, OriginHandshakes>();
-  /** Of all origins; the oldest first. */
+  /** Of all origins, the oldest first. */
   readonly #underWay = new Set<TlsHandshake>();
   #waiting = 0;
   #isTurnComing = false;
-  #look: Alarm | null = null;
+  #recheck: Alarm | null = null;
 
-  /** @param most under way at the same time; a quarter of them of one origin */
-  constructor(clock: Clock, most: number) {
+  /** @param max handshakes under way at once; a quarter of them of one origin */
+  constructor(clock: Clock, max: number) {
     this.#clock = clock;
-    this.#most = most;
-    this.#mostOfOrigin = Math.ceil(most / 4);
+    this.#max = max;
+    this.#maxOfOrigin = Math.ceil(max / 4);
   }
 
   add(handshake: TlsHandshake): void {
@@ -66,7 +65,7 @@ export class TlsHandshakes implements AlarmHandler {
     this.#resume();
   }
 
-  /** It is over, or not wanted any more. Idempotent. */
+  /** It is finished, or the connection was dropped. Idempotent. */
   done(handshake: TlsHandshake): void {
     const queue = this.#origins.get(handshake.origin);
     if (queue === undefined) return;
@@ -77,7 +76,7 @@ export class TlsHandshakes implements AlarmHandler {
   }
 
   onAlarm(): void {
-    this.#look = null;
+    this.#recheck = null;
     this.#resume();
   }
 
@@ -95,18 +94,18 @@ export class TlsHandshakes implements AlarmHandler {
   #beginUntil(endMs: number): void {
     const handshake = this.#take();
     if (handshake !== null) {
-      // Node reads what has come already, and answers it, in a tick after the start; ours comes behind it.
+      // Node reads and answers bytes already received in a tick queued before this one.
       handshake.onTurn();
       process.nextTick(() => {
         if (this.#clock.now() < endMs) this.#beginUntil(endMs);
         else if (this.#waiting > 0) this.#resume();
       });
     } else if (this.#waiting > 0) {
-      this.#look ??= this.#clock.alarm(this.#clock.now() + LOOK_MS, this);
+      this.#recheck ??= this.#clock.alarm(this.#clock.now() + LOOK_MS, this);
     }
   }
 
-  /** The next one, under way from here on. Null: none waits, or there is no place for those that do. */
+  /** The next handshake, now under way. Null: none waits, or none has a slot. */
   #take(): TlsHandshake | null {
     const nowMs = this.#clock.now();
     for (const [origin, queue] of this.#origins) {
@@ -126,8 +125,8 @@ export class TlsHandshakes implements AlarmHandler {
   }
 
   #hasPlace({ underWay }: OriginHandshakes, nowMs: number): boolean {
-    const isFullOfOrigin = underWay.size >= this.#mostOfOrigin;
-    if (!isFullOfOrigin && this.#underWay.size < this.#most) return true;
+    const isFullOfOrigin = underWay.size >= this.#maxOfOrigin;
+    if (!isFullOfOrigin && this.#underWay.size < this.#max) return true;
     const [oldest] = isFullOfOrigin ? underWay : this.#underWay;
     if (nowMs - oldest!.begunMs < PATIENCE_MS) return false;
     this.done(oldest!);

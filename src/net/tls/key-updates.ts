@@ -1,15 +1,15 @@
 /**
- * Limits how often the other side of a TLS 1.3 connection may change its key (RFC 8446, 4.6.3). Each change costs some 30 µs here, and no other limit
- * sees it, since OpenSSL answers by itself within a read of the socket. Its only sign is a line of the key log for each new key; lines are counted,
- * never kept. Renegotiation, its counterpart in TLS 1.2, is refused (tls-options.ts).
+ * Limits how often the peer of a TLS 1.3 connection may change its key (RFC 8446, 4.6.3). A change costs some 30 µs and is otherwise
+ * invisible, since OpenSSL answers it within a read of the socket; only the key log has a line for each new key. Lines are counted, never
+ * kept. Renegotiation, the counterpart in TLS 1.2, is refused (tls-options.ts).
  */
 
 import type tls from 'node:tls';
 
-/** Of one connection in a minute. A peer needs one for millions of records (RFC 8446, 5.5). */
+/** In a minute, by connection. A peer needs one in millions of records (RFC 8446, 5.5). */
 export const MAX_KEY_UPDATES = 32;
 const MINUTE_MS = 60_000;
-/** How lines of the key log for a new key begin. */
+/** Prefixes of key log lines for new keys. */
 const CLIENT_KEY = 'CLIENT_TRAFFIC_SECRET_N ';
 const SERVER_KEY = 'SERVER_TRAFFIC_SECRET_N ';
 
@@ -22,7 +22,7 @@ export function limitClientKeys(server: tls.Server, onExcess: (socket: tls.TLSSo
     if (count === undefined) counts.set(socket, (count = new KeyCount()));
     if (count.isWithin()) return;
     onExcess(socket);
-    // At once: by the next turn of the loop there could be thousands more.
+    // By the next turn of the loop there could be thousands more.
     socket.destroy();
   });
 }
@@ -40,7 +40,7 @@ class KeyCount {
   #keys = 0;
   #sinceMs = performance.now();
 
-  /** Counts one more key. False: it is one too many. */
+  /** Counts a new key. False: too many. */
   isWithin(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#sinceMs >= MINUTE_MS) {

@@ -2,7 +2,7 @@
 
 import { Socket } from 'node:net';
 import t from 'tap';
-import { comesFrom, Proxies, type ProxyHeaderName } from '../../../src/net/front/peer.js';
+import { Proxies, type ProxyHeaderName, setClient } from '../../../src/net/front/peer.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
@@ -78,13 +78,13 @@ t.test('Forwarded, where that is the head; then the other is not looked at', asy
 t.test('what a proxy sent at the beginning of the connection counts as its peer', async (t) => {
   const proxies = new Proxies(['10.0.0.0/8'], 'x-forwarded-for');
   const socket = from('10.0.0.2');
-  comesFrom(socket, '203.0.113.9');
+  setClient(socket, '203.0.113.9');
   t.equal(
     proxies.clientOf(socket, () => '1.1.1.1'),
     '203.0.113.9',
     'a client does not become a proxy by it',
   );
-  comesFrom(socket, '10.0.0.7');
+  setClient(socket, '10.0.0.7');
   t.equal(
     proxies.clientOf(socket, () => '1.1.1.1'),
     '1.1.1.1',

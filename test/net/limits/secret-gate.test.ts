@@ -14,7 +14,7 @@ class Bench {
 
   /** @param random without it, the first who asks for a place keeps it */
   constructor(limits: Partial<SecretLimits> = {}, random: () => number = () => 0.999) {
-    const usual = { perMinute: 3, inAllPerMinute: 600, mostOfOrigin: 2, remembered: 100 };
+    const usual = { perMinute: 3, inAllPerMinute: 600, maxOfOrigin: 2, remembered: 100 };
     this.gate = new SecretGate(this.clock, { ...usual, ...limits }, random);
   }
 
@@ -78,7 +78,7 @@ t.test('past it one a second, in order, right or wrong alike; a full queue says 
 });
 
 t.test('number 3,001 of 4,000 guesses is right, and is found after most of an hour', async (t) => {
-  const bench = new Bench({ perMinute: 60, mostOfOrigin: 8, inAllPerMinute: 600 });
+  const bench = new Bench({ perMinute: 60, maxOfOrigin: 8, inAllPerMinute: 600 });
   const startMs = bench.clock.now();
   let found: number | undefined;
   for (let i = 0; found === undefined && i < 4000; i++) {
@@ -119,12 +119,12 @@ t.test('after a while without wrong ones none waits', async (t) => {
 });
 
 t.test('no line at all', async (t) => {
-  const bench = new Bench({ mostOfOrigin: 0 });
+  const bench = new Bench({ maxOfOrigin: 0 });
   t.same(bench.verdicts('a', 'w', 'w', 'w', 'right'), ['wrong', 'wrong', 'wrong', 'too-many']);
 });
 
 t.test('a guesser with a thousand addresses is as slow as all of them may be', async (t) => {
-  const bench = new Bench({ perMinute: 60, inAllPerMinute: 60, remembered: 20, mostOfOrigin: 8 });
+  const bench = new Bench({ perMinute: 60, inAllPerMinute: 60, remembered: 20, maxOfOrigin: 8 });
   t.equal(bench.ask('customer', 'right').verdict, 'right');
   t.equal(bench.ask('other', 'right').verdict, 'right');
   bench.looked.length = 0;
@@ -146,7 +146,7 @@ t.test('a guesser with a thousand addresses is as slow as all of them may be', a
 });
 
 t.test('no more wait in all, and no more are remembered, than may', async (t) => {
-  const bench = new Bench({ perMinute: 1, inAllPerMinute: 1_000_000, remembered: 3, mostOfOrigin: 2 });
+  const bench = new Bench({ perMinute: 1, inAllPerMinute: 1_000_000, remembered: 3, maxOfOrigin: 2 });
   for (const origin of ['a', 'b', 'c']) bench.verdicts(origin, 'w');
   const asked = ['a', 'b', 'c'].map((origin) => bench.ask(origin, 'w'));
   t.equal(bench.ask('a', 'w').verdict, 'too-many', 'at once');
@@ -184,7 +184,7 @@ for (const open of [8, 12]) {
     const random = new Random();
     let late = 0;
     for (let run = 0; run < 300; run++) {
-      const bench = new Bench({ perMinute: 60, mostOfOrigin: 8 }, () => random.next());
+      const bench = new Bench({ perMinute: 60, maxOfOrigin: 8 }, () => random.next());
       const guess = pester(bench, ['a'], open);
       for (let i = 0; i < 60; i++) bench.ask('a', 'w');
       guess();
@@ -208,7 +208,7 @@ for (const open of [8, 12]) {
 
 t.test('ten origins that fill the queue of all make others late, and lock no client out', async (t) => {
   const random = new Random();
-  const bench = new Bench({ perMinute: 60, mostOfOrigin: 8, remembered: 10_000 }, () => random.next());
+  const bench = new Bench({ perMinute: 60, maxOfOrigin: 8, remembered: 10_000 }, () => random.next());
   const guessers = Array.from({ length: 10 }, (_, i) => `guesser${i}`);
   for (const origin of guessers) for (let i = 0; i < 60; i++) bench.ask(origin, 'w');
   const guess = pester(bench, guessers, 20);
@@ -228,7 +228,7 @@ t.test('ten origins that fill the queue of all make others late, and lock no cli
 });
 
 t.test('one origin has no more of the line of all than its own places', async (t) => {
-  const bench = new Bench({ perMinute: 60, inAllPerMinute: 60, mostOfOrigin: 8, remembered: 10_000 });
+  const bench = new Bench({ perMinute: 60, inAllPerMinute: 60, maxOfOrigin: 8, remembered: 10_000 });
   for (let i = 0; i < 60; i++) bench.ask('a', 'w');
   pester(bench, ['a'], 200)();
   bench.looked.length = 0;
