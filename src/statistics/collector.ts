@@ -1,13 +1,13 @@
 /**
- * What one process counts of its listeners: at a connection's beginning and end, and once a minute all of it is taken. Nothing happens while one
- * listens.
+ * Counts the listeners of one process, when a connection begins and ends; the figures are taken once a minute. Nothing happens in between.
  *
  *   join ─► crowds: channel, station, country, player, page; and the title's ─► take() each minute ─► rows
  *
- * Invariants: of a connection only a digest is kept besides its crowds, and nothing of one that has ended. A crowd without a connection goes with
- * the next look, and values of a dimension are bounded (crowds.ts): what strangers send cannot grow.
+ * Invariants: besides its crowds only a digest of a connection is kept, and nothing once it has ended. A crowd without a connection is dropped when
+ * figures are taken, and the number of values of a dimension is bounded (crowds.ts), whatever clients send.
  */
 
+import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
 import { originOf } from '../base/ip.js';
 import type { ListenerRequest } from '../listener/listener-stats.js';
@@ -28,14 +28,14 @@ import {
 import { MinuteTime } from './minute-time.js';
 import { pageHost } from './page.js';
 import { PlayerFamilies } from './players.js';
-import { type DaySalt, dayOf, digestOf, saltedToken } from './salts.js';
+import { type DaySalt, digestOf, saltedToken } from './salts.js';
 
-/** A connection that plays: `join` gives it, `leave` takes it back. */
+/** A connection that plays: returned by `join`, passed to `leave`. */
 export interface CountedConnection {
   readonly channel: CountedChannel;
   readonly crowds: readonly Crowd[];
   readonly digest: string;
-  /** The salted digest, of that day; -1: none yet. */
+  /** The digest with the salt of `dayMs`; -1: none yet. */
   token: number;
   dayMs: number;
 }
@@ -48,9 +48,9 @@ interface CountedChannel {
   title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
 }
 
-/** A clock that is set back by less goes on with the minute that it had. */
+/** A clock set back by less than this keeps the present minute. */
 const BACK_MS = 120_000;
-/** Connections between two breaths of a walk over all of them: a millisecond at most. */
+/** Connections visited in one go: a millisecond at most. */
 const STEP = 500;
 /** User agents are compared up to this length, as in listener/listener-stats.ts. */
 const AGENT_CHARACTERS = 200;
@@ -66,12 +66,12 @@ export class Collector {
   #salts: readonly DaySalt[] = [];
   readonly #time: MinuteTime;
   #minuteMs: number;
-  /** Titles of this minute that have ended. */
+  /** Titles that have ended in this minute. */
   #titles: TitleRow[] = [];
-  /** Raised to end a walk. */
+  /** Raised to end a visit of all connections. */
   #walk = 0;
 
-  /** @param rows values of a dimension at most */
+  /** @param rows maximum number of values of a dimension */
   constructor(clock: Clock, countries: Pick<Countries, 'of'>, rows: () => number) {
     this.#clock = clock;
     this.#countries = countries;
@@ -80,7 +80,7 @@ export class Collector {
     this.#minuteMs = startOf('minute', clock.wallMs());
   }
 
-  /** How many connections are counted, for tests. */
+  /** The number of connections, for tests. */
   get size(): number {
     return this.#connections.size;
   }
@@ -111,7 +111,7 @@ export class Collector {
     this.#connections.add(connection);
     for (const crowd of connection.crowds) crowd.join(nowMs);
     channel.title?.crowd.join(nowMs);
-    this.#see(connection);
+    this.#addToSketches(connection);
     return connection;
   }
 
@@ -119,13 +119,13 @@ export class Collector {
   leave(connection: CountedConnection, lastedMs: number): void {
     if (!this.#connections.delete(connection)) return;
     const nowMs = this.#clock.now();
-    // A walk may not have come by yet.
-    this.#see(connection);
+    // `#addAll` may not have reached it yet.
+    this.#addToSketches(connection);
     for (const crowd of connection.crowds) crowd.leave(nowMs, lastedMs);
     connection.channel.title?.crowd.leave(nowMs, lastedMs);
   }
 
-  /** Another title is on air, or none: those who are there have begun to hear it. A correction is the same title. */
+  /** Another title is on air, or none: all present connections have begun to hear it. A correction is the same title. */
   onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);
@@ -137,15 +137,15 @@ export class Collector {
       record === null ? null : { atMs: record.effectAtMs, id: playId(record), crowd: new Crowd(nowMs, count, count) };
   }
 
-  /** Called each second. @returns what was counted in the minute that is over; null: it goes on */
-  look(): MinuteFigures | null {
+  /** Called each second. @returns the figures of the minute that has ended; null: it has not */
+  takeEnded(): MinuteFigures | null {
     const minuteMs = startOf('minute', this.#time.ms());
     const laterMs = minuteMs - this.#minuteMs;
     if (laterMs === 0 || (laterMs < 0 && laterMs > -BACK_MS)) return null;
     return this.take(minuteMs);
   }
 
-  /** All that was counted since the last time. @param nextMs the minute that begins */
+  /** The figures since the last call. @param nextMs the minute that begins */
   take(nextMs = this.#minuteMs): MinuteFigures {
     const nowMs = this.#clock.now();
     const rows: FigureRow[] = [];
@@ -172,12 +172,12 @@ export class Collector {
   }
 
   get #salt(): DaySalt | undefined {
-    const dayMs = dayOf(this.#minuteMs);
+    const dayMs = startOf('day', this.#minuteMs);
     return this.#salts.find(([day]) => day === dayMs);
   }
 
-  /** It is one of this minute's listeners. */
-  #see(connection: CountedConnection): void {
+  /** Counts it among this minute's listeners. */
+  #addToSketches(connection: CountedConnection): void {
     const salt = this.#salt;
     if (salt === undefined) return;
     if (connection.token < 0 || connection.dayMs !== salt[0]) {
@@ -187,15 +187,15 @@ export class Collector {
     for (const crowd of connection.crowds) crowd.sketch.add(connection.token);
   }
 
-  /** All that play are listeners of the minute that has begun. A little at a time: who leaves meanwhile is seen then. */
+  /** Counts all connections among the listeners of the minute that has begun, a few at a time; `leave` covers those that end meanwhile. */
   async #addAll(): Promise<void> {
     const walk = ++this.#walk;
     let left = STEP;
     for (const connection of this.#connections) {
-      this.#see(connection);
+      this.#addToSketches(connection);
       if (--left > 0) continue;
       left = STEP;
-      await new Promise((resolve) => setImmediate(resolve));
+      await breath();
       if (walk !== this.#walk) return;
     }
   }

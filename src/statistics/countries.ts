@@ -1,7 +1,6 @@
 /**
- * The country of an address, by a file of the operator's in MaxMind's format (GeoLite2-Country, DB-IP, IPinfo: whatever has a country's ISO code).
- * The only entrance of the package maxmind. The file is read whole; another one in its place is taken within a minute, and one that
- * cannot be read leaves the last one in use.
+ * The country of an address, from the operator's file in MaxMind's format (GeoLite2-Country, DB-IP, IPinfo). The only user of the package maxmind.
+ * A new file is loaded within a minute; if it cannot be read, the last one stays in use.
  */
 
 import { readFile, stat } from 'node:fs/promises';
@@ -11,7 +10,7 @@ import { UNKNOWN } from './figures.js';
 
 const CODE = /^[A-Za-z]{2}$/;
 
-/** What files of several makers have of an address. */
+/** The record of an address, in the forms of several vendors. */
 interface Located {
   readonly country?: { readonly iso_code?: unknown } | string;
   readonly registered_country?: { readonly iso_code?: unknown };
@@ -22,7 +21,7 @@ export class Countries {
   readonly #file: () => string;
   readonly #onError: (error: Error) => void;
   #reader: Reader<never> | null = null;
-  /** Of the file that was read last, or could not be: it is reported once. */
+  /** Identifies the last file that was read, or was reported as unreadable. */
   #known = '';
 
   /** @param file "": none, all countries are unknown @param onError called once for each file that cannot be read */
@@ -31,7 +30,7 @@ export class Countries {
     this.#onError = onError;
   }
 
-  /** ISO 3166-1, or `unknown`. Microseconds. */
+  /** ISO 3166-1, or `unknown`. Takes microseconds. */
   of(address: string): string {
     const plain = plainAddress(address);
     if (this.#reader === null || plain === '') return UNKNOWN;
@@ -46,7 +45,7 @@ export class Countries {
     return typeof code === 'string' && CODE.test(code) ? code.toUpperCase() : UNKNOWN;
   }
 
-  /** Reads the file where it is another one than before. Called at the start and each minute. */
+  /** Reads the file if it has changed. Called at the start and each minute. */
   async refresh(): Promise<void> {
     const file = this.#file();
     if (file === '') {

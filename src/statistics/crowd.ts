@@ -1,13 +1,13 @@
 /**
- * Connections that have something in common: how many there are, and what they did since the last look. Plain fields, changed when one joins or
- * leaves; what lies between is a product.
+ * Connections that have something in common: their number, and figures since the last `take`. Plain fields, changed when a connection joins or
+ * leaves.
  *
  *   listenedMs    ∑ count × time since the last change
  */
 
 import { Sketch } from './sketch.js';
 
-/** What it did since the last look. */
+/** Figures since the last `take`. */
 export interface CrowdFigures {
   readonly begun: number;
   readonly ended: number;
@@ -27,7 +27,7 @@ export class Crowd {
   #peak: number;
   #sinceMs: number;
 
-  /** @param count who are there from the beginning on @param begun how many of them count as begun */
+  /** @param count connections at the start @param begun how many of them count as begun */
   constructor(nowMs: number, count = 0, begun = 0) {
     this.count = count;
     this.begun = begun;
@@ -35,7 +35,7 @@ export class Crowd {
     this.#sinceMs = nowMs;
   }
 
-  /** Since the last `take`, up to when a connection came or went last. */
+  /** Since the last `take`, up to the last `join` or `leave`. */
   get listenedMs(): number {
     return this.#listenedMs;
   }
@@ -53,7 +53,7 @@ export class Crowd {
     this.#endedMs += lastedMs;
   }
 
-  /** Begins anew, with those who are there. */
+  /** Resets all figures but `count`. */
   take(nowMs: number): CrowdFigures {
     this.#settle(nowMs);
     const { begun, sketch } = this;

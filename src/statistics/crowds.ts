@@ -1,22 +1,22 @@
 /**
- * The crowds of one dimension of a channel, by value. Strangers make up values (a Referer), so their number is bounded, and those with the most
- * listening are kept, not those that came first: in each minute `rows` values have a row of their own, and the others share one.
+ * The crowds of one dimension of a channel, by value. Clients can make up values (a Referer), so their number is bounded: in each minute the `rows`
+ * values with the most listening have a row of their own, and the others share one.
  * Invariant: beyond CANDIDATES × `rows` there are only values with a connection now, and an eighth more.
  */
 
 import { Crowd, type CrowdFigures } from './crowd.js';
 import { OTHER } from './figures.js';
 
-/** How many values are counted apart while a period goes on, for each that is stored. */
+/** How many values are counted separately during a period for each one that is stored. */
 export const CANDIDATES = 4;
-/** Which part of the values makes room at a time. */
-const TAKEN_PART = 8;
+/** One in so many values is removed at a time. */
+const REMOVED_FRACTION = 8;
 
 export class Crowds {
   readonly #byValue = new Map<string, Crowd>();
-  /** Figures of this minute whose values made room for others. */
+  /** Figures of values that were removed in this minute. */
   #others: CrowdFigures | null = null;
-  /** Below this size there was nothing to take out when that was looked for last. */
+  /** Removal found nothing below this size. */
   #fullAt = 0;
 
   get size(): number {
@@ -31,8 +31,8 @@ export class Crowds {
     return crowd;
   }
 
-  /** The figures since the last call. Values without a connection are forgotten. @param mostPeak the peak of all values together */
-  take(rows: number, mostPeak: number, nowMs: number): (readonly [value: string, figures: CrowdFigures])[] {
+  /** The figures since the last call; forgets values without a connection. @param maxPeak the peak of all values together */
+  take(rows: number, maxPeak: number, nowMs: number): (readonly [value: string, figures: CrowdFigures])[] {
     const taken: [string, CrowdFigures][] = [];
     let others = this.#others;
     this.#others = null;
@@ -41,34 +41,32 @@ export class Crowds {
       taken.push([value, crowd.take(nowMs)]);
       if (crowd.count === 0) this.#byValue.delete(value);
     }
-    // Stable: of equal ones the oldest comes first.
+    // Stable: of equal values the oldest is first.
     taken.sort(([, a], [, b]) => b.listenedMs - a.listenedMs);
-    for (const [, figures] of taken.slice(rows)) others = together(others, figures);
+    for (const [, figures] of taken.slice(rows)) others = sumOf(others, figures);
     const named = taken.slice(0, rows);
     if (others === null) return named;
     const known = named.find(([value]) => value === OTHER);
     const rest = named.filter((each) => each !== known);
-    const all = together(known?.[1] ?? null, others);
-    return [...rest, [OTHER, { ...all, peak: Math.min(all.peak, mostPeak) }]];
+    const all = sumOf(known?.[1] ?? null, others);
+    return [...rest, [OTHER, { ...all, peak: Math.min(all.peak, maxPeak) }]];
   }
 
-  /**
-   * Takes out the values with the least listening, of those without a connection: some at a time, since looking for them costs as much as for one.
-   */
+  /** Removes values with the least listening among those without a connection, several at a time to spread the cost of the search. */
   #makeRoom(nowMs: number): void {
     const idle = [...this.#byValue].filter(([, { count }]) => count === 0);
     idle.sort(([, a], [, b]) => a.listenedMs - b.listenedMs);
-    const part = Math.ceil(this.#byValue.size / TAKEN_PART);
+    const part = Math.ceil(this.#byValue.size / REMOVED_FRACTION);
     this.#fullAt = idle.length === 0 ? this.#byValue.size + part : 0;
     for (const [value, crowd] of idle.slice(0, part)) {
       this.#byValue.delete(value);
-      this.#others = together(this.#others, crowd.take(nowMs));
+      this.#others = sumOf(this.#others, crowd.take(nowMs));
     }
   }
 }
 
-/** Adds up two figures; the sum of their peaks is an upper limit. @param one is changed */
-function together(one: CrowdFigures | null, other: CrowdFigures): CrowdFigures {
+/** Adds up two figures; the sum of their peaks is an upper bound. @param one is modified */
+function sumOf(one: CrowdFigures | null, other: CrowdFigures): CrowdFigures {
   if (one === null) return other;
   one.sketch.merge(other.sketch);
   return {

@@ -1,6 +1,6 @@
 /**
- * Checks the figures that another process counted (figures.ts), where they are added up: rows that cannot be right are left out. The limits are what
- * one minute of one process can have. Pure.
+ * Checks figures from another process (figures.ts) before they are added up: impossible rows are left out. The limits are those of one minute of
+ * one process. Pure.
  */
 
 import { KEY } from '../base/key.js';
@@ -13,27 +13,24 @@ import {
   VALUE_CHARACTERS,
 } from './figures.js';
 
-/** Connections of one process: more than any has. */
+/** More connections than any process has. */
 const MAX_COUNT = 2 ** 31;
-/** Of all connections together. */
+/** The sum of all connections. */
 const MAX_TIME_MS = Number.MAX_SAFE_INTEGER;
-/** Of a sketch with all registers, in base64. */
+/** A sketch with all registers, in base64. */
 const MAX_SKETCH_CHARACTERS = 4096;
 const SCOPE = new RegExp(`^(?:channel|station):${KEY.source.slice(1)}`);
-/** How far a minute may be from the clock here. The processes share a clock, but it may be set meanwhile, and up to ten minutes wait for a hub. */
-export const MAX_AWAY_MS = PERIOD_MS.day;
+/** How far a minute may be from now: the clock may be set meanwhile, and up to ten minutes wait for a hub. */
+export const MAX_OFF_MS = PERIOD_MS.day;
 
-/**
- * Whether it is a minute close to now, by the wall clock or by the time that does not jump with it (../base/steady-time.ts), which minutes follow for
- * a while.
- */
+/** Whether it is a minute close to now, by the wall clock or by the steady time (../base/steady-time.ts), which minutes follow after a jump. */
 export function isMinuteFigures(figures: unknown, wallMs: number, steadyMs = wallMs): figures is MinuteFigures {
   if (typeof figures !== 'object' || figures === null) return false;
   const { minuteMs, saltDayMs, rows, titles } = figures as Partial<MinuteFigures>;
   return (
     Number.isSafeInteger(minuteMs) &&
     minuteMs! % PERIOD_MS.minute === 0 &&
-    [wallMs, steadyMs].some((nowMs) => Math.abs(minuteMs! - nowMs) <= MAX_AWAY_MS) &&
+    [wallMs, steadyMs].some((nowMs) => Math.abs(minuteMs! - nowMs) <= MAX_OFF_MS) &&
     (saltDayMs === null || Number.isSafeInteger(saltDayMs)) &&
     Array.isArray(rows) &&
     Array.isArray(titles)
@@ -68,10 +65,10 @@ function isText(text: unknown, pattern: RegExp): boolean {
   return typeof text === 'string' && pattern.test(text);
 }
 
-function isShort(text: unknown, most: number): boolean {
-  return typeof text === 'string' && text.length <= most;
+function isShort(text: unknown, max: number): boolean {
+  return typeof text === 'string' && text.length <= max;
 }
 
-function isFrom0To(number: unknown, most: number): boolean {
-  return Number.isSafeInteger(number) && (number as number) >= 0 && (number as number) <= most;
+function isFrom0To(number: unknown, max: number): boolean {
+  return Number.isSafeInteger(number) && (number as number) >= 0 && (number as number) <= max;
 }

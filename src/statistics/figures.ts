@@ -1,5 +1,5 @@
 /**
- * What is counted, as plain data: for a link, and for the store. A row is what one process counted of one value within a minute.
+ * Figures as plain data, for the link and the store. A row is what one process counted for one value within a minute.
  *
  *   scope        channel:jazz, station:main
  *   dimension    total (value ""), and of channels: country, player, page

@@ -1,4 +1,4 @@
-/** The host of the page on which a listener plays, and nothing else of its address. Pure. */
+/** The host of the page on which a listener plays. Pure. */
 
 import { UNKNOWN, VALUE_CHARACTERS } from './figures.js';
 

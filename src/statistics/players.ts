@@ -1,11 +1,11 @@
 /**
- * The family of a player by its user agent: a short table by hand, since a family is all that statistics want. The first row that fits counts:
- * players that name what they are made of come before it, and browsers come last, since nearly all of them name each other. Pure.
+ * The family of a player by its user agent, from a short table; the first match counts. Players that name their components come before those, and
+ * browsers last, since nearly all of them name each other. Pure.
  */
 
 import { UNKNOWN } from './figures.js';
 
-/** What a user agent contains, as lower case → the family. */
+/** Pattern in a user agent in lower case → the family. */
 const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/bot\b|crawler|spider|monitor|uptime|pingdom|zabbix|nagios|prometheus/, 'Robots'],
   [/icecast|shoutcast.?relay|airsplice|liquidsoap|rsas/, 'Relays'],
@@ -51,13 +51,13 @@ const FAMILIES: readonly (readonly [RegExp, string])[] = [
   [/curl|wget|python|java\/|go-http-client|node|undici|perl|php|ruby|libwww|aiohttp|axios/, 'Programs'],
 ];
 const OTHER_PLAYERS = 'Others';
-/** Nothing behind this is looked at: it costs time, and a family stands before it. */
+/** Only the beginning is matched, to save time. */
 const AGENT_CHARACTERS = 300;
 
-/** Agents whose family is remembered: a crowd has few. */
-const REMEMBERED = 500;
+/** Agents whose family is cached: a crowd has few. */
+const CACHED = 500;
 
-/** Looks the table through once for each agent; of more than REMEMBERED it begins anew. */
+/** A cache by agent, emptied when it is full. */
 export class PlayerFamilies {
   readonly #known = new Map<string, string>();
 
@@ -66,14 +66,14 @@ export class PlayerFamilies {
     let family = this.#known.get(text);
     if (family === undefined) {
       family = playerFamily(text);
-      if (this.#known.size >= REMEMBERED) this.#known.clear();
+      if (this.#known.size >= CACHED) this.#known.clear();
       this.#known.set(text, family);
     }
     return family;
   }
 }
 
-/** @param agent as it came; "": none */
+/** @param agent "": none */
 export function playerFamily(agent: string): string {
   const text = agent.slice(0, AGENT_CHARACTERS).toLowerCase();
   if (text.trim() === '') return UNKNOWN;

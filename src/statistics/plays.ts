@@ -1,10 +1,9 @@
 /**
- * Each title that was on air, with its audience: the as-run log that a royalty report is made of, kept longer than the history that readers have.
+ * Each title that was on air, with its audience: the as-run log for royalty reports, kept longer than the history for readers.
  *
  *   on air      ├── 180 s ──┤ fallback ├─ 20 s ─┤      one play: it came back, or was corrected (same id, same moment of effect)
  *
- * A play is named by its channel and the moment at which it took effect. Stretches are counted once, whatever is said twice: a later one begins
- * behind the last. Pure.
+ * A play is identified by its channel and the moment at which it took effect. A stretch on air is counted once, however often it is reported. Pure.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -12,7 +11,6 @@ import type { HistoryEntry } from '../now-playing/state.js';
 import { putBefore } from '../store/from-ahead.js';
 import { VALUE_CHARACTERS } from './figures.js';
 
-/** As it is stored. */
 export interface PlayedTitle {
   readonly id: string;
   readonly artist: string;
@@ -21,31 +19,31 @@ export interface PlayedTitle {
   readonly isrc: string;
   readonly etype: number;
   readonly source: string;
-  /** When it came on air first, unix milliseconds. */
+  /** When it was on air first, unix milliseconds. */
   readonly fromMs: number;
-  /** The last stretch on air; `toMs` null: it goes on. */
+  /** The last stretch on air; `toMs` null: still on air. */
   readonly sinceMs: number;
   readonly toMs: number | null;
-  /** Of the stretches before, milliseconds. */
+  /** The sum of earlier stretches, milliseconds. */
   readonly onAirMs: number;
   /** Connections that were sent any part of it. */
   readonly performances: number;
   readonly listenedMs: number;
 }
 
-/** Texts are cut at twice the length of other values. */
+/** Texts are cut at twice the length of values. */
 const TEXT_CHARACTERS = VALUE_CHARACTERS * 2;
 
 export function playKey(entry: HistoryEntry): number {
   return entry.record.effectAtMs;
 }
 
-/** A play, and the moment that names it. */
+/** A play with the moment that identifies it. */
 export type NamedPlay = readonly [atMs: number, play: PlayedTitle];
 
 /**
- * Moves plays in the future, which came while the clock was ahead, to before one that begins now (store/from-ahead.ts).
- * @returns each with its former name; also `below`, where its end was in the future too
+ * Moves plays in the future, recorded while the clock was ahead, before one that begins now (store/from-ahead.ts).
+ * @returns each with its former key; also `below` if its end was in the future too
  */
 export function playsBefore(
   above: readonly NamedPlay[],
@@ -66,7 +64,7 @@ export function playsBefore(
   return [[atMs, [atMs, ended]], ...moved];
 }
 
-/** @param play what is known of it; undefined: nothing @returns the same one where the entry says nothing new */
+/** Updates a play from the history. @param play undefined: new @returns `play` itself if nothing has changed */
 export function withEntry(play: PlayedTitle | undefined, { record, fromMs, toMs }: HistoryEntry): PlayedTitle {
   if (play !== undefined && fromMs < play.sinceMs) return play;
   const cut = (text: string) => text.slice(0, TEXT_CHARACTERS);
@@ -93,12 +91,12 @@ export function withAudience(play: PlayedTitle, performances: number, listenedMs
   return { ...play, performances: play.performances + performances, listenedMs: play.listenedMs + listenedMs };
 }
 
-/** How long it was on air. @param nowMs unix milliseconds, for one that goes on */
+/** How long it was on air. @param nowMs unix milliseconds, if it still is */
 export function playedMs(play: PlayedTitle, nowMs: number): number {
   return play.onAirMs + stretchMs(play, nowMs);
 }
 
-/** @param nextMs when it must have ended where that is not known */
+/** @param nextMs its end at the latest, if `toMs` is unknown */
 function stretchMs({ sinceMs, toMs }: PlayedTitle, nextMs: number): number {
   return Math.max(0, (toMs ?? nextMs) - sinceMs);
 }

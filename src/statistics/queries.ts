@@ -1,6 +1,6 @@
 /**
- * What was kept, as reports need it: read a little at a time, so that a year takes no turn of the event loop for itself, and never more than an
- * answer may have. Periods in which nobody listened are not there.
+ * Reads stored figures for reports, a few at a time so that a year does not block the event loop, and never more than an answer may have. Periods
+ * without listeners are left out.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -23,7 +23,7 @@ import { eachInSteps, sortedInSteps } from './steps.js';
 export interface Subject {
   readonly kind: 'channel' | 'station';
   readonly key: string;
-  /** IANA; in it times are read and written. */
+  /** IANA; for times in requests and reports. */
   readonly timezone: string;
   readonly name: string;
   readonly channels: readonly string[];
@@ -35,7 +35,7 @@ export interface TimeSpan {
   readonly beforeMs: number;
 }
 
-/** Of one period, and with a dimension of one of its values. */
+/** Of one period, and one value if there is a dimension. */
 export interface SeriesRow {
   readonly atMs: number;
   /** "": the total. */
@@ -44,27 +44,27 @@ export interface SeriesRow {
 }
 
 export interface Series {
-  /** In order of time, and then of listening. */
+  /** By time, then by listening. */
   readonly rows: readonly SeriesRow[];
-  /** Over all periods, by value; the listeners are those of each day in UTC that it touches, added up. */
+  /** Over all periods, by value; the listeners are the sum over the days in UTC that the span touches. */
   readonly totals: ReadonlyMap<string, StoredFigures>;
 }
 
-/** Stored periods that are read between two breaths; of a dimension, which are larger. */
+/** Stored periods read in one go; those of dimensions are larger. */
 const STEP = 200;
 const DIMENSION_STEP = 8;
 
 export class StatisticsReader {
   readonly #store: Pick<HistoryStore, 'figures'>;
-  readonly #mostRows: () => number;
+  readonly #maxRows: () => number;
 
-  /** @param mostRows of one answer */
-  constructor(store: Pick<HistoryStore, 'figures'>, mostRows: () => number) {
+  /** @param maxRows of one answer */
+  constructor(store: Pick<HistoryStore, 'figures'>, maxRows: () => number) {
     this.#store = store;
-    this.#mostRows = mostRows;
+    this.#maxRows = maxRows;
   }
 
-  /** Rejects with a Refusal (invalid) when it would be more than an answer may have. @param dimension undefined: the totals */
+  /** Rejects with a Refusal (invalid) if there are too many rows. @param dimension undefined: the totals */
   async series(
     subject: Subject,
     period: Period,
@@ -72,11 +72,11 @@ export class StatisticsReader {
     dimension?: Dimension,
   ): Promise<Series> {
     const span = { fromMs: startOf(period, fromMs), beforeMs };
-    if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#mostRows()) throw this.#tooMuch();
+    if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#maxRows()) throw this.#tooMuch();
     const rows = await this.#rows(subject, period, span, dimension);
     const totals = new Map<string, StoredFigures>();
     await eachInSteps(rows, ({ value, figures }) => {
-      totals.set(value, together(totals.get(value), figures));
+      totals.set(value, joined(totals.get(value), figures));
     });
     const days = await this.#rows(subject, 'day', { fromMs: startOf('day', fromMs), beforeMs }, dimension);
     const unique = new Map<string, number>();
@@ -89,13 +89,13 @@ export class StatisticsReader {
     return { rows, totals };
   }
 
-  /** The titles that came on air in this time, of each channel in order. Rejects as `series`. */
+  /** The titles whose first moment on air is in this span, by channel and in order. Rejects as `series`. */
   async plays(channels: readonly string[], span: TimeSpan): Promise<(readonly [channel: string, play: PlayedTitle])[]> {
     const plays: (readonly [string, PlayedTitle])[] = [];
     for (const channel of channels) {
       for await (const { text } of this.#figures(TITLE_KIND, channel, span, STEP)) {
         plays.push([channel, JSON.parse(text) as PlayedTitle]);
-        if (plays.length > this.#mostRows()) throw this.#tooMuch();
+        if (plays.length > this.#maxRows()) throw this.#tooMuch();
       }
     }
     return plays;
@@ -112,7 +112,7 @@ export class StatisticsReader {
       const rows: SeriesRow[] = [];
       for await (const { atMs, text } of this.#figures(figureKind(period), scope, span, STEP)) {
         rows.push({ atMs, value: '', figures: JSON.parse(text) });
-        if (rows.length > this.#mostRows()) throw this.#tooMuch();
+        if (rows.length > this.#maxRows()) throw this.#tooMuch();
       }
       return rows;
     }
@@ -124,7 +124,7 @@ export class StatisticsReader {
           const place = `${atMs} ${value}`;
           byPlace.set(place, { atMs, value, figures: sumOf(byPlace.get(place)?.figures, figures) });
         }
-        if (byPlace.size > this.#mostRows()) throw this.#tooMuch();
+        if (byPlace.size > this.#maxRows()) throw this.#tooMuch();
       }
     }
     return sortedInSteps(byPlace.values(), (a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
@@ -142,25 +142,25 @@ export class StatisticsReader {
   }
 
   #tooMuch(): Refusal {
-    const most = this.#mostRows();
+    const max = this.#maxRows();
     return new Refusal(
       'invalid',
-      `This would be more than ${most} rows: ask for a shorter time, or for longer periods.`,
+      `This would be more than ${max} rows: ask for a shorter time, or for longer periods.`,
       {
-        errors: [{ field: 'from', message: `must leave at most ${most} rows (statistics.answerRows)` }],
+        errors: [{ field: 'from', message: `must leave at most ${max} rows (statistics.answerRows)` }],
       },
     );
   }
 }
 
-/** One after the other. */
-function together(one: StoredFigures | undefined, other: StoredFigures): StoredFigures {
+/** Of two periods. */
+function joined(one: StoredFigures | undefined, other: StoredFigures): StoredFigures {
   if (one === undefined) return other;
   const [begun, ended, endedMs, listenedMs, , unique] = sumOf(one, other);
   return [begun, ended, endedMs, listenedMs, Math.max(one[4], other[4]), unique];
 }
 
-/** At one time, in several channels: the peak is the most that it can have been. */
+/** Of several channels in one period: the peak is an upper bound. */
 function sumOf(one: StoredFigures | undefined, other: StoredFigures): StoredFigures {
   return one === undefined ? other : (one.map((figure, i) => figure + other[i]!) as unknown as StoredFigures);
 }

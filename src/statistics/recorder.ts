@@ -1,11 +1,10 @@
 /**
- * Keeps what all processes counted: adds each minute's rows to the periods that they belong to, the titles' to their plays, and stores what has
- * changed. Where the titles are decided: at the hub.
+ * Keeps the figures of all processes, at the hub: adds each minute's rows to their periods and plays, and stores what has changed.
  *
- *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds ─► the oldest go
+ *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds, which also removes the oldest
  *
- * Invariants: what is stored is a whole minute or nothing of it; a failed save is tried again with the next one. Periods in memory are those
- * that go on, so an interrupted one is read again first. Salts and sketches of a day that is over are removed.
+ * Invariants: a minute is stored whole or not; a failed save is retried with the next one. Only current periods are in memory, so one that was
+ * interrupted is read again first. Salts and sketches are removed when their day has ended.
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -26,7 +25,7 @@ import {
   type TitleRow,
 } from './figures.js';
 import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
-import { type DaySalt, dayOf, saltsFor } from './salts.js';
+import { type DaySalt, saltsFor } from './salts.js';
 import { Sketch } from './sketch.js';
 import { Slot, type StoredSketches } from './slot.js';
 
@@ -39,26 +38,26 @@ export interface KeptStatistics {
   readonly titlesPerChannel: number;
 }
 
-/** Kinds of figures in the store beside those of a period. */
+/** Kinds of figures in the store besides those of a period. */
 export const TITLE_KIND = 'title';
 const SALT_KIND = 'salt';
 const sketchKind = (period: Period) => `sketch ${period}`;
-/** Of the totals of a period, and of a dimension. */
+/** Of the totals of a period, or of a dimension. */
 export const figureKind = (period: Period, dimension?: string) =>
   dimension === undefined ? period : `${period} ${dimension}`;
 
-/** After the first row of a minute: the other processes' come too. */
+/** From the first row of a minute until it is stored: time for the other processes' rows. */
 const GATHER_MS = 2000;
-/** How long the event loop is held up at a time. */
+/** Longest work in one turn of the event loop. */
 const SLICE_MS = 4;
-/** Figures that go at most with each save of a scope and kind: more than come. */
-const PRUNE_STEP = 16;
-/** A period that is over this long ago is not kept in memory. */
+/** Figures of a scope and kind removed with each save at most: more than are added. */
+const MAX_PRUNED = 16;
+/** A period is kept in memory for this long after its end. */
 const LATE_MS = 300_000;
-/** The last title shows what time it is at least, unless it is older than this: the station may have paused. */
+/** A last title older than this says nothing about the time: the station may have paused. */
 const MAX_PAUSE_MS = 60 * 86_400_000;
-/** Entries of the history that a start looks at, of each channel: those since the last save. */
-const MISSED = 200;
+/** Entries of each channel's history that are read at the start, for those since the last save. */
+const ENTRIES_READ = 200;
 
 export class Recorder {
   readonly #clock: Clock;
@@ -67,23 +66,23 @@ export class Recorder {
   readonly #onError: (error: unknown) => void;
   readonly #isKnown: (scope: string) => boolean;
   readonly #slots: Readonly<Record<Period, Map<string, Slot>>> = { minute: new Map(), hour: new Map(), day: new Map() };
-  /** Plays that are to be stored, by channel and name. */
+  /** Plays to be stored, by channel and key. */
   readonly #plays = new Map<string, Map<number, PlayedTitle>>();
   readonly #titleCounts = new Map<string, number>();
   readonly #begun = new LastBegun();
-  /** Plays that have been renamed: the old name is to be removed, and processes may still count for it for a minute. */
+  /** Plays that were moved: the old key is to be removed, and processes may still count for it for a minute. */
   readonly #movedPlays = new Map<string, readonly [channel: string, was: number, is: number, movedMs: number]>();
-  /** The time by which salts and sketches end: a clock that jumps while this process runs ends no day. */
+  /** The time by which salts and sketches expire: it does not jump with the wall clock. */
   #time: SteadyTime;
-  /** The same for what is kept longer; it also survives a clock that was wrong when this process began. */
+  /** The same for longer retention; also right if the clock was wrong when this process started. */
   #ageTime: SteadyTime;
   #salts: readonly DaySalt[] = [];
   #saveAtMs = Number.POSITIVE_INFINITY;
-  /** What is added and saved, one after the other. */
+  /** Adds and saves run one after the other. */
   #work: Promise<void> = Promise.resolve();
   readonly #onSalts: (salts: readonly DaySalt[]) => void;
 
-  /** @param isKnown whether there is such a channel or station @param onSalts other salts are in force */
+  /** @param isKnown whether there is such a channel or station @param onSalts the salts have changed */
   constructor(
     clock: Clock,
     store: Store,
@@ -105,7 +104,7 @@ export class Recorder {
     return this.#salts;
   }
 
-  /** Before anything is counted: salts of the day, and titles that came on air since the last save; of a new store only those on air. */
+  /** At the start: reads the day's salts, and titles since the last save; for a new store only those on air. */
   restore(channels: Iterable<string>): void {
     const all = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 8 };
     const wallMs = this.#clock.wallMs();
@@ -114,17 +113,17 @@ export class Recorder {
     this.#salts = this.#store.figures(SALT_KIND, '', all).map(({ atMs, text }) => [atMs, text]);
     this.#renewSalts();
     for (const channel of channels) {
-      const isNew = this.#titlesOf(channel) === 0;
+      const isNew = this.#titleCount(channel) === 0;
       const [last] = this.#store.history(channel, { limit: 1 });
       if (last !== undefined && last.fromMs <= wallMs) lastMs = Math.max(lastMs, last.fromMs);
-      const missed = this.#store.history(channel, { limit: isNew ? 1 : MISSED }).reverse();
+      const missed = this.#store.history(channel, { limit: isNew ? 1 : ENTRIES_READ }).reverse();
       this.onTitle(channel, isNew ? missed.filter(({ toMs }) => toMs === null) : missed);
     }
     const isNear = wallMs - lastMs < MAX_PAUSE_MS;
     this.#ageTime = new SteadyTime(this.#clock, isNear ? lastMs : wallMs);
   }
 
-  /** What a change made of a channel's history. */
+  /** A change has added or changed these entries of a channel's history. */
   onTitle(channel: string, entries: readonly HistoryEntry[]): void {
     if (!this.#kept().enabled) return;
     for (const entry of entries) {
@@ -132,14 +131,14 @@ export class Recorder {
       const play = withEntry(known, entry);
       if (play === known) continue;
       this.#setPlay(channel, playKey(entry), play);
-      if (known === undefined) this.#titleCounts.set(channel, this.#titlesOf(channel) + 1);
+      if (known === undefined) this.#titleCounts.set(channel, this.#titleCount(channel) + 1);
     }
     const begun = entries.findLast(({ toMs }) => toMs === null);
-    if (begun !== undefined) this.#putInPlace(channel, playKey(begun));
+    if (begun !== undefined) this.#moveFuturePlays(channel, playKey(begun));
   }
 
-  /** A title begins: plays in the future, which came while the clock was ahead, are moved before it. */
-  #putInPlace(channel: string, atMs: number): void {
+  /** A title begins: plays in the future, recorded while the clock was ahead, are moved before it. */
+  #moveFuturePlays(channel: string, atMs: number): void {
     const nowMs = this.#clock.now();
     const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MAX_FROM_AHEAD + 1);
     const isMoved = areFromAhead(
@@ -160,7 +159,7 @@ export class Recorder {
     }
   }
 
-  /** Stored plays, and those about to be stored, in order. */
+  /** Stored plays and those to be stored, in order. */
   #playsIn(channel: string, fromMs: number, beforeMs: number, limit: number): NamedPlay[] {
     const stored = this.#store.figures(TITLE_KIND, channel, { fromMs, beforeMs, limit });
     const plays = new Map(stored.map(({ atMs, text }) => [atMs, JSON.parse(text) as PlayedTitle]));
@@ -170,15 +169,15 @@ export class Recorder {
     return [...plays].sort(([one], [other]) => one - other);
   }
 
-  /** What a process counted. @param process its number */
+  /** Adds the figures of a process. @param process its number */
   add(figures: MinuteFigures, process: number): void {
     const isMinute = isMinuteFigures(figures, this.#clock.wallMs(), this.#time.ms());
     this.#work = this.#work.then(() => this.#add(figures, process, isMinute)).catch(this.#onError);
-    this.#due();
+    this.#scheduleSave();
   }
 
   /** Called each second. */
-  look(): void {
+  onSecond(): void {
     const days = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
     if (days.length !== this.#salts.length || days.some(([day], i) => day !== this.#salts[i]![0])) this.#renewSalts();
     if (this.#clock.now() < this.#saveAtMs) return;
@@ -192,15 +191,15 @@ export class Recorder {
     return this.#work;
   }
 
-  /** Rows that cannot be right are left out; one error says how many. */
+  /** Leaves out impossible rows; an error says how many. */
   async #add(figures: MinuteFigures, process: number, isMinute: boolean): Promise<void> {
     if (!isMinute) throw new Error(`process ${process} reported figures for an impossible minute: they are left out`);
     const { minuteMs, saltDayMs, rows, titles } = figures;
-    const rest = new Breaths();
+    const rest = new Slices();
     let wrong = 0;
     for (const row of rows) {
       if (!isFigureRow(row) || !this.#addRow(row, minuteMs, saltDayMs, process)) wrong++;
-      const turn = rest.taken();
+      const turn = rest.pause();
       if (turn !== undefined) await turn;
     }
     for (const title of titles) {
@@ -210,7 +209,7 @@ export class Recorder {
     if (wrong > 0) throw new Error(`process ${process} reported impossible figures: ${wrong} rows are left out`);
   }
 
-  #due(): void {
+  #scheduleSave(): void {
     this.#saveAtMs = Math.min(this.#saveAtMs, this.#clock.now() + GATHER_MS);
   }
 
@@ -218,7 +217,7 @@ export class Recorder {
   #addRow(row: FigureRow, minuteMs: number, saltDayMs: number | null, process: number): boolean {
     if (!this.#has(row[0], minuteMs)) return false;
     const { rowsPerHour } = this.#kept();
-    const sketch = saltDayMs === dayOf(minuteMs) ? Sketch.of(row[8]) : null;
+    const sketch = saltDayMs === startOf('day', minuteMs) ? Sketch.of(row[8]) : null;
     let peak = 0;
     for (const period of PERIODS) {
       const slot = this.#slotOf(period, row[0], startOf(period, minuteMs));
@@ -229,7 +228,7 @@ export class Recorder {
     return true;
   }
 
-  /** Also one that a reload has just removed: there are figures of it for this day. */
+  /** True also for a scope that a reload has just removed and that has figures for this day. */
   #has(scope: string, minuteMs: number): boolean {
     return this.#slots.day.has(`${startOf('day', minuteMs)} ${scope}`) || this.#isKnown(scope);
   }
@@ -237,7 +236,7 @@ export class Recorder {
   #addTitle([channel, namedMs, performances, listenedMs]: TitleRow): void {
     const atMs = this.#movedPlays.get(`${channel} ${namedMs}`)?.[2] ?? namedMs;
     const play = this.#play(channel, atMs);
-    // It is on air, so it stands in the history or came with a change; one without words does not.
+    // A title on air is in the history or came with a change, except one without text.
     if (play !== undefined) this.#setPlay(channel, atMs, withAudience(play, performances, listenedMs));
   }
 
@@ -252,7 +251,7 @@ export class Recorder {
   #setPlay(channel: string, atMs: number, play: PlayedTitle): void {
     const plays = this.#plays.get(channel) ?? new Map<number, PlayedTitle>();
     this.#plays.set(channel, plays.set(atMs, play));
-    this.#due();
+    this.#scheduleSave();
   }
 
   #slotOf(period: Period, scope: string, atMs: number): Slot {
@@ -292,10 +291,10 @@ export class Recorder {
     const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
     for (const [, [channel, was]] of moved) put([TITLE_KIND, channel, was], undefined);
     for (const key of expired) put(key, undefined);
-    const rest = new Breaths();
+    const rest = new Slices();
     for (const { period, slot } of slots) {
       this.#putSlot(period, slot, put);
-      const turn = rest.taken();
+      const turn = rest.pause();
       if (turn !== undefined) await turn;
     }
     for (const { channel, at, play } of plays) put([TITLE_KIND, channel, at], JSON.stringify(play));
@@ -306,7 +305,7 @@ export class Recorder {
       const beforeMs = this.#clock.now() - 2 * PERIOD_MS.minute;
       for (const [name, [, , , movedMs]] of moved) if (movedMs < beforeMs) this.#movedPlays.delete(name);
       for (const [kind, scope] of expired) {
-        if (kind === TITLE_KIND) this.#titleCounts.set(scope, this.#titlesOf(scope) - 1);
+        if (kind === TITLE_KIND) this.#titleCounts.set(scope, this.#titleCount(scope) - 1);
       }
       this.#forget();
     } catch (error) {
@@ -315,7 +314,7 @@ export class Recorder {
         if (this.#plays.get(channel)?.has(at) !== true) this.#setPlay(channel, at, play);
       }
       this.#onError(error);
-      this.#due();
+      this.#scheduleSave();
     }
   }
 
@@ -330,15 +329,15 @@ export class Recorder {
     if (period !== 'minute') put([sketchKind(period), scope, atMs], JSON.stringify(slot.sketches(rowsPerHour)));
   }
 
-  /** What is older than is kept, or more. */
+  /** Figures beyond the configured age or number. */
   #expired(): FigureKey[] {
     const { minutesKept, hoursKept, titleDays, titlesPerChannel } = this.#kept();
     const [ageMs, steadyMs] = [this.#ageTime.ms(), this.#time.ms()];
     const expired: FigureKey[] = [];
-    const prune = (kind: string, beforeMs: number, mostTitles?: number) => {
+    const prune = (kind: string, beforeMs: number, maxTitles?: number) => {
       for (const scope of this.#store.figureScopes(kind)) {
-        const surplus = mostTitles === undefined ? 0 : this.#titlesOf(scope) - mostTitles;
-        const page = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: PRUNE_STEP };
+        const surplus = maxTitles === undefined ? 0 : this.#titleCount(scope) - maxTitles;
+        const page = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: MAX_PRUNED };
         const oldest = this.#store.figures(kind, scope, page);
         for (const [i, { atMs }] of oldest.entries()) {
           if (atMs >= beforeMs && i >= surplus) break;
@@ -352,13 +351,13 @@ export class Recorder {
       for (const dimension of [undefined, ...DIMENSIONS]) prune(figureKind(period, dimension), beforeMs);
       if (period !== 'minute') prune(sketchKind(period), startOf(period, steadyMs));
     }
-    prune(SALT_KIND, dayOf(steadyMs));
+    prune(SALT_KIND, startOf('day', steadyMs));
     prune(TITLE_KIND, ageMs - titleDays * PERIOD_MS.day, titlesPerChannel);
     return expired;
   }
 
-  /** Counted once: it is a walk over all of them. */
-  #titlesOf(channel: string): number {
+  /** Cached, as the store counts all of them. */
+  #titleCount(channel: string): number {
     let count = this.#titleCounts.get(channel);
     if (count === undefined) {
       this.#titleCounts.set(channel, (count = this.#store.figureCount(TITLE_KIND, channel)));
@@ -366,7 +365,7 @@ export class Recorder {
     return count;
   }
 
-  /** Periods that are over. */
+  /** Drops periods that have ended from memory. */
   #forget(): void {
     const wallMs = this.#clock.wallMs();
     for (const period of PERIODS) {
@@ -378,17 +377,17 @@ export class Recorder {
 
   #renewSalts(): void {
     this.#salts = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
-    this.#due();
+    this.#scheduleSave();
     this.#onSalts(this.#salts);
   }
 }
 
-/** Of long work: others have their turn after each slice of it. */
-class Breaths {
+/** Interrupts long work after each SLICE_MS. */
+class Slices {
   #sinceMs = performance.now();
 
-  /** Undefined: the slice goes on. */
-  taken(): Promise<void> | undefined {
+  /** Undefined: go on. */
+  pause(): Promise<void> | undefined {
     if (performance.now() - this.#sinceMs < SLICE_MS) return undefined;
     return breath().then(() => {
       this.#sinceMs = performance.now();

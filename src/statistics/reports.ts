@@ -1,7 +1,6 @@
 /**
- * The reports as they are read: series and totals, titles with their audience, the royalty report of a month; as JSON and as CSV. Times are those of
- * the station's clock, with their offset. What rights societies ask for, and which column has it: README.md, "Royalty report". Pure, but for the
- * breaths.
+ * Renders reports as JSON and CSV: series and totals, titles with their audience, the royalty report of a month. Times are in the station's
+ * time zone, with their offset. The columns that rights societies want: README.md, "Royalty report".
  */
 
 import { setImmediate as breath } from 'node:timers/promises';
@@ -12,33 +11,25 @@ import { type PlayedTitle, playedMs } from './plays.js';
 import type { Series, SeriesRow, Subject } from './queries.js';
 import { eachInSteps, sortedInSteps } from './steps.js';
 
-/** Lines that are rendered between two breaths. */
+/** Lines rendered in one go. */
 const STEP = 200;
 const HOUR_MS = 3_600_000;
 
-/** As readers get it. */
-interface ReadFigures {
-  readonly connections: number;
-  readonly listeners: number;
-  readonly listeningHours: number;
-  readonly peak: number;
-  /** Of the connections that ended; null: none did. */
-  readonly averageSeconds: number | null;
-}
-
-export function readFigures([begun, ended, endedMs, listenedMs, peak, unique]: StoredFigures): ReadFigures {
+/** The figures as in reports. */
+export function readFigures([begun, ended, endedMs, listenedMs, peak, unique]: StoredFigures) {
   return {
     connections: begun,
     listeners: unique,
     listeningHours: rounded(listenedMs / HOUR_MS, 4),
     peak,
+    /** Of connections that ended; null: none did. */
     averageSeconds: ended === 0 ? null : rounded(endedMs / ended / 1000, 1),
   };
 }
 
 const NONE: StoredFigures = [0, 0, 0, 0, 0, 0];
 
-/** @param head of the object @param dimension its name, where the rows are of one */
+/** @param head its members precede the report's @param dimension the name of the rows' dimension, if there is one */
 export async function seriesJson(head: object, series: Series, subject: Subject, dimension?: string): Promise<Buffer> {
   const { totals } = series;
   const opened = `${JSON.stringify(head).slice(0, -1)},"totals":`;
@@ -72,21 +63,6 @@ export function seriesCsv({ rows }: Series, subject: Subject, dimension?: string
 /** A title with its audience. */
 export type ChannelPlay = readonly [channel: string, play: PlayedTitle];
 
-interface ReadPlay {
-  readonly channel: string;
-  readonly start: string;
-  readonly durationSeconds: number;
-  readonly artist: string;
-  readonly title: string;
-  readonly album: string;
-  readonly isrc: string;
-  readonly etype: number;
-  readonly source: string;
-  readonly averageListeners: number;
-  readonly listenerMinutes: number;
-  readonly performances: number;
-}
-
 export async function playsJson(
   head: object,
   plays: readonly ChannelPlay[],
@@ -119,17 +95,17 @@ export function playsCsv(plays: readonly ChannelPlay[], subject: Subject, nowMs:
   return render(csvLine(PLAY_COLUMNS), plays, row, '', '');
 }
 
-/** Of 37 CFR 370.4 (d)(2), as SoundExchange's Report of Use has them. */
+/** SoundExchange's Report of Use (37 CFR 370.4 (d)(2)). */
 const USE_COLUMNS = [
   ...['NAME_OF_SERVICE', 'TRANSMISSION_CATEGORY', 'FEATURED_ARTIST', 'SOUND_RECORDING_TITLE', 'ISRC'],
   ...['ALBUM_TITLE', 'MARKETING_LABEL', 'ACTUAL_TOTAL_PERFORMANCES'],
 ];
 
-/** Each recording once, in order of artist and title, with its performances. @param category of the transmission, as the licence has it */
+/** Each recording once, by artist and title, with its performances. @param category of the transmission, as in the licence */
 export async function useCsv(plays: readonly ChannelPlay[], { name }: Subject, category: string): Promise<Buffer> {
   const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
   await eachInSteps(plays, ([, play]) => {
-    // A jingle without a title.
+    // For example a jingle.
     if (play.song === '') return;
     const key = [play.artist, play.song, play.album, play.isrc].join('\n');
     const recording = recordings.get(key) ?? { play, performances: 0 };
@@ -144,7 +120,8 @@ export async function useCsv(plays: readonly ChannelPlay[], { name }: Subject, c
   return render(csvLine(USE_COLUMNS), ordered, row, '', '');
 }
 
-function readPlay([channel, play]: ChannelPlay, subject: Subject, nowMs: number): ReadPlay {
+/** A play as in reports, in the order of PLAY_COLUMNS. */
+function readPlay([channel, play]: ChannelPlay, subject: Subject, nowMs: number) {
   const lastedMs = playedMs(play, nowMs);
   return {
     channel,
@@ -178,7 +155,7 @@ async function render<T>(
   return Buffer.concat([...pieces, Buffer.from(closed)]);
 }
 
-/** Rows come many to a moment. */
+/** Remembers the last time, as many rows share one. */
 function zoned({ timezone }: Subject): (atMs: number) => string {
   let [lastMs, last] = [Number.NaN, ''];
   return (atMs) => {

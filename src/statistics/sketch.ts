@@ -1,9 +1,8 @@
 /**
- * How many different listeners there were, without knowing which: a HyperLogLog of 2,048 registers. Of each listener it gets a token, made of a
- * salted hash (salts.ts), and keeps the largest rank of each register; a token that comes again changes nothing, and two sketches of one salt make
- * one.
+ * Estimates the number of different listeners without keeping which: a HyperLogLog of 2,048 registers. A listener's token, from a salted hash
+ * (salts.ts), raises one register; the same token again changes nothing, and sketches with one salt can be merged.
  *
- *   token 16 bits   register 11 │ rank 5         few: a list of tokens; more than LIST: a byte for each register
+ *   token 16 bits   register 11 │ rank 5         few: a list of tokens; more than MAX_LISTED: a byte for each register
  *
  * Standard error 2.3 %; up to some hundreds it is nearly exact. Estimator: O. Ertl, "New cardinality estimation algorithms for HyperLogLog
  * sketches", 2017, algorithm 6. Pure.
@@ -13,12 +12,12 @@ const REGISTER_BITS = 11;
 const REGISTERS = 2 ** REGISTER_BITS;
 const RANK_BITS = 5;
 const MAX_RANK = 2 ** RANK_BITS - 1;
-/** Up to as many tokens are a list, which takes less room. */
-const LIST = 32;
+/** Up to this many tokens a list takes less space. */
+const MAX_LISTED = 32;
 /** Of the estimator: 1 / (2 ln 2). */
 const ALPHA = 0.5 / Math.LN2;
 
-/** What a sketch keeps of a listener. @param hash at least 6 bytes, evenly spread */
+/** The token of a listener. @param hash at least 6 bytes, uniformly distributed */
 export function tokenOf(hash: Buffer): number {
   const rest = hash.readUInt32BE(2);
   const rank = Math.min(MAX_RANK, Math.clz32(rest) + 1);
@@ -32,20 +31,20 @@ export class Sketch {
   add(token: number): void {
     if (this.#registers === null) {
       if (this.#list.includes(token)) return;
-      if (this.#list.length < LIST) return void this.#list.push(token);
+      if (this.#list.length < MAX_LISTED) return void this.#list.push(token);
       this.#registers = new Uint8Array(REGISTERS);
       for (const each of this.#list.splice(0)) raise(this.#registers, each);
     }
     raise(this.#registers, token);
   }
 
-  /** All that the other one has, too. */
+  /** Adds the other's listeners. */
   merge(other: Sketch): void {
     if (other.#registers === null) for (const token of other.#list) this.add(token);
     else this.#addRegisters(other.#registers);
   }
 
-  /** Different listeners, about. */
+  /** Estimated number of different listeners. */
   get count(): number {
     const byRank = new Array<number>(MAX_RANK + 1).fill(0);
     if (this.#registers === null) countRanks(this.#list, byRank);
@@ -56,7 +55,7 @@ export class Sketch {
     return Math.round((ALPHA * REGISTERS * REGISTERS) / z);
   }
 
-  /** For a link or a store. */
+  /** For the link and the store. */
   get text(): string {
     if (this.#registers !== null) return `r${Buffer.from(this.#registers).toString('base64')}`;
     const bytes = Buffer.alloc(this.#list.length * 2);
@@ -64,7 +63,7 @@ export class Sketch {
     return `l${bytes.toString('base64')}`;
   }
 
-  /** What is none is an empty one. */
+  /** Empty if the text is invalid. */
   static of(text: string): Sketch {
     const sketch = new Sketch();
     const bytes = Buffer.from(text.slice(1), 'base64');
@@ -88,7 +87,7 @@ function raise(registers: Uint8Array, token: number): void {
   registers[register] = Math.max(registers[register]!, token & MAX_RANK);
 }
 
-/** Of few tokens, without a byte for each register. */
+/** For a list of tokens. */
 function countRanks(tokens: readonly number[], byRank: number[]): void {
   const ranks = new Map<number, number>();
   for (const token of tokens) {

@@ -1,13 +1,13 @@
 /**
- * One period of one scope at the hub: what all processes counted in it, by dimension and value. It is stored each minute while it goes on, and is
+ * One period of one scope at the hub, with the figures of all processes, by dimension and value. It is stored each minute until it ends, and
  * read again after a restart.
  *
  *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
  *
- * The peak of a minute is the sum of what processes report; that of longer periods the largest of their minutes.
- * Invariant: of a dimension at most `rows` values are stored, those with the most listening, and the others as one. While the period goes on,
- * CANDIDATES × `rows` values are counted apart, by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a new value takes the place and the rank of the
- * value that ranks least. So a value with more than one part in CANDIDATES × `rows` of the listening is always among them, however many others come.
+ * The peak of a minute is the sum of the processes' peaks; that of a longer period the largest of its minutes.
+ * Invariant: at most `rows` values of a dimension are stored, those with the most listening, and the others as one. During the period
+ * CANDIDATES × `rows` values are counted by Space-Saving (Metwally, Agrawal, El Abbadi, 2005): a new value replaces the one of lowest rank and
+ * inherits that rank. So a value with more than 1 / (CANDIDATES × `rows`) of the listening is always among them, however many others come.
  */
 
 import { CANDIDATES } from './crowds.js';
@@ -19,11 +19,11 @@ class SlotValue {
   ended = 0;
   endedMs = 0;
   listenedMs = 0;
-  /** The rank of the value whose place it took, which counts for its own rank. */
+  /** The rank of the value that it replaced, added to its own. */
   inheritedMs = 0;
-  /** Of a minute that was read again. */
+  /** From the store, or of a past minute. */
   #peak = 0;
-  /** Listeners that no sketch knows any more. */
+  /** Listeners whose sketch is gone. */
   #unique = 0;
   sketch = new Sketch();
   readonly #peaks = new Map<number, number>();
@@ -57,7 +57,7 @@ class SlotValue {
     this.#peaks.clear();
   }
 
-  /** What was stored of it; its listeners are those of the sketch, where there is one. */
+  /** From the store; the listeners are those of the sketch, if there is one. */
   restore([begun, ended, endedMs, listenedMs, peak, unique]: StoredFigures, sketch: string | undefined): void {
     Object.assign(this, { begun, ended, endedMs, listenedMs });
     this.#peak = peak;
@@ -65,7 +65,7 @@ class SlotValue {
     else this.sketch = Sketch.of(sketch);
   }
 
-  /** As if the other one's had been its own; of peaks the sum, which is the most that it can have been. */
+  /** Adds the other's figures; the sum of the peaks is an upper bound. */
   merge(other: SlotValue): void {
     this.begun += other.begun;
     this.ended += other.ended;
@@ -98,8 +98,8 @@ export class Slot {
   }
 
   /**
-   * @param process that counted it @param sketch null: its salt is not that of this period @param rows values of a dimension that are stored @returns
-   * the value's peak
+   * @param process that counted it @param sketch null: its salt is not this period's @param rows values of a dimension that are stored
+   * @returns the value's peak
    */
   add(row: FigureRow, process: number, sketch: Sketch | null, rows: number): number {
     this.isDirty = true;
@@ -108,7 +108,7 @@ export class Slot {
     return value.peak;
   }
 
-  /** A minute of it had this peak. Behind `add`. */
+  /** Sets the peak of a minute, after `add`. */
   raise([, dimension, value]: FigureRow, peak: number, rows: number): void {
     this.#valueOf(dimension, value, rows).raise(peak);
   }
@@ -117,15 +117,15 @@ export class Slot {
     return this.#total.stored;
   }
 
-  /** @param rows at most, and one for all others */
+  /** @param rows maximum number, besides one for all others */
   stored(dimension: Dimension, rows: number): Record<string, StoredFigures> {
-    return Object.fromEntries(this.#most(dimension, rows).map(([name, value]) => [name, value.stored]));
+    return Object.fromEntries(this.#largest(dimension, rows).map(([name, value]) => [name, value.stored]));
   }
 
   sketches(rows: number): StoredSketches {
     const all: Record<string, Record<string, string>> = { total: { '': this.#total.sketch.text } };
     for (const dimension of DIMENSIONS) {
-      const most = this.#most(dimension, rows);
+      const most = this.#largest(dimension, rows);
       all[dimension] = Object.fromEntries(most.map(([name, { sketch }]) => [name, sketch.text]));
     }
     return all;
@@ -154,7 +154,7 @@ export class Slot {
     return value;
   }
 
-  /** Adds the value that ranks least to the others. @returns its rank */
+  /** Merges the value of lowest rank into OTHER. @returns its rank */
   #makeRoom(values: Map<string, SlotValue>): number {
     let least: readonly [string, SlotValue] | null = null;
     for (const each of values) {
@@ -168,7 +168,7 @@ export class Slot {
     return least[1].rankMs;
   }
 
-  #most(dimension: Dimension, rows: number): (readonly [string, SlotValue])[] {
+  #largest(dimension: Dimension, rows: number): (readonly [string, SlotValue])[] {
     const values = [...this.#dimensions[dimension]];
     const named = values.filter(([name]) => name !== OTHER).sort(([, a], [, b]) => b.listenedMs - a.listenedMs);
     const others = values.filter(([name]) => name === OTHER).concat(named.slice(rows));

@@ -1,8 +1,8 @@
-/** Work over many rows, done a few at a time: between two steps the event loop does what waits. Its owner bounds how much of it goes on at once. */
+/** Work over many rows, done in steps between which the event loop runs. The caller bounds how many run at once. */
 
 import { setImmediate as breath } from 'node:timers/promises';
 
-/** Rows of one step: they take a millisecond or two, whatever is done with them. */
+/** Rows of one step: a millisecond or two. */
 const STEP = 500;
 
 export async function eachInSteps<T>(rows: Iterable<T>, onRow: (row: T) => void): Promise<void> {
@@ -15,7 +15,7 @@ export async function eachInSteps<T>(rows: Iterable<T>, onRow: (row: T) => void)
   }
 }
 
-/** The same rows in order; those that are equal stay as they were. */
+/** A stable sort. */
 export async function sortedInSteps<T>(rows: Iterable<T>, compare: (a: T, b: T) => number): Promise<T[]> {
   let runs: T[][] = [[]];
   await eachInSteps(rows, (row) => {

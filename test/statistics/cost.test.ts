@@ -58,13 +58,13 @@ t.test('10,000 listeners', async (t) => {
     }
   });
   const bytes = (process.memoryUsage().heapUsed - heapBytes) / LISTENERS;
-  let figures = null as ReturnType<Collector['look']>;
+  let figures = null as ReturnType<Collector['takeEnded']>;
   const [turns, minuteMs]: [number[], number[]] = [[], []];
   for (let minute = 0; minute < 5; minute++) {
     clock.advance(60_000);
     const startMs = performance.now();
     const beginMs = timed(() => {
-      figures = collector.look();
+      figures = collector.takeEnded();
       recorder.add(figures!, 0);
     });
     turns.push(beginMs);

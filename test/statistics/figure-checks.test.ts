@@ -1,7 +1,7 @@
 /** Impossible figures of another process: each member at its limit and one past it; the rest is counted. */
 
 import t from 'tap';
-import { isFigureRow, isMinuteFigures, isTitleRow, MAX_AWAY_MS } from '../../src/statistics/figure-checks.js';
+import { isFigureRow, isMinuteFigures, isTitleRow, MAX_OFF_MS } from '../../src/statistics/figure-checks.js';
 import type { MinuteFigures } from '../../src/statistics/figures.js';
 import { Recorder } from '../../src/statistics/recorder.js';
 import { Sketch } from '../../src/statistics/sketch.js';
@@ -73,10 +73,10 @@ t.test('rows', async (t) => {
 t.test('a minute has to be well-formed and near', async (t) => {
   const minute = { minuteMs: NOON, saltDayMs: null, rows: [], titles: [] };
   t.ok(isMinuteFigures(minute, NOON));
-  for (const minuteMs of [NOON - MAX_AWAY_MS, NOON + MAX_AWAY_MS]) t.ok(isMinuteFigures({ ...minute, minuteMs }, NOON));
+  for (const minuteMs of [NOON - MAX_OFF_MS, NOON + MAX_OFF_MS]) t.ok(isMinuteFigures({ ...minute, minuteMs }, NOON));
   for (const minuteMs of [
-    NOON - MAX_AWAY_MS - 60_000,
-    NOON + MAX_AWAY_MS + 60_000,
+    NOON - MAX_OFF_MS - 60_000,
+    NOON + MAX_OFF_MS + 60_000,
     NOON + 1,
     1e300,
     Number.NaN,

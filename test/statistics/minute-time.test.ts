@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { FAR_AHEAD_MS } from '../../src/base/steady-time.js';
-import { BELIEVED_MS, MinuteTime } from '../../src/statistics/minute-time.js';
+import { BELIEVE_AFTER_MS, MinuteTime } from '../../src/statistics/minute-time.js';
 import { FakeClock } from '../kit/clock.js';
 
 const DAY_MS = 86_400_000;
@@ -21,7 +21,7 @@ t.test('a clock that leaps is believed when it has stood so', async (t) => {
     t.equal(time.ms(), clock.wallMs(), 'it is right again');
     clock.stepWall(leapMs);
     t.equal(time.ms(), clock.wallMs() - leapMs);
-    clock.spend(BELIEVED_MS - 1);
+    clock.spend(BELIEVE_AFTER_MS - 1);
     t.equal(time.ms(), clock.wallMs() - leapMs, 'a little less than long enough');
     clock.spend(1);
     t.equal(time.ms(), clock.wallMs(), 'it may be right');

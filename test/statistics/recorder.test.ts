@@ -7,12 +7,11 @@ import t, { type Test } from 'tap';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import type { HistoryEntry } from '../../src/now-playing/state.js';
 import { Collector } from '../../src/statistics/collector.js';
-import { type Dimension, PERIOD_MS, type Period } from '../../src/statistics/figures.js';
+import { type Dimension, PERIOD_MS, type Period, startOf } from '../../src/statistics/figures.js';
 import type { PlayedTitle } from '../../src/statistics/plays.js';
 import { StatisticsReader, type Subject } from '../../src/statistics/queries.js';
 import { type KeptStatistics, Recorder } from '../../src/statistics/recorder.js';
 import { playsCsv, playsJson, readFigures, useCsv } from '../../src/statistics/reports.js';
-import { dayOf } from '../../src/statistics/salts.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import type { Store } from '../../src/store/store.js';
@@ -43,7 +42,7 @@ class FullStore extends MemoryStore {
 
 /** Salts that do not change from run to run: a sketch estimates, and with some salts a few listeners of thirty look alike. */
 async function withSalts<S extends Store>(store: S): Promise<S> {
-  const today = dayOf(NOON);
+  const today = startOf('day', NOON);
   await store.saveFigures([today, today + PERIOD_MS.day].map((day) => [['salt', '', day], `a salt of ${day}`]));
   return store;
 }
@@ -80,9 +79,9 @@ function start(
   const pass = async (ms: number) => {
     for (let left = ms; left > 0; left -= 1000) {
       clock.advance(Math.min(left, 1000));
-      const figures = collector.look();
+      const figures = collector.takeEnded();
       if (figures !== null) recorder.add(figures, 0);
-      recorder.look();
+      recorder.onSecond();
     }
     await recorder.save();
   };
@@ -564,7 +563,7 @@ t.test('processes together: sums, and listeners of both are one', async (t) => {
   worker.join('jazz', 'house', request('192.0.2.2'));
   hub.join('192.0.2.1', 'VLC');
   clock.advance(60_000);
-  hub.recorder.add(worker.look()!, 7);
+  hub.recorder.add(worker.takeEnded()!, 7);
   await hub.pass(5000);
   const { totals } = await hub.read(JAZZ, 'minute');
   t.match(totals[''], { connections: 3, peak: 3 });
@@ -581,7 +580,7 @@ t.test('the peak of an hour is that of a minute, not of what processes had in di
     clock.advance(59_000);
     end();
     clock.advance(1000);
-    hub.recorder.add(hub.collector.look()!, process);
+    hub.recorder.add(hub.collector.takeEnded()!, process);
   }
   await hub.pass(1000);
   for (const period of ['minute', 'hour', 'day'] as const) {

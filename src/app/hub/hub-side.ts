@@ -81,7 +81,7 @@ export class HubSide {
     this.tasks = [
       (nowMs) => this.hub.tidy(nowMs),
       ...(cluster === null ? [] : [clusterWatch(cluster), clockWatch(clock, log)]),
-      () => measured('statistics', () => this.recorder.look()),
+      () => measured('statistics', () => this.recorder.onSecond()),
       (nowMs) => this.admin.tidy(nowMs),
       () => metrics.turn(),
       turnWatch(core),

@@ -54,7 +54,7 @@ export class ListenerCounting {
 
   /** Called each second. */
   tidy(): void {
-    const figures = this.collector.look();
+    const figures = this.collector.takeEnded();
     if (figures === null) return;
     this.#onMinute(figures);
     void this.#countries.refresh();
