@@ -51,6 +51,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/addresses/addresses': ['app/reload', 'e2e/reload-workers'],
   'app/hub/hub-side': ['app/app', 'e2e/workers'],
   'app/hub/hub': ['app/app', 'app/reload'],
+  'app/worker/client-side': ['app/app', 'e2e/workers'],
   'app/worker/ingest': ['app/app', 'http/ingest/encoder', 'http/ingest/shoutcast'],
   'app/worker/readers': ['app/app', 'http/poll/poll', 'http/watch/watch'],
   'http/documents': ['docs/documents', 'docs/page'],

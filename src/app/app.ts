@@ -6,30 +6,22 @@
  */
 
 import type { AdminQueries } from '../admin/admin-reports.js';
-import type { Alerts } from '../alerts/alerts.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { Output } from '../base/output.js';
-import { measured } from '../base/watchdog.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
-import { Addresses } from './addresses/addresses.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
-import { type Admissions, makePace } from './hub/admissions.js';
-import type { Hub } from './hub/hub.js';
+import { makePace } from './hub/admissions.js';
 import { HubSide } from './hub/hub-side.js';
-import { ListenerCounting } from './hub/statistics.js';
 import { Metrics } from './metrics/metrics.js';
-import { observeWorker } from './metrics/worker-metrics.js';
 import { Reload } from './reload.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
 import { openAccessLog } from './worker/access-log.js';
-import type { Network } from './worker/network.js';
-import { Worker } from './worker/worker.js';
+import { ClientSide } from './worker/client-side.js';
 
 /** What is kept of the time to stop, at most, once connections and titles have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -87,37 +79,31 @@ export async function startWith(
   signal?: AbortSignal,
   systemClock = new SystemClock(),
 ): Promise<App> {
-  const built = await build(config, store, log, systemClock, signal);
-  const { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, closeStore } =
-    built;
+  const { clock, clients, side, housekeeping, reload } = await build(config, store, log, systemClock, signal);
+  const { accessLog, addresses, worker } = clients;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
-    ready.isListening = false;
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
     // First of all: no encoder is admitted only to be cut.
-    const connections = addresses.close().then(() => network.streams.settled());
-    network.drain();
-    admissions.close();
-    hub.stop();
-    const steps = { titles: hub.titles.close(), requests: network.close(), connections };
-    const errors = await waitForEnd(limitMs - lastMs, log, steps);
-    network.terminate();
+    const drained = clients.drain();
+    side.stop();
+    const errors = await waitForEnd(limitMs - lastMs, log, { titles: side.hub.titles.close(), ...drained });
+    worker.network.terminate();
     housekeeping.stop();
-    alerts.close();
     clock.stop();
-    const files = { accessLog: accessLog?.close(), store: closeStore() };
+    clients.counting.last();
+    const files = { accessLog: accessLog?.close(), store: side.close() };
     const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
     return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
 
   try {
-    hub.start();
-    await addresses.listen();
+    side.hub.start();
+    await clients.listen();
   } catch (error) {
     await halt(FAILED_START_MS);
     throw error;
   }
-  ready.isListening = true;
   let stopping: Promise<readonly unknown[]> | undefined;
   return {
     get ports() {
@@ -127,7 +113,7 @@ export async function startWith(
       return addresses.ports.map(({ shoutcast }) => shoutcast);
     },
     reload,
-    restrict: (connections) => network.guards.connections.restrict(connections),
+    restrict: (connections) => worker.network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     backup: async () => {
       if (store.backup === undefined) throw new Error('this store has no backup');
@@ -142,18 +128,10 @@ export async function startWith(
 /** All parts, wired; nothing listens or plays yet. */
 interface Built {
   readonly clock: SystemClock;
-  readonly accessLog: Output | null;
-  readonly hub: Hub;
-  readonly network: Network;
-  readonly admissions: Admissions;
-  readonly addresses: Addresses;
+  readonly clients: ClientSide;
+  readonly side: HubSide;
   readonly housekeeping: Housekeeping;
   readonly reload: Reload;
-  readonly alerts: Alerts;
-  /** With what was counted of listeners until now. */
-  closeStore(): Promise<void>;
-  /** For /readyz. */
-  readonly ready: { isListening: boolean };
 }
 
 /** Where it rejects nothing is left running, and the store is closed. */
@@ -178,7 +156,7 @@ async function build(
 
 /** @param ends gets what has to be ended where a later part fails */
 async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() => unknown)[]): Promise<Built> {
-  const { config, log, repeats } = core;
+  const { config, repeats } = core;
   const accessLog = await openAccessLog(config, repeats);
   ends.push(() => accessLog?.close());
 
@@ -186,34 +164,39 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
   const faces = new Faces(config);
   const metrics = new Metrics(clock);
   const pace = makePace(core);
-  const counting = new ListenerCounting(core, faces.byChannel, (figures) => side.recorder.add(figures, core.process));
   const side: HubSide = new HubSide(core, {
     store,
     sequence: feed.sequence,
     faces,
     metrics,
     pace,
-    onSalts: (salts) => counting.collector.setSalts(salts),
-    onAdminState: (state) => worker.admin.set(state),
-    used: async () => [worker.admin.answer('used', null)],
-    onAdmitted: (socket) => worker.network.guards.connections.admit(socket),
-    onVerdict: (verdict) => worker.verdicts.onVerdict(verdict),
-    counts: () => ({
-      connections: worker.network.guards.connections.count,
-      listeners: worker.audience.count,
-      watchers: worker.network.readers.watch.count,
-    }),
+    onSalts: (salts) => clients.counting.collector.setSalts(salts),
+    onAdminState: (state) => clients.worker.admin.set(state),
+    used: async () => [clients.worker.admin.answer('used', null)],
+    onAdmitted: (socket) => clients.worker.network.guards.connections.admit(socket),
+    onVerdict: (verdict) => clients.worker.verdicts.onVerdict(verdict),
+    counts: () => {
+      const { network, audience } = clients.worker;
+      return {
+        connections: network.guards.connections.count,
+        listeners: audience.count,
+        watchers: network.readers.watch.count,
+      };
+    },
     listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
   });
-  const { hub, admissions, alerts } = side;
+  const { hub, admissions } = side;
   const { engine, moments, titles } = hub;
   ends.push(() => titles.close());
   const channels = new Map([...hub.channels].map(([key, { served }]) => [key, served]));
   const queries: AdminQueries = {
     hub: (question, ask) => side.admin.answer(question, ask),
-    all: async (question, ask) => [worker.admin.answer(question, ask)],
+    all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
   };
-  const worker: Worker = new Worker(core, {
+  const clients: ClientSide = new ClientSide(core, {
+    clock,
+    metrics,
+    onFigures: (figures) => side.recorder.add(figures, core.process),
     queries,
     reload: () => reload.onAsked(),
     feed,
@@ -225,38 +208,19 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     history: store,
     accessLog,
     pace,
-    onJoin: counting.observe,
     onProven: (encoder) => admissions.take(encoder),
   });
-  const { network, readers, sessions } = worker;
+  const { worker, counting, addresses } = clients;
   await side.join();
   await counting.ready();
-  readers.restore(engine);
-  for (const channel of channels.keys()) counting.setTitle(channel, engine.state(channel));
+  clients.restore();
   await side.restore({
-    onChange: (channel, change, view) => {
-      counting.setTitle(channel, change.state);
-      readers.deliver(channel, change, view);
-    },
-    onLate: (channel, late) => sessions.late(channel, late),
+    onChange: (channel, change, view) => clients.deliver(channel, change, view),
+    onLate: (channel, late) => worker.sessions.late(channel, late),
   });
 
-  observeWorker(metrics.registry, worker);
-  const housekeeping = new Housekeeping(clock, [
-    (nowMs) => worker.tidy(nowMs),
-    () => measured('statistics', () => counting.tidy()),
-    ...side.tasks,
-    () => accessLog?.flush(),
-  ]);
-  const ready = { isListening: false };
-  await network.ready({
-    get ready() {
-      return ready.isListening && store.fault() === null;
-    },
-    metricsType: metrics.registry.contentType,
-    metrics: () => metrics.registry.text(),
-  });
-  const addresses = new Addresses({ config, network, clock, log });
+  const housekeeping = new Housekeeping(clock, [...clients.tasks, ...side.tasks]);
+  await clients.prepare({ isReady: () => store.fault() === null, metrics: () => metrics.registry.text() });
   const reload: Reload = new Reload({
     core,
     addresses,
@@ -264,14 +228,8 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     hub,
     worker,
     served: channels,
-    onAdded: (keys) => {
-      for (const key of keys) counting.setTitle(key, engine.state(key));
-    },
+    onAdded: (keys) => clients.titles(keys),
   });
   reload.observe(metrics.registry);
-  const closeStore = () => {
-    counting.last();
-    return side.close();
-  };
-  return { clock, accessLog, hub, network, admissions, addresses, housekeeping, alerts, ready, reload, closeStore };
+  return { clock, clients, side, housekeeping, reload };
 }

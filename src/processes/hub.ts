@@ -273,8 +273,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       const endMs = performance.now() + graceMs;
       server.close();
       pipes.close();
-      admissions.close();
-      hub.stop();
+      side.stop();
       await shared?.close();
       const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
       links.close();

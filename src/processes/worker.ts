@@ -1,22 +1,18 @@
 /** A worker as a process of its own: all that strangers reach. Channels, titles and facts come over its link to the hub. */
 
 import net from 'node:net';
-import { Addresses } from '../app/addresses/addresses.js';
 import { heedFileLimit } from '../app/addresses/file-limit.js';
 import { makeCore } from '../app/core.js';
 import { Faces } from '../app/faces.js';
 import { Housekeeping } from '../app/housekeeping.js';
 import { makePace } from '../app/hub/admissions.js';
-import { ListenerCounting } from '../app/hub/statistics.js';
 import { turnWatch } from '../app/hub/watches.js';
 import { Metrics } from '../app/metrics/metrics.js';
-import { observeWorker } from '../app/metrics/worker-metrics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
 import { openAccessLog } from '../app/worker/access-log.js';
-import { Worker } from '../app/worker/worker.js';
+import { ClientSide } from '../app/worker/client-side.js';
 import { SystemClock } from '../base/clock.js';
 import { Requests } from '../base/requests.js';
-import { measured } from '../base/watchdog.js';
 import { ServedChannel } from '../channel/served.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
@@ -56,11 +52,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const faces = new Faces(config);
   const moments = new Moments(clock);
   const metrics = new Metrics(clock, `worker ${boot.number}`);
-  let worker: Worker | null = null;
   let hasBegun = false;
-  const counting: ListenerCounting = new ListenerCounting(core, faces.byChannel, (figures) =>
-    link.sendFigures(figures),
-  );
   const link: WorkerLink = new WorkerLink({
     worker: boot.number,
     clock,
@@ -72,20 +64,17 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       const face = faces.byChannel.get(channel);
       // It has gone, or comes with what is being put in force.
       if (face === undefined) return;
-      const view = change.record && new RecordView(change.record, face);
-      counting.setTitle(channel, change.state);
-      worker?.readers.deliver(channel, change, view);
+      clients.deliver(channel, change, change.record && new RecordView(change.record, face));
     },
-    onSalts: (salts) => counting.collector.setSalts(salts),
+    onSalts: (salts) => clients.counting.collector.setSalts(salts),
     onReady: () => {
-      for (const channel of faces.byChannel.keys()) counting.setTitle(channel, link.titles.state(channel));
-      if (hasBegun) worker?.readers.catchUp(link.titles);
-      else worker?.readers.restore(link.titles);
+      if (hasBegun) clients.catchUp();
+      else clients.restore();
       hasBegun = true;
     },
     metrics: () => metrics.registry.plain(),
-    onAdmin: (question, ask) => worker?.admin.answer(question, ask as never),
-    onAdminState: (state) => worker?.admin.set(state),
+    onAdmin: (question, ask) => clients.worker.admin.answer(question, ask as never),
+    onAdminState: (state) => clients.worker.admin.set(state),
     onOtherVersion: ({ version }) => {
       connection.giveUp();
       const fields = { version, ownVersion: LINK_VERSION };
@@ -101,7 +90,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const serve = (key: string): ServedChannel => {
     const served = servedChannel(config, key, faces.byChannel.get(key)!, link);
     served.audio.observe({
-      onLate: (late) => worker?.sessions.late(key, late),
+      onLate: (late) => clients.worker.sessions.late(key, late),
       onGrown: () => undefined,
       onFence: () => undefined,
       onTape: () => undefined,
@@ -115,7 +104,10 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   onHub = () => void connection.open(hub.link);
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
   const history = openLmdbHistory(config.data.folder, config.history, onStoreError, clock);
-  worker = new Worker(core, {
+  const clients: ClientSide = new ClientSide(core, {
+    clock,
+    metrics,
+    onFigures: (figures) => link.sendFigures(figures),
     feed,
     faces,
     channels,
@@ -125,7 +117,6 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     history,
     accessLog,
     pace: makePace(core),
-    onJoin: counting.observe,
     queries: {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,
       all: async (question, ask) => (await link.ask('everywhere', { question, ask })) as never,
@@ -139,29 +130,18 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       else void link.ready().then(() => passOn(encoder, hub, send));
     },
   });
+  const { worker, counting, addresses } = clients;
   const { network } = worker;
   await counting.ready();
   await connection.open(hub.link);
-  observeWorker(metrics.registry, worker);
-  const housekeeping = new Housekeeping(clock, [
-    (nowMs) => worker.tidy(nowMs),
-    () => measured('statistics', () => counting.tidy()),
-    () => metrics.turn(),
-    () => accessLog?.flush(),
-    turnWatch(core),
-  ]);
-  const ready = { isListening: false, isDraining: false };
-  await network.ready({
-    get ready() {
-      return ready.isListening && link.isReady && link.storeFault === null;
-    },
-    metricsType: metrics.registry.contentType,
+  const housekeeping = new Housekeeping(clock, [...clients.tasks, () => metrics.turn(), turnWatch(core)]);
+  await clients.prepare({
+    isReady: () => link.isReady && link.storeFault === null,
     metrics: () => link.ask('metrics', null),
   });
-  const addresses = new Addresses({ config, network, clock, log });
-  const ports = await addresses.listen();
+  const ports = await clients.listen();
   heedFileLimit(config, { restrict: (count) => network.guards.connections.restrict(count) }, log);
-  ready.isListening = true;
+  let isDraining = false;
   const steps = workerReload({
     core,
     faces,
@@ -170,8 +150,8 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     addresses,
     channels,
     serve,
-    takesConnections: () => !ready.isDraining,
-    onAdded: (channel) => counting.setTitle(channel, link.titles.state(channel)),
+    takesConnections: () => !isDraining,
+    onAdded: (channel) => clients.titles([channel]),
   });
   const reloading = new ChildReloads(config, steps, send, () => parts.opened.setLevel(config.log.level));
   send({
@@ -191,7 +171,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
         else reloads.fail(id, new Error(reason ?? 'not reloaded'));
       } else if (message.type === 'reloadStep') reloading.onMessage(message);
       else if (message.type === 'drain') {
-        ready.isDraining = true;
+        isDraining = true;
         network.router.leave();
         void addresses.drain().then(() => send({ type: 'drained' }));
       } else if (message.type === 'offer') offerTapes(link, message.hub.tapes);
@@ -202,10 +182,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     },
     stop: async (graceMs = config.shutdown.graceSeconds * 1000) => {
       const endMs = performance.now() + graceMs;
-      ready.isListening = false;
-      const connections = addresses.close().then(() => network.streams.settled());
-      network.drain();
-      const steps = { titles: link.titles.close(), requests: network.close(), connections };
+      const steps = { ...clients.drain(), titles: link.titles.close() };
       const errors = await waitForEnd(graceMs - Math.min(LAST_STEPS_MS, graceMs / 2), log, steps);
       network.terminate();
       housekeeping.stop();

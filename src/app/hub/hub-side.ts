@@ -109,6 +109,13 @@ export class HubSide {
     });
   }
 
+  /** No encoder is admitted any more, sources and alerts end. Idempotent. */
+  stop(): void {
+    this.admissions.close();
+    this.hub.stop();
+    this.alerts.close();
+  }
+
   /** What was counted is kept, and the store is closed. Never rejects for the statistics. */
   async close(): Promise<void> {
     await this.recorder.save();

@@ -1,0 +1,109 @@
+/**
+ * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside the side of
+ * the channels (app.ts), with workers each of them has one (processes/worker.ts).
+ */
+
+import type { SystemClock } from '../../base/clock.js';
+import type { Output } from '../../base/output.js';
+import { measured } from '../../base/watchdog.js';
+import type { RecordView } from '../../metadata/view.js';
+import type { Change } from '../../now-playing/state.js';
+import type { MinuteFigures } from '../../statistics/figures.js';
+import { Addresses } from '../addresses/addresses.js';
+import type { Core } from '../core.js';
+import { ListenerCounting } from '../hub/statistics.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { observeWorker } from '../metrics/worker-metrics.js';
+import { Worker, type WorkerParts } from './worker.js';
+
+export interface ClientSideParts extends Omit<WorkerParts, 'onJoin'> {
+  readonly clock: SystemClock;
+  readonly metrics: Metrics;
+  /** What listeners did in a minute. */
+  onFigures(figures: MinuteFigures): void;
+}
+
+export interface Served {
+  /** Where the addresses listen: whether clients are served, for /readyz. */
+  isReady(): boolean;
+  /** As Prometheus reads them. */
+  metrics(): Promise<string>;
+}
+
+export class ClientSide {
+  readonly worker: Worker;
+  readonly counting: ListenerCounting;
+  readonly addresses: Addresses;
+  readonly accessLog: Output | null;
+  /** What is due each second. */
+  readonly tasks: readonly ((nowMs: number) => void)[];
+  readonly #parts: ClientSideParts;
+  #isListening = false;
+
+  constructor(core: Core, parts: ClientSideParts) {
+    const { clock, metrics, faces, accessLog, onFigures } = parts;
+    this.#parts = parts;
+    this.accessLog = accessLog;
+    this.counting = new ListenerCounting(core, faces.byChannel, onFigures);
+    this.worker = new Worker(core, { ...parts, onJoin: this.counting.observe });
+    const { worker, counting } = this;
+    this.addresses = new Addresses({ config: core.config, network: worker.network, clock, log: core.log });
+    observeWorker(metrics.registry, worker);
+    this.tasks = [
+      (nowMs) => worker.tidy(nowMs),
+      () => measured('statistics', () => counting.tidy()),
+      () => accessLog?.flush(),
+    ];
+  }
+
+  /** What was committed before is in force, before anybody can read. */
+  restore(): void {
+    this.worker.readers.restore(this.#parts.states);
+    this.titles(this.#parts.faces.byChannel.keys());
+  }
+
+  /** The link to the hub was lost, and is there again. */
+  catchUp(): void {
+    this.titles(this.#parts.faces.byChannel.keys());
+    this.worker.readers.catchUp(this.#parts.states);
+  }
+
+  /** A committed change. @param view of its record, where it has one */
+  deliver(channel: string, change: Change, view: RecordView | null): void {
+    this.counting.setTitle(channel, change.state);
+    this.worker.readers.deliver(channel, change, view);
+  }
+
+  /** What is on air on these channels, for the statistics. */
+  titles(channels: Iterable<string>): void {
+    for (const channel of channels) this.counting.setTitle(channel, this.#parts.states.state(channel));
+  }
+
+  /** Ready for clients; nothing listens yet. */
+  async prepare({ isReady, metrics }: Served): Promise<void> {
+    const side = this;
+    await this.worker.network.ready({
+      get ready() {
+        return side.#isListening && isReady();
+      },
+      metricsType: this.#parts.metrics.registry.contentType,
+      metrics,
+    });
+  }
+
+  /** Rejects where a port cannot be had. */
+  async listen(): Promise<Awaited<ReturnType<Addresses['listen']>>> {
+    const ports = await this.addresses.listen();
+    this.#isListening = true;
+    return ports;
+  }
+
+  /** Takes no new clients, and ends the others: what is to be waited for. Idempotent. */
+  drain(): Readonly<Record<'requests' | 'connections', Promise<unknown>>> {
+    const { network } = this.worker;
+    this.#isListening = false;
+    const connections = this.addresses.close().then(() => network.streams.settled());
+    network.drain();
+    return { requests: network.close(), connections };
+  }
+}
