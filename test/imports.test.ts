@@ -20,6 +20,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['feed', 'now-playing'],
   ['store'],
   ['audio'],
+  ['hls'],
   ['net'],
   ['alerts'],
   ['source'],

@@ -1,0 +1,98 @@
+/**
+ * Playlists as text (RFC 8216, 4): the multivariant one, which names the media playlist, and that, with its segments and their titles. Pure: who
+ * decides what is listed is the window (window.ts).
+ */
+
+import { clean, type HlsTitle } from './hls-title.js';
+
+/** Of titles, so that pages and apps know them from other dates. */
+const TITLE_CLASS = 'net.airsplice.title';
+const BANDWIDTH_STEP = 1000;
+
+/** A closed segment, from wherever it comes. It never changes, nor does anything else ever have its name. */
+export interface HlsSegment {
+  /** Its media sequence number. */
+  readonly number: number;
+  /** Its file. */
+  readonly name: string;
+  readonly bytes: Buffer;
+  /** RFC 6381. */
+  readonly codecs: string;
+  /** PROGRAM-DATE-TIME of its first sample, unix milliseconds. */
+  readonly startMs: number;
+  /** Of its audio: what EXTINF says. */
+  readonly micros: number;
+  /** What comes before it does not go on in it. */
+  readonly isDiscontinuity: boolean;
+}
+
+export interface Variant {
+  /** Bits a second: of the largest segment. */
+  readonly bandwidth: number;
+  readonly codecs: string;
+  /** As listeners know the channel. */
+  readonly name: string;
+}
+
+export interface Listing {
+  /** Seconds: TARGETDURATION. */
+  readonly targetSeconds: number;
+  /** How many EXT-X-DISCONTINUITY were listed before these segments. */
+  readonly discontinuitySequence: number;
+  /** One at least: players take an empty playlist for the end. */
+  readonly segments: readonly HlsSegment[];
+  /** In order of their places. */
+  readonly titles: readonly HlsTitle[];
+}
+
+export function multivariantPlaylist({ bandwidth, codecs, name }: Variant): string {
+  const most = Math.ceil(bandwidth / BANDWIDTH_STEP) * BANDWIDTH_STEP;
+  const attributes = `BANDWIDTH=${most},CODECS="${codecs}",NAME=${quoted(clean(name))}`;
+  return `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-STREAM-INF:${attributes}\nhls/live.m3u8\n`;
+}
+
+export function mediaPlaylist({ targetSeconds, discontinuitySequence, segments, titles }: Listing): string {
+  const head = [
+    '#EXTM3U',
+    '#EXT-X-VERSION:3',
+    `#EXT-X-TARGETDURATION:${targetSeconds}`,
+    `#EXT-X-MEDIA-SEQUENCE:${segments[0]!.number}`,
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
+  ];
+  return `${[...head, ...titles.map(dateRange), ...segments.map(segmentLines)].join('\n')}\n`;
+}
+
+function segmentLines({ name, startMs, micros, isDiscontinuity }: HlsSegment): string {
+  const lines = [
+    `#EXT-X-PROGRAM-DATE-TIME:${dateOf(startMs)}`,
+    `#EXTINF:${Math.floor(micros / 1e6)}.${String(micros % 1e6).padStart(6, '0')},`,
+    name,
+  ];
+  return [...(isDiscontinuity ? ['#EXT-X-DISCONTINUITY'] : []), ...lines].join('\n');
+}
+
+/** A correction has another ID at the same START-DATE: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7). */
+function dateRange({ id, startMs, title, artist, etype, durationSeconds, record }: HlsTitle): string {
+  const attributes = [
+    `ID="${id}"`,
+    `CLASS="${TITLE_CLASS}"`,
+    `START-DATE="${dateOf(startMs)}"`,
+    'END-ON-NEXT=YES',
+    `X-TITLE=${quoted(title)}`,
+    ...(artist === '' ? [] : [`X-ARTIST=${quoted(artist)}`]),
+    ...(etype === 0 ? [] : [`X-ETYPE=${etype}`]),
+    ...(durationSeconds === 0 ? [] : [`X-DURATION=${durationSeconds}`]),
+    ...(record === '' ? [] : [`X-RECORD=${quoted(record)}`]),
+  ];
+  return `#EXT-X-DATERANGE:${attributes.join(',')}`;
+}
+
+/** What is quoted holds no quotes (RFC 8216, 4.2). */
+function quoted(text: string): string {
+  return `"${text.replaceAll('"', '”')}"`;
+}
+
+/** RFC 3339, to the millisecond. */
+function dateOf(ms: number): string {
+  return new Date(Math.round(ms)).toISOString();
+}

@@ -1,0 +1,169 @@
+/**
+ * The newest segments of a channel, and the titles in them: what its media playlist lists, and what can still be fetched beside that. Segments come
+ * here finished, from wherever they are cut.
+ *
+ *     kept, no longer listed      listed: what players are given
+ *    ┌────┬────┬────┬────┬────┐┌────┬────┬────┬────┬────┬────┐
+ *    │ 91 │ 92 │ 93 │ 94 │ 95 ││ 96 │ 97 │ 98 │ 99 │100 │101 │  102 is appended next
+ *    └────┴────┴────┴────┴────┘└────┴────┴────┴────┴────┴────┘
+ *      titles                 A ────┼────┼─ B ┼────┼─ C           A is in force where the list begins
+ *
+ * Invariants: numbers go on above all earlier ones, whatever was forgotten; the list is not empty once it has begun, unless it was ended.
+ * Owned by ChannelHls.
+ */
+
+import type { HlsTitle } from './hls-title.js';
+import { type HlsSegment, mediaPlaylist, multivariantPlaylist } from './playlist.js';
+
+/** No list has more: titles come ten a second at most (`limits.pushesPerMinute`). */
+const MAX_TITLES = 256;
+/** Where nothing is known of earlier lists, EXT-X-DISCONTINUITY-SEQUENCE is counted from here on, one an hour: it must stay small. */
+const SEQUENCE_EPOCH_MS = Date.UTC(2026, 0, 1);
+const HOUR_MS = 3_600_000;
+
+export interface WindowLimits {
+  /** Segments that are listed, and that can be fetched. */
+  readonly window: number;
+  readonly keep: number;
+}
+
+/** It waits for a list that is not empty. */
+export interface WindowReader {
+  onListed(): void;
+}
+
+export class HlsWindow {
+  /** Of its playlist, seconds. */
+  targetSeconds: number;
+  /** Of the last segment that there ever was; null: there was none. */
+  lastNumber: number | null = null;
+  #limits: WindowLimits;
+  /** Oldest first. */
+  #segments: HlsSegment[] = [];
+  readonly #byName = new Map<string, HlsSegment>();
+  /** The place of the first that is listed. */
+  #from = 0;
+  #titles: HlsTitle[] = [];
+  #discontinuitySequence: number;
+  #bandwidth = 0;
+  /** Made on first use. */
+  #playlist: string | null = null;
+  readonly #readers = new Set<WindowReader>();
+
+  /** @param wallMs now, unix milliseconds */
+  constructor(targetSeconds: number, limits: WindowLimits, wallMs: number) {
+    this.targetSeconds = targetSeconds;
+    this.#limits = limits;
+    this.#discontinuitySequence = Math.max(0, Math.floor((wallMs - SEQUENCE_EPOCH_MS) / HOUR_MS));
+  }
+
+  /** Whether there is nothing to list. */
+  get isEmpty(): boolean {
+    return this.#from === this.#segments.length;
+  }
+
+  /** Where what is listed ends, unix milliseconds; -∞: nothing is. */
+  get endMs(): number {
+    const last = this.#segments.at(-1);
+    return this.isEmpty || last === undefined ? Number.NEGATIVE_INFINITY : last.startMs + last.micros / 1000;
+  }
+
+  /** The media playlist, of a list that is not empty. The same text until it changes. */
+  get playlist(): string {
+    return (this.#playlist ??= this.#render());
+  }
+
+  /** The multivariant one. @param name as listeners know the channel */
+  variant(name: string): string {
+    return multivariantPlaylist({ bandwidth: this.#bandwidth, codecs: this.#segments.at(-1)!.codecs, name });
+  }
+
+  segment(name: string): HlsSegment | undefined {
+    return this.#byName.get(name);
+  }
+
+  append(segment: HlsSegment): void {
+    const wasEmpty = this.isEmpty;
+    this.#segments.push(segment);
+    this.#byName.set(segment.name, segment);
+    this.lastNumber = segment.number;
+    this.#bandwidth = Math.max(this.#bandwidth, (segment.bytes.length * 8e6) / segment.micros);
+    this.#trim();
+    if (wasEmpty) for (const reader of [...this.#readers]) reader.onListed();
+  }
+
+  /** A title at its place, which may be in a segment that is listed, or behind them all. What stands there or behind it is no longer said. */
+  title(title: HlsTitle): void {
+    const titles = this.#titles;
+    while (titles.length > 0 && titles.at(-1)!.startMs >= title.startMs) titles.pop();
+    titles.push(title);
+    if (titles.length > MAX_TITLES) titles.shift();
+    this.#forgetTitles();
+    this.#playlist = null;
+  }
+
+  change(limits: WindowLimits): void {
+    this.#limits = limits;
+    this.#trim();
+  }
+
+  /** The list ends: another begins with the next segment. What was in it can still be fetched. */
+  endList(): void {
+    while (!this.isEmpty) this.#unlist();
+    this.#bandwidth = 0;
+    this.#playlist = null;
+  }
+
+  /** Nothing is kept; numbers go on. */
+  clear(): void {
+    this.endList();
+    this.#segments = [];
+    this.#from = 0;
+    this.#byName.clear();
+    this.#titles = [];
+  }
+
+  /** Calls `onListed` at each beginning of a list. Balance with `leave`. */
+  await(reader: WindowReader): void {
+    this.#readers.add(reader);
+  }
+
+  leave(reader: WindowReader): void {
+    this.#readers.delete(reader);
+  }
+
+  #trim(): void {
+    const { window, keep } = this.#limits;
+    while (this.#segments.length - this.#from > window) this.#unlist();
+    while (this.#segments.length > keep) {
+      this.#byName.delete(this.#segments.shift()!.name);
+      this.#from--;
+    }
+    this.#forgetTitles();
+    this.#playlist = null;
+  }
+
+  /** The first of the list leaves it, and its EXT-X-DISCONTINUITY with it. */
+  #unlist(): void {
+    if (this.#segments[this.#from++]!.isDiscontinuity) this.#discontinuitySequence++;
+  }
+
+  /** Those that are over before the list begins. */
+  #forgetTitles(): void {
+    const first = this.#segments[this.#from];
+    if (first === undefined) return;
+    const titles = this.#titles;
+    while (titles.length > 1 && titles[1]!.startMs <= first.startMs) titles.shift();
+  }
+
+  #render(): string {
+    const { endMs } = this;
+    return mediaPlaylist({
+      targetSeconds: this.targetSeconds,
+      discontinuitySequence: this.#discontinuitySequence,
+      segments: this.#segments.slice(this.#from),
+      // None is listed before its audio is.
+      titles: this.#titles.filter(({ startMs }) => startMs < endMs),
+    });
+  }
+}

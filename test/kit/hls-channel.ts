@@ -1,0 +1,159 @@
+/**
+ * A channel and its HLS, without a server: frames that say their number come in by a clock that tests move, titles as the title service puts them. And
+ * readers of what it makes that share nothing with what writes it.
+ */
+
+import * as hlsParser from 'hls-parser';
+import { Parser } from 'm3u8-parser';
+import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
+import { HlsCutter } from '../../src/hls/cutter.js';
+import type { HlsSegment } from '../../src/hls/playlist.js';
+import { HlsWindow } from '../../src/hls/window.js';
+import type { TrackRecord } from '../../src/metadata/record.js';
+import { FakeClock } from './clock.js';
+import { NUMBERED_MS, numberedFrame } from './numbered.js';
+import { viewOf } from './record.js';
+
+export interface HlsChannelOptions extends Partial<ChannelAudioOptions> {
+  readonly targetSeconds?: number;
+  readonly window?: number;
+  readonly keep?: number;
+  readonly delayMs?: number;
+}
+
+export class HlsChannel {
+  readonly clock = new FakeClock();
+  readonly audio: ChannelAudio;
+  readonly window: HlsWindow;
+  cutter: HlsCutter | null = null;
+  /** Frames that came in. */
+  frames = 0;
+  readonly #targetSeconds: number;
+  #version = 0;
+
+  constructor({ targetSeconds = 4, window = 6, keep = 12, delayMs, ...audio }: HlsChannelOptions = {}) {
+    const { clock } = this;
+    this.#targetSeconds = targetSeconds;
+    const delay = delayMs === undefined ? undefined : { ms: delayMs, clock };
+    const own = { key: 'demo', lagMs: 30_000, bitrateKbps: 128, now: () => clock.now(), delay };
+    this.audio = new ChannelAudio({ ...own, ...audio });
+    this.window = new HlsWindow(targetSeconds, { window, keep }, clock.wallMs());
+  }
+
+  cut(): HlsCutter {
+    const { audio, clock, window } = this;
+    this.cutter = new HlsCutter({ audio, clock, window }, this.#targetSeconds);
+    return this.cutter;
+  }
+
+  /** Audio comes in, in real time. */
+  play(seconds: number, isFresh = false): void {
+    const endMs = this.clock.now() + seconds * 1000;
+    let fresh = isFresh;
+    while (this.clock.now() + NUMBERED_MS <= endMs) {
+      this.clock.advance(NUMBERED_MS);
+      this.write(numberedFrame(this.frames), NUMBERED_MS, fresh);
+      fresh = false;
+    }
+  }
+
+  /** A frame comes in. */
+  write(frame: Buffer, ms = NUMBERED_MS, fresh = false): void {
+    this.audio.write(frame, ms, 128, fresh);
+    this.frames++;
+  }
+
+  /** A title takes effect, so long ago. */
+  title(song: string, agoMs = 0, fields: Partial<TrackRecord> = {}): void {
+    const version = ++this.#version;
+    this.audio.title(viewOf(song, { id: `id-${song}`, version, effectAtMs: version, ...fields }), agoMs);
+  }
+}
+
+export interface ReadSegment {
+  readonly name: string;
+  readonly seconds: number;
+  readonly dateMs: number;
+  readonly isDiscontinuity: boolean;
+}
+
+export interface ReadTitle {
+  readonly id: string;
+  readonly startMs: number;
+  readonly title: string;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface ReadPlaylist {
+  readonly targetSeconds: number;
+  readonly mediaSequence: number;
+  readonly discontinuitySequence: number;
+  readonly segments: readonly ReadSegment[];
+  readonly titles: readonly ReadTitle[];
+}
+
+/** A media playlist as two parsers read it, which must agree. */
+export function readPlaylist(text: string): ReadPlaylist {
+  const parser = new Parser();
+  parser.push(text);
+  parser.end();
+  const { manifest } = parser;
+  const other = hlsParser.parse(text) as hlsParser.types.MediaPlaylist;
+  const segments = manifest.segments.map((segment, i) => ({
+    name: segment.uri,
+    seconds: segment.duration,
+    dateMs: segment.dateTimeObject!.getTime(),
+    isDiscontinuity: segment.discontinuity === true,
+    other: other.segments[i]!,
+  }));
+  for (const { name, seconds, dateMs, other: segment } of segments) {
+    const same = [segment.uri, segment.duration, segment.programDateTime!.getTime()];
+    if (JSON.stringify([name, seconds, dateMs]) !== JSON.stringify(same)) throw new Error(`read in two ways: ${name}`);
+  }
+  if (other.segments.length !== segments.length) throw new Error('read in two ways: segments');
+  return {
+    targetSeconds: manifest.targetDuration,
+    mediaSequence: manifest.mediaSequence,
+    discontinuitySequence: manifest.discontinuitySequence,
+    segments: segments.map(({ other: _, ...segment }) => segment),
+    titles: manifest.dateRanges.map(({ id, startDate }) => {
+      const attributes = attributesOf(text, id);
+      return { id, startMs: startDate.getTime(), title: attributes['X-TITLE']!, attributes };
+    }),
+  };
+}
+
+/** The title that a player shows at this moment of the playlist's time; undefined: none. */
+export function titleAt({ titles }: ReadPlaylist, dateMs: number): string | undefined {
+  return titles.findLast(({ startMs }) => startMs <= dateMs)?.title;
+}
+
+function attributesOf(text: string, id: string): Record<string, string> {
+  const line = text.split('\n').find((each) => each.startsWith(`#EXT-X-DATERANGE:ID="${id}"`))!;
+  const attributes = [...line.slice('#EXT-X-DATERANGE:'.length).matchAll(/([A-Z-]+)=("[^"]*"|[^,]*)/g)];
+  return Object.fromEntries(attributes.map(([, name, value]) => [name!, value!.replaceAll('"', '')]));
+}
+
+/** What the ID3 tag of a segment says, by the names of its frames; of TXXX the value; and the audio behind it. */
+export function readPacked(bytes: Buffer): { readonly tag: Readonly<Record<string, string>>; readonly audio: Buffer } {
+  if (bytes.toString('latin1', 0, 5) !== 'ID3\x04\0') throw new Error('there is no tag');
+  const size = (at: number) => bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + byte, 0);
+  const end = 10 + size(6);
+  const tag: Record<string, string> = {};
+  for (let at = 10; at < end; ) {
+    const name = bytes.toString('latin1', at, at + 4);
+    const body = bytes.subarray(at + 10, at + 10 + size(at + 4));
+    at += 10 + body.length;
+    if (name === 'PRIV') tag[name] = String(body.readBigUInt64BE(body.length - 8));
+    else {
+      const text = body.toString('utf8', 1).replace(/\0$/, '');
+      tag[name] = name === 'TXXX' ? text.replace(/^id\0/, '') : text;
+    }
+  }
+  return { tag, audio: bytes.subarray(end) };
+}
+
+/** The segments that a playlist names. */
+export function listed(window: HlsWindow): HlsSegment[] {
+  return readPlaylist(window.playlist).segments.map(({ name }) => window.segment(name)!);
+}

@@ -1,0 +1,25 @@
+/** Types of what is used here of m3u8-parser 7.2.0; the package brings none. */
+
+declare module 'm3u8-parser' {
+  export interface Manifest {
+    readonly targetDuration: number;
+    readonly mediaSequence: number;
+    readonly discontinuitySequence: number;
+    readonly segments: readonly {
+      readonly uri: string;
+      readonly duration: number;
+      readonly dateTimeObject?: Date;
+      readonly discontinuity?: boolean;
+    }[];
+    readonly dateRanges: readonly {
+      readonly id: string;
+      readonly startDate: Date;
+    }[];
+  }
+
+  export class Parser {
+    readonly manifest: Manifest;
+    push(text: string): void;
+    end(): void;
+  }
+}
