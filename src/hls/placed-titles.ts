@@ -6,7 +6,8 @@
  *   titles      A        B │   C            │    D
  *   cutter                 └ open segment   └ next frame
  *
- * A title that comes late has its place in what was cut: it is dated at once. A correction takes the place of what it corrects. Owned by an HlsCutter.
+ * A title that comes late has its place in what was cut: it is dated at once. A correction takes the place of what it corrects. Owned by an
+ * HlsCutter.
  */
 
 import type { Mark } from '../audio/tape/mark.js';

@@ -1,6 +1,6 @@
 /**
- * A channel and its HLS, without a server: frames that say their number come in by a clock that tests move, titles as the title service puts them. And
- * readers of what it makes that share nothing with what writes it.
+ * A channel and its HLS, without a server: frames that say their number come in by a clock that tests move, titles as the title service puts them.
+ * And readers of what it makes that share nothing with what writes it.
  */
 
 import * as hlsParser from 'hls-parser';
@@ -11,6 +11,7 @@ import type { HlsSegment } from '../../src/hls/playlist.js';
 import { HlsWindow } from '../../src/hls/window.js';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import { FakeClock } from './clock.js';
+import { frameOf } from './frame-of.js';
 import { NUMBERED_MS, numberedFrame } from './numbered.js';
 import { viewOf } from './record.js';
 
@@ -59,7 +60,7 @@ export class HlsChannel {
 
   /** A frame comes in. */
   write(frame: Buffer, ms = NUMBERED_MS, fresh = false): void {
-    this.audio.write(frame, ms, 128, fresh);
+    this.audio.write(frameOf(frame, ms, 128, fresh));
     this.frames++;
   }
 

@@ -1,6 +1,6 @@
 /**
- * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside the side of
- * the channels (app.ts), with workers each of them has one (processes/worker.ts).
+ * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside
+ * the side of the channels (app.ts), with workers each of them has one (processes/worker.ts).
  */
 
 import type { SystemClock } from '../../base/clock.js';

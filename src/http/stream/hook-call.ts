@@ -1,4 +1,6 @@
-/** One call of the operator's hook (hook.ts): its form and its answer, as Icecast's URL authentication has them, and the key of a remembered answer. */
+/**
+ * One call of the operator's hook (hook.ts): its form and its answer, as Icecast's URL authentication has them, and the key of a remembered answer.
+ */
 
 import { createHash } from 'node:crypto';
 import type { Outbound } from '../../net/outbound/outbound.js';

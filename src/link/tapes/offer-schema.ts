@@ -1,6 +1,6 @@
 /**
- * What a process says of the tapes that it offers (tape-offer.ts), and of the rest of one that it has fed (open-segments.ts, delayed-audio.ts): checked
- * before it is used. Members that a newer version has added are left out.
+ * What a process says of the tapes that it offers (tape-offer.ts), and of the rest of one that it has fed (open-segments.ts, delayed-audio.ts):
+ * checked before it is used. Members that a newer version has added are left out.
  */
 
 import { z } from 'zod';
