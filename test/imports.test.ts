@@ -73,13 +73,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['cluster/titles/channel-settings.ts', 'cluster/session-bridge.ts'],
     ...['cli/backup/archive.ts', 'cli/cluster.ts', 'cli/recording/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
-    ...[
-      'metadata/codec.ts',
-      'metadata/record-schema.ts',
-      'now-playing/state-schema.ts',
-      'cluster/log/checked-log.ts',
-      'cluster/tapes/leases.ts',
-    ],
+    ...['metadata/codec.ts', 'metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/log/log-schema.ts'],
     ...['cluster/log/remote-log.ts', 'cluster/titles/ordered-schema.ts'],
     ...['admin/admin-schema.ts', 'link/control-schema.ts', 'link/facts/facts-schema.ts', 'link/tapes/mark-schema.ts'],
     ...[

@@ -12,6 +12,7 @@ import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
 import { CONTROL } from '../../src/link/wire/message-types.js';
 import { greeting } from '../../src/link/wire/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
+import { askedLease, commitOf, joining, leaseQuestion } from './log-questions.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
 import { BRIDGE_MESSAGES, CLOCKS, liesOf, SESSION_MESSAGES } from './session-lies.js';
@@ -113,8 +114,8 @@ export class LyingOwner {
 
   /** It keeps its lease, and a listener of the victim wants its channel. */
   async renew(engine: ClusterEngine, port: number): Promise<void> {
-    const head = [`owner-${this.channel}`, this.#url, 5000, 800];
-    await engine.lease([...head, this.channel, 3, 0, FACTS, '']).catch(() => null);
+    const lease = askedLease(this.channel, { wish: 3, facts: FACTS });
+    await engine.lease(leaseQuestion(`owner-${this.channel}`, this.#url, lease)).catch(() => null);
     if (this.#player?.closed) this.#listen(port);
   }
 
@@ -172,9 +173,20 @@ export class LyingMachine {
         return { of: 'sessions' as const, what, bytes: Buffer.concat([opening, json(value)]) };
       }),
     );
-    const asks = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget', 'close'];
-    const logs = asks.flatMap((ask) =>
-      [...plainLies({ type: 'ask', id: 1, ask, args: [['a', 'b', 1], 2, 3] })].map(({ what, value }) => ({
+    const asks = {
+      timeMs: [],
+      epoch: [],
+      hello: [joining()],
+      commit: [commitOf()],
+      lease: [leaseQuestion('a', 'http://a', askedLease(channel))],
+      last: [['a', 'b']],
+      entriesAfter: [0, 2, 3],
+      nodes: [],
+      forget: [['a', 'b']],
+      close: [],
+    };
+    const logs = Object.entries(asks).flatMap(([ask, args]) =>
+      [...plainLies({ type: 'ask', id: 1, ask, args })].map(({ what, value }) => ({
         of: 'log' as const,
         what: `${ask} ${what}`,
         bytes: Buffer.concat([greeting(), json(value)]),

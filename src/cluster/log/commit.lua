@@ -1,4 +1,4 @@
--- Commits a change where the channel's version is still that on which it was decided (shared-log.ts, Commit).
+-- Commits a change where the channel's version is still that on which it was decided (log-schema.ts, Commit).
 -- KEYS: epoch, meta, version, last, done, log.
 -- ARGV: epoch, channel, that version, the new one, 1: it has a record, the node's last stamp, what all agree on, history, id, node, how many entries
 -- the log keeps.

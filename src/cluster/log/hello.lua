@@ -1,4 +1,4 @@
--- Begins, or goes on with, a life of the data (shared-log.ts, Joining).
+-- Begins, or goes on with, a life of the data (log-schema.ts, Joining).
 -- KEYS: epoch, meta, version, last, done, log.
 -- ARGV: a new epoch; the epoch, the log's place and the id there that this node has (the first '' : none); its last stamp.
 -- Returns epoch, seq, 1: the node's place is in the log still.

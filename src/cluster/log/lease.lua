@@ -1,4 +1,4 @@
--- Who feeds which channel: a node asks for channels, renews what it has, and says how it is (shared-log.ts, LeaseQuestion).
+-- Who feeds which channel: a node asks for channels, renews what it has, and says how it is (log-schema.ts, LeaseQuestion).
 -- KEYS: owner, facts, node, meta, log.
 -- ARGV: node, its url, how long a lease lasts, after how long without a renewal an owner that cannot be reached has lost it, milliseconds; then for each
 -- channel: its key, the wish, the rank of the source on air there, facts, the version of the facts that the node knows.

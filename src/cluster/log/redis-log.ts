@@ -1,12 +1,24 @@
 /** What all nodes have in common, in Redis or Valkey: its keys, and its commands. */
 
-import { Redis, type RedisOptions } from './redis.js';
+import type {
+  Commit,
+  CommitAnswer,
+  JoinAnswer,
+  Joining,
+  Lease,
+  LeaseAnswer,
+  LeaseQuestion,
+  RawEntry,
+} from './log-schema.js';
+import { Redis, type RedisOptions, type Reply } from './redis.js';
 import { SCRIPTS } from './scripts.js';
-import type { CommitAnswer, LogArgs, Pairs, Reply, SharedLog } from './shared-log.js';
+import type { Pairs, SharedLog } from './shared-log.js';
 
 /** Of the scripts, in their order. */
 const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
 const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
+/** Of each lease in the script's answer. */
+const LEASE_FIELDS = 7;
 /** After every id with the same first part. Entries of the cluster are `seq-0`; what another program adds as `seq-1` is not read again and again. */
 const BEHIND_ALL = '18446744073709551615';
 
@@ -47,32 +59,60 @@ export class RedisLog implements SharedLog {
     return (await this.#redis.ask(['GET', this.#keyOf('epoch')])) as string | null;
   }
 
-  async hello(args: LogArgs): Promise<readonly [string, number, number]> {
-    return (await this.#redis.run('hello', this.#keys, args)) as [string, number, number];
+  async hello({ freshEpoch, epoch: known, seq: place, id, lastStamp }: Joining): Promise<JoinAnswer> {
+    const reply = await this.#redis.run('hello', this.#keys, [freshEpoch, known, place, id, lastStamp]);
+    const [epoch, seq, goesOn] = listOf(reply) as readonly [string, number, number];
+    return { epoch, seq, goesOn: goesOn === 1 };
   }
 
-  async commit(args: LogArgs): Promise<CommitAnswer> {
-    return (await this.#redis.run('commit', this.#keys, args)) as unknown as CommitAnswer;
+  async commit(change: Commit): Promise<CommitAnswer> {
+    const { epoch, channel, before, version, hasRecord, lastStamp, ordered, history, id, node, logEntries } = change;
+    const args = [
+      epoch,
+      channel,
+      before,
+      version,
+      hasRecord ? 1 : 0,
+      lastStamp,
+      ordered,
+      history,
+      id,
+      node,
+      logEntries,
+    ];
+    const reply = await this.#redis.run('commit', this.#keys, args);
+    const [verdict, number] = listOf(reply) as readonly [CommitAnswer['verdict'], number];
+    return { verdict, number };
   }
 
-  lease(args: LogArgs): Promise<Reply> {
+  async lease({ node, url, lastsMs, staleMs, leases }: LeaseQuestion): Promise<LeaseAnswer> {
+    const asked = leases.flatMap(({ channel, wish, rank, facts, known }) => [channel, wish, rank, facts, known ?? '']);
     const keys = LEASE_KEYS.map((key) => this.#keyOf(key));
-    return this.#redis.run('lease', keys, args);
+    const flat = listOf(await this.#redis.run('lease', keys, [node, url, lastsMs, staleMs, ...asked])) as string[];
+    return {
+      leases: leases.map((_, i) => leaseOf(flat.slice(i * LEASE_FIELDS, (i + 1) * LEASE_FIELDS))),
+      isTwice: flat[leases.length * LEASE_FIELDS] === '1',
+    };
   }
 
   async last(channels: readonly string[] | null): Promise<Pairs> {
     const key = this.#keyOf('last');
     if (channels === null) return pairsOf(await this.#redis.ask(['HGETALL', key], true));
-    const texts = (await this.#redis.ask(['HMGET', key, ...channels], true)) as readonly (string | null)[];
+    const texts = listOf(await this.#redis.ask(['HMGET', key, ...channels], true)) as readonly (string | null)[];
     return texts.flatMap((text, i) => (text === null ? [] : [[channels[i]!, text] as const]));
   }
 
-  async entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]> {
-    if (waitMs === 0) {
-      const range = [this.#keyOf('log'), `(${seq}-${BEHIND_ALL}`, '+', 'COUNT', `${most}`];
-      return (await this.#redis.ask(['XRANGE', ...range], true)) as readonly Reply[];
-    }
-    return await this.#redis.entriesAfter(this.#keyOf('log'), `${seq}-${BEHIND_ALL}`, most, waitMs);
+  async entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]> {
+    const [key, behind] = [this.#keyOf('log'), `${seq}-${BEHIND_ALL}`];
+    const range = [key, `(${behind}`, '+', 'COUNT', `${most}`];
+    const reply =
+      waitMs === 0
+        ? await this.#redis.ask(['XRANGE', ...range], true)
+        : await this.#redis.entriesAfter(key, behind, most, waitMs);
+    return listOf(reply).map((entry) => {
+      const [id, fields] = listOf(entry) as readonly [string, Reply];
+      return { id, fields: Object.fromEntries(pairsOf(fields ?? null)) };
+    });
   }
 
   async nodes(): Promise<Pairs> {
@@ -88,7 +128,17 @@ export class RedisLog implements SharedLog {
   }
 }
 
+/** What Redis answers is checked where all answers are (checked-log.ts): what is missing here is refused there. */
+function listOf(reply: Reply): readonly Reply[] {
+  return Array.isArray(reply) ? reply : [];
+}
+
 function pairsOf(reply: Reply): Pairs {
-  const flat = reply as readonly string[];
+  const flat = listOf(reply) as readonly string[];
   return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, flat[2 * i + 1]!] as const);
+}
+
+function leaseOf(fields: readonly string[]): Lease {
+  const [node, url, epoch, beforeNode, beforeUrl, version, facts] = fields as [string, string, ...string[]];
+  return { node, url, epoch: Number(epoch), beforeNode, beforeUrl, version: Number(version), facts } as Lease;
 }

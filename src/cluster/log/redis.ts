@@ -6,7 +6,9 @@
  */
 
 import { ReplyBounds } from './reply-bounds.js';
-import { LogLost, type Reply } from './shared-log.js';
+import { LogLost } from './shared-log.js';
+
+export type Reply = string | number | null | readonly Reply[];
 
 export interface RedisOptions {
   /** redis:// or rediss://, with user and password where they are needed. */
@@ -87,10 +89,10 @@ export class Redis {
   }
 
   /** The entries of a stream behind this id, as `[id, fields]`; waits for the first of them, at most this long. Empty: none has come. */
-  async entriesAfter(key: string, id: string, most: number, waitMs: number): Promise<readonly Reply[]> {
+  async entriesAfter(key: string, id: string, most: number, waitMs: number): Promise<Reply> {
     const command = ['XREAD', 'COUNT', `${most}`, 'BLOCK', `${waitMs}`, 'STREAMS', key, id];
     const streams = (await this.#send(this.#waiting, command, waitMs + this.#answerMs)) as readonly Reply[] | null;
-    return streams === null ? [] : ((streams[0] as readonly Reply[])[1] as readonly Reply[]);
+    return streams === null ? [] : (streams[0] as readonly Reply[])[1]!;
   }
 
   /** Idempotent. What is under way rejects. */

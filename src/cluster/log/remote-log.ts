@@ -13,32 +13,23 @@ import { Control, type ControlHandler } from '../../link/control.js';
 import { LinkConnection } from '../../link/wire/connection.js';
 import { WireError } from '../../link/wire/wire.js';
 import { must } from '../../metadata/record-schema.js';
-import { type CommitAnswer, type LogArgs, LogLost, type Pairs, type Reply, type SharedLog } from './shared-log.js';
+import {
+  type Commit,
+  type CommitAnswer,
+  type JoinAnswer,
+  type Joining,
+  type LeaseAnswer,
+  type LeaseQuestion,
+  QUESTIONS,
+  type RawEntry,
+} from './log-schema.js';
+import { LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
-/** What an origin does for another node. */
-const ASKS = ['timeMs', 'epoch', 'hello', 'commit', 'lease', 'last', 'entriesAfter', 'nodes', 'forget'] as const;
-type LogAsk = (typeof ASKS)[number];
-/** Of one question: it may ask for the leases of all channels, with some fields each. */
-const MAX_ARGS = 1_000_000;
-/** Of one read of the log: more entries, and a longer wait, than a node asks for (node-link.ts). */
-const MAX_ENTRIES = 1000;
-const MAX_WAIT_MS = 60_000;
+type LogAsk = keyof typeof QUESTIONS;
+const ASKS = Object.keys(QUESTIONS) as LogAsk[];
 /** How many times longer a long answer may take. */
 const LONG_TIMES = 10;
 
-const args = z.array(z.union([z.string(), z.number()])).max(MAX_ARGS);
-const names = z.array(z.string()).max(MAX_ARGS);
-const questions = {
-  timeMs: z.tuple([]),
-  epoch: z.tuple([]),
-  hello: z.tuple([args]),
-  commit: z.tuple([args]),
-  lease: z.tuple([args]),
-  last: z.tuple([names.nullable()]),
-  entriesAfter: z.tuple([z.int().min(0), z.int().min(1).max(MAX_ENTRIES), z.int().min(0).max(MAX_WAIT_MS)]),
-  nodes: z.tuple([]),
-  forget: z.tuple([names]),
-} satisfies Record<LogAsk, z.ZodType>;
 const id = z.int().min(1);
 const questionSchema = z.looseObject({
   type: z.literal('ask'),
@@ -98,14 +89,14 @@ export class RemoteLog implements SharedLog {
 
   timeMs = () => this.#ask<number>('timeMs', []);
   epoch = () => this.#ask<string | null>('epoch', []);
-  hello = (args: LogArgs) => this.#ask<[string, number, number]>('hello', [args]);
-  commit = (args: LogArgs) => this.#ask<CommitAnswer>('commit', [args]);
-  lease = (args: LogArgs) => this.#ask<Reply>('lease', [args]);
+  hello = (joining: Joining) => this.#ask<JoinAnswer>('hello', [joining]);
+  commit = (change: Commit) => this.#ask<CommitAnswer>('commit', [change]);
+  lease = (asked: LeaseQuestion) => this.#ask<LeaseAnswer>('lease', [asked]);
   nodes = () => this.#ask<Pairs>('nodes', []);
   forget = (nodes: readonly string[]) => this.#ask<void>('forget', [nodes]);
   last = (channels: readonly string[] | null) => this.#ask<Pairs>('last', [channels], this.#answerMs * LONG_TIMES);
   entriesAfter = (seq: number, most: number, waitMs: number) =>
-    this.#ask<readonly Reply[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
+    this.#ask<readonly RawEntry[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
 
   async #ask<T>(ask: LogAsk, args: readonly unknown[], timeoutMs = this.#answerMs): Promise<T> {
     if (this.#lost !== null) throw this.#lost;
@@ -176,5 +167,5 @@ export async function serveLog(
 /** @throws CheckError */
 function readQuestion(value: unknown): LogQuestion {
   const question = must<LogQuestion>(questionSchema, value);
-  return { ...question, args: must<readonly unknown[]>(questions[question.ask], question.args) };
+  return { ...question, args: must<readonly unknown[]>(QUESTIONS[question.ask], question.args) };
 }

@@ -1,12 +1,11 @@
 /**
  * What all nodes have in common, as a node asks for it: the log of changes, the last value of each channel, the leases. It is in Redis
- * (redis-log.ts), in the process of an origin (held-log.ts), or behind an origin (remote-log.ts). What goes in and comes out is plain data, as
- * scripts.ts has it.
+ * (redis-log.ts), in the process of an origin (held-log.ts), or behind an origin (remote-log.ts).
  */
 
-export type Reply = string | number | null | readonly Reply[];
-export type LogArgs = readonly (string | number)[];
-export type CommitAnswer = readonly ['ok' | 'stale' | 'done' | 'epoch', number];
+import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
+
+/** Texts by channel, or by node. */
 export type Pairs = readonly (readonly [name: string, text: string])[];
 
 /** How long a lease may last at most, whatever a node asks for. */
@@ -31,16 +30,13 @@ export interface SharedLog {
   timeMs(): Promise<number>;
   /** Null: there is nothing. */
   epoch(): Promise<string | null>;
-  /** @param args as HELLO has them @returns epoch, seq, 1: the node's place is in the log still */
-  hello(args: LogArgs): Promise<readonly [epoch: string, seq: number, goesOn: number]>;
-  /** @param args as COMMIT has them */
-  commit(args: LogArgs): Promise<CommitAnswer>;
-  /** @param args as LEASE has them */
-  lease(args: LogArgs): Promise<Reply>;
+  hello(joining: Joining): Promise<JoinAnswer>;
+  commit(change: Commit): Promise<CommitAnswer>;
+  lease(asked: LeaseQuestion): Promise<LeaseAnswer>;
   /** The last values of these channels that have one. @param channels null: of all */
   last(channels: readonly string[] | null): Promise<Pairs>;
-  /** The entries behind this number, as `[id, fields]`; waits for the first of them, at most this long; 0: not at all. Empty: none has come. */
-  entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly Reply[]>;
+  /** The entries behind this number; waits for the first of them, at most this long; 0: not at all. Empty: none has come. */
+  entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]>;
   /** Every node that has asked for leases: when it did last, and where it gives its tapes. */
   nodes(): Promise<Pairs>;
   forget(nodes: readonly string[]): Promise<void>;

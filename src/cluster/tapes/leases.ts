@@ -4,29 +4,15 @@
  * more feeds the channel for its own listeners (shared-audio.ts).
  */
 
-import { z } from 'zod';
-import { NODE_NAME } from '../../config/cluster.js';
 import { must } from '../../metadata/record-schema.js';
-import type { Reply } from '../log/shared-log.js';
+import { type AskedLease, type Lease, type LeaseAnswer, type LeaseQuestion, leaseSchema } from '../log/log-schema.js';
 
-export interface LeaseOwner {
-  /** '': nobody. */
-  readonly node: string;
-  /** Where it gives its tapes. */
-  readonly url: string;
-  readonly epoch: number;
-  readonly beforeNode: string;
-  readonly beforeUrl: string;
-  /** What the owner says of the channel's audio, where that is news: JSON; '': as before. */
-  readonly facts: string;
+export interface LeaseOwner extends Omit<Lease, 'version'> {
   /** When that was asked, monotonic milliseconds. */
   readonly askedMs: number;
 }
 
-/**
- * 0: not to have it. 1: only where nobody has it. 2: a source is on air here, or an encoder has come. 3: the same, and the owner cannot be reached.
- */
-export type Wish = 0 | 1 | 2 | 3;
+export type Wish = Exclude<AskedLease['wish'], 4>;
 
 export interface Leased {
   readonly wish: Wish;
@@ -42,7 +28,8 @@ export interface Leased {
 export interface LeasesParts {
   readonly node: string;
   readonly url: string;
-  ask(args: readonly (string | number)[]): Promise<Reply>;
+  /** Null: there is no answer now. */
+  ask(asked: LeaseQuestion): Promise<LeaseAnswer | null>;
   channels(): Iterable<readonly [channel: string, leased: Leased]>;
   /** Another node has this one's name. */
   onNameTwice(): void;
@@ -61,24 +48,11 @@ export const KNOWN_MS = 4000;
 /** No source is on air; none is, and an encoder has come of which there is no audio yet. */
 export const NO_RANK = 999;
 export const EXPECTS_RANK = 998;
-const FIELDS = 7;
-/** Of what is said of a channel's audio (remote-facts.ts), in characters. */
-const MAX_FACTS = 1024 * 1024;
-
-/** '': there is none. */
-const node = z.union([z.literal(''), z.string().regex(NODE_NAME)]);
-const url = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(1024)]);
-const number = z
-  .string()
-  .regex(/^\d{1,15}$/)
-  .transform(Number);
-/** What Redis answers for one channel (scripts.ts, LEASE): node, url, epoch, node and url of the owner before, version of the facts, facts. */
-const leaseSchema = z.tuple([node, url, number, node, url, number, z.string().max(MAX_FACTS)]);
 
 export class Leases {
   readonly #parts: LeasesParts;
   /** By channel that another node feeds: the version of its facts that is known. */
-  readonly #known = new Map<string, string>();
+  readonly #known = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #asking: Promise<void> | null = null;
   #isDue = false;
@@ -116,13 +90,15 @@ export class Leases {
     this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
     await this.#asking;
-    const args = [...this.#parts.channels()].flatMap(([channel, { rank }]) => [channel, wish, rank, '', '']);
-    await this.#parts.ask([...this.#head, ...args]).catch(() => null);
+    const leases = [...this.#parts.channels()].map(([channel, { rank }]) => {
+      return { channel, wish, rank, facts: '', known: null };
+    });
+    await this.#parts.ask(this.#question(leases)).catch(() => null);
   }
 
-  get #head(): readonly (string | number)[] {
+  #question(leases: readonly AskedLease[]): LeaseQuestion {
     const { node, url } = this.#parts;
-    return [node, url, LASTS_MS, STALE_MS];
+    return { node, url, lastsMs: LASTS_MS, staleMs: STALE_MS, leases };
   }
 
   #ask(): Promise<void> {
@@ -139,17 +115,17 @@ export class Leases {
   async #askOnce(): Promise<void> {
     const asked = [...this.#parts.channels()];
     if (asked.length === 0) return;
-    const args = asked.flatMap(([channel, { wish, rank, facts }]) => {
-      return [channel, wish, rank, facts, this.#known.get(channel) ?? ''];
+    const leases = asked.map(([channel, { wish, rank, facts }]) => {
+      return { channel, wish, rank, facts, known: this.#known.get(channel) ?? null };
     });
     const askedMs = performance.now();
     try {
-      const answer = (await this.#parts.ask([...this.#head, ...args])) as readonly string[] | null;
+      const answer = await this.#parts.ask(this.#question(leases));
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
-      if (answer[asked.length * FIELDS] === '1') this.#parts.onNameTwice();
+      if (answer.isTwice) this.#parts.onNameTwice();
       for (const [i, [channel, leased]] of asked.entries()) {
-        this.#onAnswer(channel, leased, answer.slice(i * FIELDS, (i + 1) * FIELDS), askedMs);
+        this.#onAnswer(channel, leased, answer.leases[i], askedMs);
       }
     } catch (error) {
       for (const [, leased] of asked) leased.onUnsaid();
@@ -158,14 +134,15 @@ export class Leases {
   }
 
   /** The answer for one channel. A bad one changes nothing. */
-  #onAnswer(channel: string, leased: Leased, fields: readonly string[], askedMs: number): void {
+  #onAnswer(channel: string, leased: Leased, answer: Lease | undefined, askedMs: number): void {
     try {
-      const [node, url, epoch, beforeNode, beforeUrl, version, facts] = must(leaseSchema, fields);
+      const { version, ...lease } = must(leaseSchema, answer);
+      const { node, facts } = lease;
       if (node === this.#parts.node && version === 0) leased.onUnsaid();
-      leased.onOwner({ node, url, epoch, beforeNode, beforeUrl, facts, askedMs });
-      // The owner itself sends no version: to the script that would mean another owner (scripts.ts).
+      leased.onOwner({ ...lease, askedMs });
+      // The owner itself sends no version: that would mean another owner.
       if (node === this.#parts.node) this.#known.delete(channel);
-      else if (facts !== '') this.#known.set(channel, String(version));
+      else if (facts !== '') this.#known.set(channel, version);
     } catch (error) {
       this.#parts.onBad(`the lease of channel ${channel}`, (error as Error).message);
       leased.onUnsaid();

@@ -144,7 +144,7 @@ export class SharedTapes {
       node: options.node,
       url: this.#url,
       onError,
-      ask: (args) => engine.lease(args),
+      ask: (asked) => engine.lease(asked),
       channels: () => this.#audios,
       onNameTwice: () => this.#parts.onNameTwice(),
       onBad: this.#parts.onBad,

@@ -18,7 +18,8 @@ import type { Change, ChannelState } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
 import type { Engine } from '../../titles/engine.js';
 import type { ClusterTime } from '../cluster-time.js';
-import type { Reply, SharedLog } from '../log/shared-log.js';
+import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
+import type { SharedLog } from '../log/shared-log.js';
 import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
 import { type Joined, type LogPlace, NodeLink } from './node-link.js';
 import { NOTHING, type Ordered } from './ordered.js';
@@ -162,9 +163,9 @@ export class ClusterEngine implements Engine {
     shared.restart((last as Ordered | undefined) ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
   }
 
-  /** Asks for leases. Null: Redis is away. Rejects as Redis does. @param args as LEASE has them (scripts.ts) */
-  async lease(args: readonly (string | number)[]): Promise<Reply> {
-    return this.#log === null ? null : await this.#log.lease(args);
+  /** Asks for leases. Null: Redis is away. Rejects as Redis does. */
+  async lease(asked: LeaseQuestion): Promise<LeaseAnswer | null> {
+    return this.#log === null ? null : await this.#log.lease(asked);
   }
 
   /** As NodeLink has them; none while Redis is away. Rejects as Redis does. */

@@ -7,7 +7,7 @@ import { parse } from '../../metadata/codec.js';
 import { CheckError, must, stamp as stampSchema } from '../../metadata/record-schema.js';
 import { stampedRecord, stampedState } from '../../now-playing/stamp.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
-import type { Reply } from '../log/shared-log.js';
+import type { RawEntry } from '../log/log-schema.js';
 import type { Ordered } from './ordered.js';
 import { changeId, nodeName, readHistory, readOrdered, readVersion } from './ordered-schema.js';
 
@@ -48,15 +48,13 @@ export interface BadLast {
 }
 
 /** Throws an Error where the entry has no number. */
-export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
-  const [id, list] = Array.isArray(reply) ? (reply as readonly unknown[]) : [];
-  const seq = typeof id === 'string' && /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
+export function readEntry({ id, fields }: RawEntry): LogEntry | LogBell | BadEntry {
+  const seq = /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
   if (Number.isNaN(seq)) throw new Error('an entry of the log has no number');
-  const fields = fieldsOf(list);
-  const channel = fields.get('c') ?? '';
+  const channel = fields['c'] ?? '';
   try {
     const field = (name: string): string => {
-      const text = fields.get(name);
+      const text = fields[name];
       if (text === undefined) throw new CheckError(`it has no ${name}`);
       return text;
     };
@@ -80,8 +78,8 @@ export function readEntry(reply: Reply): LogEntry | LogBell | BadEntry {
     return {
       seq,
       channel,
-      id: fields.get('p') ?? '',
-      version: readVersion(Number(fields.get('v'))),
+      id: fields['p'] ?? '',
+      version: readVersion(Number(fields['v'])),
       bad: reasonOf(error),
     };
   }
@@ -103,17 +101,6 @@ export function readLast(channel: string, text: string): Ordered | BadLast {
 function reasonOf(error: unknown): string {
   if (error instanceof CheckError) return error.message;
   throw error;
-}
-
-/** Names → texts; empty where it is not a list. */
-function fieldsOf(list: unknown): ReadonlyMap<string, string> {
-  const fields = new Map<string, string>();
-  if (!Array.isArray(list)) return fields;
-  for (let i = 0; i + 1 < list.length; i += 2) {
-    const [name, text] = [list[i], list[i + 1]] as [unknown, unknown];
-    if (typeof name === 'string' && typeof text === 'string') fields.set(name, text);
-  }
-  return fields;
 }
 
 /** The stamp is Redis's to give, so it stands beside the text. 0: it has none. */

@@ -6,7 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterTime } from '../cluster-time.js';
 import { checkedLog } from '../log/checked-log.js';
-import type { CommitAnswer, LogArgs, Pairs, SharedLog } from '../log/shared-log.js';
+import type { Commit, CommitAnswer } from '../log/log-schema.js';
+import type { Pairs, SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
 import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
 import type { Ordered } from './ordered.js';
@@ -142,10 +143,10 @@ export class NodeLink {
     this.#log?.close();
   }
 
-  /** Rejects with LogLost, or with what is said against it. @param args as COMMIT has them behind the epoch (scripts.ts) */
-  async commit(log: SharedLog, args: LogArgs): Promise<CommitAnswer> {
-    const answer = await log.commit([this.#epoch, ...args]);
-    if (answer[0] === 'epoch') log.close();
+  /** Rejects with LogLost, or with what is said against it. */
+  async commit(log: SharedLog, change: Omit<Commit, 'epoch'>): Promise<CommitAnswer> {
+    const answer = await log.commit({ ...change, epoch: this.#epoch });
+    if (answer.verdict === 'epoch') log.close();
     return answer;
   }
 
@@ -215,15 +216,15 @@ export class NodeLink {
     try {
       log = checkedLog(await open());
       const { epoch: mine, seq: mySeq, id } = place();
-      const claimed = this.#misses ? [mine, 0, ''] : [mine, mySeq, id];
-      const args = [randomUUID(), ...claimed, lastStamp()];
+      const claimed = this.#misses ? { epoch: mine, seq: 0, id: '' } : { epoch: mine, seq: mySeq, id };
+      const freshEpoch = randomUUID();
       for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
-      const [epoch, seq, goesOn] = await log.hello(args);
-      const last = goesOn === 1 ? null : readAll(await log.last(null));
+      const { epoch, seq, goesOn } = await log.hello({ ...claimed, freshEpoch, lastStamp: lastStamp() });
+      const last = goesOn ? null : readAll(await log.last(null));
       if (this.#isClosed) throw new Error('it is closed');
       this.#epoch = epoch;
-      this.#seq = goesOn === 1 ? mySeq : seq;
-      this.#isReadingPast = goesOn === 0;
+      this.#seq = goesOn ? mySeq : seq;
+      this.#isReadingPast = !goesOn;
       const joined = { seq, isOther: epoch !== mine };
       this.#joined = joined;
       this.#misses = false;
@@ -231,7 +232,7 @@ export class NodeLink {
       log.onLost = (reason) => this.#onLost(reason);
       if (log.isLost) throw new Error('the connection was lost');
       onJoined({ log, epoch, isOther: epoch !== mine, last });
-      if (goesOn === 1) return;
+      if (goesOn) return;
       this.#wake();
       void this.#readPast(log, joined);
     } catch (error) {
@@ -253,10 +254,10 @@ export class NodeLink {
           await learnTime(log, this.#parts.time);
           checkedMs = performance.now();
         }
-        const replies = await log.entriesAfter(this.#seq, READ_ENTRIES, READ_WAIT_MS);
-        if (replies.length < READ_ENTRIES) this.#readMs = performance.now();
-        for (const reply of replies) {
-          const entry = readEntry(reply);
+        const entries = await log.entriesAfter(this.#seq, READ_ENTRIES, READ_WAIT_MS);
+        if (entries.length < READ_ENTRIES) this.#readMs = performance.now();
+        for (const raw of entries) {
+          const entry = readEntry(raw);
           // Another program's: of this cluster only one entry has each number.
           if (entry.seq <= this.#seq) continue;
           // What is missing was trimmed before it was read.
@@ -265,7 +266,7 @@ export class NodeLink {
           this.#parts.onEntry(entry);
         }
         const joined = this.#isReadingPast ? null : this.#joined;
-        if (joined !== null && (this.#seq >= joined.seq || replies.length === 0)) this.#caughtUp(joined);
+        if (joined !== null && (this.#seq >= joined.seq || entries.length === 0)) this.#caughtUp(joined);
       }
     } catch {
       // The connection has said why; what cannot be read is of no use.

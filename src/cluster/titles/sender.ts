@@ -134,20 +134,20 @@ export class Sender {
   ): Promise<Outcome> {
     const { link, sequence, node, logEntries, onError } = this.#parts;
     const before = shared.base.state.version;
-    const texts = [encode({ state: withoutStamp(state), now, next }), encode(history)];
-    const args = [
-      shared.channel,
+    const change = {
+      channel: shared.channel,
       before,
-      state.version,
-      hasRecord ? 1 : 0,
-      sequence.last,
-      ...texts,
+      version: state.version,
+      hasRecord,
+      lastStamp: sequence.last,
+      ordered: encode({ state: withoutStamp(state), now, next }),
+      history: encode(history),
       id,
       node,
       logEntries,
-    ];
+    };
     try {
-      const [verdict, number] = await link.commit(log, args);
+      const { verdict, number } = await link.commit(log, change);
       if (verdict === 'ok') return 'sent';
       // What is known here is there no more: all last values are read, and this one is sent.
       if (verdict === 'stale' && number < before) link.rejoin();

@@ -2,9 +2,11 @@
 
 import t from 'tap';
 import { HeldLog, MAX_CHANNELS, MAX_HELD_BYTES } from '../../../src/cluster/log/held-log.js';
+import type { LeaseAnswer } from '../../../src/cluster/log/log-schema.js';
 import { RedisLog } from '../../../src/cluster/log/redis-log.js';
-import { LogLost, type Reply, type SharedLog } from '../../../src/cluster/log/shared-log.js';
+import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { allUntil, benchOf, startNode } from '../../kit/cluster.js';
+import { askedLease, commitOf, joining, leaseQuestion } from '../../kit/log-questions.js';
 import { pause } from '../../kit/pause.js';
 import { Random } from '../../kit/random.js';
 import { noRedis, RedisServer } from '../../kit/redis.js';
@@ -25,15 +27,15 @@ function withoutTimes(text: string): string {
 }
 
 /** Epochs of leases, and versions of facts, count from the second in which each was first asked for. */
-function sinceFirst(answer: unknown, first: Map<string, number>, channels: readonly string[]): string {
-  const fields = [...(answer as string[])];
-  for (const [i, channel] of channels.entries()) {
-    const [epoch, version] = [Number(fields[7 * i + 2]), Number(fields[7 * i + 5])];
-    if (!first.has(channel) && fields[7 * i] !== '') first.set(channel, epoch);
-    fields[7 * i + 2] = `${epoch - (first.get(channel) ?? epoch)}`;
-    if (version > 0) fields[7 * i + 5] = `${version - first.get(channel)!}`;
-  }
-  return seen(fields);
+function sinceFirst({ leases, isTwice }: LeaseAnswer, first: Map<string, number>, channels: readonly string[]): string {
+  const relative = leases.map((lease, i) => {
+    const { node, epoch, version } = lease;
+    const channel = channels[i]!;
+    if (!first.has(channel) && node !== '') first.set(channel, epoch);
+    const since = first.get(channel);
+    return { ...lease, epoch: epoch - (since ?? epoch), version: version > 0 ? version - since! : version };
+  });
+  return seen([relative, isTwice]);
 }
 
 const seen = (answer: unknown): string => withoutTimes(JSON.stringify(answer));
@@ -53,13 +55,13 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
   let lastId = '';
   const counts: Record<string, number> = {};
   const firsts = [new Map<string, number>(), new Map<string, number>()];
-  const factsKnown = [new Map<string, string>(), new Map<string, string>()];
-  const same = async (
+  const factsKnown = [new Map<string, number>(), new Map<string, number>()];
+  const same = async <T>(
     name: string,
-    ask: (log: SharedLog) => Promise<unknown>,
-    form: (answer: unknown, which: number) => string = seen,
+    ask: (log: SharedLog) => Promise<T>,
+    form: (answer: T, which: number) => string = seen,
   ) => {
-    const [redis, held] = (await Promise.all(both.map(ask))) as [unknown, unknown];
+    const [redis, held] = (await Promise.all(both.map(ask))) as [T, T];
     if (form(redis, 0) !== form(held, 1)) {
       throw new Error(`SEED=${random.seed}: ${name}: Redis ${form(redis, 0)}, held ${form(held, 1)}`);
     }
@@ -68,19 +70,18 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
   // Each has an epoch of its own until one is given to both.
   const hello = async (step: number) => {
     epoch = `epoch ${step}`;
-    const entries = (await both[0]!.entriesAfter(0, 10_000, 1)) as readonly (readonly [string, readonly string[]])[];
-    const seq = Number((entries.at(-1)?.[0] ?? '0').split('-')[0]);
-    await same(
-      'hello of who has more',
-      async (log) => await log.hello([epoch, (await log.epoch()) ?? '', seq + 5, '', 7]),
-    );
-    await same('hello of who goes on', (log) => log.hello(['other', epoch, seq, '', 0]));
+    const entries = await both[0]!.entriesAfter(0, 10_000, 1);
+    const seq = Number((entries.at(-1)?.id ?? '0').split('-')[0]);
+    await same('hello of who has more', async (log) => {
+      const known = (await log.epoch()) ?? '';
+      return await log.hello(joining({ freshEpoch: epoch, epoch: known, seq: seq + 5, lastStamp: 7 }));
+    });
+    await same('hello of who goes on', (log) => log.hello(joining({ epoch, seq })));
     const place = random.int(0, seq);
-    const id = entries.find(([at]) => at === `${place}-0`)?.[1];
-    const name = id?.[id.indexOf('p') + 1] ?? '';
-    await same('hello from a place', (log) => log.hello(['other', epoch, place, name, 0]));
+    const id = entries.find((entry) => entry.id === `${place}-0`)?.fields['p'] ?? '';
+    await same('hello from a place', (log) => log.hello(joining({ epoch, seq: place, id })));
   };
-  await Promise.all(both.map((log) => log.hello([epoch, '', 0, '', 0])));
+  await Promise.all(both.map((log) => log.hello(joining({ freshEpoch: epoch }))));
   await hello(0);
   for (let step = 1; step <= STEPS; step++) {
     const kind = random.next();
@@ -88,30 +89,34 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
     if (kind < 0.45) {
       const before = versions.get(channel)! - (random.chance(0.15) ? 1 : 0);
       const id = random.chance(0.1) ? lastId : `${++ids}`;
-      const hasRecord = random.chance(0.7) ? 1 : 0;
-      const asked = random.chance(0.05) ? 'another' : epoch;
-      const args = [asked, channel, before, before + 1, hasRecord, 0, `{"n":${ids}}`, '[]', id, node, 10_000];
-      const [answer] = (await same('commit', (log) => log.commit(args))) as unknown as [[string, number]];
-      counts[answer[0]] = (counts[answer[0]] ?? 0) + 1;
-      if (answer[0] === 'ok') versions.set(channel, before + 1);
+      const hasRecord = random.chance(0.7);
+      const said = { epoch: random.chance(0.05) ? 'another' : epoch, channel, before, hasRecord, id, node };
+      const change = commitOf({ ...said, ordered: `{"n":${ids}}`, logEntries: 10_000 });
+      const [{ verdict }] = await same('commit', (log) => log.commit(change));
+      counts[verdict] = (counts[verdict] ?? 0) + 1;
+      if (verdict === 'ok') versions.set(channel, before + 1);
       lastId = id;
     } else if (kind < 0.85) {
       const channels = CHANNELS.filter(() => random.chance(0.7));
       const asks = channels.map((key) => ({
-        asked: [key, random.int(0, 4), any([0, 0.5, 1, 2, 998, 999]), random.chance(0.3) ? `{"said":${step}}` : ''],
+        asked: askedLease(key, {
+          wish: any([0, 1, 2, 3, 4]),
+          rank: any([0, 0.5, 1, 2, 998, 999]),
+          facts: random.chance(0.3) ? `{"said":${step}}` : '',
+        }),
         knows: any(['nothing', 'something', 'the last']),
       }));
       const knownAt = (which: number, channel: string, knows: string) =>
-        knows === 'nothing' ? '' : (knows === 'the last' && factsKnown[which]!.get(channel)) || '1';
-      const argsOf = (which: number) =>
-        asks.flatMap(({ asked, knows }) => [...asked, knownAt(which, asked[0] as string, knows)]);
+        knows === 'nothing' ? null : (knows === 'the last' && factsKnown[which]!.get(channel)) || 1;
+      const leasesOf = (which: number) =>
+        asks.map(({ asked, knows }) => ({ ...asked, known: knownAt(which, asked.channel, knows) }));
       const url = random.chance(0.05) ? 'http://twice' : `http://${node}`;
-      const stale = random.chance(0.2) ? -1 : LASTS_MS;
+      const staleMs = random.chance(0.2) ? -1 : LASTS_MS;
       await same(
         'lease',
-        (log) => log.lease([node, url, LASTS_MS, stale, ...argsOf(both.indexOf(log))]),
+        (log) => log.lease({ node, url, lastsMs: LASTS_MS, staleMs, leases: leasesOf(both.indexOf(log)) }),
         (answer, which) => {
-          for (const [i, key] of channels.entries()) factsKnown[which]!.set(key, (answer as string[])[7 * i + 5]!);
+          for (const [i, key] of channels.entries()) factsKnown[which]!.set(key, answer.leases[i]!.version);
           return sinceFirst(answer, firsts[which]!, channels);
         },
       );
@@ -121,12 +126,12 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
       await same(
         'last',
         (log) => log.last(asked),
-        (answer) => seen([...(answer as [string, string][])].sort()),
+        (answer) => seen([...answer].sort()),
       );
       await same(
         'nodes',
         (log) => log.nodes(),
-        (answer) => seen([...(answer as [string, string][])].sort()),
+        (answer) => seen([...answer].sort()),
       );
       await same('the newest entries', async (log) => {
         const all = await log.entriesAfter(0, 10_000, 1);
@@ -149,14 +154,14 @@ t.test('its log is bounded, and who waits at it is woken', async (t) => {
   const log = held.open();
   const epoch = (await log.epoch())!;
   const commit = (version: number, most: number) =>
-    log.commit([epoch, 'x', version - 1, version, 0, 0, '{}', '[]', `${version}`, 'a', most]);
+    log.commit(commitOf({ epoch, before: version - 1, id: `${version}`, logEntries: most }));
   const woken = log.entriesAfter(0, 10, 5000);
   await commit(1, 50);
   t.equal((await woken).length, 1);
   for (let version = 2; version <= 200; version++) await commit(version, 50);
   const kept = await log.entriesAfter(0, 1000, 1);
   t.ok(kept.length >= 50 && kept.length <= 55, `${kept.length} entries`);
-  t.equal(((kept.at(-1) as readonly Reply[])[0] as string).split('-')[0], '200');
+  t.equal(kept.at(-1)!.id, '200-0');
   t.same(await log.entriesAfter(200, 10, 20), [], 'none has come');
   const waits = log.entriesAfter(200, 10, 5000);
   await pause(20);
@@ -211,34 +216,34 @@ t.test('one that has begun anew is filled from the nodes', async (t) => {
 t.test('where the clock of the origin is set, no lease ends, and no name is there twice', async (t) => {
   let wallMs = Date.UTC(2026, 10, 20);
   const log = new HeldLog(() => wallMs).open();
-  const ask = async (node: string, wish: number, rank: number) =>
-    (await log.lease([node, `http://${node}`, 5000, 800, 'x', wish, rank, '', ''])) as readonly string[];
-  t.equal((await ask('a', 2, 0))[0], 'a');
+  const ask = async (node: string, wish: 1 | 2, rank: number) =>
+    await log.lease(leaseQuestion(node, `http://${node}`, askedLease('x', { wish, rank })));
+  t.equal((await ask('a', 2, 0)).leases[0]?.node, 'a');
   for (const stepMs of [86_400_000, -2 * 86_400_000, 600_000]) {
     wallMs += stepMs;
     const answer = await ask('b', 1, 999);
-    t.equal(answer[0], 'a', `${stepMs}: it is still the owner's`);
-    t.equal(answer.at(-1), '0');
+    t.equal(answer.leases[0]?.node, 'a', `${stepMs}: it is still the owner's`);
+    t.equal(answer.isTwice, false);
     t.equal(await log.timeMs(), wallMs);
   }
 });
 
 t.test('what other machines say makes it hold no more than it may', async (t) => {
   const held = new HeldLog(Date.now, 100);
-  const [epoch] = held.hello(['first', '', 0, '', 0]);
+  const { epoch } = held.hello(joining());
   const commit = (channel: string, text: string, most = 1e9, id = channel, before = 0) =>
-    held.commit([held.epoch, channel, before, before + 1, 0, 0, text, '[]', id, 'liar', most]);
+    held.commit(commitOf({ epoch: held.epoch, channel, before, ordered: text, id, node: 'liar', logEntries: most }));
   t.ok(epoch);
   for (let i = 0; i < MAX_CHANNELS; i++) commit(`c${i}`, '{}');
   t.throws(() => commit('one-more', '{}'), /20000 channels at most/);
   t.ok(held.after(0, 1000).length <= 110, 'the log is as long as it is configured here');
   const text = 'x'.repeat(MAX_HELD_BYTES / 4);
-  for (let i = 0; i < 3; i++) t.same(commit(`c${i}`, text, 1e9, `long ${i}`, 1)[0], 'ok');
+  for (let i = 0; i < 3; i++) t.equal(commit(`c${i}`, text, 1e9, `long ${i}`, 1).verdict, 'ok');
   t.throws(() => commit('c3', text, 1e9, 'long', 1), /bytes of last values at most/);
   for (let version = 2; version < 8; version++) commit('c0', text, 1e9, `again ${version}`, version);
   t.ok(held.after(0, 1000).length <= 4, 'and as many bytes');
   const ask = (node: string, channel: string, facts = '') =>
-    held.lease([node, `http://${node}`, 5000, 800, channel, 2, 1, facts, '']);
+    held.lease(leaseQuestion(node, `http://${node}`, askedLease(channel, { wish: 2, rank: 1, facts })));
   for (let i = 0; i < 1001; i++) ask(`n${i}`, 'live');
   t.equal(held.nodes.size, 1000);
   t.notOk(held.nodes.has('n0'));

@@ -10,7 +10,9 @@ import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js'
 import { askForLog } from '../../../src/cluster/tapes/tape-client.js';
 import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
 import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { CONTROL } from '../../../src/link/wire/message-types.js';
 import { allUntil, benchOf, startNode } from '../../kit/cluster.js';
+import { commitOf } from '../../kit/log-questions.js';
 import { freePort } from '../../kit/process.js';
 import { awaited, patient, until } from '../../kit/until.js';
 import { engineContract } from '../../titles/engine-contract.js';
@@ -140,7 +142,7 @@ t.test('what goes wrong is over soon', async (t) => {
   t.comment('what is said against a question is an answer');
   const answered = await origin.connect();
   origin.ways[2]!.commit = () => Promise.reject(new Error('OOM command not allowed'));
-  await t.rejects(answered.commit(['x']), { message: 'OOM command not allowed', name: 'Error' });
+  await t.rejects(answered.commit(commitOf()), { message: 'OOM command not allowed', name: 'Error' });
   t.notOk(answered.isLost);
   answered.close();
   await until(
@@ -159,23 +161,34 @@ t.test('what goes wrong is over soon', async (t) => {
 
 t.test('what is no question of a node ends the connection', async (t) => {
   for (const text of [
-    '{"id":1,"ask":"close","args":[]}',
-    '{"id":1,"ask":"constructor","args":[]}',
-    '{"id":1,"ask":"last"}',
-    '{"id":-1,"ask":"epoch","args":[]}',
-    '{"ask":"epoch","args":[]}',
-    '{"id":1,"ask":"commit","args":["x"]}',
-    '{"id":1,"ask":"commit","args":[[{}]]}',
-    '{"id":1,"ask":"last","args":[12]}',
-    '{"id":1,"ask":"entriesAfter","args":[0,1e9,1000]}',
-    '{"id":1,"ask":"entriesAfter","args":[0,100,1e9]}',
+    '{"type":"ask","id":1,"ask":"close","args":[]}',
+    '{"type":"ask","id":1,"ask":"constructor","args":[]}',
+    '{"type":"ask","id":1,"ask":"last"}',
+    '{"type":"ask","id":-1,"ask":"epoch","args":[]}',
+    '{"type":"ask","ask":"epoch","args":[]}',
+    '{"id":1,"ask":"epoch","args":[]}',
+    '{"type":"ask","id":1,"ask":"commit","args":["x"]}',
+    '{"type":"ask","id":1,"ask":"commit","args":[[{}]]}',
+    JSON.stringify({ type: 'ask', id: 1, ask: 'commit', args: [{ ...commitOf(), before: '0' }] }),
+    '{"type":"ask","id":1,"ask":"last","args":[12]}',
+    '{"type":"ask","id":1,"ask":"entriesAfter","args":[0,1e9,1000]}',
+    '{"type":"ask","id":1,"ask":"entriesAfter","args":[0,100,1e9]}',
     '[',
     'null',
   ]) {
     const origin = await Origin.start(t);
     const stream = await askForLog(`http://127.0.0.1:${origin.port}`, { secret: SECRET, node: 'edge' });
     const link = new LinkConnection(stream, () => undefined);
-    link.begin(64).text(text).end();
+    let answers = 0;
+    const onMessage = () => void answers++;
+    link.handle(CONTROL, CONTROL, { onMessage, onDrain: () => undefined, onClosed: () => undefined });
+    link
+      .begin(CONTROL)
+      .text(JSON.stringify({ type: 'ask', id: 1, ask: 'commit', args: [commitOf()] }))
+      .end();
+    link.flush();
+    await until(() => answers === 1, 3000);
+    link.begin(CONTROL).text(text).end();
     link.flush();
     await once(stream, 'close');
     await until(

@@ -8,6 +8,7 @@ import { NO_FACTS } from '../../../src/link/facts/channel-facts.js';
 import { greeting } from '../../../src/link/wire/version.js';
 import { startNode } from '../../kit/cluster.js';
 import { framed } from '../../kit/lies.js';
+import { askedLease, leaseQuestion } from '../../kit/log-questions.js';
 import { ClusterNode, FILE_SOURCE, SECRET } from '../../kit/nodes.js';
 import { quietFor } from '../../kit/pause.js';
 import { Player } from '../../kit/player.js';
@@ -50,7 +51,7 @@ async function ownerOf({ victim, engine }: Awaited<ReturnType<typeof start>>, t:
     },
   });
   const url = `http://127.0.0.1:${await server.listen()}`;
-  const lease = ['mallory', url, 5000, 800, 'c0', 3, 0, FACTS, ''] as const;
+  const lease = leaseQuestion('mallory', url, askedLease('c0', { wish: 3, facts: FACTS }));
   const timer = setInterval(() => void engine.lease(lease).catch(() => null), 200);
   const player = new Player(victim.port, '/c0');
   t.teardown(() => {
