@@ -1,4 +1,4 @@
-/** The line that every act of an operator leaves in the log: who, from where, what, what became of it. Never with secrets. */
+/** Writes each act of an operator to the log: who, from where, what, and the outcome. Never with secrets. */
 
 import type { Log } from '../base/log.js';
 
@@ -11,18 +11,18 @@ export interface Actor {
   readonly connection?: string | undefined;
 }
 
-/** Of a text that a client sent. */
+/** The longest text of a client that is logged. */
 const TEXT_CHARACTERS = 64;
-/** Of what was done: titles, names, changes. */
+/** The longest text of what was done: titles, names, changes. */
 const DONE_CHARACTERS = 500;
-/** Of a list. */
+/** The most members of a list. */
 const MAX_MEMBERS = 20;
 
 export function auditDone(log: Log, actor: Actor, act: string, what: object): void {
   log.info({ ...lineOf(actor, act), ...cut(what, DONE_CHARACTERS), outcome: 'done' }, 'admin act');
 }
 
-/** @param asked what the client sent: as far as a log needs it */
+/** @param asked what the client sent, as much as the log needs */
 export function auditRefused(log: Log, actor: Actor, act: string, asked: object, outcome: object): void {
   const texts = Object.fromEntries(Object.entries(asked).map(([name, value]) => [name, String(value)]));
   log.warn({ ...lineOf(actor, act), asked: cut(texts, TEXT_CHARACTERS), ...outcome }, 'admin act refused');
@@ -32,7 +32,7 @@ function lineOf({ name, address, connection }: Actor, act: string): object {
   return { user: name, address, ...(connection !== undefined && { connection }), act };
 }
 
-/** Its texts with that many characters at most, also those of its lists, of which it has the first. */
+/** Cuts its texts to this many characters, and its lists to their first members. */
 function cut(what: object, characters: number): object {
   const textOf = (value: unknown) => (typeof value === 'string' ? value.slice(0, characters) : value);
   const members = Object.entries(what).map(([name, value]) => [

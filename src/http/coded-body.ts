@@ -1,7 +1,4 @@
-/**
- * The body of a request without its Content-Encoding (RFC 9110, 8.4). What comes out is bounded as what came in: no more is ever inflated. Off the
- * main thread.
- */
+/** Decodes the Content-Encoding of a request's body (RFC 9110, 8.4), off the main thread and never past the limit of the body. */
 
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
@@ -20,10 +17,10 @@ const CODINGS: Readonly<Record<string, Inflate>> = {
   deflate: (body, ...rest) => (hasZlibHead(body) ? inflate : inflateRaw)(body, ...rest),
 };
 const NONE: readonly unknown[] = [undefined, '', 'identity'];
-/** RFC 9110, 12.5.3: in an answer what requests may have. */
-const TAKEN = { 'Accept-Encoding': 'gzip, deflate, br' };
+/** RFC 9110, 12.5.3: in a 415, the codings that are accepted. */
+const ACCEPTED = { 'Accept-Encoding': 'gzip, deflate, br' };
 
-/** As a parser of fastify's. The route says how many bytes there may be. */
+/** A content type parser of fastify. The route's bodyLimit is the limit before and after. */
 export function readBody(
   request: FastifyRequest,
   body: Buffer,
@@ -37,19 +34,19 @@ export function readBody(
   const decode = Object.hasOwn(CODINGS, coding!) ? CODINGS[coding!]! : undefined;
   if (decode === undefined) {
     const detail = 'The body has a Content-Encoding that is not read here: gzip, deflate or br, one of them.';
-    done(new Refusal('unsupported-media-type', detail, { headers: TAKEN }));
+    done(new Refusal('unsupported-media-type', detail, { headers: ACCEPTED }));
     return;
   }
-  const most = request.routeOptions.bodyLimit;
-  decode(body, { maxOutputLength: most }, (error: NodeJS.ErrnoException | null, bytes) => {
+  const maxBytes = request.routeOptions.bodyLimit;
+  decode(body, { maxOutputLength: maxBytes }, (error: NodeJS.ErrnoException | null, bytes) => {
     if (error === null) done(null, bytes);
     else if (error.code === 'ERR_BUFFER_TOO_LARGE')
-      done(new Refusal('too-large', `The body has more than ${most} bytes.`));
+      done(new Refusal('too-large', `The body has more than ${maxBytes} bytes.`));
     else done(new Refusal('bad-request', `The body is not ${coding}, as its Content-Encoding says.`));
   });
 }
 
-/** RFC 1950, 2.2: some write deflate without it. */
+/** RFC 1950, 2.2. Some clients send deflate without it. */
 function hasZlibHead([first = 0, second = 0]: Buffer): boolean {
   return first % 16 === 8 && (first * 256 + second) % 31 === 0;
 }

@@ -1,8 +1,8 @@
 /**
- * Compression where it pays: bodies of JSON over about 2 KiB, made for many (station, history); never single records or streams.
- * A CompressibleBody compresses itself once per coding, off the main thread, and shares the outcome with all requests.
+ * Compresses JSON bodies over about 2 KiB that many clients read (stations, history); never single records or streams.
+ * A CompressibleBody compresses itself once per coding, off the main thread, and shares the result with all requests.
  *
- * Invariant: every coding has an ETag of its own (RFC 9110, 8.8.3.3), and it is known before anything is compressed.
+ * Invariant: every coding has an ETag of its own (RFC 9110, 8.8.3.3), known before anything is compressed.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,16 +21,16 @@ type Coding = (typeof CODINGS)[number];
 const withBrotli = promisify(brotliCompress) as (content: Buffer | string, options: object) => Promise<Buffer>;
 const withGzip = promisify(gzip) as (content: Buffer | string) => Promise<Buffer>;
 
-/** A text to be answered, perhaps many times: who keeps the body keeps its compressed forms. */
+/** The body of one or many answers; keeps its compressed forms as long as it is kept. */
 export class CompressibleBody {
-  /** Encoded once where it is long; a short text goes out with its head in one piece. */
+  /** A long text is encoded once; a short one stays a string, which Node writes together with the head. */
   readonly content: Buffer | string;
   readonly bytes: number;
   readonly #tag: string;
   #br: Promise<Buffer> | undefined;
   #gzip: Promise<Buffer> | undefined;
 
-  /** @param tag contentTag's, where it is known */
+  /** @param tag of contentTag, if it is known already */
   constructor(content: string | Buffer, tag?: string) {
     this.bytes = Buffer.byteLength(content);
     if (this.bytes < MIN_BYTES) this.content = content.toString();
@@ -38,27 +38,27 @@ export class CompressibleBody {
     this.#tag = tag ?? contentTag(this.content);
   }
 
-  /** Strong and quoted. @param coding null: as it is */
+  /** Strong and quoted. @param coding null: not compressed */
   etag(coding: Coding | null): string {
     return coding === null ? `"${this.#tag}"` : `"${this.#tag}-${coding}"`;
   }
 
   coded(coding: Coding): Promise<Buffer> {
     if (coding === 'gzip') return (this.#gzip ??= withGzip(this.content));
-    // 11, the default, takes a hundred times as long for a tenth less.
+    // The default, 11, takes a hundred times as long to save another tenth.
     return (this.#br ??= withBrotli(this.content, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }));
   }
 }
 
 export interface Compressed {
   readonly etag: string;
-  /** `Vary`, and `Content-Encoding` where there is one. */
+  /** `Vary`, and `Content-Encoding` if it is compressed. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What is sent; only this compresses. */
+  /** The bytes to send. Compresses when it is called, not before. */
   bytes(): Promise<Buffer | string>;
 }
 
-/** A body in the form that this request prefers. */
+/** The body in the coding that this request prefers. */
 export function compressed(request: IncomingMessage, body: CompressibleBody): Compressed {
   const coding = body.bytes < MIN_BYTES ? null : preferred(request.headers['accept-encoding']);
   return {
@@ -69,9 +69,9 @@ export function compressed(request: IncomingMessage, body: CompressibleBody): Co
 }
 
 /**
- * Answers a GET or HEAD with a body in the form that it prefers, or with 304.
- * @param headers Content-Type, Cache-Control and whatever else belongs to a 200
- * Rejects when the body cannot be compressed; then nothing was answered.
+ * Answers a GET or HEAD with the body in the coding that it prefers, or with 304.
+ * @param headers Content-Type, Cache-Control and all others of a 200
+ * Rejects when compression fails; then nothing has been answered.
  */
 export async function sendCompressed(
   request: IncomingMessage,
@@ -96,8 +96,8 @@ export async function sendCompressed(
 }
 
 /**
- * What Accept-Encoding asks for (RFC 9110, 12.5.3): the greatest q, of equal ones ours; null: as it is.
- * Nothing said means "as it is": a client that can decode says so.
+ * The coding that Accept-Encoding prefers (RFC 9110, 12.5.3): the highest q, and of equal ones the first of CODINGS. Null: no coding, also where
+ * the header is absent.
  */
 export function preferred(accept: string | string[] | undefined): Coding | null {
   if (accept === undefined) return null;
@@ -109,12 +109,12 @@ export function preferred(accept: string | string[] | undefined): Coding | null 
   }
   const weight = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0;
   let best: Coding | null = null;
-  let most = weights.get('identity') ?? 0;
-  // An identity that is named outweighs us only where it is preferred; not named, it is the last resort.
+  let highest = weights.get('identity') ?? 0;
+  // A named identity wins only with a higher q; an unnamed one is the last resort.
   for (const coding of CODINGS) {
-    if (weight(coding) > 0 && (weight(coding) > most || (best === null && weight(coding) === most))) {
+    if (weight(coding) > 0 && (weight(coding) > highest || (best === null && weight(coding) === highest))) {
       best = coding;
-      most = weight(coding);
+      highest = weight(coding);
     }
   }
   return best;

@@ -1,8 +1,7 @@
 /**
- * `/web/cover?url=…`: the image of a title in a frame of its own, as the page at `/` shows it (page.ts). A stranger may have set the URL. So the
- * frame may load images of that URL's origin only (by Content-Security-Policy, which covers redirects too), and none where this server has that
- * origin: else the image could be a request that acts here, sent with an operator's password. The frame is sandboxed: its origin is opaque, and it
- * runs no scripts.
+ * `/web/cover?url=…`: the cover of a title in a frame of its own, for the page at `/` (page.ts). Anybody with a push token can set the URL, so the
+ * frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and none from an origin of this server:
+ * such an image could be a request that acts here with an operator's password. The frame is sandboxed: its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
@@ -12,7 +11,7 @@ import { queryOf } from '../base/request-target.js';
 import { isImageUrl } from '../metadata/image-url.js';
 import { refuseWrites } from './methods.js';
 
-/** Where this server is reached by the configuration, beside the Host of each request. */
+/** Configured names and ports of this server; the Host of each request counts besides. */
 export interface OwnAddresses {
   readonly names: readonly string[];
   readonly ports: readonly number[];
@@ -22,9 +21,9 @@ const PATH = '/web/cover';
 /** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, nothing that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
-/** A server may listen on both, so they count as one. */
+/** A server may listen on both: they count as one port. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];
-/** Transparent where the page is dark, too. */
+/** Transparent on a dark page, too. */
 const HEAD =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cover</title>';
 
@@ -51,7 +50,7 @@ export function registerCover(app: FastifyInstance, own: () => OwnAddresses): vo
   refuseWrites(app, PATH);
 }
 
-/** The image is a background, so that a broken one shows nothing. A serialized URL has no quotes, but may have a backslash. */
+/** A background image, so that a broken one shows nothing. A serialized URL has no quotes, but may have a backslash. */
 function styleOf(url: string): string {
   return `html{height:100%;background:url("${new URL(url).href.replaceAll('\\', '%5C')}") center/cover}`;
 }
@@ -82,7 +81,7 @@ function hasName(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest
   return [asked, ...own.names].some((each) => plainName(each) === name);
 }
 
-/** Whether http or https: a policy that allows http allows https too. */
+/** For http and https alike: a policy that allows http allows https too. */
 function hasPort(own: OwnAddresses, { headers, raw: { socket } }: FastifyRequest, port: number): boolean {
   const ports = [portOf(headers.host ?? ''), socket.localPort, ...own.ports];
   return ports.includes(port) || (DEFAULT_PORTS.includes(port) && DEFAULT_PORTS.some((each) => ports.includes(each)));
@@ -92,7 +91,7 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** The port in `name:port`, or a default one. */
+/** The port of `name:port`, or the default port. */
 function portOf(host: string): number {
   return Number(/:(\d+)$/.exec(host)?.[1] ?? DEFAULT_PORTS[0]);
 }

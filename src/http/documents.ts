@@ -1,6 +1,6 @@
 /**
  * The documents of the interface, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`).
- * Open to all, also to pages of other origins. The readable page takes everything from this host: its policy lets nothing else in.
+ * Open to all, with CORS for any origin. `/docs` loads everything from this host; its policy allows nothing else.
  */
 
 import swagger from '@fastify/swagger';
@@ -12,7 +12,7 @@ import { contentTag } from '../metadata/etag.js';
 import { refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
-/** Where `/docs` may take things from. The page styles itself from its script, and draws its icons from data: URLs. */
+/** The policy of `/docs`. Its script sets styles, and its icons are data: URLs. */
 const POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -24,26 +24,26 @@ const POLICY = {
   'frame-ancestors': "'self'",
 };
 
-/** Where the package serves the document beside the page, with the type of each. */
+/** Paths at which the package serves copies of the document, with their types. */
 const COPIES: Readonly<Record<string, string>> = {
   '/docs/json': 'application/json; charset=utf-8',
   '/docs/yaml': 'application/x-yaml; charset=utf-8',
 };
 
-/** @param documents as they are now: others where a limit that they name has changed. Asked for with the first request: they take 60 ms to make */
+/** @param documents called for each request; returns other objects after a limit has changed. Made on the first request: it takes 60 ms */
 export function registerDocuments(app: FastifyInstance, documents: () => Promise<ApiDocuments>): void {
   const openApi = serve(app, '/openapi.json', async () => (await documents()).openApi);
   serve(app, '/asyncapi.json', async () => (await documents()).asyncApi);
   serve(app, '/schemas/record.json', async () => (await documents()).record);
-  // The package knows no HEAD.
+  // The package registers no HEAD.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
-    // The package renders these anew for each request. JSON is YAML (1.2) too, which would take it 300 ms.
+    // The package would render these for each request, YAML in 300 ms. JSON is valid YAML 1.2.
     const type = COPIES[route.url];
     if (type !== undefined) route.handler = async (_, reply) => reply.type(type).send((await openApi()).body);
   });
   for (const url of ['/docs', '/docs/', '/docs/*']) refuseWrites(app, url);
-  // What it would show itself is replaced above.
+  // The page needs the package; its documents are replaced above.
   void app.register(swagger, { mode: 'static', specification: { document: {} as never } });
   void app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -60,8 +60,8 @@ export function registerDocuments(app: FastifyInstance, documents: () => Promise
 }
 
 /**
- * A plugin of the page, which runs there: its text is all that is taken of it. What can be tried out is a read that ends; not a push or
- * one of Icecast's acts, which GET can be too, a stream, or events.
+ * A plugin that runs in the page: only its source text is used. Allows to try out reads that end; not pushes and acts of Icecast, which may be GET
+ * too, nor streams and events.
  */
 function onlyReads() {
   return {
@@ -78,7 +78,7 @@ function onlyReads() {
   };
 }
 
-/** Returns the body as it is served. */
+/** Registers the path of a document. Returns what gives its current body. */
 function serve(app: FastifyInstance, url: string, read: () => Promise<object>): () => Promise<ServedDocument> {
   let document: object | null = null;
   let served: ServedDocument;

@@ -13,7 +13,7 @@ import { isMetaid, notFound, READ_CORS } from './reads.js';
 
 const HEARD_PATH = '/metadata/listener/:metaid/heard';
 const ROLE: RouteRole = { role: 'poll' };
-/** What a page sends without being asked for permission, when it is left: navigator.sendBeacon. */
+/** navigator.sendBeacon, with which a page reports when it is left, sends this type without a preflight. */
 const TEXT_TYPE = /^text\/plain\s*(;|$)/i;
 const NO_STORE = { 'Cache-Control': 'no-store' };
 const PREFLIGHT = {
@@ -24,7 +24,7 @@ const PREFLIGHT = {
   'Access-Control-Max-Age': '86400',
 };
 
-/** @param retrySeconds when a report that came too soon may come again */
+/** @param retrySeconds for Retry-After, when reports come too fast */
 export function registerHeard(
   app: FastifyInstance,
   reports: Pick<HeardReports, 'take'>,

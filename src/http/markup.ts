@@ -1,10 +1,10 @@
-/** Texts as content of XML and HTML. Pure. */
+/** Texts as content of XML and HTML elements. Pure. */
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /**
- * For text between the tags of XML and HTML; quotes stay, since readers of `/7.html` show them as they come. What XML 1.0 cannot say
- * at all is left out.
+ * Escapes text between tags. Quotes stay: readers of `/7.html` show the text without decoding it. Characters that XML 1.0 does not allow are
+ * removed.
  */
 export function escapeMarkup(text: string): string {
   return text
@@ -12,10 +12,10 @@ export function escapeMarkup(text: string): string {
     .replace(/[&<>]/g, (character) => NAMED[character]!);
 }
 
-/** What statistics say of a stream or a server: name → text or number, in the order of the answer; names are the program's own. */
+/** Figures of a stream or a server, by element name, in the order of the answer. */
 export type StatusMembers = Readonly<Record<string, string | number>>;
 
-/** An element for each member, in this order. */
+/** One element for each member, in their order. */
 export function elements(members: StatusMembers): string {
   return Object.entries(members)
     .map(([name, value]) => `<${name}>${escapeMarkup(String(value))}</${name}>`)

@@ -1,6 +1,6 @@
 /**
- * What a route of fastify's says beside its handler: the role in which an address serves it, and the methods that it does not take: 405 with
- * `Allow` (RFC 9110, 15.5.6), before a body is looked at, so that its type or size cannot hide it.
+ * For routes of fastify: the role in which an address serves them, and 405 with `Allow` for all methods that a path does not take (RFC 9110,
+ * 15.5.6). It is answered before the body is read, so that no 413 or 415 hides it.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -11,20 +11,20 @@ import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** An address serves the route only in this role (router.ts). Undefined: every address does. */
+    /** Only addresses with this role serve the route (router.ts). Undefined: all do. */
     role?: Role;
   }
 }
 
-/** Of all routes of a path the same. */
+/** All routes of one path have the same. */
 export interface RouteRole {
   readonly role?: Role;
 }
 
-/** What a request must be, beside its path, for a route to be its own: by the strategies that were added to fastify. */
+/** Conditions of a route beside its path, by the constraint strategies that were added to fastify. */
 export type RouteConstraints = Readonly<Record<string, string>>;
 
-/** Answers every method but these for this path. @param allowed a list of allow.ts @param detail for a person */
+/** Answers 405 to all other methods of this path. @param allowed a list of allow.ts @param detail of the problem, for a person */
 export function refuseOthers(
   app: FastifyInstance,
   url: string,
@@ -46,12 +46,12 @@ export function refuseOthers(
   });
 }
 
-/** For what can only be read, by GET and HEAD. */
+/** For paths that are only read, by GET and HEAD. */
 export function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
   refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
 }
 
-/** The same for what pages of other origins may read too: OPTIONS answers their preflight. */
+/** The same for paths with CORS: OPTIONS answers the preflight. */
 export function allowPreflight(
   app: FastifyInstance,
   url: string,

@@ -1,6 +1,4 @@
-/**
- * What operators and their tools look at: is it alive, is it ready, what does it count.
- */
+/** `/healthz`, `/readyz` and `/metrics`, for operators and their tools. */
 
 import type { FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
@@ -10,9 +8,9 @@ import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
 
 export interface Ops {
-  /** Configuration loaded, store open and in its place, listening, not shutting down (sources need not be there). */
+  /** Configuration loaded, store open, listening, not shutting down; sources may be missing. */
   readonly ready: boolean;
-  /** What this machine knows of its cluster; null: it is alone. */
+  /** What this node knows of its cluster; null: it is not in one. */
   cluster(): Promise<object | null>;
   readonly metricsType: string;
   metrics(): Promise<string>;

@@ -1,8 +1,7 @@
 /**
- * Whether a page made a browser send a request that it should not, with the credentials that a browser keeps (admin/README.md, "Pages of others").
- * Browsers name the origin of what a page sends in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and its purpose in
- * `Sec-Fetch-Dest`
- * (W3C Fetch Metadata); the latter two only over TLS or on this machine. Pure functions of a request.
+ * Protection against request forgery: refuses requests that a page of another origin made a browser send with the credentials that it keeps
+ * (admin/README.md, "Pages of others"). Browsers name the page's origin in `Origin` (Fetch standard, 3.2; RFC 6454, 7) and `Sec-Fetch-Site`, and the
+ * purpose in `Sec-Fetch-Dest` (W3C Fetch Metadata); the latter two only over TLS or on localhost. Pure functions of a request.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -12,20 +11,19 @@ type Asked = Pick<FastifyRequest, 'method' | 'headers'>;
 
 const SAFE = ['GET', 'HEAD'];
 const JSON_BODY = /^application\/(?:[\w.+-]*\+)?json\s*(?:;|$)/i;
-/** What every browser calls itself. */
+/** How the User-Agent of every browser begins. */
 const BROWSER = /^mozilla\//i;
-/** A script's fetch, and a link that a person follows. Anything else is embedded by a page, such as an image, whose URL a stranger may have set. */
-const MEANT: readonly unknown[] = ['empty', 'document'];
+/** A script's fetch, or a link that a person follows. All others are embedded in a page, such as images, whose URL anybody may have set. */
+const DELIBERATE: readonly unknown[] = ['empty', 'document'];
 
 /**
- * Throws a Refusal for an act from elsewhere, or one that a page can send without being asked for permission: by POST, with Basic, neither as JSON
- * nor with
- * `X-Requested-With`. Reads may come from anywhere: no other origin can see the answer.
+ * Throws a Refusal for an act from another origin, and for one that any page can send without a preflight: a POST with Basic, neither as JSON nor
+ * with `X-Requested-With`. Reads may come from anywhere: no other origin can see the answer.
  */
 export function refuseSimple(request: Asked): void {
   const { method, headers } = request;
   if (SAFE.includes(method)) return;
-  if (isForeign(headers)) throw foreign();
+  if (isCrossOrigin(headers)) throw crossOrigin();
   const isBearer = /^bearer /i.test(headers.authorization ?? '');
   const isSimple = method === 'POST' && !JSON_BODY.test(headers['content-type'] ?? '');
   if (isSimple && !isBearer && headers['x-requested-with'] === undefined) {
@@ -34,50 +32,50 @@ export function refuseSimple(request: Asked): void {
 }
 
 /**
- * Throws a Refusal for any act from elsewhere. A browser has to say that a script or a link of this origin sent it: any page can make it send a GET
- * by a link or an image, and so does an image on a page of this server.
+ * Throws a Refusal for any act from another origin. A browser has to state that a script or a link of this origin sent it: any page can cause a GET
+ * by a link or an image, and so can an image on a page of this server.
  */
 export function refuseForeign({ headers }: Pick<Asked, 'headers'>): void {
-  if (isForeign(headers)) throw foreign();
-  const isBrowser = BROWSER.test(headers['user-agent'] ?? '') || saysWhatFor(headers);
+  if (isCrossOrigin(headers)) throw crossOrigin();
+  const isBrowser = BROWSER.test(headers['user-agent'] ?? '') || hasFetchMetadata(headers);
   const isBearer = /^bearer /i.test(headers.authorization ?? '');
-  if (isBrowser && !isBearer && !isFromHere(headers)) throw foreign();
+  if (isBrowser && !isBearer && !isSameOrigin(headers)) throw crossOrigin();
 }
 
 /**
- * The same where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as sent by a
- * page.
+ * The same for paths where encoders (some call themselves Mozilla) and people who type an address act by GET: refuses only what a browser marks as
+ * sent by a page.
  */
 export function refuseFromPage({ headers }: Pick<Asked, 'headers'>): void {
-  if (isForeign(headers)) throw foreign();
-  if (saysWhatFor(headers) && headers['sec-fetch-site'] !== 'none' && !isFromHere(headers)) throw foreign();
+  if (isCrossOrigin(headers)) throw crossOrigin();
+  if (hasFetchMetadata(headers) && headers['sec-fetch-site'] !== 'none' && !isSameOrigin(headers)) throw crossOrigin();
 }
 
-function isForeign(headers: Asked['headers']): boolean {
+function isCrossOrigin(headers: Asked['headers']): boolean {
   const { origin } = headers;
   const site = headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
   return origin !== undefined && !isHost(origin, headers.host);
 }
 
-function saysWhatFor(headers: Asked['headers']): boolean {
+function hasFetchMetadata(headers: Asked['headers']): boolean {
   return headers['sec-fetch-site'] !== undefined || headers['sec-fetch-dest'] !== undefined;
 }
 
-/** Over plain http browsers send `Referer` only; pages of this server let none be sent with images. */
-function isFromHere(headers: Asked['headers']): boolean {
+/** Over plain http browsers send only `Referer`; pages of this server suppress it for images. */
+function isSameOrigin(headers: Asked['headers']): boolean {
   const { origin, referer, host } = headers;
   if (isHost(origin, host)) return true;
-  if (!saysWhatFor(headers)) return isHost(referer, host);
-  return headers['sec-fetch-site'] === 'same-origin' && MEANT.includes(headers['sec-fetch-dest']);
+  if (!hasFetchMetadata(headers)) return isHost(referer, host);
+  return headers['sec-fetch-site'] === 'same-origin' && DELIBERATE.includes(headers['sec-fetch-dest']);
 }
 
-/** Whether a URL has the host and port of the request. The origin `null` of sandboxed pages has not. */
+/** Whether a URL has the host and port of the request. False for the origin `null` of sandboxed pages. */
 function isHost(url: string | undefined, host: string | undefined): boolean {
   return url !== undefined && host !== undefined && URL.canParse(url) && new URL(url).host === host.toLowerCase();
 }
 
-function foreign(): Refusal {
+function crossOrigin(): Refusal {
   return new Refusal(
     'not-allowed',
     'A browser sent this for a page of another origin, or as an image, a frame or the like.',

@@ -1,8 +1,8 @@
 /**
- * The page a person opens at `/`: its files, the list of channels it shows, and an icon; and `/client.js`, the module for pages of any
- * origin (client/README.md), which this page uses too. Everything is read and rendered once, when the routes are registered; a request
- * costs a lookup. The page takes scripts, styles, audio and titles from this host only, and no images but its icon (Content-Security-Policy);
- * covers, which may come from elsewhere, are in frames with a policy of their own (cover.ts).
+ * The page at `/`: its files, its list of channels and its icon; and `/client.js`, the module for pages of any origin (client/README.md), which this
+ * page uses too. Everything is read and rendered once, when the routes are registered. The page loads scripts, styles, audio and titles from this
+ * host only, and no image but its icon (Content-Security-Policy); covers, which may come from other hosts, are in frames with their own policy
+ * (cover.ts).
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -15,13 +15,13 @@ import { matchesTag } from './reads.js';
 
 /** A channel as the page shows it. */
 export interface PageChannel {
-  /** What the page groups by and writes above the group: the station's display name, or its key. */
+  /** The heading of its group: the station's display name, or its key. */
   readonly station: string;
   readonly key: string;
-  /** The display name; `""`: the page has the key instead. */
+  /** The display name, or its key. */
   readonly name: string;
   readonly description: string;
-  /** The path at which it is played, with its leading slash. */
+  /** The path at which it is played, with the leading slash. */
   readonly mount: string;
 }
 
@@ -35,16 +35,16 @@ export interface ServedFile {
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1f6f66"/>
 <path d="M7 13v6M12 9v14M17 12v8M22 7v18M27 14v4" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
 
-/** The page's modules; page.js takes the others in. */
+/** The page's modules; page.js imports the others. */
 const SCRIPTS = ['page.js', 'card.js'];
 export const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 
-/** Hosts that a policy can name; an IPv6 address it cannot (CSP 3, host-source), there 'self' alone has to do. */
+/** Hosts that a policy can name. It cannot name an IPv6 address (CSP 3, host-source): 'self' alone has to do. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 
 /**
- * Registers `/`, what it is made of below `/web/`, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
- * @throws Error when one of the files is not beside the code (a broken installation)
+ * Registers `/`, its files below `/web/`, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
+ * @throws Error when a file is missing (a broken installation)
  */
 export function registerPage(app: FastifyInstance, channels: () => readonly PageChannel[]): void {
   const read = (name: string) => readFileSync(codeFile(`web/${name}`));
@@ -56,7 +56,7 @@ export function registerPage(app: FastifyInstance, channels: () => readonly Page
   registerClient(app);
 }
 
-/** The client's modules below `/web/client/`, and `/client.js`, which loads them side by side and exports what client.ts does. */
+/** The client's modules below `/web/client/`, and `/client.js`, which loads them in parallel and exports what client.ts does. */
 function registerClient(app: FastifyInstance): void {
   const folder = codeFile('client/');
   const isBuilt = existsSync(new URL('client.js', folder));
@@ -74,7 +74,7 @@ function registerClient(app: FastifyInstance): void {
   serve(app, '/client.js', fileOf(SCRIPT_TYPE, Buffer.from(entry)), true);
 }
 
-/** Where the server runs from its sources, which only a development installation does: when it is asked for, as it takes a while. */
+/** Only in a development installation, where the server runs from its sources. Called on the first request, since it takes a while. */
 function compiled(source: Buffer): Buffer {
   const { transformSync } = createRequire(import.meta.url)('esbuild');
   return Buffer.from(transformSync(source, { loader: 'ts', format: 'esm', target: 'es2022' }).code);
@@ -84,14 +84,14 @@ export function fileOf(type: string, body: Buffer): ServedFile {
   return { type, body, etag: `"${contentTag(body)}"` };
 }
 
-/** Made anew where the list is another one. */
+/** Rendered again when the list has changed. */
 function channelsFile(channels: () => readonly PageChannel[]): () => ServedFile {
   let listed: readonly PageChannel[] | null = null;
   let file: ServedFile;
   return () => {
     if (listed !== channels()) {
       listed = channels();
-      // Members are named one by one: what else a channel object holds must not get out.
+      // Members are named one by one: no other member of a channel may be published.
       const list = listed.map(({ station, key, name, description, mount }) => {
         return { station, key, name, description, mount };
       });
@@ -101,7 +101,7 @@ function channelsFile(channels: () => readonly PageChannel[]): () => ServedFile 
   };
 }
 
-/** @param made the file, or what gives it to each request @param isForAll a module that pages of any origin may import */
+/** @param made the file, or a function called for each request @param isForAll a module that pages of any origin may import */
 function serve(app: FastifyInstance, url: string, made: ServedFile | (() => ServedFile), isForAll = false): void {
   app.route({
     method: ['GET', 'HEAD'],
@@ -123,7 +123,7 @@ function serve(app: FastifyInstance, url: string, made: ServedFile | (() => Serv
   refuseWrites(app, url);
 }
 
-/** `connect-src` names the sockets of this host too: some browsers do not count them as 'self'. */
+/** `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. */
 function policy(host: string | undefined): string {
   const sockets = host !== undefined && HOST.test(host) ? ` ws://${host} wss://${host}` : '';
   return [

@@ -1,13 +1,13 @@
 /**
- * The requests of one connection of Node's HTTP server, one after the other: the parser is given what comes up to the end of a head,
- * and nothing behind it before the answer has been taken by the kernel. Node by itself parses whatever a packet holds, and lets every
- * request of it be answered into memory.
+ * Serialises the requests of one connection of Node's HTTP server: the parser gets the bytes up to the end of a head, and nothing behind
+ * it before the kernel has taken the answer. Node by itself parses all that a packet holds, and buffers the answers to all of its
+ * requests in memory.
  *
  *   chunk ─► up to the next blank line ─► parser ─► request ─► answer ─► taken? ─► up to the next blank line …
- *                                                                └no: the rest is put back, and the socket is paused
+ *                                                                └no: the rest is unshifted, and the socket is paused
  *
- * Invariant: no request and no upgrade comes of a connection that owes an answer; so its socket can be given away at once. Behind an
- * answer the rest waits for the next turn of the loop, so a full packet never blocks it. Owned by the router, one a connection.
+ * Invariant: no request and no upgrade comes from a connection whose last answer is pending, so its socket can be detached at any time.
+ * The rest of a chunk is parsed in the next turn of the event loop, so a packet of many requests never blocks it. Owned by the router.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,7 +18,7 @@ import { PushLine } from './push-line.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
-/** Pieces given to the parser in one turn: blank lines can also stand in a body, and before a request. */
+/** Pieces that are parsed in one turn: blank lines can also be in a body, and before a request. */
 const MAX_PIECES = 64;
 
 export class Pipeline {
@@ -26,39 +26,36 @@ export class Pipeline {
   readonly #watchdog: Watchdog;
   readonly #parse: (chunk: Buffer) => void;
   readonly #line = new PushLine();
-  /** The request whose answer is owed. */
+  /** The request whose answer is pending. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
-  /**
-   * Of a body with a length, what has not been parsed: it is parsed alone. Of an offer to upgrade Node 24 and later lose what they are
-   * given together with the end of its body.
-   */
+  /** Bytes of a body with a length that are not parsed yet. Its end is given to the parser alone: Node 24 loses what follows the body of an upgrade. */
   #bodyBytes = 0;
-  /** What is to be done once nothing is owed: it is the last thing here. */
+  /** Called once no answer is pending; nothing is parsed afterwards. */
   #onAnswered: (() => void) | null = null;
-  /** What came and was not parsed is put back, and the socket is paused. */
+  /** Unparsed bytes were unshifted, and the socket is paused. */
   #isPaused = false;
   #isOver = false;
-  /** Since the last line end came nothing but CR. */
+  /** Only CR has come since the last line end. */
   #isBlankSoFar = true;
-  /** What was not parsed of the chunk in hand. */
+  /** The unparsed rest of the present chunk. */
   #rest: Buffer | null = null;
 
-  /** @param socket one that the HTTP server has just taken: its listener for data is the parser's */
+  /** @param socket that the HTTP server has just taken: its last data listener is the parser's */
   constructor(socket: Socket, watchdog: Watchdog) {
     this.#socket = socket;
     this.#watchdog = watchdog;
     this.#parse = socket.listeners('data').at(-1) as (chunk: Buffer) => void;
-    // Node's parser no longer reads the handle past the socket as soon as it has another listener.
+    // With another data listener Node's parser no longer reads from the handle directly.
     socket.off('data', this.#parse).on('data', this.#read);
   }
 
-  /** The connection was given away: the parser gets nothing any more. */
+  /** The connection was detached: the parser gets no more bytes. */
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  /** A request has come. False: an answer is owed still, and the connection is closed. */
+  /** A request has come. False: the last answer is still pending, and the connection is closed. */
   begin(request: IncomingMessage, response: ServerResponse): boolean {
     if (this.#request !== null || this.#isOver) {
       this.#socket.destroy();
@@ -67,20 +64,20 @@ export class Pipeline {
     this.#request = request;
     this.#response = response;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
-    // A proxy may have seen the end of this request somewhere else.
+    // A proxy may have found the end of this request elsewhere.
     if (this.#line.isRepaired) response.shouldKeepAlive = false;
     response.once('finish', this.#onFinish);
     return true;
   }
 
-  /** The answer has no end, or is long in coming: what still comes is read and dropped, so that the end of the connection is seen. */
+  /** For an answer without end, or a late one: what the client sends from now on is read and dropped, so that its end is noticed. */
   ignoreRest(): void {
     this.#isOver = true;
     this.#rest = null;
     this.#socket.off('data', this.#read).on('data', drop).resume();
   }
 
-  /** Gives the connection away, with what was not parsed put back: to be resumed by its next owner. */
+  /** Detaches the connection and unshifts the unparsed bytes; the next owner resumes it. */
   release(): void {
     this.#isOver = true;
     this.#request = this.#response = null;
@@ -90,8 +87,8 @@ export class Pipeline {
   }
 
   /**
-   * Nothing more is parsed. Calls `onAnswered` once the answer that is owed has gone out, or at once; where that answer waits for a body
-   * that cannot come any more, at once too, unless some of it has gone out: then the connection is cut.
+   * Parses nothing more. Calls `onAnswered` when the pending answer has been sent, or at once if there is none. A pending answer that waits
+   * for a body will never be sent: then at once too, or, where its head has been sent, the connection is cut.
    */
   finish(onAnswered: () => void): void {
     this.#isOver = true;
@@ -108,15 +105,15 @@ export class Pipeline {
     if (this.#watchdog.end('http', startMs)) this.#watchdog.blame(addressOf(this.#socket));
   };
 
-  /** As much of it as may be answered now. */
+  /** Parses as much of it as may be answered now. */
   #parseSome(chunk: Buffer): void {
     this.#isPaused = false;
     let at = 0;
     for (let pieces = 0; at < chunk.length; pieces++) {
-      const isOwing = this.#isOwing;
-      if (isOwing || pieces === MAX_PIECES) {
+      const isPending = this.#isPending;
+      if (isPending || pieces === MAX_PIECES) {
         this.#putBack(chunk.subarray(at));
-        if (!isOwing) this.#resumeSoon();
+        if (!isPending) this.#resumeSoon();
         return;
       }
       const end = this.#endOfPiece(chunk, at);
@@ -130,7 +127,7 @@ export class Pipeline {
     this.#rest = null;
   }
 
-  /** Where the next piece ends; 0: with the chunk. */
+  /** Where the next piece ends; 0: at the end of the chunk. */
   #endOfPiece(chunk: Buffer, at: number): number {
     if (this.#bodyBytes > 0) {
       const end = Math.min(at + this.#bodyBytes, chunk.length);
@@ -138,12 +135,12 @@ export class Pipeline {
       return end;
     }
     const end = blankLineEnd(chunk, at, this.#isBlankSoFar);
-    // Chunks are on their way. If they end before this blank line, the next head would end with it: all but the last byte shows that.
+    // In a chunked body. If that ends before this blank line, the line ends the next head: its last byte waits until that is clear.
     return end > 0 && this.#request !== null && end - 1 > at ? end - 1 : end;
   }
 
-  /** Not as long as the body of the request is on its way: the answer may wait for it. */
-  get #isOwing(): boolean {
+  /** False while the body of the request is being read: the answer may wait for it. */
+  get #isPending(): boolean {
     return this.#request?.complete === true || this.#socket.writableNeedDrain;
   }
 
@@ -156,7 +153,7 @@ export class Pipeline {
   }
 
   readonly #onFinish = (): void => {
-    // What is left of a body is not a line.
+    // The rest of a body is not a request line.
     if (this.#request?.complete) this.#line.begin();
     else this.#request?.once('end', () => this.#line.begin());
     this.#request = this.#response = null;
@@ -164,7 +161,7 @@ export class Pipeline {
     else if (this.#isPaused) this.#resumeSoon();
   };
 
-  /** Not at once: whatever else is due comes between two answers to one connection. */
+  /** In the next turn, so that other connections are served between two answers to one. */
   readonly #resumeSoon = (): void => void setImmediate(this.#resume);
 
   readonly #resume = (): void => {
@@ -174,7 +171,7 @@ export class Pipeline {
 
 function drop(): void {}
 
-/** Where the next blank line ends, behind its LF; 0: there is none. @param isBlank the line that begins or goes on here holds only CR */
+/** The index behind the LF of the next blank line; 0: there is none. @param isBlank the present line holds only CR so far */
 function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {
   let start = at;
   let isFirst = isBlank;
@@ -187,7 +184,7 @@ function blankLineEnd(chunk: Buffer, at: number, isBlank: boolean): number {
   }
 }
 
-/** Whether the piece ends in a line that holds only CR so far. */
+/** Whether the last line of the piece holds only CR so far. */
 function endsBlank(piece: Buffer, wasBlank: boolean): boolean {
   const lf = piece.lastIndexOf(LF);
   return (lf >= 0 || wasBlank) && isOnlyCr(piece, lf + 1, piece.length);

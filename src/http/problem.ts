@@ -1,6 +1,6 @@
 /**
- * A refusal as the client sees it: RFC 9457 problem+json, with every bad field named (src/http/README.md, "Errors"). Requests that cannot be
- * read, by Node's parser or without doubt, are refused here too. Nothing of what came is repeated.
+ * Refusals as clients get them: problem+json (RFC 9457) that names every bad field (src/http/README.md, "Errors"). Requests that Node's parser
+ * cannot read, and ambiguous heads, are refused here too. No answer repeats any part of the request.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import type { RequestHeadFault } from '../net/front/request-head.js';
 import type { AddressHeaders } from './legacy.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
-/** How long what still comes is read and dropped after a refusal on a bare socket. */
+/** For how long the rest of a request is read and dropped after a refusal on a bare socket. */
 const LINGER_MS = 2000;
 
 /** The body: type, title, status, detail and, where fields are at fault, errors. */
@@ -27,14 +27,14 @@ export function problemJson(refusal: Refusal): string {
   return JSON.stringify(problem);
 }
 
-/** Turns whatever was thrown into a refusal. What is not one is a fault of ours: `onError` gets it, the client learns nothing of it. */
+/** Turns a thrown value into a refusal. All but refusals are faults of ours: `onError` gets them, and the client gets a plain 500. */
 export function asRefusal(error: unknown, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   onError(error);
   return new Refusal('internal', 'Something went wrong on the server.');
 }
 
-/** fastify's own errors carry a status: they become the row of our table that has it. */
+/** fastify's own errors have a status code: the refusal with the same one. */
 export function fastifyRefusal(error: FastifyError | Error, onError: (error: unknown) => void): Refusal {
   if (error instanceof Refusal) return error;
   const status = 'statusCode' in error ? error.statusCode : undefined;
@@ -43,7 +43,7 @@ export function fastifyRefusal(error: FastifyError | Error, onError: (error: unk
   return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
-/** Answers with a refusal; `headers` are added (CORS on reads). HEAD gets the same head without the body. */
+/** Answers with a refusal. Node leaves the body out for HEAD. @param headers to add (CORS of reads) */
 export function sendProblem(
   response: ServerResponse,
   refusal: Refusal,
@@ -60,7 +60,7 @@ export function sendProblem(
   response.end(body);
 }
 
-/** The answer where the table of connections has no room for a stranger (net/front/connections.ts). */
+/** The answer when the table of connections is full (net/front/connections.ts). */
 export function tooManyConnections(): Refusal {
   return new Refusal('unavailable', 'Too many connections to this server.', {
     headers: { Connection: 'close', 'Retry-After': '10' },
@@ -68,8 +68,8 @@ export function tooManyConnections(): Refusal {
 }
 
 /**
- * Answers on a bare socket that HTTP's parser has given up, or given away, and closes it. What the other side still sends is
- * dropped for a moment: closing over unread bytes would reset the connection and take the answer with it.
+ * Answers on a bare socket, which the HTTP parser has failed on or detached, and closes it. What the client still sends is dropped for a
+ * moment: to close with unread bytes would reset the connection, and the answer would be lost.
  */
 export function endWithProblem(socket: Socket, refusal: Refusal, headers: Readonly<Record<string, string>> = {}): void {
   const body = problemJson(refusal);
@@ -88,19 +88,19 @@ export function endWithProblem(socket: Socket, refusal: Refusal, headers: Readon
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-/** The address has not the role that the path belongs to. */
+/** The address does not have the role of the path. */
 export function notServed(): Refusal {
   return new Refusal('not-found', 'This address does not serve that.');
 }
 
-/** What Node's parser refused, for a person. */
+/** Errors of Node's parser → detail of the problem. */
 const BROKEN: Readonly<Record<string, string>> = {
   HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
 };
 
 /**
- * What Node's parser takes, and others read in another way: no Host or several (RFC 9112, 3.2), of which Node gives out the first; a
- * transfer coding that is not just `chunked` (6.1), where Node sees no body. Null: nothing of it.
+ * Refuses heads that Node's parser takes and that a proxy may read in another way: no Host or several (RFC 9112, 3.2), of which Node uses the
+ * first; a transfer coding other than `chunked` (6.1), for which Node reads no body. Null: the head is unambiguous.
  */
 export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
   let [hosts, codings, isChunked] = [0, 0, true];
@@ -119,12 +119,12 @@ export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusa
   return why === '' ? null : new Refusal('bad-request', why, { headers: { Connection: 'close' } });
 }
 
-/** Whether a Transfer-Encoding says no more than that the body is in chunks. */
+/** Whether a Transfer-Encoding is `chunked` and nothing more. */
 export function isChunkedOnly(value: string | undefined): boolean {
   return value?.trim().toLowerCase() === 'chunked';
 }
 
-/** Answered in kind where the connection can still be written to. */
+/** Answers a request that could not be read, if the connection can still be written to. */
 export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, headers: AddressHeaders): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -139,7 +139,7 @@ export function answerBroken(error: NodeJS.ErrnoException, socket: Socket, heade
   endWithProblem(socket, refusal, headers);
 }
 
-/** A head that cannot be taken (net/front/request-head.ts). */
+/** For a head that cannot be read (net/front/request-head.ts). */
 export function headRefusal({ kind, message }: RequestHeadFault): Refusal {
   return new Refusal(kind === 'too-large' ? 'head-too-large' : 'bad-request', `${message}.`);
 }

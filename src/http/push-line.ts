@@ -1,12 +1,12 @@
 /**
- * Makes the request line of a push one that Node's parser takes: programs that fill in a template send blanks, UTF-8 and Windows-1252 as
- * they are. Each such byte is percent-encoded, so that nothing is decided about its charset here. Lines of other requests pass untouched,
- * and so does everything behind the line.
+ * Repairs the request line of a push, so that Node's parser takes it: programs that fill in a template send raw blanks, UTF-8 and
+ * Windows-1252. Each such byte is percent-encoded, whatever its charset. Request lines of other paths and all that follows the line are
+ * passed on unchanged.
  *
  *   GET /metapush/demo/token?song=Jóga live HTTP/1.1  ─►  GET /metapush/demo/token?song=J%C3%B3ga%20live HTTP/1.1
  *
- * Bytes come in any pieces; at most some blanks and a protocol are kept. Invariant: what comes out depends on the bytes only, never on
- * where they were split. Owned by the pipeline of a connection.
+ * At most some blanks and a protocol are kept between two chunks. Invariant: the output depends on the bytes only, never on where they
+ * were split. Owned by the pipeline of a connection.
  */
 
 const BLANK = 0x20;
@@ -17,62 +17,62 @@ const PERCENT = 0x25;
 const HEX = '0123456789ABCDEF';
 const NOTHING = Buffer.alloc(0);
 const STARTS = ['GET /metapush/', 'POST /metapush/'];
-/** The last blank of a line is what stands before one of these and the line's end. */
+/** The last blank of the line is the one before this, a digit and the line's end. */
 const PROTOCOL = 'HTTP/1.';
-/** Blanks in a row that are kept until it is known whether the line ends behind them. */
+/** Blanks in a row that are kept until it is clear whether the protocol follows. */
 const MAX_BLANKS = 256;
 
-/** At the `start`, in the `target` of a push and what follows it, or `past` its line; any other line is past at once. */
+/** At the `start`, in the `target` of a push and what follows it, or `past` the line. The line of another request is past at once. */
 type LinePart = 'start' | 'target' | 'past';
 
 export class PushLine {
-  #place: LinePart = 'start';
-  /** Of the line, as long as it may be that of a push. */
+  #part: LinePart = 'start';
+  /** The beginning of the line, while it can still be a push. */
   #start = '';
-  /** Kept until it is known what follows: blanks, and what may be a protocol behind them. */
+  /** Kept until it is clear what follows: blanks, and what may be the protocol behind them. */
   #blanks = 0;
   #protocol = '';
   #isRepaired = false;
-  /** What comes out of the piece in hand, and how much of it was written. */
+  /** The output for the present chunk, and how many bytes of it are written. */
   #out = NOTHING;
   #length = 0;
 
-  /** The line was not exact HTTP: a proxy that passed it on may have read it in another way. */
+  /** The line was not valid HTTP: a proxy may have read it in another way. */
   get isRepaired(): boolean {
     return this.#isRepaired;
   }
 
   /** The next bytes begin a request. */
   begin(): void {
-    this.#place = 'start';
+    this.#part = 'start';
     this.#start = '';
     this.#isRepaired = false;
   }
 
-  /** The bytes for the parser: mostly those that were given. */
+  /** The bytes for the parser; mostly the chunk itself. */
   repair(chunk: Buffer): Buffer {
-    if (this.#place === 'past') return chunk;
+    if (this.#part === 'past') return chunk;
     let at = 0;
-    for (; at < chunk.length && this.#place === 'start'; at++) this.#find(chunk[at]!);
+    for (; at < chunk.length && this.#part === 'start'; at++) this.#find(chunk[at]!);
     const start = at;
-    if (this.#place !== 'target') return chunk;
+    if (this.#part !== 'target') return chunk;
     const end = chunk.indexOf(LF, start);
     const lineBytes = (end < 0 ? chunk.length : end + 1) - start;
     this.#out = Buffer.allocUnsafe(3 * (lineBytes + this.#blanks) + PROTOCOL.length + 2);
     this.#length = 0;
-    for (; at < chunk.length && this.#place === 'target'; at++) this.#take(chunk[at]!);
+    for (; at < chunk.length && this.#part === 'target'; at++) this.#take(chunk[at]!);
     const line = this.#out.subarray(0, this.#length);
     this.#out = NOTHING;
     return Buffer.concat([chunk.subarray(0, start), line, chunk.subarray(at)]);
   }
 
-  /** A byte before it is known whether this is a push. Blank lines may stand before it, and more than one slash before a word. */
+  /** A byte of the beginning. Blank lines may come before it, and several slashes in place of one. */
   #find(byte: number): void {
     if (this.#start === '' && (byte === CR || byte === LF)) return;
     if (byte === SLASH && this.#start.endsWith('/')) return;
     this.#start += String.fromCharCode(byte);
-    if (STARTS.includes(this.#start)) this.#place = 'target';
-    else if (!STARTS.some((start) => start.startsWith(this.#start))) this.#place = 'past';
+    if (STARTS.includes(this.#start)) this.#part = 'target';
+    else if (!STARTS.some((start) => start.startsWith(this.#start))) this.#part = 'past';
   }
 
   /** A byte of the target, or of what follows it. */
@@ -81,10 +81,10 @@ export class PushLine {
       const isWhole = this.#protocol.length === PROTOCOL.length + 1;
       if (isWhole) this.#isRepaired ||= this.#blanks > 1;
       this.#release(isWhole ? ' ' : '%20'.repeat(this.#blanks));
-      // Without a protocol it is not a request: a blank makes Node say so, which would take it for one of HTTP/0.9.
+      // Without a protocol Node would take it for HTTP/0.9: a blank at the end makes it refuse the line.
       if (!isWhole && this.#isRepaired) this.#put(BLANK);
       this.#put(byte);
-      this.#place = 'past';
+      this.#part = 'past';
       return;
     }
     if (byte === BLANK) {
@@ -109,7 +109,7 @@ export class PushLine {
     }
   }
 
-  /** Writes what was kept. @param blanks what stands for its blanks */
+  /** Writes what was kept. @param blanks in place of its blanks */
   #release(blanks: string): void {
     this.#isRepaired ||= blanks.length > 1;
     this.#write(blanks + this.#protocol);

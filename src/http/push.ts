@@ -1,7 +1,7 @@
 /**
- * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): which clients may push and how often,
- * what was pushed, and the answer (specification, "Push metadata"; src/http/README.md, "Push").
- * The answer comes after the commit and after this node's readers have been written to, unless their titles are delayed.
+ * `/metapush/{channelkey}/{token}`, or `/metapush/{channelkey}` with a bearer token (RFC 6750): checks the token and the rate, reads the
+ * push, and answers (specification, "Push metadata"; src/http/README.md, "Push"). The answer is sent after the commit and after the readers
+ * of this node have been written to, unless their titles are delayed.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -27,38 +27,38 @@ import { PUSH_METHODS } from './allow.js';
 import { readBody } from './coded-body.js';
 import { type RouteRole, refuseOthers } from './methods.js';
 
-/** What pushing needs of the rest of the server; wired in app/. */
+/** What pushes need from the rest of the server; wired in app/. */
 export interface PushTarget {
-  /** Whether this token may push to this channel; an unknown channel takes the same time and says the same. */
+  /** Whether this token may push to this channel. False for an unknown channel, in the same time. */
   authorizes(channel: string, token: string): boolean;
-  /** Commits and reports to readers. Rejects with a Refusal. @param connection its id, for the log */
+  /** Commits the push and delivers it to the readers. Rejects with a Refusal. @param connection its id, for the log */
   push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush>;
-  /** Of an accepted push. @param names what was not taken of it: src/metadata/push-input.ts, ReadPush */
+  /** An accepted push had fields that were ignored. @param names of them (src/metadata/push-input.ts, ReadPush) */
   onIgnored(channel: string, names: readonly string[]): void;
-  /** An accepted push has been written to this node's readers. @param tookMs since it came in */
+  /** An accepted push has been written to the readers of this node. @param tookMs since its request began */
   onPublished(tookMs: number): void;
-  /** Every push. */
+  /** Called for every push, accepted or refused. */
   onAnswered(answer: PushAnswered): void;
 }
 
 export interface PushAnswered {
   readonly status: number;
-  /** As it was asked for; a stranger's text where `isAuthorized` is false. */
+  /** From the path; any text where `isAuthorized` is false. */
   readonly channel: string;
   /** Whether the token was right. */
   readonly isAuthorized: boolean;
-  /** Of the client. */
+  /** The client's. */
   readonly address: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
-  /** Why it was refused; the title of its status where that says enough. */
+  /** The reason of a refused secret, else the title of the status. */
   readonly why: string;
 }
 
 export interface PushRates extends Judges {
-  /** Accepted pushes, by channel. */
+  /** Of accepted pushes, by channel. */
   readonly pushes: Rate;
-  /** Those whose fault is the sender's, by channel: in a bucket of their own, so that they take nothing from accepted ones. */
+  /** Of pushes with a fault of the sender's, by channel: a separate bucket, so that they do not use up the one of accepted pushes. */
   readonly refusedPushes: Rate;
   readonly proxies: Proxies;
 }
@@ -69,7 +69,7 @@ interface PushParams {
   readonly token?: string;
 }
 
-/** The client that pushes, and the verdict on its token. */
+/** The client of a push, and the verdict on its token. */
 interface PushClient {
   readonly address: string;
   verdict: Judged['verdict'] | undefined;
@@ -77,17 +77,17 @@ interface PushClient {
 
 const ROLE: RouteRole = { role: 'push' };
 const PATHS = ['/metapush/:channel/:token', '/metapush/:channel'];
-/** A charset is fine: JSON is UTF-8 whatever it says. */
+/** With or without a charset: JSON is always UTF-8. */
 export const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const MULTIPART = /^multipart\//i;
-/** Read by this file, by the fields that they hold. */
+/** Parsed here. */
 const BODY_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'];
 const CURLY = 0x7b;
-/** In the header that names what was not taken. */
+/** Names in the header Airsplice-Ignored. */
 const MAX_NAMES = 20;
 const ANSWER_HEADERS = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' };
 
-/** @param limits of the fields, another object where they have changed, and, in bytes, of a POST's body, which is as it is at the start */
+/** @param limits of the fields: another object after they have changed; and of a POST's body in bytes, which does not change after the start */
 export function registerPush(
   app: FastifyInstance,
   target: PushTarget,
@@ -100,7 +100,7 @@ export function registerPush(
     config: ROLE,
     bodyLimit: limits().pushBodyBytes,
     exposeHeadRoute: false,
-    // Before the body is read: strangers learn nothing but that they are strangers.
+    // Before the body is read, so that without a token there is no other answer.
     onRequest: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => {
       const { channel, token } = request.params as PushParams;
       const compare = () => target.authorizes(channel, token ?? bearerToken(request));
@@ -114,7 +114,7 @@ export function registerPush(
     },
     onResponse: (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
       const { channel } = request.params as PushParams;
-      // None where the address has no pushes: that is said before anything here.
+      // Undefined where the address does not serve pushes: the router's hook has refused it before.
       const client = clients.get(request);
       const verdict = client?.verdict;
       const address = client?.address ?? rates.proxies.ofRequest(request.raw);
@@ -131,7 +131,7 @@ export function registerPush(
     let accepted: AcceptedPush;
     let ignored: readonly string[];
     try {
-      // When there is room: reading is what a push costs that is refused.
+      // After the rate was checked: parsing is what a refused push costs.
       const read = readPush(request, limits());
       ignored = read.ignored;
       accepted = await target.push(channel, read.input, connectionId(request.raw.socket));
@@ -154,22 +154,22 @@ export function registerPush(
   }
 }
 
-/** One of those that a channel may have in a minute. @throws Refusal too-many */
+/** Takes one push from the rate of the channel. @throws Refusal too-many */
 export function takePush(rates: Pick<PushRates, 'pushes' | 'refusedPushes'>, channel: string): void {
   const waitSeconds = rates.refusedPushes.waitSeconds(channel) || rates.pushes.take(channel);
   if (waitSeconds > 0) throw retryLater('too-many', 'Too many pushes to this channel.', waitSeconds);
 }
 
 /**
- * The token of `Authorization: Bearer`, or "". Headers come as Latin-1 without blanks around them, tokens are compared as UTF-8, whose
- * last byte may look like a blank of Latin-1.
+ * The token of `Authorization: Bearer`, or "". Node decodes headers as Latin-1 and trims them; tokens are compared as UTF-8, whose last byte
+ * may be a blank in Latin-1.
  */
 function bearerToken(request: FastifyRequest): string {
   const given = /^bearer +/i.exec(request.headers.authorization ?? '');
   return given === null ? '' : Buffer.from(given.input.slice(given[0].length), 'latin1').toString('utf8');
 }
 
-/** One and the same answer for an unknown channel and a wrong token; null: it is right. */
+/** The same answer for an unknown channel and a wrong token; null: the token is right. */
 function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
   if (verdict === 'right') return null;
   if (verdict === 'too-many') return retryLater('too-many', 'Too many wrong tokens from this address.', retrySeconds);
@@ -177,7 +177,7 @@ function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusa
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }
 
-/** Null: a push by GET, or one whose body can be read, or is not there while the address has fields. */
+/** Null: a GET, a body of a known type, or no body and fields in the address. */
 function refusalOfType({ method, headers, url }: FastifyRequest): Refusal | null {
   const type = headers['content-type'] ?? '';
   if (method !== 'POST' || JSON_TYPE.test(type) || isForm(type)) return null;
@@ -196,13 +196,13 @@ function hasBody(headers: FastifyRequest['headers']): boolean {
 export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush {
   const query = queryOf(request.url);
   const type = request.headers['content-type'] ?? '';
-  // Without a body none of the parsers is asked.
+  // Undefined where the request has no body.
   const body = request.body as Buffer | undefined;
   if (request.method === 'GET' || (query !== '' && (body?.length ?? 0) === 0)) {
     return parsePushQuery(query, limits);
   }
   if (isForm(type)) {
-    // What curl makes of JSON whose type was left out.
+    // JSON that curl sent without a Content-Type of its own.
     if (body?.[0] === CURLY && !MULTIPART.test(type)) throw new Refusal('unsupported-media-type', BODY_DETAIL);
     return parsePushFields(formFields(body ?? Buffer.alloc(0), type, query, limits.parameters), limits);
   }
@@ -210,7 +210,7 @@ export function readPush(request: FastifyRequest, limits: PushLimits): ReadPush 
   return { input, ignored: [...urlFields(query, limits.parameters).keys()].map(printableName).concat(ignored) };
 }
 
-/** Names of the sender's as a header's value. */
+/** Names as the value of a header. */
 function listOf(names: readonly string[]): string {
   return names.slice(0, MAX_NAMES).map(encodeURIComponent).join(', ');
 }

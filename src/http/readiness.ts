@@ -1,10 +1,10 @@
 /**
- * `/readyz?channels`: which channels have audio, for monitors and load balancers. Ready is who has audio on every channel that should have some:
+ * `/readyz?channels`: which channels have audio, for monitors and load balancers. A server is ready when every channel that should have audio has it:
  *
  *   /readyz?channels                 all of them          ?channels=jazz,rock   these
- *   …&silentSeconds=15               a channel may be without audio for less than this: who asks decides what is an outage
+ *   …&silentSeconds=15               a channel may be without audio for less than this: the client decides what is an outage
  *
- * Digital silence is audio: it is shown (`sound`), and changes nothing. Invariant: a row is rendered at most once a second, however many ask.
+ * Digital silence counts as audio; `sound` shows it. Invariant: a row is rendered at most once a second, however many clients ask.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -12,10 +12,10 @@ import { Refusal } from '../base/refusal.js';
 import { parameter } from '../base/request-target.js';
 import type { ServedChannel } from '../channel/served.js';
 
-/** A channel, and what the listing says of it beside its state. */
+/** A channel with its station and the kinds of its sources. */
 export interface ReadinessChannel {
   readonly station: string;
-  /** Of each of its sources, in their order. */
+  /** Of its sources, in their order. */
   readonly kinds: readonly string[];
   readonly channel: Pick<ServedChannel, 'key' | 'live'>;
 }
@@ -47,18 +47,18 @@ export class Readiness {
 
   /**
    * @param target path and query as requested @param isServing what `/readyz` alone says
-   * @returns null: it does not ask for channels @throws Refusal not-found, invalid
+   * @returns null: the target does not ask for channels @throws Refusal not-found, invalid
    */
   of(target: string, isServing: boolean): ReadinessAnswer | null {
     const asked = parameter(target, 'channels');
     if (asked === null) return null;
-    const mostMs = silentSecondsOf(target) * 1000;
+    const toleratedMs = silentSecondsOf(target) * 1000;
     const rows = this.#fresh();
     const keys = asked === '' ? [...rows.keys()] : [...new Set(asked.split(','))];
     const listed = keys.map((key) => {
       const row = rows.get(key);
       if (row === undefined) throw new Refusal('not-found', 'There is no channel with this key.');
-      return { isReady: row.missingMs === 0 || row.missingMs < mostMs, row };
+      return { isReady: row.missingMs === 0 || row.missingMs < toleratedMs, row };
     });
     const isReady = isServing && listed.every((each) => each.isReady);
     const channels = listed.map((each) => ({ ready: each.isReady, ...each.row.members }));
@@ -77,7 +77,7 @@ export class Readiness {
 function rowOf({ station, kinds, channel: { key, live } }: ReadinessChannel, nowMs: number): Row {
   const { silentSinceMs, missingSinceMs, onAir } = live;
   const hasAudio = silentSinceMs === Number.POSITIVE_INFINITY;
-  // More than none in any case: it has just begun to miss.
+  // At least 1: audio may be missing since this very moment.
   const missingMs = missingSinceMs === Number.POSITIVE_INFINITY ? 0 : Math.max(1, nowMs - missingSinceMs);
   const members = {
     channelkey: key,

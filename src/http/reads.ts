@@ -1,6 +1,6 @@
 /**
- * What every read has in common: the paths of the three scopes, CORS, cache headers, ETag. The path is parsed once, here, into a
- * typed target (src/http/README.md, "Reading").
+ * Common to all reads: the paths of the three scopes, CORS, cache headers, ETags. A path is parsed once, here, into a typed target
+ * (src/http/README.md, "Reading").
  */
 
 import { KEY, METAID } from '../base/key.js';
@@ -22,7 +22,7 @@ export interface ReadTarget {
 }
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/** Of what all may read: how long it may be kept. */
+/** Cache-Control of public records. */
 export const SHARED = 'public, max-age=1';
 
 export const READ_ONLY = 'This address can only be read.';
@@ -45,19 +45,19 @@ export function readOnly(): Refusal {
   return new Refusal('method-not-allowed', READ_ONLY, { headers: { Allow: READ_METHODS } });
 }
 
-/** Every station and channel; no scope of its own. */
+/** All stations and channels; not one of the three scopes. */
 export const STATIONS_PATH = '/metadata/stations.json';
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 
-/** Whether a text can be a metaid (1–128 of A-Za-z0-9._~-). */
+/** Whether the text is a well-formed metaid (1–128 of A-Za-z0-9._~-). */
 export function isMetaid(text: string): boolean {
   return METAID.test(text);
 }
 
 /**
  * Reads a `/metadata/…` address.
- * @param url path and query as requested @param forms whether the path ends in `.json` or `.txt` (polling) or in nothing (watching)
+ * @param url path and query as requested @param forms whether the path ends in `.json` or `.txt` (polls), or in neither (watchers)
  * @throws Refusal not-found
  */
 export function readTarget(url: string, forms: boolean): ReadTarget {
@@ -79,7 +79,7 @@ export function notFound(detail = 'There is nothing at this address.'): Refusal 
   return new Refusal('not-found', detail);
 }
 
-/** `?type=`: which records are asked for. @throws Refusal invalid, naming the field */
+/** `?type=`: which records. @throws Refusal invalid, naming the field */
 export function readTypes(query: URLSearchParams, all: boolean): readonly TrackType[] {
   const type = query.get('type') ?? 'now';
   if (type === 'now' || type === 'next') return [type];
@@ -97,7 +97,7 @@ export function readSync(query: URLSearchParams): Sync {
   });
 }
 
-/** Whether an If-None-Match names this tag (RFC 9110, 13.1.2: weak comparison; `*` matches any). */
+/** Whether If-None-Match has this tag (RFC 9110, 13.1.2: weak comparison; `*` matches any). */
 export function matchesTag(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;

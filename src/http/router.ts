@@ -1,5 +1,5 @@
 /**
- * The HTTP side of every address. Mounts and reads are answered on the spot (the hot paths), everything else goes through fastify.
+ * The HTTP side of every address. Mounts and reads, the hot paths, are answered by services; everything else goes through fastify.
  *
  *   front ─► http.Server ─┬─ the services (service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
  *                         └─ anything else ─► fastify: push, ops, the page
@@ -32,12 +32,12 @@ import { continueWithout, wantsWebSocket } from './upgrade-offer.js';
 
 /** A connection that waits for its next request is closed after this time. */
 const KEEP_ALIVE_MS = 65_000;
-/** How often Node looks for heads and requests that take too long. */
+/** How often Node checks for heads and requests that take too long. */
 const SWEEP_MS = 2_000;
-/** A connection on which nothing moves, such as one whose answer is not read, is closed after this time. */
+/** A connection without traffic, such as one whose answer is not read, is closed after this time. */
 const IDLE_MS = 120_000;
 
-/** Paths that are served where strangers have no room any more. */
+/** Paths that may use the reserve of connections. */
 const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
 
 export interface RouterParts {
@@ -45,13 +45,13 @@ export interface RouterParts {
   readonly services: readonly HttpService[];
   readonly upgrades: readonly UpgradeService[];
   readonly watchdog: Watchdog;
-  /** Whether an operator has blocked the client of this request, whom its proxy names. */
+  /** Whether an operator has blocked the client of this request, behind trusted proxies too. */
   isBlocked?(request: http.IncomingMessage): boolean;
   readonly headBytes: number;
   readonly headMs: number;
-  /** For a whole request, its body too. */
+  /** For a whole request with its body. */
   readonly requestMs: number;
-  /** There is nothing at the address that it asks for, or not on this port. */
+  /** Nothing is served at this path, or not at this address. */
   onNotFound?(request: http.IncomingMessage, reason: string): void;
   onError(error: unknown): void;
 }
@@ -64,7 +64,7 @@ export class Router {
   readonly #parts: RouterParts;
   readonly #servers = new Map<http.Server, { connections: number; isRetired: boolean }>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
-  /** The roles of the address at which a request came in, for fastify's part. */
+  /** The roles of the address at which a request came in, for requests that fastify answers. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
   #isLeaving = false;
 
@@ -72,22 +72,22 @@ export class Router {
     this.#parts = parts;
     this.app = fastify({
       logger: false,
-      // As long as a head can be: what is too long for a key or a token is just a wrong one (fastify would answer 414).
-      // Queries are read where they are needed (base/request-target.ts), not taken apart for every request.
+      // As long as a head can be: an overlong key or token is a wrong one (fastify would answer 414).
+      // Queries are parsed where they are needed (base/request-target.ts), not for every request.
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       exposeHeadRoutes: false,
-      // The engine itself refuses what comes while it closes, as a problem and with Retry-After.
+      // Requests during shutdown are refused by the engine, as a problem with Retry-After.
       return503OnClosing: false,
       frameworkErrors: (error, _request, reply) => {
-        // Before routing (a path that cannot be decoded): the bare response, as for everything outside fastify.
+        // An error before routing (a path that cannot be decoded): answered on the bare response, as outside fastify.
         reply.hijack();
-        // Its own text repeats the path, and a path may hold a token.
+        // fastify's text repeats the path, and a path may hold a token.
         const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
         sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
     });
     // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
-    // No promise: it costs a tenth of a push.
+    // A callback: a promise would cost a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const { role } = routeOptions.config;
       if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(this.#notServed(raw));
@@ -105,7 +105,7 @@ export class Router {
     });
   }
 
-  /** Clients are to come again elsewhere: each connection ends with its next answer. */
+  /** Ends each connection with its next answer, so that clients connect again, to another process. */
   leave(): void {
     this.#isLeaving = true;
   }
@@ -116,20 +116,20 @@ export class Router {
       ...(roles.has('legacy') && { ServerResponse: responseWith(roles.headers) }),
       maxHeaderSize: this.#parts.headBytes,
       headersTimeout: this.#parts.headMs,
-      // Node demands that a request has no less time than its head.
+      // Node requires that this is not less than the time for the head.
       requestTimeout: Math.max(this.#parts.requestMs, this.#parts.headMs),
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
-      // Node would answer past the pipeline.
+      // Otherwise Node itself answers, past the pipeline.
       requireHostHeader: false,
-      // Where Node asks (24 and later), it ignores other offers by itself, and no upgrade waits for a body (continueWithout).
+      // Node 24 and later call this, and ignore other offers by themselves; older ones: continueWithout.
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
-    // An answer that is not read must not keep its connection; streams and WebSockets have taken theirs out by then.
+    // Closes connections whose answer is not read; streams and WebSockets have cleared it on theirs.
     server.timeout = IDLE_MS;
     const use = { connections: 0, isRetired: false };
     server.on('connection', (socket: Socket) => {
-      // It comes again after each upgrade that was offered and not taken.
+      // The event comes again after each ignored upgrade offer (continueWithout).
       if (!this.#pipelines.has(socket)) {
         use.connections++;
         socket.once('close', () => use.connections--);
@@ -150,7 +150,7 @@ export class Router {
     });
     server.on('checkContinue', (request, response) => {
       if (!this.#begins(request, response)) return;
-      // Only a push has a body that is read; to an encoder at the wrong address a 100 would say that all is well.
+      // Only POST has a body that is read; an encoder at the wrong address must not get a 100.
       if (request.method === 'POST') response.writeContinue();
       this.#request(request, response, roles);
     });
@@ -162,16 +162,16 @@ export class Router {
     return server;
   }
 
-  /** Its address has gone, or has another server: it is closed at a later reload, once it has no connection. */
+  /** Its address was removed, or has a new server: it is closed at a later reload, once it has no connections. */
   retire(server: http.Server): void {
     this.#servers.get(server)!.isRetired = true;
   }
 
-  /** Times are others from now on. */
+  /** Applies changed time limits, and closes retired servers without connections. */
   refresh(): void {
     for (const [server, { connections, isRetired }] of this.#servers) {
       if (isRetired && connections === 0) {
-        // It checks the times of its connections until then.
+        // Until then it checks the time limits of its connections.
         server.close();
         this.#servers.delete(server);
         continue;
@@ -185,7 +185,7 @@ export class Router {
     return Promise.resolve(this.app.ready()).then(() => undefined);
   }
 
-  /** Idle connections are closed; requests under way finish and then close. */
+  /** Closes idle connections; others close after the answers to their present requests. */
   async close(): Promise<void> {
     for (const server of this.#servers.keys()) {
       server.closeIdleConnections();
@@ -194,7 +194,7 @@ export class Router {
     await this.app.close();
   }
 
-  /** Cuts the connections that are left, and ends the checks of their times. */
+  /** Cuts the remaining connections, and stops the checks of their time limits. */
   terminate(): void {
     for (const server of this.#servers.keys()) {
       server.closeAllConnections();
@@ -202,7 +202,7 @@ export class Router {
     }
   }
 
-  /** Whether the request is to be answered by us: its connection owes nothing, and no proxy could read it in another way. */
+  /** Whether the request is to be answered: no answer is pending on its connection, its head is unambiguous, and it is not blocked. */
   #begins(request: http.IncomingMessage, response: http.ServerResponse): boolean {
     if (!this.#pipelines.get(request.socket)!.begin(request, response)) return false;
     const refusal = brokenHead(request) ?? (this.#parts.isBlocked?.(request) === true ? blocked() : null);
@@ -210,7 +210,7 @@ export class Router {
     return refusal === null;
   }
 
-  /** Answered after the answer that is owed; what was given away to a listener is not answered here. */
+  /** Answers after the pending answer. A connection that was detached is destroyed without one. */
   #broken(error: NodeJS.ErrnoException, socket: Socket, roles: Roles): void {
     const pipeline = this.#pipelines.get(socket)!;
     const answer = () => answerBroken(error, socket, roles.headers);
@@ -222,24 +222,24 @@ export class Router {
   #request(request: http.IncomingMessage, response: http.ServerResponse, roles: Roles): void {
     const url = originForm(request);
     if (url === '*' && request.method === 'OPTIONS') {
-      // libshout begins so, and would send its PUT on the same connection, where no encoder's body is taken: it has to come anew.
+      // libshout starts with this, and would send its PUT on the same connection, where encoders are not served: it has to connect again.
       response.writeHead(204, { Allow: ALL_METHODS, Connection: 'close' }).end();
       return;
     }
     const path = pathOf(url);
-    const takers = this.#parts.services.filter((service) => service.takes(path));
+    const services = this.#parts.services.filter((service) => service.takes(path));
     const { socket } = request;
-    if (!this.#parts.connections.begin(socket, isReserved(path, takers))) {
+    if (!this.#parts.connections.begin(socket, isReserved(path, services))) {
       sendProblem(response, tooManyConnections());
       return;
     }
     response.once('close', () => this.#parts.connections.end(socket));
-    if (takers.length === 0) {
+    if (services.length === 0) {
       this.#roles.set(request, roles);
       this.app.routing(request, response);
       return;
     }
-    const service = takers.find(({ role }) => roles.allows(role, request));
+    const service = services.find(({ role }) => roles.allows(role, request));
     const pipeline = this.#pipelines.get(socket)!;
     if (service === undefined) sendProblem(response, this.#notServed(request));
     else service.handle({ request, response, pipeline, roles });
@@ -270,19 +270,19 @@ function blocked(): Refusal {
   return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
 }
 
-/** What the reserve of connections is for: playout systems, encoders' titles, operators. */
-function isReserved(path: string, takers: readonly HttpService[]): boolean {
+/** Whether the request may use the reserve of connections: playout systems, encoders' titles, operators. */
+function isReserved(path: string, services: readonly HttpService[]): boolean {
   return (
     path.startsWith('/metapush/') ||
     path.startsWith('/admin') ||
     OPERATORS.has(path) ||
-    takers.some((service) => service.isReserved)
+    services.some((service) => service.isReserved)
   );
 }
 
 /**
- * The request's address without the host, that of a push with single slashes. RFC 9112, 3.2.2: the absolute form must be understood, and its host
- * counts.
+ * The request target in origin form; doubled slashes of a push are removed. The absolute form must be accepted, and its host replaces Host
+ * (RFC 9112, 3.2.2).
  */
 function originForm(request: http.IncomingMessage): string {
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);

@@ -1,7 +1,6 @@
 /**
- * What the router (router.ts) hands requests to: the protocols that answer their own paths themselves, each in a folder of its own.
- * They are made and listed where the server is put together; the first in the list that takes a path and is served at the address
- * answers.
+ * The services to which the router (router.ts) gives requests: protocols that answer their paths without fastify, each in a folder of its own.
+ * app/ makes the list; the first service that takes the path and whose role the address has answers.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -11,24 +10,24 @@ import type { AddressHeaders } from './legacy.js';
 import type { Pipeline } from './pipeline.js';
 import type { Roles } from './roles.js';
 
-/** A request that Node's HTTP server has read, and what it came on. */
+/** A request that Node's HTTP server has read, with its connection. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of its connection; to be called where an answer has no end, or takes the connection away. */
+  /** Of its connection; used by an answer without end, and by one that detaches the connection. */
   readonly pipeline: Pipeline;
-  /** Of the address; what is written past `response` must have its headers. */
+  /** Of the address; an answer that is written past `response` has to add its headers. */
   readonly roles: Roles;
 }
 
 export interface HttpService {
-  /** An address serves it only in this role. */
+  /** Only addresses with this role serve it. */
   readonly role: Role;
-  /** Its clients may use the connections that are kept for encoders and operators. */
+  /** Whether its clients may use the reserve of connections. */
   readonly isReserved?: boolean;
   /** @param path without the query */
   takes(path: string): boolean;
-  /** Answers any request for a path that it takes. */
+  /** Answers every request for its paths. */
   handle(exchange: Exchange): void;
 }
 
@@ -36,6 +35,6 @@ export interface UpgradeService {
   readonly role: Role;
   /** @param path without the query */
   takes(path: string): boolean;
-  /** Takes an upgrade to WebSocket, or answers it with a problem. @param headers of the address, in every answer */
+  /** Accepts an upgrade to WebSocket, or answers with a problem. @param first bytes behind the head @param headers of the address, in every answer */
   upgrade(request: IncomingMessage, socket: Socket, first: Buffer, headers: AddressHeaders): void;
 }

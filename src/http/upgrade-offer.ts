@@ -1,4 +1,4 @@
-/** Offers to upgrade a connection: which one is a WebSocket's handshake, and how a request goes on whose offer is ignored. */
+/** Offers to upgrade a connection: recognises a WebSocket's handshake, and lets Node answer a request without its offer. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -13,8 +13,8 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * An offer to speak another protocol than WebSocket is ignored (RFC 9110, 7.8): the request is read again without it. Java's
- * HTTP client offers h2c with its first request, and Node takes every offer for an upgrade.
+ * Ignores an offer of another protocol than WebSocket (RFC 9110, 7.8): the request is parsed again without it. Java's HTTP client offers
+ * h2c with its first request, and Node emits 'upgrade' for every offer.
  */
 export function continueWithout(server: Server, request: IncomingMessage, socket: Socket, rest: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
@@ -24,7 +24,7 @@ export function continueWithout(server: Server, request: IncomingMessage, socket
   }
   if (/\bclose\b/i.test(request.headers.connection ?? '')) lines.push('Connection: close');
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), rest]));
-  // Node leaves these behind.
+  // Left over from Node's parser.
   socket.removeAllListeners('resume').removeAllListeners('pause');
   server.emit('connection', socket);
   socket.resume();
