@@ -29,7 +29,7 @@ export class Pipeline {
   /** The request whose answer is pending. */
   #request: IncomingMessage | null = null;
   #response: ServerResponse | null = null;
-  /** Bytes of a body with a length that are not parsed yet. Its end is given to the parser alone: Node 24 loses what follows the body of an upgrade. */
+  /** Unparsed bytes of a body with a length. Its end is given to the parser alone: Node 24 loses what follows the body of an upgrade. */
   #bodyBytes = 0;
   /** Called once no answer is pending; nothing is parsed afterwards. */
   #onAnswered: (() => void) | null = null;

@@ -95,7 +95,7 @@ class Client implements Transport {
   waiting = 0;
   taken = 0;
   readonly received = 0;
-  readonly mostReceived = 0;
+  readonly maxReceived = 0;
   readonly alive = true;
   readonly direct = null;
   #reader: WatchConnection | undefined;

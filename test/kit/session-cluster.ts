@@ -29,7 +29,7 @@ export class TakingPeer implements Transport {
   readonly waiting = 0;
   readonly taken = 0;
   readonly received = 0;
-  readonly mostReceived = 0;
+  readonly maxReceived = 0;
   readonly alive = true;
   readonly sent: Message[] = [];
 

@@ -1,7 +1,7 @@
 /**
- * Takes connections that begin by asking for a channel's record straight off the front, and answers plain polls
- * without Node's HTTP objects, which cost more than all the rest of a poll. Whatever else comes on such a connection, then or later,
- * goes to the HTTP server of the address (connection.ts): what is not plain is not decided here.
+ * Takes connections whose first bytes ask for a channel's record directly from the front, and answers plain polls without Node's HTTP
+ * objects, which cost more than all the rest of a poll. At its first other request the connection goes to the HTTP server of the address
+ * (connection.ts).
  */
 
 import type { Server as HttpServer } from 'node:http';
@@ -21,7 +21,7 @@ export class PollAcceptor implements AlarmHandler {
   readonly #feed: Feed;
   readonly #clock: Clock;
   readonly #connections: Connections;
-  /** Each with how long it may be idle, seconds. */
+  /** Connection → seconds for which it may be idle. */
   readonly #pollers = new Map<PollConnection, number>();
   #alarm: Alarm;
   #closed = false;
@@ -34,8 +34,8 @@ export class PollAcceptor implements AlarmHandler {
   }
 
   /**
-   * What an address does with the first bytes of a connection: takes it when they ask for a channel; false: they do not.
-   * @param http what it is handed over to; also says how long an idle connection is kept @param headers of the address
+   * Returns what an address calls with the first bytes of a connection: takes it where they ask for a channel, else returns false.
+   * @param http gets connections with other requests; its keepAliveTimeout counts here too @param headers of the address
    */
   at(http: HttpServer, headers: AddressHeaders): (socket: Socket, first: Buffer) => boolean {
     const keepSeconds = http.keepAliveTimeout / SECOND_MS;
@@ -55,7 +55,7 @@ export class PollAcceptor implements AlarmHandler {
         endWithProblem(socket, tooManyConnections(), headers);
         return true;
       }
-      // Whatever it asks is answered at once: it is idle all the time.
+      // Every poll is answered at once, so the connection always counts as idle.
       this.#connections.end(socket);
       socket.unshift(first);
       this.#pollers.set(new PollConnection(socket, parts), keepSeconds);
@@ -63,18 +63,18 @@ export class PollAcceptor implements AlarmHandler {
     };
   }
 
-  /** Connections that poll and nothing else. */
+  /** Open connections. */
   get count(): number {
     return this.#pollers.size;
   }
 
-  /** Once a second: those that have asked nothing, or read nothing, for too long are closed. */
+  /** Once a second: closes connections that have sent or read nothing for too long. */
   onAlarm(nowMs: number): void {
     for (const [poller, keepSeconds] of this.#pollers) if (++poller.idleSeconds > keepSeconds) poller.drop();
     this.#alarm = this.#clock.alarm(nowMs + SECOND_MS, this);
   }
 
-  /** Takes no more; open connections end as soon as they have their answers. */
+  /** Takes no more connections; open ones end once their answers are written. */
   close(): void {
     this.#closed = true;
     this.#alarm.cancel();

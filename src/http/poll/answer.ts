@@ -1,9 +1,8 @@
 /**
- * The answer about one channel's last record in two forms: what it says (Node's HTTP server writes it) and the same rendered whole, as it
- * goes out (PollConnection writes it). Rendered on first use, and again when the record or the second has changed.
+ * The answer with one channel's last record in two forms: its parts, for Node's HTTP server, and the whole answer as bytes, for
+ * PollConnection. Rendered on first use, and again when the record or the second has changed.
  *
- * Invariant: the rendering is what Node's server would write for the same request, byte for byte; test/http/poll/accept.test.ts holds
- * the two together.
+ * Invariant: both are the same, byte for byte; test/http/poll/accept.test.ts compares them.
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -44,7 +43,7 @@ export function headersOf(answer: PlainAnswer, status: 200 | 204 | 304): Record<
   return { ...kept, 'Content-Type': answer.type, 'Content-Length': Buffer.byteLength(answer.body!) };
 }
 
-/** No other spelling of a target is looked up here: so there are six for each channel at most. */
+/** Other spellings of a target are not answered here, so there are at most six for each channel. */
 const TARGET = /^\/metadata\/channel\/([^/.]+)\.(json|txt)(?:\?type=(now|next))?$/;
 
 /** All answers of one address. */
@@ -52,7 +51,7 @@ export class PollAnswers {
   readonly #feed: Feed;
   readonly #headers: AddressHeaders;
   readonly #kept: string;
-  /** By path and query; of known channels only, so strangers cannot make it grow. */
+  /** By path and query; of known channels only, so clients cannot make it grow. */
   readonly #answers = new Map<string, PollAnswer>();
 
   /** @param headers of the address @param keepAliveMs how long Node's server keeps an idle connection */
@@ -62,7 +61,7 @@ export class PollAnswers {
     this.#kept = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n\r\n`;
   }
 
-  /** @param target path and query as requested. Undefined: not of a known channel, or spelt in an unusual way */
+  /** @param target path and query as requested. Undefined: the channel is unknown, or TARGET does not match */
   of(target: string): PollAnswer | undefined {
     const known = this.#answers.get(target);
     if (known?.isThere) return known;
@@ -82,14 +81,14 @@ export class PollAnswer {
   readonly #headers: AddressHeaders;
   readonly #kept: string;
   #view: RecordView | null = null;
-  /** Unix time of what is rendered below. */
+  /** Unix time of the renderings below. */
   #second = Number.NaN;
   /** 200 or 204. */
   #full: string | null = null;
   /** 304. */
   #same: string | null = null;
 
-  /** @param last undefined: the channel has gone */
+  /** @param last undefined: the channel was removed */
   constructor(last: () => RecordView | null | undefined, form: ReadForm, headers: AddressHeaders, kept: string) {
     this.#last = last;
     this.#form = form;
@@ -97,7 +96,7 @@ export class PollAnswer {
     this.#kept = kept;
   }
 
-  /** Whether its channel is there still. */
+  /** Whether its channel still exists. */
   get isThere(): boolean {
     return this.#last() !== undefined;
   }

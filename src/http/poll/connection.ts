@@ -1,12 +1,12 @@
 /**
- * One connection that polls, as long as it asks for nothing but plain polls. Each answer is one text that all share, written in the
- * order of the requests. With the first other byte the connection becomes Node's, for good: whatever was not answered is put back.
+ * One connection, as long as all its requests are plain polls. Answers are shared texts, written in the order of the requests. At the first
+ * other byte the connection goes to Node's HTTP server for good, with all unanswered bytes unshifted.
  *
  *   chunk ─► the same head again? ─yes─► answer, answer, …          once a second: idle too long? ─► closed
  *              └no─► plain and known? ─no─► the HTTP server, with the bytes from here on
  *
- * Invariant: it holds no bytes between two events (what waits for a slow reader waits in the socket), so a head that comes in pieces
- * never waits here. Owned by PollAcceptor.
+ * Invariant: it keeps no bytes between two events (a slow reader's bytes are in its socket), so a head in several pieces never waits here.
+ * Owned by PollAcceptor.
  */
 
 import type { Socket } from 'node:net';
@@ -16,7 +16,7 @@ import { addressOf } from '../../net/front/peer.js';
 import type { PollAnswer, PollAnswers } from './answer.js';
 import { type PollHead, readPollHead } from './head.js';
 
-/** What is written in one go to a client that sends many requests ahead: up to here Node copies a text off its own stack. */
+/** Written at once to a client that pipelines many requests: up to this size Node copies a text on its stack. */
 const BATCH_BYTES = 16_384;
 const END = '\r\n\r\n';
 
@@ -24,24 +24,24 @@ export interface PollConnectionParts {
   readonly answers: PollAnswers;
   readonly clock: Clock;
   readonly connections: Connections;
-  /** Takes the connection: it is paused, its unread bytes put back. */
+  /** Takes over the connection: it is paused, and its unread bytes are unshifted. */
   onHandOver(socket: Socket): void;
-  /** It is not a poller any more. */
+  /** The connection has closed or was handed over. */
   onGone(poller: PollConnection): void;
 }
 
 export class PollConnection {
-  /** Set to 0 by whatever comes from it; counted up by PollAcceptor. */
+  /** Set to 0 by every chunk; counted up by PollAcceptor. */
   idleSeconds = 0;
   readonly #socket: Socket;
   readonly #parts: PollConnectionParts;
-  /** What it asked last, and the answer to that. */
+  /** Its last request, and the answer to it. */
   #head: PollHead | null = null;
   #answer: PollAnswer | undefined;
   /** The connection was handed over. */
   #isOver = false;
 
-  /** @param socket paused, with what it has said put back */
+  /** @param socket paused, with its first bytes unshifted */
   constructor(socket: Socket, parts: PollConnectionParts) {
     this.#socket = socket;
     this.#parts = parts;
@@ -53,7 +53,7 @@ export class PollConnection {
     socket.resume();
   }
 
-  /** Ends the connection once what was answered is written; what still comes is ignored. */
+  /** Ends the connection once its answers are written; further requests are ignored. */
   end(): void {
     this.#socket.off('data', this.#read).resume();
     this.#socket.destroySoon();
@@ -87,19 +87,19 @@ export class PollConnection {
         out += this.#answer!.to(this.#head!, second);
         at += this.#head!.text.length;
       } while (at < text.length && out.length < BATCH_BYTES);
-      const goesOn = this.#socket.write(out, 'latin1');
+      const hasRoom = this.#socket.write(out, 'latin1');
       if (this.#head!.closes) {
         this.end();
         return;
       }
-      if (goesOn) continue;
+      if (hasRoom) continue;
       this.#socket.pause();
       if (at < text.length) this.#socket.unshift(chunk.subarray(at));
       return;
     }
   }
 
-  /** Whether the last head comes again here: it ends with the blank line and holds no other, so no other head begins like it. */
+  /** Whether the last head is repeated here. It ends with its only blank line, so no other head begins with it. */
   #isAgain(text: string, at: number): boolean {
     const head = this.#head;
     return (
@@ -108,12 +108,12 @@ export class PollConnection {
     );
   }
 
-  /** Reads the head that begins here. False: it is not for us, and neither is what follows. */
+  /** Reads the head that begins here. False: it is not a plain poll, and goes to Node's HTTP server with all that follows. */
   #understands(chunk: Buffer, text: string, at: number): boolean {
     const blank = text.indexOf(END, at);
     if (blank < 0) return false;
     const end = blank + END.length;
-    // Not a slice of `text`, which would stay in memory as long as the head.
+    // A copy: a slice would keep all of `text` in memory as long as the head.
     const head = readPollHead(chunk.toString('latin1', at, end));
     if (head === null || (head.closes && end < text.length)) return false;
     const answer = this.#parts.answers.of(head.target);
@@ -137,7 +137,7 @@ export class PollConnection {
     this.#parts.onHandOver(socket);
   }
 
-  /** Not at once: a full chunk is a turn of the loop for each of its batches, however fast they are taken. */
+  /** In the next turn, so that other connections are served between two batches of one chunk. */
   readonly #resumeSoon = (): void => {
     setImmediate(this.#resume);
   };
@@ -146,7 +146,7 @@ export class PollConnection {
     if (!this.#isOver) this.#socket.resume();
   };
 
-  /** It says nothing more; what it asked is answered already. */
+  /** The client has finished sending; its requests are answered already. */
   readonly #end = (): void => {
     this.#socket.end();
   };

@@ -1,32 +1,30 @@
 /**
- * The head of a plain poll: the one form of request that PollConnection answers by itself. It is HTTP/1.1, GET, without a body, and
- * about the last record of one channel; nothing in it could be read in two ways.
- *
- * Invariant: whatever is not exactly of this form is not judged here. In doubt it is null, and Node's parser decides.
+ * The head of a plain poll, the only request that PollConnection answers by itself: an unambiguous HTTP/1.1 GET without a body for the last
+ * record of one channel. Invariant: for anything else, and in doubt, the result is null, and Node's parser decides.
  */
 
-/** How a request of this form begins; also where a WebSocket or a history is asked for. */
+/** How it begins; requests for a WebSocket or a history begin so too. */
 export const POLL_START = 'GET /metadata/channel/';
-/** With the blank line. Less than any configured head may have (config/schema.ts), so that Node would never refuse it for its size. */
+/** The largest plain head, with its blank line. Below the smallest limit that can be configured (config/schema.ts), so Node would take it, too. */
 export const PLAIN_BYTES = 1024;
 
 export interface PollHead {
-  /** All of it, one character a byte: the same text again means the same. */
+  /** The whole head, one character a byte. */
   readonly text: string;
   /** Path and query as requested. */
   readonly target: string;
   readonly ifNoneMatch: string | undefined;
-  /** `Connection: close` was asked for. */
+  /** Whether it has `Connection: close`. */
   readonly closes: boolean;
 }
 
-/** Request line, then headers: a name of RFC 9110's characters (5.6.2), a colon, a value of visible ASCII and blanks; all with CRLF. */
+/** Request line, then headers: a token (RFC 9110, 5.6.2), a colon, a value of visible ASCII and blanks; all lines end in CRLF. */
 const HEAD = /^GET (\/[!-~]+) HTTP\/1\.1\r\n((?:[!#$%&'*+.^`|~\w-]+:[ -~]*\r\n)+)\r\n$/;
 
-/** A request with one of these has a body, waits for something, or wants to leave HTTP. Node's parser takes the last for `Connection`. */
+/** Headers of a request that has a body, expects 100 or offers an upgrade. Node's parser takes the last one for `Connection`. */
 const NOT_PLAIN = new Set(['content-length', 'transfer-encoding', 'expect', 'upgrade', 'proxy-connection']);
 
-/** @param text one head up to and with its blank line, one character a byte */
+/** Null: not a plain poll. @param text one head with its blank line, one character a byte */
 export function readPollHead(text: string): PollHead | null {
   if (text.length > PLAIN_BYTES) return null;
   const match = HEAD.exec(text);

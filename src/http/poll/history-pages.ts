@@ -1,12 +1,12 @@
 /**
- * Pages of history, rendered once for all that ask: kept while the channel says nothing new, up to a number of bytes in all. What is not kept
- * is rendered a little at a time, one page after the other, and never for more than a small part of the time. Pages that are asked for
- * faster than that wait in a short queue, of which an address has a few places, past which they are refused.
+ * Pages of history, each rendered once for all who ask, and cached until the channel has a new title, up to a number of bytes in all. Other pages
+ * are rendered a few entries at a time, one page after the other, in a small share of the CPU time. Requests wait in a short queue with a limit per
+ * address; past it they are refused.
  *
- *   asked for ─► kept? ─► else: waits ─► rendered, some entries a step ─► kept ─► in flight until its answers are taken
+ *   request ─► cached? ─► else: queued ─► rendered, some entries a step ─► cached ─► in flight until its answers are taken
  *
- * Invariant: a page is never older than the last committed change, none is rendered that no client waits for, and of those that are being
- * rendered only the first has anything yet. Owned by Poll.
+ * Invariant: a page is never older than the last committed change, a page is rendered only while a client waits for it, and only the first job of
+ * the queue has rendered entries. Owned by Poll.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -22,13 +22,13 @@ import { CompressibleBody } from '../compression.js';
 import type { HistoryRequest } from './history.js';
 import { FORMS, InFlight, weightOf } from './in-flight.js';
 
-/** How long rendering goes on at a time … */
+/** How long rendering runs at a time … */
 const SLICE_MS = 2;
-/** … and rests this many times as long as it took: a seventh of the time is for history, however much of it is asked for. */
-const REST = 6;
-/** Entries that are read and rendered between two looks at the time; the largest that can be pushed take 0.2 ms each. */
+/** … and pauses for this many times as long: history takes at most a seventh of the time. */
+const PAUSE = 6;
+/** Entries that are rendered between two checks of the time; the largest take 0.2 ms each. */
 const STEP = 8;
-/** Entries grow too old without a change that says so. */
+/** Entries expire without a change of the version. */
 const FRESH_MS = 10_000;
 
 /** Newest first; at most `limit`, of those that began before `beforeMs` (unix milliseconds). */
@@ -39,17 +39,17 @@ export type ReadHistory = (
 
 export interface HistoryOptions {
   readonly read: ReadHistory;
-  /** Another number with each committed change of the channel. */
+  /** Changes with each committed change of the channel. */
   versionOf(channel: string): number;
   /** Entries in one answer. */
   readonly entries: number;
-  /** Of one answer: it ends before the entry that would be too much, unless that is its first. */
+  /** Of one answer, which has at least one entry. */
   readonly pageBytes: number;
   readonly cacheBytes: number;
-  /** Pages that wait to be rendered. */
+  /** Pages in the queue. */
   readonly waiting: number;
   readonly waitingPerAddress: number;
-  /** Of pages that answers hold, with their compressed forms (in-flight.ts). */
+  /** Of pages in unfinished answers, with their compressed forms (in-flight.ts). */
   readonly bytesInFlight: number;
   readonly bytesInFlightPerAddress: number;
   /** With the other processes; absent: there are none. */
@@ -58,7 +58,7 @@ export interface HistoryOptions {
 
 /** A client that asks. */
 export interface HistoryReader {
-  /** What is counted for it (base/ip.ts). */
+  /** The address or network that limits count (base/ip.ts). */
   readonly origin: string;
   readonly response: ServerResponse;
 }
@@ -71,7 +71,7 @@ interface Kept {
 interface Job {
   readonly page: HistoryRequest;
   readonly version: number;
-  /** Of the first that asked. */
+  /** Of the first reader that asked. */
   readonly origin: string;
   readonly pieces: Buffer[];
   readonly tag: PiecewiseTag;
@@ -89,13 +89,13 @@ export class HistoryPages {
   readonly #options: HistoryOptions;
   readonly #kept: LRUCache<string, Kept>;
   readonly #inFlight: InFlight;
-  /** By the page's name and version, in the order in which they are rendered. */
+  /** The queue, by the page's name and version. */
   readonly #jobs = new Map<string, Job>();
-  /** By origin, how many of the jobs. */
+  /** Jobs by origin. */
   readonly #waiting: Tally;
   readonly #all: Tally;
-  #restsUntilMs = 0;
-  /** A timer will call #render. */
+  #pausedUntilMs = 0;
+  /** Whether a timer will call #render. */
   #isDue = false;
 
   constructor(feed: Feed, options: HistoryOptions) {
@@ -114,12 +114,12 @@ export class HistoryPages {
   }
 
   /**
-   * A page of a known channel: resolves with what is to be answered, which counts as in flight from then until the response is closed.
-   * Rejects with Refusal unavailable when too many pages wait or are in flight, or the response is closed; with whatever the store throws.
+   * A page of a known channel. Resolves with the body, which counts as in flight until the response is closed. Rejects with Refusal unavailable
+   * when too many pages are queued or in flight, or the response is closed; and with errors of the store.
    */
   async of(page: HistoryRequest, asker: HistoryReader): Promise<CompressibleBody> {
     const body = this.#keptOf(page) ?? (await this.#job(page, asker).body);
-    // A response that is closed already would never say so again.
+    // A response that is closed already emits no 'close' any more.
     if (asker.response.destroyed) throw clientGone();
     if (!this.#inFlight.enter(body, asker.origin, asker.response)) throw tooMany();
     return body;
@@ -130,7 +130,7 @@ export class HistoryPages {
     return kept?.version === this.#options.versionOf(page.channel) ? kept.body : undefined;
   }
 
-  /** The one that renders the page; throws Refusal where there is no room for it. */
+  /** The job that renders the page. @throws Refusal unavailable */
   #job(page: HistoryRequest, asker: HistoryReader): Job {
     const { origin } = asker;
     const version = this.#options.versionOf(page.channel);
@@ -151,10 +151,10 @@ export class HistoryPages {
     return job;
   }
 
-  /** Renders as soon as it has rested. */
+  /** Renders after the pause. */
   #resume(): void {
     if (this.#isDue) return;
-    const waitMs = this.#restsUntilMs - performance.now();
+    const waitMs = this.#pausedUntilMs - performance.now();
     this.#isDue = waitMs > 0;
     if (this.#isDue) setTimeout(this.#render, Math.ceil(waitMs));
     else this.#render();
@@ -165,7 +165,7 @@ export class HistoryPages {
     const startMs = performance.now();
     this.#renderUntil(startMs + SLICE_MS);
     const endMs = performance.now();
-    this.#restsUntilMs = endMs + REST * (endMs - startMs);
+    this.#pausedUntilMs = endMs + PAUSE * (endMs - startMs);
     if (this.#jobs.size > 0) this.#resume();
   };
 
@@ -187,7 +187,7 @@ export class HistoryPages {
     }
   }
 
-  /** Renders some entries. True: those were the last. */
+  /** Renders some entries. True: the page is complete. */
   #step(job: Job): boolean {
     const { channel, form, limit } = job.page;
     const wanted = Math.min(STEP, limit - job.entries);
@@ -200,7 +200,7 @@ export class HistoryPages {
       add(job, piece);
       job.entries++;
     }
-    // Before all of it is made, and thrown away.
+    // Checked early, not after the whole page was rendered in vain.
     const weight = FORMS * job.bytes;
     if (!job.askers.some(({ origin }) => this.#inFlight.fits(weight, origin))) throw tooMany();
     job.beforeMs = entries.at(-1)?.fromMs;
@@ -246,7 +246,7 @@ function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): J
   return job;
 }
 
-/** Each on its own, since a large page takes long to be hashed at once. */
+/** Hashes piece by piece: a large page would take long at once. */
 function add(job: Job, piece: Buffer): void {
   job.pieces.push(piece);
   job.tag.add(piece);

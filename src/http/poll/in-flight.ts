@@ -1,9 +1,9 @@
 /**
- * Bodies that answers refer to and no client has taken yet: how many bytes they may be together, and of one address. A client that asks and
- * does not read keeps what it asked for in memory until its connection is closed, whatever a cache has dropped since.
+ * Limits the bytes of bodies that unfinished answers refer to, in all and per address. A client that does not read its answer keeps the body in
+ * memory until its connection is closed, even if the cache has dropped it.
  *
- * Invariant: a body counts once, however many answers share it, from `enter` until the last of them is closed; it counts for the address
- * that had it first. Owned by HistoryPages.
+ * Invariant: a body counts once, from `enter` until the last of the answers that share it is closed, and for the address that asked first. Owned by
+ * HistoryPages.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -11,18 +11,18 @@ import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { CompressibleBody } from '../compression.js';
 
-/** A body is kept with its compressed forms, which are smaller than itself. */
+/** A body counts twice, for itself and its compressed forms, which are smaller. */
 export const FORMS = 2;
 
-/** What a body weighs, wherever it is kept. */
+/** The bytes that a body counts as. */
 export function weightOf(body: CompressibleBody): number {
   return FORMS * body.bytes;
 }
 
 export interface InFlightLimits {
-  /** By weightOf. A single body is always let through. */
+  /** By weightOf. A single body is always allowed. */
   readonly bytes: number;
-  /** The same, of one origin (base/ip.ts). */
+  /** The same for one origin (base/ip.ts). */
   readonly bytesPerAddress: number;
 }
 
@@ -46,12 +46,12 @@ export class InFlight {
     tallies.onLook(() => this.#all.set('history bytes', this.#bytes));
   }
 
-  /** Of all of them, as they weigh. */
+  /** Of all of them, by weightOf. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether there is room for one of this weight, at least 1. */
+  /** Whether there is room for a body. @param weight at least 1 */
   fits(weight: number, origin: string): boolean {
     const own = this.#bytesOf.count(origin);
     const inAll = this.#bytes + this.#all.others('history bytes');
@@ -59,7 +59,7 @@ export class InFlight {
     return (inAll === 0 || inAll + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
   }
 
-  /** The body is about to be answered with, by a response that is open. False: there is no room. */
+  /** Counts the body for an answer. False: there is no room. @param response that is open */
   enter(body: CompressibleBody, origin: string, response: ServerResponse): boolean {
     const entry = this.#bodies.get(body);
     if (entry !== undefined) entry.answers++;

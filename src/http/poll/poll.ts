@@ -1,5 +1,5 @@
 /**
- * Polling: the last records as JSON or text, rendered once and answered from memory (src/http/README.md, "Reading").
+ * Polls: the last records as JSON or text, rendered once and served from memory (src/http/README.md, "Reading").
  *
  *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
  *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
@@ -32,11 +32,11 @@ import { headersOf, type PlainAnswer, recordAnswer } from './answer.js';
 import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
 
-/** Where players report (http/heard.ts). */
+/** The path of players' reports (http/heard.ts). */
 const HEARD = /^\/metadata\/listener\/[^/]+\/heard$/;
 const PRIVATE = 'private, no-cache';
 
-/** A body that is compressed where it pays, and has tags of its own. */
+/** A body that may be compressed, with an ETag for each coding. */
 interface CompressedAnswer {
   readonly body: CompressibleBody;
   readonly type: string;
@@ -48,7 +48,7 @@ type ReadAnswer = PlainAnswer | CompressedAnswer;
 export interface PollOptions {
   readonly history: HistoryOptions;
   readonly proxies: Proxies;
-  /** What went wrong, where the answer says only that something did. */
+  /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
@@ -58,7 +58,7 @@ export class Poll implements HttpService {
   readonly #sessions: SessionDirectory;
   readonly #history: HistoryPages;
   readonly #options: PollOptions;
-  /** Station and types → what was rendered last, and of which changes. */
+  /** Station and types → the last rendering, and how many changes it includes. */
   readonly #stations = new Map<string, { readonly changes: number; readonly body: CompressibleBody }>();
 
   constructor(feed: Feed, sessions: SessionDirectory, options: PollOptions) {
@@ -96,7 +96,7 @@ export class Poll implements HttpService {
     sendProblem(response, asRefusal(error, this.#options.onError), READ_CORS);
   }
 
-  /** A promise where another process has to be asked. */
+  /** A promise where the session is in another process. */
   #answer(target: ReadTarget): ReadAnswer | Promise<ReadAnswer> {
     if (target.form === null) {
       if (target.scope !== 'listener') this.#checkExists(target);

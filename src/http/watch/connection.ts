@@ -1,17 +1,15 @@
 /**
- * One connection that watches, by whatever transport. A slow one is never waited for: while `bufferBytes` wait in its buffer nothing
- * is written, the first messages stay where they come from, and of the others only the newest per channel and type is kept for it;
- * when nothing has drained for `drainMs` it is closed.
+ * One watcher's connection, by either transport. A slow one is never waited for: while its buffer holds `bufferBytes`, nothing is written,
+ * first messages are not fetched, and of the others only the newest per channel and type is kept; when nothing has drained for `drainMs` it
+ * is closed. Invariant: messages are sent in the order in which they happened, the first messages before all others.
  *
- * Invariant: what it is sent comes in the order in which it happened, the first messages before all.
- *
- * A message to a crowd costs here what the kernel takes and little more. What counts is how many objects of its own each reader
- * has the processor fetch, since those of a whole crowd are never in its cache; so `onMessage` looks at the reader and its socket alone.
+ * To send a message to a crowd costs little more than the system calls. What counts is how many objects of each reader the CPU has to
+ * fetch, since a crowd's objects are never in its cache; so `onMessage` touches only the reader and its socket.
  */
 
 import type { Firsts, Message, Watcher } from '../../feed/feed.js';
 
-/** The time for which Transport.mostReceived is a limit, in milliseconds. Messages themselves are limited where they are taken. */
+/** The period of Transport.maxReceived. The number of messages is limited where they are read. */
 const RECEIVED_MS = 10_000;
 /** How long a connection has to answer a close before it is cut. */
 const CLOSE_MS = 2000;
@@ -25,57 +23,57 @@ export interface WatchConnectionLimits {
 export type WatchEnding = 'shutdown' | 'too slow' | 'gone';
 
 /**
- * The short way to a reader that keeps up. It may be taken while the socket is writable and nothing waits in it: then the
- * connection is not closing either, since a close that has been written whole has the socket ended before the next event.
+ * The fast path to a reader that keeps up, for a socket that is writable and has nothing buffered. Such a connection is not closing either:
+ * after a close frame has been written the socket is ended before the next event.
  */
 export interface Direct {
   readonly socket: { readonly writable: boolean; readonly writableLength: number; write(bytes: Buffer): boolean };
-  /** The same bytes for all who get the message, and the same function for all readers of a kind. */
+  /** The shared bytes of a message; the same function for all readers of a transport. */
   readonly bytes: (message: Message) => Buffer;
 }
 
 /** How a reader is written to: websocket.ts, event-stream.ts. */
 export interface Transport {
-  /** Null: everything goes by `send`. */
+  /** Null: all messages go through `send`. */
   readonly direct: Direct | null;
   readonly open: boolean;
-  /** Bytes that wait to be taken, and those that have been. */
+  /** Bytes that are buffered, and those that the kernel has taken. */
   readonly waiting: number;
   readonly taken: number;
-  /** Bytes received, those of TLS and frames included, and how many may come in ten seconds. */
+  /** Bytes received, those of TLS and frames included, and how many are allowed in ten seconds. */
   readonly received: number;
-  readonly mostReceived: number;
-  /** @param firsts where it is one of the first messages: where it came from */
+  readonly maxReceived: number;
+  /** @param firsts the source of the message, if it is one of the first messages */
   send(message: Message, firsts: Firsts | null): void;
-  /** False: the other side has not answered the last sign of life. */
+  /** False: the client has not answered the last ping. */
   readonly alive: boolean;
   ping(): void;
-  /** Politely: the other side may still take what waits. */
+  /** Closes after what is buffered. */
   close(why: WatchEnding): void;
   cut(): void;
 }
 
 export class WatchConnection implements Watcher {
-  // These first: they share a cache line with the object's header.
+  // First, so that they share a cache line with the object's header.
   readonly #socket: Direct['socket'] | null;
   readonly #bytes: Direct['bytes'] | null;
-  /** Nothing from before waits here: the short way is open. */
+  /** No earlier message is pending: the fast path may be used. */
   #isCurrent = true;
   readonly #transport: Transport;
   readonly #limits: WatchConnectionLimits;
   #firsts: Firsts | null = null;
-  /** What waits for a slow connection: slot → newest message. */
+  /** Pending messages of a slow connection: slot → the newest one. */
   #kept: Map<string, Message> | null = null;
   #pingedMs: number;
   #taken = 0;
   #takenMs: number;
-  /** What had been received when the present ten seconds began. */
+  /** Bytes received when the present period began. */
   #received: number;
   #receivedMs: number;
   #closeMs = Number.POSITIVE_INFINITY;
   #isGone = false;
 
-  /** @param phase 0 to 1: how much of the time to its first sign of life counts as over */
+  /** @param phase 0 to 1: the share of pingMs that counts as over at the start */
   constructor(transport: Transport, limits: WatchConnectionLimits, nowMs: number, phase = 0) {
     this.#transport = transport;
     this.#limits = limits;
@@ -105,13 +103,13 @@ export class WatchConnection implements Watcher {
       return;
     }
     this.#kept ??= new Map();
-    // Deleted first: what is kept stays in the order in which it happened.
+    // Deleted first, so that the map stays in the order of the messages.
     this.#kept.delete(message.slot);
     this.#kept.set(message.slot, message);
     this.flush();
   }
 
-  /** The connection has taken something: writes what it may. */
+  /** Writes pending messages as far as there is room. */
   flush(): void {
     if (!this.#transport.open) return;
     this.#isCurrent = false;
@@ -132,18 +130,18 @@ export class WatchConnection implements Watcher {
     this.#isCurrent = true;
   }
 
-  /** It is closed at the next look. */
+  /** The topic has ended: closed at the next check. */
   onEnded(): void {
     this.#isGone = true;
   }
 
-  /** Looked at about once a second: pings, cuts the dead, closes the stuck. */
+  /** Called about once a second: pings, cuts dead connections, closes stuck ones. */
   check(nowMs: number): void {
     if (nowMs >= this.#closeMs || this.#isFlooding(nowMs)) {
       this.#transport.cut();
       return;
     }
-    // 'drain' comes only above the socket's own mark, which may lie higher than ours.
+    // 'drain' comes only after the socket's own high-water mark, which may be above bufferBytes.
     if (!this.#isCurrent) this.flush();
     if (this.#transport.waiting === 0) this.#takenMs = nowMs;
     else this.#watchDraining(nowMs);
@@ -152,7 +150,7 @@ export class WatchConnection implements Watcher {
     else if (nowMs - this.#pingedMs >= this.#limits.pingMs) this.#ping(nowMs);
   }
 
-  /** Closes politely; a connection that does not answer is cut soon after. Idempotent. */
+  /** Starts to close; a connection that does not answer is cut after CLOSE_MS. Idempotent. */
   close(why: WatchEnding, nowMs: number): void {
     if (this.#closeMs !== Number.POSITIVE_INFINITY) return;
     this.#closeMs = nowMs + CLOSE_MS;
@@ -171,8 +169,8 @@ export class WatchConnection implements Watcher {
   }
 
   #isFlooding(nowMs: number): boolean {
-    const { received, mostReceived } = this.#transport;
-    if (received - this.#received > mostReceived) return true;
+    const { received, maxReceived } = this.#transport;
+    if (received - this.#received > maxReceived) return true;
     if (nowMs - this.#receivedMs >= RECEIVED_MS) {
       this.#received = received;
       this.#receivedMs = nowMs;
@@ -192,7 +190,7 @@ export class WatchConnection implements Watcher {
       return;
     }
     this.#pingedMs = nowMs;
-    // A client that takes too little to be sent a sign of life is not asked: drainMs is its measure.
+    // With a full buffer a ping would not get through: drainMs decides.
     if (!this.#full) this.#transport.ping();
   }
 }

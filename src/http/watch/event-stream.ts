@@ -1,7 +1,7 @@
 /**
- * A watcher's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that says what has been seen
- * by then; a comment as a sign of life. The body is close-delimited and written past Node's response, as bytes that are made once
- * for all that get the message; the response stays in its place, so that nothing else is answered on this connection.
+ * A watcher's connection by SSE (HTML, "Server-sent events"): one unnamed event per record, with an id that names the last messages seen;
+ * comments as pings. The body is close-delimited and written to the socket directly, as bytes that all readers of a message share; Node's
+ * response stays open, so that no other request is answered on this connection.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -11,11 +11,11 @@ import { bareOf } from '../../net/front/tracked-connection.js';
 import type { Direct, Transport } from './connection.js';
 
 /**
- * No blank line after what is not an event: on a new connection it would have a reader that follows the standard to the letter forget
- * the last id (HTML, 9.2.6: a blank line dispatches, and the id of this connection is empty until the first event).
+ * No blank line after a comment or a retry: before the first event it would reset the last event id of a reader that follows the standard
+ * exactly (HTML, 9.2.6: a blank line dispatches, with the id of this connection, which is still empty).
  */
 const COMMENT = Buffer.from(':\n');
-/** Readers that a restart sent away come back spread over this time. */
+/** Readers reconnect after a restart spread over this time. */
 const RETRY_MIN_MS = 2000;
 const RETRY_SPREAD_MS = 3000;
 
@@ -29,7 +29,7 @@ const HEADERS = {
 /** The id of a message for this connection alone. */
 export type IdFor = (message: Message) => string;
 
-/** Sends the head. @returns the bare socket; the response must have it, and must not be written to */
+/** Sends the head. @returns the socket of the response, which must not be written to any more */
 export function beginEvents(response: ServerResponse): Socket {
   const { socket } = response;
   // The body ends with the connection.
@@ -45,18 +45,18 @@ export function headOfEvents(response: ServerResponse): void {
   response.writeHead(200, HEADERS).end();
 }
 
-/** In ten seconds, from a client that has nothing to send but requests ahead of their turn, and bytes of TLS. */
+/** In ten seconds; a client only sends pipelined requests and bytes of TLS. */
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
 export class EventStream implements Transport {
   readonly alive = true;
-  readonly mostReceived = MAX_RECEIVED_BYTES;
+  readonly maxReceived = MAX_RECEIVED_BYTES;
   readonly #bare: Socket;
   readonly #response: ServerResponse;
   readonly #socket: Socket;
   readonly #idFor: IdFor | null;
 
-  /** @param idFor null: only the first messages have ids of their own, as they go out in another order than they happened in */
+  /** @param idFor null: only the first messages get ids of their own, since they are not sent in the order in which they happened */
   constructor(response: ServerResponse, socket: Socket, idFor: IdFor | null) {
     this.#response = response;
     this.#socket = socket;

@@ -1,5 +1,5 @@
 /**
- * What one client of the old WebSocket may say, and what it is answered: hapi nes, protocol version 2 (hapijs/nes, PROTOCOL.md).
+ * The messages of one client of the old WebSocket and the answers to them: hapi nes, protocol version 2 (hapijs/nes, PROTOCOL.md).
  * Every message is JSON with a `type` and an `id` of the client's; the answer has both, and where it refuses also `statusCode`
  * and `payload: {error, message}`. Knows no sockets. Owns its subscriptions: `close` ends them all.
  */
@@ -16,11 +16,11 @@ export interface NesParts {
   answer(json: string): void;
   /** @throws Refusal not-found */
   checkExists(topic: Topic): void;
-  /** Sends this client what is in force and every change, under this path, until the returned function is called. */
+  /** Sends this client the present records and every change, under this path, until the returned function is called. */
   subscribe(path: string, topic: Topic): () => void;
-  /** Milliseconds: how often it will be asked whether it is there, and how long it has to answer. */
+  /** Milliseconds: the interval of pings, and how long the client has to answer. */
   readonly heartbeat: { readonly interval: number; readonly timeout: number };
-  readonly mostSubscriptions: number;
+  readonly maxSubscriptions: number;
   onError(error: unknown): void;
 }
 
@@ -40,7 +40,7 @@ interface NesSubscription {
   readonly topic: Topic;
 }
 
-/** A refusal of one path, which the answer names. */
+/** A refusal that names the path of a subscription. */
 class PathRefusal extends Error {
   readonly path: string;
   constructor(path: string, cause: unknown) {
@@ -51,7 +51,7 @@ class PathRefusal extends Error {
 
 export class NesSession {
   readonly #parts: NesParts;
-  /** Path → how it ends. */
+  /** Path → the function that ends the subscription. */
   readonly #subscriptions = new Map<string, () => void>();
   #isInitialized = false;
 
@@ -59,7 +59,7 @@ export class NesSession {
     this.#parts = parts;
   }
 
-  /** Takes one message as it came. */
+  /** Handles one message. */
   take(text: string): void {
     const request = parse(text);
     const { type, id } = request ?? {};
@@ -104,7 +104,7 @@ export class NesSession {
     if (!Array.isArray(subs)) throw bad('subs must be a list of paths');
     const paths = [...new Set<unknown>(subs)];
     const subscriptions = paths.map((path, i) => this.#subscription(path, i));
-    // All or none: a client takes a hello that is refused for the end.
+    // All subscriptions or none: clients take a refused hello as fatal.
     this.#isInitialized = true;
     this.#answer({ type: 'hello', id, heartbeat: this.#parts.heartbeat, socket: randomUUID() });
     for (const subscription of subscriptions) this.#begin(subscription);
@@ -128,7 +128,7 @@ export class NesSession {
     this.#subscriptions.set(path, this.#parts.subscribe(path, topic));
   }
 
-  /** @param others how many subscriptions there are beside it @throws PathRefusal */
+  /** @param others the number of other subscriptions @throws PathRefusal */
   #subscription(path: unknown, others: number): NesSubscription {
     if (typeof path !== 'string') throw bad('Message missing path');
     try {
@@ -138,8 +138,8 @@ export class NesSession {
       const [, name, id] = match as unknown as [string, string, string];
       const topic = { scope: SCOPES[name]!, id };
       this.#parts.checkExists(topic);
-      if (others >= this.#parts.mostSubscriptions) {
-        throw new Refusal('too-many', `At most ${this.#parts.mostSubscriptions} subscriptions`);
+      if (others >= this.#parts.maxSubscriptions) {
+        throw new Refusal('too-many', `At most ${this.#parts.maxSubscriptions} subscriptions`);
       }
       return { path, topic };
     } catch (error) {
@@ -152,7 +152,7 @@ export class NesSession {
   }
 }
 
-/** Undefined: no JSON object. */
+/** Undefined: not a JSON object. */
 function parse(text: string): NesRequest | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -162,7 +162,7 @@ function parse(text: string): NesRequest | undefined {
   }
 }
 
-/** Detail → refusal. Most of what a refusal costs is the stack that an error keeps. */
+/** Detail → refusal, made once: most of its cost is the stack trace of the error. */
 const BAD = new Map<string, Refusal>();
 
 /** @param detail one of those in this file */

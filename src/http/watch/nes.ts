@@ -1,6 +1,6 @@
 /**
  * The old service's WebSocket on `/` of a deprecated address: hapi nes, version 2 (src/http/README.md, "Deprecated
- * host"). Its clients are watchers like any other: they count among them and read the same feed, each record in a `pub` message.
+ * host"). Its clients are watchers like all others: they share the limits and the feed, and get each record in a `pub` message.
  *
  *   {"type":"pub","path":"/metachannel/studio","message":{…record…}}
  *
@@ -22,19 +22,19 @@ import { Upgrader } from './upgrader.js';
 import type { Topic, Watchers } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 
-/** Room in a hello for each path that it subscribes to, beside that of any message. */
+/** Added to MESSAGE_BYTES for each path that a hello may subscribe to. */
 const PATH_BYTES = 160;
 const MESSAGE_BYTES = 4096;
-/** Pings are sent to the second: a client that counts on them must have this much patience. */
+/** Pings are up to a second late: the shortest time-out that a client is given. */
 const MIN_TIMEOUT_MS = 2000;
 
 export interface NesOptions {
   readonly pingMs: number;
-  /** Of one connection. */
+  /** Per connection. */
   readonly subscriptions: number;
-  /** That one connection may send, at once and in ten seconds. */
+  /** That one connection may send in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
-  /** Called with what went wrong, where the client learns only that something did. */
+  /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
@@ -45,14 +45,14 @@ export class Nes implements UpgradeService {
   readonly #watchers: Watchers;
   readonly #options: NesOptions;
   readonly #upgrader: Upgrader;
-  /** Record → path → what is sent. */
+  /** Record → path → the `pub` message. */
   readonly #rendered = new WeakMap<Message, Map<string, Message>>();
 
   constructor(watchers: Watchers, clock: Clock, options: NesOptions) {
     this.#watchers = watchers;
     this.#options = options;
-    const mostBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
-    this.#upgrader = new Upgrader(clock, { mostBytes, frames: () => options.frames, onError: options.onError });
+    const maxBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
+    this.#upgrader = new Upgrader(clock, { maxBytes, frames: () => options.frames, onError: options.onError });
   }
 
   takes(path: string): boolean {
@@ -71,22 +71,22 @@ export class Nes implements UpgradeService {
   }
 
   #open(ws: WebSocket, socket: Socket, address: string): void {
-    const transport = new WebSocketTransport(ws, socket, this.#upgrader.mostReceived, () => ws.send(NES_PING));
+    const transport = new WebSocketTransport(ws, socket, this.#upgrader.maxReceived, () => ws.send(NES_PING));
     const { reader, onGone } = this.#watchers.enter(transport, address);
-    // ws itself says so only when it has gone through all that it has read.
+    // ws emits 'close' only after it has processed all that it has read.
     socket.on('close', onGone);
     const { pingMs } = this.#options;
     const subscriptions = new Subscriptions(this.#watchers, reader, this.#render);
     const session = new NesSession({
       answer: (json) => {
         ws.send(json);
-        // A client that asks faster than it takes the answers is read no further until it has.
+        // A client that does not take its answers is not read until it has.
         if (socket.writableNeedDrain) ws.pause();
       },
       checkExists: (topic) => this.#watchers.checkExists(topic),
       subscribe: (path, topic) => subscriptions.begin(path, topic),
       heartbeat: { interval: Math.round(pingMs), timeout: Math.round(Math.max(pingMs, MIN_TIMEOUT_MS)) },
-      mostSubscriptions: this.#options.subscriptions,
+      maxSubscriptions: this.#options.subscriptions,
       onError: this.#options.onError,
     });
     socket.on('drain', () => {
@@ -112,13 +112,13 @@ export class Nes implements UpgradeService {
   };
 }
 
-/** What one client watches. Its reader takes one list of first messages: those of all subscriptions, one after the other. */
+/** The subscriptions of one client. Its reader gets the first messages of all of them as one list. */
 class Subscriptions implements Firsts {
   readonly id = '';
   readonly #watchers: Watchers;
   readonly #reader: WatchConnection;
   readonly #render: Render;
-  /** Path → first messages that were not taken yet. */
+  /** Path → first messages that are not sent yet. */
   readonly #firsts = new Map<string, Firsts>();
 
   constructor(watchers: Watchers, reader: WatchConnection, render: Render) {

@@ -1,10 +1,10 @@
 /**
- * Watching by Server-Sent Events, for clients that cannot or need not speak WebSocket: the same three scopes, first messages and changes.
+ * Watching by server-sent events, for clients without WebSocket: the same three scopes, first messages and changes.
  *
  *   /metadata/sse/channel/{key}   /metadata/sse/station/{key}   /metadata/sse/listener/{metaid}[?sync=wire]
  *
- * A client that comes back says by `Last-Event-ID` (or `?lastEventId=`, as pages do that make their own EventSource) what it saw last:
- * in channel and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, each the id of a message of its session.
+ * A client that reconnects names what it saw last by `Last-Event-ID`, or by `?lastEventId=` where a page makes a new EventSource: in channel
+ * and station scope an id of feed/seen.ts, in listener scope `sync.now.next`, with the ids of the last messages of its session.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -43,7 +43,7 @@ export class Sse implements HttpService {
     }
   }
 
-  /** @param onOpen the answer will have no end, and is the last one on this connection */
+  /** @param onOpen called when the answer, which has no end, has begun */
   #watch(request: IncomingMessage, response: ServerResponse, onOpen: () => void): void {
     const target = readTarget(`/metadata/${request.url!.slice(PREFIX.length)}`, false);
     if (request.method !== 'GET' && request.method !== 'HEAD') throw readOnly();
@@ -67,7 +67,7 @@ export class Sse implements HttpService {
   }
 }
 
-/** Each connection remembers its last now and next. */
+/** The ids of one connection, which remembers its last now and next. */
 function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
   let { now, next } = seen;
   return (message) => {
@@ -77,7 +77,7 @@ function listenerIds(sync: Sync, seen: ListenerSeen): IdFor {
   };
 }
 
-/** The other timing's ids say nothing about what was sent in this one. */
+/** Ids of the other `sync` are ignored: they do not show what was sent with this one. */
 function readListenerId(id: string | undefined, sync: Sync): ListenerSeen {
   const [timing, now, next] = (id ?? '').split('.');
   const read = timing === sync && id!.length <= 256 && !/[^\w.~-]/.test(id!);

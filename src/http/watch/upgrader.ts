@@ -1,10 +1,10 @@
 /**
- * Makes WebSockets of upgrade requests: no sub-protocol is chosen and nothing is compressed. The answer carries the headers of its
- * address; one that ws refuses is answered as a problem like any other.
+ * Accepts WebSockets, without a sub-protocol and without compression. The answer has the headers of the address; a handshake that ws
+ * refuses is answered with a problem.
  *
- * A client that has connected may say little, each time in one frame, and each frame is dealt with in a turn of the loop of its own: however
- * many come in one packet, none but its sender waits for them. Past `frames` the connection is closed with 1008, as it is for a
- * message in pieces: ws would keep each piece together with everything that was read at once with it.
+ * A client may send few messages, each in one frame, and each frame is handled in its own turn of the event loop, so that other clients do
+ * not wait for a packet of many. Past `frames` the connection is closed with 1008, and so it is for a fragmented message: ws would keep
+ * each fragment together with the whole buffer that was read with it.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -16,48 +16,48 @@ import { WEBSOCKET_METHODS } from '../allow.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem } from '../problem.js';
 
-/** Of a bucket of frames, how long it takes to fill. */
+/** The time in which the bucket of frames fills. */
 const FILL_MS = 10_000;
-/** What a message takes beside its payload: the header of its frame, and of a TLS record. */
+/** Overhead of a message: the headers of its frame and of a TLS record. */
 const FRAME_BYTES = 64;
 /** Options of ws; its types do not know all of them. */
 const BOUNDS = {
   maxFragments: 1,
-  /** A message may trickle in at most this many packets: each is kept until it is whole. */
+  /** Packets of one message, which are kept until it is complete. */
   maxBufferedChunks: 256,
-  /** A client that does not take its PONGs is owed only the newest beyond these (RFC 6455, 5.5.3). */
+  /** PONGs that wait for a slow client; beyond these only the newest is sent (RFC 6455, 5.5.3). */
   maxPendingAutoPongs: 4,
-  /** Milliseconds: how long a connection that was closed may take to answer the close frame. */
+  /** Milliseconds that a client has to answer a close frame. */
   closeTimeout: 2000,
 };
 
 export interface UpgraderOptions {
   /** A longer message closes the connection with 1009. */
-  readonly mostBytes: number;
-  /** PINGs, PONGs and messages of one connection, at once and in ten seconds. */
+  readonly maxBytes: number;
+  /** PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
   readonly frames: () => number;
-  /** Called with what went wrong behind the 101, where the client learns only that its connection has gone. */
+  /** Gets errors after the 101, when the connection is cut. */
   onError(error: unknown): void;
 }
 
 export class Upgrader {
   readonly #clock: Clock;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   readonly #frames: () => number;
   readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
   readonly #headers = new WeakMap<IncomingMessage, AddressHeaders>();
 
-  constructor(clock: Clock, { mostBytes, frames, onError }: UpgraderOptions) {
+  constructor(clock: Clock, { maxBytes, frames, onError }: UpgraderOptions) {
     this.#clock = clock;
-    this.#mostBytes = mostBytes;
+    this.#maxBytes = maxBytes;
     this.#frames = frames;
     this.#onError = onError;
     this.#server = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      maxPayload: mostBytes,
+      maxPayload: maxBytes,
       allowSynchronousEvents: false,
       ...BOUNDS,
     });
@@ -67,7 +67,7 @@ export class Upgrader {
     this.#server.on('wsClientError', (error, socket, request) => {
       const refusal =
         request.method === 'GET'
-          ? // RFC 6455, 4.4: the answer to another version names those that there are.
+          ? // RFC 6455, 4.4: the answer names the supported versions.
             new Refusal('bad-request', `${error.message}.`, { headers: { 'Sec-WebSocket-Version': '13, 8' } })
           : new Refusal('method-not-allowed', 'A WebSocket begins with GET.', {
               headers: { Allow: WEBSOCKET_METHODS },
@@ -76,12 +76,12 @@ export class Upgrader {
     });
   }
 
-  /** Bytes that one connection may send in ten seconds, however they are packed: a full bucket of frames, and what refills it. */
-  get mostReceived(): number {
-    return 2 * this.#frames() * (this.#mostBytes + FRAME_BYTES);
+  /** Bytes that one connection may send in ten seconds: a full bucket of frames, and its refill. */
+  get maxReceived(): number {
+    return 2 * this.#frames() * (this.#maxBytes + FRAME_BYTES);
   }
 
-  /** Opens, or answers with a problem. `onOpen` is called before this returns, or never; where it throws, the connection is cut. */
+  /** Opens a WebSocket, or answers with a problem. `onOpen` is called before this returns, or never; if it throws, the connection is cut. */
   take(
     request: IncomingMessage,
     socket: Socket,
@@ -90,7 +90,7 @@ export class Upgrader {
     onOpen: (ws: WebSocket) => void,
   ): void {
     this.#headers.set(request, headers);
-    // ws would take it apart, however long, and choose the first.
+    // ws would parse it, however long it is, and choose the first one.
     delete request.headers['sec-websocket-protocol'];
     this.#server.handleUpgrade(request, socket, first, (ws) => {
       ws.on('error', () => undefined);
@@ -104,7 +104,7 @@ export class Upgrader {
     });
   }
 
-  /** Closes the connection when it says too much. What has been read of it by then is dropped. */
+  /** Closes the connection when it sends too many frames; what was read of it is dropped. */
   #limit(ws: WebSocket): void {
     const frames = this.#frames();
     const perMs = frames / FILL_MS;

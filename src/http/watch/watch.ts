@@ -1,11 +1,11 @@
 /**
  * Watching by WebSocket on the three scopes: no sub-protocol, no subscribe message, one record per text frame (src/http/README.md, "Watching").
- * In listener scope a text frame of the client's may report what its player hears.
+ * In listener scope the client may report by a text frame what its player hears.
  *
  *   /metadata/channel/{key}   /metadata/station/{key}   /metadata/listener/{metaid}[?sync=wire]
  *
- * Unknown channels and stations are refused before the upgrade; a metaid need not play yet, it waits. `sse` is the other way to
- * watch: both share their watchers and so their limits.
+ * Unknown channels and stations are refused before the upgrade; a metaid that does not play yet is accepted. `sse` is the other transport:
+ * both share the watchers and their limits.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -25,14 +25,14 @@ import { Watchers, type WatchOptions, type WatchRequest } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 
 export interface WebSocketOptions extends WatchOptions {
-  /** What players report in listener scope; whatever else a reader sends is ignored. */
+  /** Takes players' reports in listener scope; other messages are ignored. */
   readonly reports: Pick<HeardReports, 'take'>;
 }
 
 export class Watch implements UpgradeService {
   readonly role = 'watch';
   readonly sse: Sse;
-  /** Shared by all ways to watch. */
+  /** Shared by both transports and the old WebSocket. */
   readonly watchers: Watchers;
   readonly #upgrader: Upgrader;
   readonly #options: WebSocketOptions;
@@ -42,7 +42,7 @@ export class Watch implements UpgradeService {
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
     this.#upgrader = new Upgrader(clock, {
-      mostBytes: REPORT_BYTES,
+      maxBytes: REPORT_BYTES,
       frames: () => options.frames,
       onError: options.onError,
     });
@@ -52,7 +52,7 @@ export class Watch implements UpgradeService {
     return this.watchers.count;
   }
 
-  /** Every path: what is nothing to be watched is answered here. */
+  /** Every path: the last service in the list refuses what cannot be watched. */
   takes(): boolean {
     return true;
   }
@@ -71,30 +71,30 @@ export class Watch implements UpgradeService {
     }
   }
 
-  /** Takes no more watchers, says 1001 to every WebSocket and ends every event stream. */
+  /** Takes no more watchers, closes all WebSockets with 1001 and ends all event streams. */
   close(): void {
     this.watchers.close();
   }
 
-  /** Cuts those that are left. */
+  /** Cuts the remaining connections. */
   terminate(): void {
     this.watchers.terminate();
   }
 
   #open(ws: WebSocket, socket: Socket, address: string, watch: WatchRequest): void {
     const { reader, onGone } = this.watchers.open(
-      new WebSocketTransport(ws, socket, this.#upgrader.mostReceived),
+      new WebSocketTransport(ws, socket, this.#upgrader.maxReceived),
       address,
       watch,
     );
     socket.on('drain', () => reader.flush());
-    // ws itself says so only when it has gone through all that it has read.
+    // ws emits 'close' only after it has processed all that it has read.
     socket.on('close', onGone);
     const { scope, id } = watch.target;
     if (scope === 'listener') {
       const { reports } = this.#options;
       ws.on('message', (data, isBinary) => {
-        // What was read before it was closed for too many frames still comes.
+        // Messages that were read before it was closed for too many frames still come.
         if (!isBinary && ws.readyState === ws.OPEN) void reports.take(id, data as Buffer);
       });
     }

@@ -1,9 +1,8 @@
 /**
- * All watchers, by WebSocket or SSE: which may watch, what each is sent first and then, and the look at each of them once a second.
- * After a restart a crowd comes back at once; so that its signs of life do not fall due at once as well, readers are looked at in
- * turns, one group a tick, and the first sign of life comes early by a phase of each reader's own: half the time at most, since
- * a watcher that has just come need not be asked at once.
- * Owns the readers from `open` until the connection has gone.
+ * All watchers, by WebSocket or SSE: their limits, their first messages and changes, and a check of each of them once a second. After a restart a
+ * crowd reconnects at once. So that its pings do not fall due at once as well, readers are checked in groups, one a tick, and the first ping of each
+ * comes early by a phase of its own: by half the interval at most, since a new watcher need not be pinged at once.
+ * Owns the readers from `enter` until the connection has closed.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -17,22 +16,22 @@ import type { Proxies } from '../../net/front/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
 
-/** How many groups there are, one looked at on each tick: each reader about once a second. */
+/** Groups of readers, one of which is checked on each tick: each reader about once a second. */
 const GROUPS = 1000 / TICK_MS;
-/** Its multiples lie evenly in every stretch of them (modulo 1): watchers that come in a row are spread over the whole time. */
+/** The golden ratio: its multiples (modulo 1) are spread evenly, so the phases of successive watchers are, too. */
 const PHASE = (Math.sqrt(5) - 1) / 2;
-/** When a watcher that is refused may come again. */
+/** In Retry-After of a refused watcher. */
 const RETRY_SECONDS = 10;
 
 export interface WatchOptions extends WatchConnectionLimits {
   readonly watchers: number;
   readonly watchersPerAddress: number;
-  /** That one WebSocket may send, at once and in ten seconds. */
+  /** That one WebSocket may send in ten seconds; a burst of as many is allowed. */
   readonly frames: number;
   readonly proxies: Proxies;
   /** With the other processes; absent: there are none. */
   readonly tallies?: Tallies;
-  /** Called with what went wrong, where the client learns only that something did. */
+  /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
@@ -40,21 +39,21 @@ export type Topic = Pick<ReadTarget, 'scope' | 'id'>;
 
 /** Who watches what, for an operator. */
 export interface WatcherFacts {
-  /** Null: what it asks for changes (the old service's WebSocket). */
+  /** Null: its subscriptions change (the old service's WebSocket). */
   readonly topic: Topic | null;
-  /** As it is counted: of IPv6 the network. */
+  /** As limits count it: of IPv6 the network. */
   readonly address: string;
   /** Unix milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What a client wants to watch. */
+/** What a client asks to watch. */
 export interface WatchRequest {
   readonly target: Topic;
   readonly sync: Sync;
-  /** What it saw last, by an earlier connection: in channel and station scope an id of feed/seen.ts. */
+  /** What it saw last on an earlier connection, in channel and station scope: an id of feed/seen.ts. */
   readonly seen?: string | undefined;
-  /** In listener scope. */
+  /** The same in listener scope. */
   readonly seenOfListener?: ListenerSeen | undefined;
 }
 
@@ -77,7 +76,7 @@ export class Watchers implements AlarmHandler {
   readonly #groups = Array.from({ length: GROUPS }, () => new Map<WatchConnection, WatcherFacts>());
   #count = 0;
   #entered = 0;
-  /** The tick whose group was looked at last. */
+  /** The tick whose group was checked last. */
   #tick: number;
   readonly #all: Tally;
   readonly #byAddress: Tally;
@@ -100,14 +99,14 @@ export class Watchers implements AlarmHandler {
     return this.#count;
   }
 
-  /** @throws Refusal not-found; a metaid need not play yet */
+  /** Any metaid exists. @throws Refusal not-found */
   checkExists(target: Topic): void {
     if (target.scope === 'channel' && this.#feed.face(target.id) === undefined)
       throw notFound('There is no such channel.');
     if (target.scope === 'station' && !this.#feed.hasStation(target.id)) throw notFound('There is no such station.');
   }
 
-  /** What counts as the address of the client. */
+  /** The client's address or network, as limits count it. */
   originOf(request: IncomingMessage): string {
     return this.#options.proxies.originOf(request);
   }
@@ -120,16 +119,16 @@ export class Watchers implements AlarmHandler {
     if (this.#byAddress.count(address) >= watchersPerAddress) throw busy('Too many watchers from this address.');
   }
 
-  /** What is watched, for an operator who looks. Not to be kept. */
+  /** What is watched, for operators. The objects must not be kept. */
   *all(): Iterable<WatcherFacts> {
     for (const group of this.#groups) yield* group.values();
   }
 
-  /** Takes a connection that was admitted. `onGone` is to be called when it has gone; idempotent. */
+  /** Adds an admitted connection. The caller calls `onGone` when it has closed; idempotent. */
   enter(transport: Transport, address: string, topic: Topic | null = null): OpenWatcher {
-    const place = this.#entered++;
-    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((place * PHASE) % 1) / 2);
-    const group = this.#groups[place % GROUPS]!;
+    const number = this.#entered++;
+    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((number * PHASE) % 1) / 2);
+    const group = this.#groups[number % GROUPS]!;
     group.set(reader, { topic, address, sinceMs: this.#clock.wallMs() });
     this.#count++;
     this.#byAddress.add(address, 1);
@@ -141,7 +140,7 @@ export class Watchers implements AlarmHandler {
     return { reader, onGone };
   }
 
-  /** The same for a connection that watches one thing, from the first messages on. */
+  /** The same for a connection with one topic, which is subscribed at once. */
   open(transport: Transport, address: string, watch: WatchRequest): OpenWatcher {
     const { reader, onGone } = this.enter(transport, address, watch.target);
     try {
@@ -159,7 +158,7 @@ export class Watchers implements AlarmHandler {
     }
   }
 
-  /** Sends a watcher at once what comes first, then every change. */
+  /** Sends a watcher its first messages, then every change, until the returned function is called. */
   subscribe(watcher: Watcher, { target: { scope, id }, sync, seen, seenOfListener }: WatchRequest): () => void {
     if (scope === 'channel') return this.#feed.watchChannel(id, watcher, seen);
     if (scope === 'station') return this.#feed.watchStation(id, watcher, seen);
@@ -168,7 +167,7 @@ export class Watchers implements AlarmHandler {
       for (const message of this.#firstOfListener(id, sync, seenOfListener)) watcher.onMessage(message);
       end = this.#feed.watchListener(id, sync, watcher);
     };
-    // What plays in another process is asked for first.
+    // The session may be in another process, which is asked first.
     const stopWaiting = this.#sessions.await?.(id, begin) ?? null;
     if (stopWaiting === null) begin();
     return () => {
@@ -179,28 +178,28 @@ export class Watchers implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     const tick = tickOf(nowMs);
-    // Ticks that were missed are made up for, but none is looked at twice.
+    // Groups of missed ticks are checked now, each once.
     this.#tick = Math.max(this.#tick, tick - GROUPS);
     while (this.#tick < tick) {
-      // The tick's own time: a tick that comes later than the next one must not cost a reader a whole second.
+      // With the nominal time of the tick: a late tick must not delay a ping by a whole second.
       const tickMs = ++this.#tick * TICK_MS;
       for (const reader of this.#groups[this.#tick % GROUPS]!.keys()) reader.check(tickMs);
     }
   }
 
-  /** Takes no more watchers and closes all; those that do not answer are cut within seconds by `onAlarm`. */
+  /** Takes no more watchers and closes all; `onAlarm` cuts those that do not answer within seconds. */
   close(): void {
     this.#closed = true;
     const nowMs = this.#clock.now();
     for (const group of this.#groups) for (const reader of group.keys()) reader.close('shutdown', nowMs);
   }
 
-  /** Cuts those that are left. */
+  /** Cuts the remaining connections. */
   terminate(): void {
     for (const group of this.#groups) for (const reader of group.keys()) reader.cut();
   }
 
-  /** What this listener has coming and what it hears (or was sent) now. */
+  /** The next and the now of this listener, as heard or as written. */
   #firstOfListener(metaid: string, sync: Sync, seen: ListenerSeen | undefined): Message[] {
     const session = this.#sessions.playing(metaid);
     if (session === undefined) return [];
@@ -213,7 +212,7 @@ export class Watchers implements AlarmHandler {
     return messages;
   }
 
-  /** What followed was dropped after this reader had seen it. */
+  /** The message that the next one was dropped, if this reader had seen that. */
   #droppedOf(session: ReadableSession, seenNext = ''): Message | null {
     const view = this.#feed.droppedNext(session.channel);
     const message = view && session.nextMessage(view);

@@ -1,7 +1,6 @@
 /**
- * A watcher's connection by WebSocket: one record per text frame, framed once for all that get it; PING and PONG; close codes.
- * Records are written to the socket past ws, whose own frames (PING, PONG, close) it writes to the same socket the moment it makes
- * them, since nothing is compressed: so all go out in the order in which they were sent.
+ * A watcher's connection by WebSocket: one record per text frame, which all readers share; PING and PONG; close codes. Records are written to the
+ * socket past ws. Without compression ws writes its own frames (PING, PONG, close) to the socket at once, so the order is kept.
  */
 
 import type { Socket } from 'node:net';
@@ -19,23 +18,23 @@ const PING = Buffer.from([0x89, 0]);
 
 export class WebSocketTransport implements Transport {
   readonly #ws: WebSocket;
-  readonly mostReceived: number;
+  readonly maxReceived: number;
   readonly #socket: Socket;
   readonly #bare: Socket;
   readonly #sendPing: (() => void) | undefined;
   #answered = true;
 
-  /** @param mostReceived in ten seconds @param sendPing asks the other side for a sign of life, if not by PING */
-  constructor(ws: WebSocket, socket: Socket, mostReceived: number, sendPing?: () => void) {
+  /** @param maxReceived bytes in ten seconds @param sendPing in place of a PING frame */
+  constructor(ws: WebSocket, socket: Socket, maxReceived: number, sendPing?: () => void) {
     this.#ws = ws;
     this.#socket = socket;
     this.#bare = bareOf(socket);
-    this.mostReceived = mostReceived;
+    this.maxReceived = maxReceived;
     this.#sendPing = sendPing;
     ws.on('pong', () => this.touch());
   }
 
-  /** A sign of life. */
+  /** The client has answered. */
   touch(): void {
     this.#answered = true;
   }
@@ -88,7 +87,7 @@ function frameOf(message: Message): Buffer {
   return (message.frame ??= textFrame(message.json));
 }
 
-/** A whole text, unmasked (RFC 6455, 5.2). */
+/** An unmasked frame with a whole text (RFC 6455, 5.2). */
 function textFrame(text: string): Buffer {
   const length = Buffer.byteLength(text);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;

@@ -289,7 +289,7 @@ t.test('a session that closes ends all its subscriptions, once', async (t) => {
     checkExists: () => undefined,
     subscribe: (path) => () => ended.push(path),
     heartbeat: { interval: 1, timeout: 1 },
-    mostSubscriptions: 3,
+    maxSubscriptions: 3,
     onError: (error) => t.error(error),
   });
   session.take(JSON.stringify({ ...HELLO, subs: ['/metachannel/a', '/metastation/b', '/metadata/c'] }));

@@ -21,7 +21,7 @@ class Peer implements Transport {
   waiting = 0;
   taken = 0;
   received = 0;
-  readonly mostReceived = 1000;
+  readonly maxReceived = 1000;
   readonly sent: Message[] = [];
   readonly endings: string[] = [];
   readonly pingsMs: number[] = [];
