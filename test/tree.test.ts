@@ -74,7 +74,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'hls/placed-titles': ['hls/cutter'],
   'audio/tape/entry': ['audio/tape/tape', 'listener/cursor/listener'],
   'audio/tape/block-spacing': ['audio/channel-audio'],
-  'audio/tape/closed-segments': ['audio/tape/tape', 'audio/ogg/ogg-tape', 'audio/tape/tape-readers'],
+  'audio/tape/base-tape': ['audio/tape/tape', 'audio/ogg/ogg-tape', 'audio/tape/tape-readers'],
   'audio/frames/format': ['audio/frames/framer', 'audio/ogg/ogg', 'source/intake'],
   'audio/frames/header': ['audio/frames/adts', 'audio/frames/framer', 'audio/tape/tape'],
   'audio/ogg/ogg-codec': ['audio/ogg/ogg', 'behaviour/framing-budget'],

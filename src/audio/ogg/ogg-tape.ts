@@ -13,8 +13,7 @@
 
 import { randomInt } from 'node:crypto';
 import type { AudioTape, WritableTape } from '../tape/audio-tape.js';
-import { joinAt, MORE_MS, neededFrom } from '../tape/burst.js';
-import { ClosedSegments } from '../tape/closed-segments.js';
+import { BaseTape, type TapeBeginning } from '../tape/base-tape.js';
 import { type Mark, NO_MARKS, type PlacedMark } from '../tape/mark.js';
 import { Phase } from '../tape/phase.js';
 import { LinkHead, type OggLink } from './ogg-link.js';
@@ -71,15 +70,11 @@ export function lastOggEntry(tape: AudioTape, seq: number): number {
   return found;
 }
 
-export class OggTape implements WritableTape {
-  readonly metaint: number;
-  readonly segmentBytes: number;
-  readonly #closed: ClosedSegments<OggSegment>;
+export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   #link: OggLink;
   #head: LinkPages;
   #preSkip: number;
   #pages: PageWriter;
-  #nowMs = 0;
   #granule = 0;
   /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
   #joinGranule = 0;
@@ -96,27 +91,19 @@ export class OggTape implements WritableTape {
   readonly #ahead: TitleAhead[] = [];
   /** The mark that stands in the present link. */
   #linkMark: Mark | null;
-  /** Null: the tape is read. */
-  #burstMs: number | null = null;
   /** The link is one of another process: it ends with the first packet of this one. */
   #isTakenOver = false;
 
-  /**
-   * @param metaint for listeners that get ICY all the same; @param blocks of metaint bytes in a second, about
-   * @param begin the number of the first segment, and its audio time
-   */
+  /** @param metaint for listeners that get ICY all the same @param blocks of metaint bytes in a second, about */
   constructor(
     link: OggLink,
     metaint: number,
     blocks: number,
     lagMs: number,
     mark: Mark | null,
-    begin: { readonly first?: number; readonly startMs?: number } = {},
+    begin: TapeBeginning = {},
   ) {
-    this.metaint = metaint;
-    this.segmentBytes = metaint * blocks;
-    this.#closed = new ClosedSegments({ lagMs, most: mostOggSegments(lagMs), ...begin });
-    this.#nowMs = this.edgeMs;
+    super({ metaint, segmentBytes: metaint * blocks, lagMs, most: mostOggSegments(lagMs), ...begin });
     this.#link = link;
     this.#before = mark;
     this.#mark = mark;
@@ -138,9 +125,7 @@ export class OggTape implements WritableTape {
     const end = linkEndOf(last);
     const begin = { first: tail, startMs: from.at(tail)!.startMs };
     const tape = new OggTape(end.link, metaint, segmentBytes / metaint, lagMs, last.mark, begin);
-    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as OggSegment);
-    tape.#closed.fence(from.joinFrom);
-    tape.#nowMs = tape.edgeMs;
+    tape.addAll(from);
     tape.#head = end.head;
     tape.#pages = new PageWriter(end.serial, end.page, 0);
     tape.#granule = end.granule;
@@ -155,51 +140,15 @@ export class OggTape implements WritableTape {
     return this.#link;
   }
 
-  get lagMs(): number {
-    return this.#closed.lagMs;
-  }
-
-  get tail(): number {
-    return this.#closed.tail;
-  }
-
-  get head(): number {
-    return this.#closed.head;
-  }
-
-  get isOver(): boolean {
-    return this.#closed.isOver;
-  }
-
-  get joinFrom(): number {
-    return this.#closed.joinFrom;
-  }
-
-  fenceAfter(seq: number): number {
-    return this.#closed.fenceAfter(seq);
-  }
-
-  get edgeMs(): number {
-    return this.#closed.edgeMs;
-  }
-
-  at(seq: number): OggSegment | undefined {
-    return this.#closed.at(seq);
-  }
-
   readonly openRestBytes = 0;
 
   /** Its segments end with whole pages. */
-  rest(): Buffer {
+  override rest(): Buffer {
     return NOTHING;
   }
 
   rendering(icy: boolean): OggRendering {
     return new OggRendering(icy ? new Phase(this.metaint) : null);
-  }
-
-  get endMs(): number {
-    return this.#nowMs;
   }
 
   /** Closes the open segment, so that another process can go on behind it. Nothing is written any more. */
@@ -211,7 +160,7 @@ export class OggTape implements WritableTape {
   /** The last title on it, and its audio time. */
   get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
     const last = this.#ahead.at(-1) ?? this.#marks.at(-1);
-    return { mark: last?.mark ?? this.#mark, atMs: last?.atMs ?? this.#closed.lastPlaced?.atMs ?? 0 };
+    return { mark: last?.mark ?? this.#mark, atMs: last?.atMs ?? this.lastPlaced?.atMs ?? 0 };
   }
 
   /** Its link follows where the open segment is long enough; where the place is known ahead, the segment is long enough there. */
@@ -228,7 +177,7 @@ export class OggTape implements WritableTape {
 
   /** Appends a packet. @param fresh what came before has nothing to do with it */
   write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
-    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.#nowMs < MIN_PACKET_MS) {
+    while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.endMs < MIN_PACKET_MS) {
       const { mark, atMs } = this.#ahead.shift()!;
       this.#take(mark, atMs);
     }
@@ -238,7 +187,7 @@ export class OggTape implements WritableTape {
     } else if (this.#pages.bytes > 0) {
       const isTitled = this.#mark?.tags === this.#linkMark?.tags;
       const goesOn = !fresh && link === this.#link;
-      const openMs = this.#nowMs - this.edgeMs;
+      const openMs = this.endMs - this.edgeMs;
       if (!goesOn || (!isTitled && openMs >= MIN_SEGMENT_MS)) this.#closeLink(link, goesOn);
       else if (openMs >= this.#segmentMs() || this.#pages.bytes >= MAX_SEGMENT_BYTES) {
         this.#close(null);
@@ -251,7 +200,7 @@ export class OggTape implements WritableTape {
     // A decoder plays a packet of Vorbis with the one before it. Its samples count, or ffmpeg cuts as many off at a link's end.
     else if (link.facts.codec === 'vorbis' && this.#pages.bytes === 0) this.#unplayedMs = durationMs;
     this.#granule += samples;
-    this.#nowMs += durationMs;
+    this.endMs += durationMs;
     this.#pages.packet(packet, this.#granule);
   }
 
@@ -259,24 +208,8 @@ export class OggTape implements WritableTape {
     return lastOggEntry(this, seq);
   }
 
-  joinAt(burstMs: number, moreMs?: number): number {
-    return joinAt(this, burstMs, moreMs);
-  }
-
   fence(): void {
-    this.#closed.fence(this.#pages.bytes === 0 ? this.head : this.head + 1);
-  }
-
-  /** Nothing of it ever is. */
-  held(): void {}
-
-  keep(burstMs: number | null): void {
-    this.#burstMs = burstMs;
-    this.#trim();
-  }
-
-  end(): void {
-    this.#closed.end();
+    this.fenceAt(this.#pages.bytes === 0 ? this.head : this.head + 1);
   }
 
   /** A segment that a title ends soon is not ended just before it: the title's link could not begin at its place. */
@@ -323,19 +256,13 @@ export class OggTape implements WritableTape {
       joinPlace: { granule: this.#joinGranule, page: this.#joinPage },
       entryMs: this.edgeMs + this.#unplayedMs,
       startMs: this.edgeMs,
-      endMs: this.#nowMs,
+      endMs: this.endMs,
       before: this.#before,
       marks: this.#marks.length === 0 ? NO_MARKS : this.#marks,
     });
-    this.#closed.append(segment);
-    this.#trim();
+    this.add(segment);
     this.#before = this.#mark;
     if (this.#marks.length > 0) this.#marks = [];
-  }
-
-  /** As tape.ts does. */
-  #trim(): void {
-    if (this.#burstMs !== null) this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
   }
 
   #remember(packet: Buffer, samples: number): void {

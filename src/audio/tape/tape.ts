@@ -13,8 +13,7 @@
  */
 
 import type { AudioTape, WritableTape } from './audio-tape.js';
-import { joinAt, MORE_MS, neededFrom } from './burst.js';
-import { ClosedSegments, type ForgottenHandler } from './closed-segments.js';
+import { BaseTape, type TapeBeginning } from './base-tape.js';
 import { canEnter } from './entry.js';
 import { type Mark, NO_MARKS, type PlacedMark } from './mark.js';
 import { Segment, withBlocksBytes } from './segment.js';
@@ -34,19 +33,13 @@ export interface OpenSegment {
   readonly marks: readonly PlacedMark[];
 }
 
-export class Tape implements WritableTape, ForgottenHandler<Segment> {
-  /** Audio bytes between two ICY blocks; promised to every listener, so it never changes. */
-  readonly metaint: number;
-  /** Audio bytes in a segment. */
-  readonly segmentBytes: number;
-  readonly #closed: ClosedSegments<Segment>;
+export class Tape extends BaseTape<Segment> implements WritableTape {
   /** Its zero bytes stand already; the audio goes between them. */
   #open: Buffer;
   /** Audio bytes in it. */
   #fill = 0;
   /** What `rest` gave of it without blocks, for all who ask. */
   #openRest: Buffer | undefined;
-  #nowMs = 0;
   /** Where in the open segment a listener may begin; -1: no such frame has begun yet. */
   #entry = -1;
   #entryMs = 0;
@@ -57,26 +50,15 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   /** The latest title that came too late for the segment before. */
   #repeats: Mark | null = null;
   #marks: PlacedMark[] = [];
-  /** Null: the tape is read. */
-  #burstMs: number | null = null;
   /** Nobody holds anything of this segment or those behind it. */
   #freeFrom = 0;
   /** Of forgotten segments that nobody holds: the next ones are written over them. */
   readonly #spares: Buffer[] = [];
 
-  /** @param blocks of metaint bytes in a segment @param begin the number of the first one, and its audio time */
-  constructor(
-    metaint: number,
-    blocks: number,
-    lagMs: number,
-    mark: Mark | null,
-    begin: { readonly first?: number; readonly startMs?: number } = {},
-  ) {
-    this.metaint = metaint;
-    this.segmentBytes = metaint * blocks;
-    this.#closed = new ClosedSegments({ lagMs, ...begin }, this);
+  /** @param blocks of metaint bytes in a segment */
+  constructor(metaint: number, blocks: number, lagMs: number, mark: Mark | null, begin: TapeBeginning = {}) {
+    super({ metaint, segmentBytes: metaint * blocks, lagMs, ...begin });
     this.#before = mark;
-    this.#nowMs = this.edgeMs;
     this.#open = this.#blank();
   }
 
@@ -89,9 +71,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     const { metaint, segmentBytes, lagMs, tail, head } = from;
     const begin = { first: tail, startMs: from.at(tail)!.startMs };
     const tape = new Tape(metaint, segmentBytes / metaint, lagMs, null, begin);
-    for (let seq = tail; seq < head; seq++) tape.#closed.append(from.at(seq) as Segment);
-    tape.#closed.fence(from.joinFrom);
-    tape.#nowMs = tape.edgeMs;
+    tape.addAll(from);
     const last = from.at(head - 1) as Segment;
     if (open === undefined) tape.#adopt(last, from.rest(head, false));
     else tape.#adoptOpen(last, open);
@@ -100,45 +80,13 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     return tape;
   }
 
-  get lagMs(): number {
-    return this.#closed.lagMs;
-  }
-
-  get tail(): number {
-    return this.#closed.tail;
-  }
-
-  get head(): number {
-    return this.#closed.head;
-  }
-
-  get isOver(): boolean {
-    return this.#closed.isOver;
-  }
-
-  get joinFrom(): number {
-    return this.#closed.joinFrom;
-  }
-
-  fenceAfter(seq: number): number {
-    return this.#closed.fenceAfter(seq);
-  }
-
-  get edgeMs(): number {
-    return this.#closed.edgeMs;
-  }
-
-  at(seq: number): Segment | undefined {
-    return this.#closed.at(seq);
-  }
-
   get openRestBytes(): number {
     return this.#entry < 0 ? this.#fill : this.#entry;
   }
 
   /** Of the open segment too: frames come whole, so what its first bytes are is known at once. Also after the tape's end. */
-  rest(seq: number, icy: boolean): Buffer {
-    if (seq !== this.head) return this.#closed.rest(seq, icy);
+  override rest(seq: number, icy: boolean): Buffer {
+    if (seq !== this.head) return super.rest(seq, icy);
     const length = this.openRestBytes;
     if (icy) return this.#open.subarray(0, withBlocksBytes(length, this.metaint));
     return (this.#openRest ??= this.#audio(length));
@@ -148,14 +96,10 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     return null;
   }
 
-  get endMs(): number {
-    return this.#nowMs;
-  }
-
   get open(): OpenSegment {
     return {
       audio: this.#audio(this.#fill),
-      endMs: this.#nowMs,
+      endMs: this.endMs,
       entry: this.#entry,
       entryMs: this.#entryMs,
       before: this.#before,
@@ -166,7 +110,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
 
   /** The last title on it, and its audio time. */
   get lastTitle(): { readonly mark: Mark | null; readonly atMs: number } {
-    return this.#marks.at(-1) ?? { mark: this.#before, atMs: this.#closed.lastPlaced?.atMs ?? 0 };
+    return this.#marks.at(-1) ?? { mark: this.#before, atMs: this.lastPlaced?.atMs ?? 0 };
   }
 
   put(mark: Mark, atMs: number, aheadBytes = 0): void {
@@ -199,7 +143,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   #append(frame: Buffer, durationMs: number, isFrame: boolean): void {
     const { metaint, segmentBytes } = this;
     const msPerByte = durationMs / frame.length;
-    const frameMs = this.#nowMs;
+    const frameMs = this.endMs;
     this.#openRest = undefined;
     let from = 0;
     while (from < frame.length) {
@@ -210,7 +154,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
       frame.copy(this.#open, this.#fill + blocks, from, from + n);
       this.#fill += n;
       from += n;
-      this.#nowMs = from === frame.length ? frameMs + durationMs : frameMs + from * msPerByte;
+      this.endMs = from === frame.length ? frameMs + durationMs : frameMs + from * msPerByte;
     }
   }
 
@@ -218,30 +162,17 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     return this.at(seq)?.lastEntry ?? -1;
   }
 
-  joinAt(burstMs: number, moreMs?: number): number {
-    return joinAt(this, burstMs, moreMs);
-  }
-
   fence(): void {
-    this.#closed.fence(this.#fill === 0 ? this.head : this.head + 1);
+    this.fenceAt(this.#fill === 0 ? this.head : this.head + 1);
   }
 
-  keep(burstMs: number | null): void {
-    this.#burstMs = burstMs;
-    this.#trim();
-  }
-
-  held(): void {
+  override held(): void {
     // The open one too, of which there is `rest`.
     this.#freeFrom = this.head + 1;
   }
 
-  onForgotten({ bytes }: Segment, seq: number): void {
+  protected override onForgotten({ bytes }: Segment, seq: number): void {
     if (seq >= this.#freeFrom && this.#spares.length < MAX_SPARES) this.#spares.push(bytes);
-  }
-
-  end(): void {
-    this.#closed.end();
   }
 
   /** @param last the last closed segment, as the other process has it @param rest behind it */
@@ -265,8 +196,8 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     this.#before = before;
     this.#repeats = repeats;
     this.#marks = [...marks];
-    this.#append(audio, endMs - this.#nowMs, false);
-    this.#nowMs = endMs;
+    this.#append(audio, endMs - this.endMs, false);
+    this.endMs = endMs;
     this.#entry = entry;
     this.#entryMs = entryMs;
   }
@@ -275,7 +206,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
   #enter(frame: Buffer): void {
     if (this.#entry >= 0 || !canEnter(frame, this.#fill, this.segmentBytes)) return;
     this.#entry = this.#fill;
-    this.#entryMs = this.#nowMs;
+    this.#entryMs = this.endMs;
   }
 
   #close(): void {
@@ -285,7 +216,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
       bytes: this.#open,
       metaint: this.metaint,
       startMs: this.edgeMs,
-      endMs: this.#nowMs,
+      endMs: this.endMs,
       entry: this.#entry,
       entryMs: this.#entryMs,
       lastEntry: this.#lastEntry,
@@ -294,20 +225,13 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
       repeats: this.#repeats,
       following: ahead.findLast(({ blockByte }) => blockByte === 0)?.mark ?? null,
     });
-    this.#closed.append(segment);
-    this.#trim();
+    this.add(segment);
     this.#before = segment.mark;
     this.#marks = ahead;
     this.#repeats = null;
     this.#open = this.#blank();
     this.#fill = 0;
     this.#entry = -1;
-  }
-
-  /** Where nobody reads: what is older than the place at which the next listener would begin, who can only come later, is of no use. */
-  #trim(): void {
-    if (this.#burstMs === null) return;
-    this.#closed.forgetBefore(neededFrom(this, this.#burstMs, MORE_MS));
   }
 
   /** Takes the marks that will take effect behind the open segment out of those in it, as the next one has them. */
@@ -328,7 +252,7 @@ export class Tape implements WritableTape, ForgottenHandler<Segment> {
     this.#repeats = mark;
     this.#marks = [...this.#marks.filter(({ blockByte }) => blockByte === 0), { mark, atMs, atByte: 0, blockByte: 1 }];
     const { head } = this;
-    for (let seq = this.#closed.firstAfter(atMs); seq < head; seq++) this.at(seq)!.revise(mark, atMs);
+    for (let seq = this.firstAfter(atMs); seq < head; seq++) this.at(seq)!.revise(mark, atMs);
   }
 
   /** Of the open segment, without its blocks. */

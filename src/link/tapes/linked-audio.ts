@@ -258,7 +258,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
       const isTheirs = canGoOn(facts.name, tape.name, tape.head) && facts.first === tape.head;
       if (!isTheirs) throw new WireError('another tape goes on');
       tape.name = facts.name;
-      tape.fence(facts.joinFrom);
+      tape.fenceAt(facts.joinFrom);
       tape.comesTo = facts.head;
       for (const observer of this.#observers) observer.onFence();
       return;
@@ -307,7 +307,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     const tape = this.#theTape();
     const { joinFrom } = readAll(message, FENCE_MEMBERS);
     if (joinFrom > Math.max(tape.head, tape.comesTo) + 1) throw new WireError(`a fence at ${joinFrom}`);
-    tape.fence(joinFrom);
+    tape.fenceAt(joinFrom);
     for (const observer of this.#observers) observer.onFence();
   }
 

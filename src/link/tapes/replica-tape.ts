@@ -7,9 +7,7 @@
 import { OggRendering } from '../../audio/ogg/ogg-rendering.js';
 import { OggSegment } from '../../audio/ogg/ogg-segment.js';
 import { lastOggEntry, mostOggSegments } from '../../audio/ogg/ogg-tape.js';
-import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import { joinAt } from '../../audio/tape/burst.js';
-import { ClosedSegments, type ForgottenHandler } from '../../audio/tape/closed-segments.js';
+import { BaseTape } from '../../audio/tape/base-tape.js';
 import { Phase } from '../../audio/tape/phase.js';
 import { NOTHING, Segment, type SegmentTitles, withBlocksBytes } from '../../audio/tape/segment.js';
 import { WireError } from '../wire/wire.js';
@@ -23,15 +21,11 @@ const SLACK_BYTES = 8 * 1024 * 1024;
 /** About what a segment takes beside its audio. */
 const SEGMENT_BYTES = 1024;
 
-export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSegment> {
+export class ReplicaTape extends BaseTape<Segment | OggSegment> {
   /** It gets another one where its feeder is lost. */
   name: TapeName;
-  readonly metaint: number;
-  readonly segmentBytes: number;
   readonly isOgg: boolean;
   comesTo: number;
-  readonly #closed: ClosedSegments<Segment | OggSegment>;
-  #endMs: number;
   /** Of all segments on it. */
   #bytes = 0;
   /** The rest of the open segment that is known, without blocks and with them; the former is in a buffer with room for more. */
@@ -40,59 +34,16 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
   #restWithBlocks: Buffer | undefined;
 
   constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, head, joinFrom }: TapeFacts) {
+    const most = isOgg ? mostOggSegments(lagMs) : Infinity;
+    super({ metaint, segmentBytes, lagMs, most, first, startMs });
     this.name = name;
-    this.metaint = metaint;
-    this.segmentBytes = segmentBytes;
     this.isOgg = isOgg;
     this.comesTo = head;
-    const most = isOgg ? { most: mostOggSegments(lagMs) } : {};
-    this.#closed = new ClosedSegments<Segment | OggSegment>({ lagMs, first, startMs, ...most }, this);
-    this.#closed.fence(joinFrom);
-    this.#endMs = startMs;
+    this.fenceAt(joinFrom);
   }
 
-  get lagMs(): number {
-    return this.#closed.lagMs;
-  }
-
-  get tail(): number {
-    return this.#closed.tail;
-  }
-
-  get head(): number {
-    return this.#closed.head;
-  }
-
-  get isOver(): boolean {
-    return this.#closed.isOver;
-  }
-
-  get joinFrom(): number {
-    return this.#closed.joinFrom;
-  }
-
-  fence(seq: number): void {
-    this.#closed.fence(seq);
-  }
-
-  fenceAfter(seq: number): number {
-    return this.#closed.fenceAfter(seq);
-  }
-
-  get edgeMs(): number {
-    return this.#closed.edgeMs;
-  }
-
-  get endMs(): number {
-    return this.#endMs;
-  }
-
-  at(seq: number): Segment | OggSegment | undefined {
-    return this.#closed.at(seq);
-  }
-
-  rest(seq: number, icy: boolean): Buffer {
-    if (seq !== this.head) return this.#closed.rest(seq, icy);
+  override rest(seq: number, icy: boolean): Buffer {
+    if (seq !== this.head) return super.rest(seq, icy);
     return icy ? (this.#restWithBlocks ??= this.#withBlocks(this.#rest)) : this.#rest;
   }
 
@@ -106,39 +57,32 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     return segment instanceof Segment ? segment.lastEntry : -1;
   }
 
-  joinAt(burstMs: number, moreMs?: number): number {
-    return joinAt(this, burstMs, moreMs);
-  }
-
   rendering(icy: boolean): OggRendering | null {
     return this.isOgg ? new OggRendering(icy ? new Phase(this.metaint) : null) : null;
   }
-
-  /** Nothing of it is written over. */
-  held(): void {}
 
   /** A segment was closed. @param rest what its end cuts of a frame @throws WireError where it is not the next one */
   append(seq: number, segment: Segment | OggSegment, rest: Buffer): void {
     if (seq !== this.head) throw new WireError(`segment ${seq} in place of ${this.head}`);
     if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is of another kind of tape`);
-    const { edgeMs } = this.#closed;
+    const { edgeMs } = this;
     if (segment.endMs < edgeMs || segment.startMs > segment.endMs)
       throw new WireError(`segment ${seq} ends before it begins`);
     if (segment instanceof OggSegment) this.#mustGoOn(seq, segment);
     this.#bytes += SEGMENT_BYTES + segment.bytes.length;
-    this.#closed.append(segment);
+    this.add(segment);
     this.#mustFit(seq);
-    this.#endMs = Math.max(this.#endMs, segment.endMs);
+    this.endMs = Math.max(this.endMs, segment.endMs);
     this.#setRest(rest);
   }
 
-  onForgotten({ bytes }: Segment | OggSegment): void {
+  protected override onForgotten({ bytes }: Segment | OggSegment): void {
     this.#bytes -= SEGMENT_BYTES + bytes.length;
   }
 
   /** Throws where more bytes come than fit into their time: segments are forgotten by time. */
   #mustFit(seq: number): void {
-    const { tail, edgeMs, lagMs } = this.#closed;
+    const { tail, edgeMs, lagMs } = this;
     const keptMs = Math.min(lagMs, edgeMs - this.at(tail)!.startMs);
     if (this.#bytes <= SLACK_BYTES + keptMs * MAX_BYTES_PER_MS) return;
     throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
@@ -162,9 +106,8 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
   /** @param open the number of the open segment @param rest of it, the bytes from `restFrom` on: over another link also those that are there */
   grow(endMs: number, open: number, restFrom: number, rest: Buffer): void {
     if (open !== this.head) throw new WireError(`segment ${open} is not open, but ${this.head}`);
-    if (endMs < this.#closed.edgeMs)
-      throw new WireError(`the tape ends ${this.#closed.edgeMs - endMs} ms before its last segment`);
-    this.#endMs = endMs;
+    if (endMs < this.edgeMs) throw new WireError(`the tape ends ${this.edgeMs - endMs} ms before its last segment`);
+    this.endMs = endMs;
     if (rest.length === 0) return;
     if (restFrom > this.#rest.length) throw new WireError(`the rest of segment ${open} has a gap`);
     if (restFrom + rest.length > this.segmentBytes)
@@ -172,14 +115,9 @@ export class ReplicaTape implements AudioTape, ForgottenHandler<Segment | OggSeg
     this.#addRest(restFrom, rest);
   }
 
-  /** It goes on in a format that its listeners were not promised, or there is none any more. */
-  end(): void {
-    this.#closed.end();
-  }
-
   /** What follows on the tape is there no more: its listeners have fallen off. */
   lose(): void {
-    this.#closed.tail = Number.POSITIVE_INFINITY;
+    this.tail = Number.POSITIVE_INFINITY;
   }
 
   #setRest(rest: Buffer): void {
