@@ -144,7 +144,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/tapes/segment-sender': ['link/tapes/tape-sender', 'link/tapes/replica-tape'],
   'listener/unique-tally': ['behaviour/joined-limits'],
   'metadata/push-schema': ['metadata/push-input', 'http/push', 'http/push-refusals'],
-  'net/limits/judge': ['http/push-refusals', 'http/ingest/encoder', 'behaviour/push-tokens'],
   'net/outbound/outbound-connection': ['net/outbound/outbound'],
   'net/limits/secret-queue': ['net/limits/secret-gate'],
   'metadata/record': ['metadata/view', 'now-playing/now-playing'],

@@ -126,7 +126,12 @@ function groupBytes(text: string): Buffer {
   );
 }
 
-/** A host as it stands in a URL: an IPv6 address in brackets. */
+/** A host as in a URL: an IPv6 address in brackets. */
 export function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The host of a URL, an IPv6 address without brackets. */
+export function hostOf(url: string | URL): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '');
 }

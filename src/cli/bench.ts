@@ -1,14 +1,14 @@
 /**
- * `airsplice bench [URL]`: a bounded load of one's own server. Listeners join at a bounded rate, check what they get (whole frames, blocks where they
- * must stand), and say how long a join took, how much came, and how much later than the feed a title stood in the stream.
+ * `airsplice bench [URL]`: a bounded load of one's own server. Listeners join at a bounded rate, check what they receive (whole frames, blocks at
+ * their places), and report the time of a join, the throughput, and how long after the feed a title was in the stream.
  *
- * It loads this machine only, unless the host is named once more by `--allow-remote`, and then at most REMOTE_LISTENERS.
- * Exit codes: 0 where all listeners got what they should, 1 where one did not, 2 for a wrong command line.
+ * It loads this machine only, unless `--allow-remote` repeats the host, and then at most REMOTE_LISTENERS.
+ * Exit codes: 0 if all listeners succeeded, 1 if one failed, 2 for a wrong command line.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { Framer } from '../audio/frames/framer.js';
-import { isLoopback } from '../base/ip.js';
+import { hostOf, isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
 import type { PieceSink } from '../source/body.js';
 import { IcyStripper } from '../source/strip.js';
@@ -18,13 +18,13 @@ import { answerOf, ask, DEFAULT_URL, openEvents, stationsOf, urlOf } from './ser
 const LOCAL_LISTENERS = 10_000;
 const REMOTE_LISTENERS = 1000;
 const MAX_SECONDS = 300;
-/** How many join in a second, so that nobody else is kept from joining. */
+/** Bounded, so that other listeners can still join. */
 const JOINS_PER_SECOND = 200;
 
 export interface BenchReport {
   readonly listeners: number;
   readonly failed: number;
-  /** Why, each once. */
+  /** Different reasons. */
   readonly faults: readonly string[];
   readonly joinMs: Percentiles | null;
   readonly megabits: number;
@@ -38,8 +38,8 @@ interface Percentiles {
 
 export const bench: RunCommand = async (line, stop) => {
   const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
-  const most = allowedListeners(line, url);
-  const listeners = numberOf(line, 'listeners', 100, 1, most);
+  const max = allowedListeners(line, url);
+  const listeners = numberOf(line, 'listeners', 100, 1, max);
   const seconds = numberOf(line, 'seconds', 10, 1, MAX_SECONDS);
   const channel = textOf(line, 'channel') ?? (await firstOnAir(url, stop));
   const report = await load({ url, channel: readKey(channel), listeners: Math.floor(listeners), seconds }, stop);
@@ -48,9 +48,9 @@ export const bench: RunCommand = async (line, stop) => {
   return report.failed === 0 ? 0 : 1;
 };
 
-/** Throws UsageError where the host was not allowed. */
+/** Throws UsageError if the host is not allowed. */
 function allowedListeners(line: CommandLine, url: string): number {
-  const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const host = hostOf(url);
   if (host === 'localhost' || isLoopback(host)) return LOCAL_LISTENERS;
   if (textOf(line, 'allow-remote') === host) return REMOTE_LISTENERS;
   throw new UsageError(`${host} is another machine: say --allow-remote ${host}, if it is yours to load`);
@@ -103,7 +103,7 @@ class BenchListener {
   bytes = 0;
   fault: string | null = null;
   readonly titleLagsMs: number[] = [];
-  /** When the feed said each title, shared by all. */
+  /** When the feed announced each title, shared by all. */
   readonly #titles: ReadonlyMap<string, number>;
   readonly #framer = new Framer({ onFrame: () => undefined });
 
@@ -141,7 +141,7 @@ class BenchListener {
   }
 }
 
-/** Titles that change meanwhile; the one in force at the beginning is none. Never rejects. */
+/** Records titles that change, but not the one in force at the start. Never rejects. */
 async function followTitles(url: string, titles: Map<string, number>, signal: AbortSignal): Promise<void> {
   const beganMs = performance.now();
   try {
@@ -151,7 +151,7 @@ async function followTitles(url: string, titles: Map<string, number>, signal: Ab
       if (type === 'now' && typeof rawdata === 'string' && !isFirst) titles.set(rawdata, performance.now());
     }
   } catch {
-    // Then nothing is known of titles; listeners say what is wrong.
+    // Titles are then unknown; listeners report the fault.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `airsplice cluster [URL]`: what a machine knows of its cluster: what all have in common, the machines, who feeds which channel. Exit code 1 where
- * it is alone, or not ready.
+ * `airsplice cluster [URL]`: what a machine knows of its cluster: the shared log, the other machines, who feeds which channel. Exit code 1 if it is
+ * not in a cluster, or not ready.
  */
 
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import type { RunCommand } from './command.js';
 import { answerOf, DEFAULT_URL, readJson, serverError, urlOf } from './server.js';
 import { inColumns } from './terminal/terminal.js';
 
-/** What is shown of `/readyz?cluster`; any program may be answering. */
+/** The part of `/readyz?cluster` that is shown; checked, as any program may be answering. */
 const knownCluster = z.looseObject({
   ready: z.boolean(),
   node: z.string(),
@@ -21,7 +21,7 @@ const knownCluster = z.looseObject({
     waitingChanges: z.number(),
     position: z.number(),
   }),
-  /** Absent: the server is of an earlier version. */
+  /** Absent: an earlier version of the server. */
   warnings: z.array(z.string()).exactOptional(),
   nodes: z.array(z.looseObject({ node: z.string(), seenSeconds: z.number() })),
   channels: z.array(z.looseObject({ channelkey: z.string(), owner: z.string(), epoch: z.number(), phase: z.string() })),
@@ -32,7 +32,7 @@ type KnownCluster = z.output<typeof knownCluster>;
 /** The answer of a server that is not in a cluster. */
 const alone = z.object({ type: z.literal('urn:airsplice:problem:not-found') });
 
-/** As the report has them. */
+/** Names of the log's places in the report. */
 const PLACES: Readonly<Record<string, string>> = { 'an origin': 'The origin', here: 'The log, here' };
 const NODE_COLUMNS = 24;
 const NUMBER_COLUMNS = 12;
@@ -48,7 +48,7 @@ export const cluster: RunCommand = async (line, stop) => {
   return report.ready ? 0 : 1;
 };
 
-/** The report for a person. */
+/** The report as text. */
 export function clusterLines({ ready, node, log, warnings = [], nodes, channels }: KnownCluster): readonly string[] {
   const { place, reached, behindSeconds, clockSeconds, waitingChanges, position } = log;
   const state = reached

@@ -1,4 +1,4 @@
-/** A command of the command line: what it takes, and what it does. commands.ts has all of them. */
+/** A command of the command line, and how it is run. commands.ts has all of them. */
 
 import { parseArgs } from 'node:util';
 import { KEY } from '../base/key.js';
@@ -8,18 +8,18 @@ import { usageOf } from './terminal/help.js';
 import { OwnOutput } from './terminal/own-output.js';
 import type { Syntax } from './terminal/syntax.js';
 
-/** What stood on the command line behind the command's name. */
+/** The parsed arguments of a command. */
 export interface CommandLine {
-  /** By the names of its options. */
+  /** By option name. */
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly operands: readonly string[];
 }
 
-/** @param stop ends it @returns the exit code. Throws UsageError, or what prevents it: 1 then */
+/** @param stop ends it @returns the exit code. Throws UsageError (exit code 2), or another error (1) */
 export type RunCommand = (line: CommandLine, stop: AbortSignal) => Promise<number>;
 
 export interface Command extends Syntax {
-  /** Loads what runs it; null: it is run by main.ts, as the server is. */
+  /** Loads its code; null: the server, which main.ts runs. */
   readonly load: (() => Promise<RunCommand>) | null;
 }
 
@@ -28,11 +28,11 @@ export class UsageError extends Error {}
 
 /** Throws UsageError. */
 export function parseLine({ options, operands }: Syntax, args: readonly string[]): CommandLine {
-  const most = operands === '' ? 0 : 1;
-  const least = operands.startsWith('[') ? 0 : most;
+  const max = operands === '' ? 0 : 1;
+  const min = operands.startsWith('[') ? 0 : max;
   const { values, positionals } = parse(options, args);
-  if (positionals.length < least) throw new UsageError('something is missing');
-  if (positionals.length > most) throw new UsageError(`"${positionals[most]}" is too much`);
+  if (positionals.length < min) throw new UsageError('something is missing');
+  if (positionals.length > max) throw new UsageError(`"${positionals[max]}" is too much`);
   return { values, operands: positionals };
 }
 
@@ -48,8 +48,8 @@ function parse(options: Syntax['options'], args: readonly string[]) {
 }
 
 /**
- * Runs it and says what went wrong. Never rejects. It is stopped when the reader of its output has gone, which is not a fault.
- * @returns the exit code: 2 where the command line is wrong
+ * Runs a command and reports its error. Never rejects. It is stopped when the reader of its output has gone, which is not a fault.
+ * @returns the exit code
  */
 export async function runCommand(command: Command, args: readonly string[], stop: AbortSignal): Promise<number> {
   const output = new OwnOutput();
@@ -71,7 +71,7 @@ async function codeOf(
     const run = await command.load!();
     return await run(line, AbortSignal.any([stop, unread]));
   } catch (error) {
-    // It failed because it was stopped.
+    // It failed because it was stopped by that.
     if (unread.aborted) return 0;
     const isUsage = error instanceof UsageError;
     process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
@@ -83,19 +83,19 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The value of an option that takes one; undefined: it was not given. */
+/** The value of an option; undefined: not given. */
 export function textOf({ values }: CommandLine, name: string): string | undefined {
   const value = values[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A key of a channel or a station. Throws UsageError. @param what the sentence calls it */
+/** A key of a channel or a station. Throws UsageError. @param what names it in the error */
 export function readKey(text: string, what = 'channel key'): string {
   if (KEY.test(text)) return text;
   throw new UsageError(`a ${what} is 1 to 64 of A-Z a-z 0-9 _ -`);
 }
 
-/** A number that an option must be. Throws UsageError. */
+/** The value of a numeric option. Throws UsageError. */
 export function numberOf(line: CommandLine, name: string, preset: number, min: number, max: number): number {
   const text = textOf(line, name);
   if (text === undefined) return preset;

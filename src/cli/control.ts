@@ -1,6 +1,6 @@
 /**
- * Speaking to a running server over the local socket in its data folder (processes/supervisor/control-socket.ts): a line with a command, and a line
- * of JSON with its answer.
+ * Client of a running server's local socket in its data folder (processes/supervisor/control-socket.ts): a line with a command is answered by a line
+ * of JSON.
  */
 
 import net from 'node:net';
@@ -10,23 +10,23 @@ export const MAX_COMMAND_BYTES = 4096;
 /** The plan of a thousand channels. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
-/** What there is to say of what was done, or why it was not. */
+/** What was done, or why the command was refused. */
 export type ControlAnswer = { readonly done: string } | { readonly refused: string };
 
-/** Of a server, for who may use its data folder. */
+/** The socket of a server, for users with access to its data folder. */
 export function controlPath(dataFolder: string): string {
   return join(dataFolder, 'control.sock');
 }
 
-/** The server was asked, and has not done it. Its message says why. */
+/** The server has refused the command, for the reason in the message. */
 export class RefusedByServer extends Error {}
 
-/** No server listens there. */
+/** No server listens at the socket. */
 export class NoServerError extends Error {}
 
 /**
- * Resolves with what the server says of what it did. Rejects with NoServerError or RefusedByServer.
- * @param command a name of control-socket.ts
+ * Sends a command; resolves with the server's text. Rejects with NoServerError or RefusedByServer.
+ * @param command as in control-socket.ts
  */
 export async function control(dataFolder: string, command: string, stop: AbortSignal): Promise<string> {
   const answer = await converse(controlPath(dataFolder), command, stop);
@@ -37,7 +37,7 @@ export async function control(dataFolder: string, command: string, stop: AbortSi
   throw new Error(`${controlPath(dataFolder)} is answered by another program`);
 }
 
-/** Members of the answer, if it is JSON: any program may be listening there. */
+/** Members of the answer, if it is JSON: any program may be listening. */
 function membersOf(answer: string): { readonly done?: unknown; readonly refused?: unknown } {
   try {
     return JSON.parse(answer) ?? {};
@@ -46,7 +46,7 @@ function membersOf(answer: string): { readonly done?: unknown; readonly refused?
   }
 }
 
-/** Resolves with all that it answers, until it ends. */
+/** Resolves with the whole answer when the connection ends. */
 function converse(path: string, command: string, stop: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(path);

@@ -1,4 +1,4 @@
-/** Metrics as Prometheus reads them (text format 0.0.4), as far as a command looks at its own server's: samples with their labels. */
+/** A reader for our own metrics in Prometheus' text format 0.0.4: samples with their labels. */
 
 export interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/;
 const LABEL = /(?<!\w)([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g;
 const ESCAPES: Readonly<Record<string, string>> = { '\\n': '\n', '\\"': '"', '\\\\': '\\' };
 
-/** By the names of the metrics. Lines that are none are ignored. */
+/** Samples by the name of their metric. Other lines are ignored. */
 export function readSamples(text: string): ReadonlyMap<string, readonly Sample[]> {
   const samples = new Map<string, Sample[]>();
   for (const line of text.split('\n')) {

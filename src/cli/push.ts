@@ -1,6 +1,6 @@
 /**
- * `airsplice push CHANNEL --artist A --song S`: a title, as a playout system pushes it. The token comes by the environment, where no list of
- * processes shows it. Exit code 1 where the server does not take it, with every field that is wrong.
+ * `airsplice push CHANNEL --artist A --song S`: pushes a title as a playout system does. The token is read from the environment, which lists of
+ * processes do not show. Exit code 1 if the server rejects it, with every invalid field.
  */
 
 import { printable } from '../base/printable.js';

@@ -1,22 +1,22 @@
-/** The running server that a command speaks to, as a client. */
+/** Requests of commands to a running server. */
 
 import { Agent, type Dispatcher, request, WebSocket } from 'undici';
 import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
 
-/** Where a server is that nothing was configured of. */
+/** Where a server listens by default. */
 export const DEFAULT_URL = 'http://127.0.0.1:8000';
-/** Longer events are none of ours. */
+/** Longer events are not ours. */
 const EVENT_CHARACTERS = 1024 * 1024;
-/** Of an answer that is read whole: the metrics of a thousand channels have a few MB. */
+/** Of a response that is read whole: the metrics of a thousand channels take a few MB. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 
-/** Of `--url`, without a slash at its end. Throws UsageError. */
+/** The server of `--url`, without a trailing slash. Throws UsageError. */
 export function serverUrl(line: CommandLine): string {
   return urlOf(textOf(line, 'url') ?? DEFAULT_URL, '--url');
 }
 
-/** Without a slash at its end. Throws UsageError. @param what the sentence calls it */
+/** A URL without a trailing slash. Throws UsageError. @param what names it in the error */
 export function urlOf(url: string, what: string): string {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new UsageError(`${what} must be an http:// or https:// URL`);
@@ -28,27 +28,27 @@ export type AskOptions = Partial<Dispatcher.RequestOptions> & {
   readonly dispatcher?: Dispatcher;
 };
 
-/** Its answer, whatever it is; a body may come without end. Rejects where the server is not there. */
+/** A response of any status, whose body may be endless. Rejects if the server cannot be reached. */
 export function ask(url: string, options: AskOptions) {
   return request(url, { bodyTimeout: 0, ...options } as Parameters<typeof request>[1]).catch((error: unknown) => {
     throw serverError(url, 'cannot be reached', error);
   });
 }
 
-/** @param what it did, as the end of a sentence that names it */
+/** @param what it did, as the end of the sentence */
 export function serverError(url: string, what: string, cause?: unknown): Error {
   const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
   return new Error(`the server at ${new URL(url).origin} ${what}${reason}`, { cause });
 }
 
-/** An answer that is read whole. */
+/** A response that was read whole. */
 export interface WholeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly text: string;
 }
 
-/** In time and of a size, else it rejects. */
+/** A response of bounded size; rejects after ANSWER_MS. */
 export async function answerOf(
   url: string,
   signal: AbortSignal,
@@ -71,14 +71,14 @@ export async function answerOf(
   return { status: statusCode, headers, text: Buffer.concat(chunks).toString() };
 }
 
-/** The stations that a server lists, as it sent them. Throws where there is no list: another program or a proxy answers. */
+/** The stations that a server lists, unchecked. Throws if there is no list: another program or a proxy answers. */
 export function stationsOf(url: string, { status, text }: WholeAnswer): readonly unknown[] {
   const listed = status === 200 ? readJson(text) : null;
   if (!Array.isArray(listed)) throw serverError(url, `lists no stations (${status})`);
   return listed;
 }
 
-/** Of a port of this machine: whatever certificate it has. */
+/** A response of this machine, whatever its certificate. */
 export async function ownAnswer(url: string, signal: AbortSignal): Promise<WholeAnswer> {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   try {
@@ -88,7 +88,7 @@ export async function ownAnswer(url: string, signal: AbortSignal): Promise<Whole
   }
 }
 
-/** Whether a WebSocket can be had there. */
+/** Whether a WebSocket can be opened. */
 export function opensWebSocket(url: string, signal: AbortSignal): Promise<boolean> {
   const socket = new WebSocket(url);
   return new Promise<boolean>((resolve) => {
@@ -99,7 +99,7 @@ export function opensWebSocket(url: string, signal: AbortSignal): Promise<boolea
   }).finally(() => socket.close());
 }
 
-/** What it sends; rejects where the answer is not 200. @param what is asked for, as the error names it */
+/** A response with an endless body; rejects unless it is 200. @param what names the request in the error */
 export async function open(what: string, url: string, signal: AbortSignal) {
   const answer = await ask(url, { signal });
   if (answer.statusCode === 200) return answer;
@@ -107,7 +107,7 @@ export async function open(what: string, url: string, signal: AbortSignal) {
   throw serverError(url, `answers ${answer.statusCode} for ${what}`);
 }
 
-/** Null: it is not JSON, such as the answer of a proxy. */
+/** Null: not JSON, such as the answer of a proxy. */
 export function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -116,10 +116,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/**
- * The data of server-sent events, parsed; null for what is not JSON. Rejects where the answer is of another type; iterating throws where it is cut
- * off.
- */
+/** The parsed data of server-sent events; null: not JSON. Rejects for another content type; iterating throws when it is cut off. */
 export async function openEvents(what: string, url: string, signal: AbortSignal): Promise<AsyncGenerator<unknown>> {
   const { headers, body } = await open(what, url, signal);
   const type = String(headers['content-type']);
@@ -141,7 +138,7 @@ async function* eventsOf(url: string, body: AsyncIterable<Buffer>): AsyncGenerat
   }
 }
 
-/** A body; where it is cut off, the error names the server. */
+/** A body whose error names the server when it is cut off. */
 export async function* untilCut(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body;

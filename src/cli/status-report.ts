@@ -1,6 +1,6 @@
 /**
- * What a running server says of itself, put together from what every address answers (`/metadata/stations.json`, `/status-json.xsl`, `/readyz`) and,
- * where it may be asked for, from `/metrics`. Answers are read as what a stranger sent: what is not there is not known.
+ * The status of a running server, from `/metadata/stations.json`, `/status-json.xsl`, `/readyz` and, if allowed, `/metrics`. Responses are not
+ * trusted: a missing or invalid member is unknown.
  */
 
 import { KEY } from '../base/key.js';
@@ -12,28 +12,27 @@ export interface ChannelStatus {
   readonly station: string;
   readonly name: string;
   readonly isOnAir: boolean;
-  /** The kind of the source on air, or `on demand`: one connects as soon as a client listens; null: none, or not known. */
+  /** The kind of the source on air, or `on demand`: one connects when a client listens; null: none, or unknown. */
   readonly source: string | null;
-  /** Of that source. */
   readonly troubles: readonly string[];
   readonly listeners: number | null;
   readonly peakListeners: number | null;
   /** The title line in force; "": none. */
   readonly title: string;
-  /** How much later than the live edge the median listener hears. */
+  /** How far the median listener is behind the live edge. */
   readonly lagSeconds: number | null;
 }
 
 export interface StatusReport {
   readonly url: string;
   readonly isReady: boolean;
-  /** RFC 3339; null: not known. */
+  /** RFC 3339; null: unknown. */
   readonly startedAt: string | null;
   readonly channels: readonly ChannelStatus[];
   readonly listeners: number | null;
   readonly watchers: number | null;
   readonly workers: number | null;
-  /** Whether `/metrics` could be read: sources and troubles are not known without. */
+  /** Whether `/metrics` could be read: else sources and troubles are unknown. */
   readonly hasMetrics: boolean;
 }
 
@@ -41,7 +40,7 @@ export const ON_DEMAND = 'on demand';
 
 type JsonMembers = Readonly<Record<string, unknown>>;
 
-/** Asks all at once. Rejects where the server is not there, or is none of ours. */
+/** Rejects if the server cannot be reached, or is not ours. */
 export async function askStatus(url: string, signal: AbortSignal): Promise<StatusReport> {
   const [ready, stations, icecast, metrics] = await Promise.all(
     ['/readyz', '/metadata/stations.json', '/status-json.xsl', '/metrics'].map((path) =>
@@ -80,7 +79,7 @@ function channelReport(
   const key = textOf(listed['channelkey']);
   const isOnAir = listed['onair'] === true;
   const urls = listOf(listed['listenurls']);
-  // Statistics name a channel by the first of its mounts.
+  // Icecast's statistics identify a channel by its first mount.
   const source = sources.find(({ listenurl }) => urls.includes(listenurl)) ?? {};
   const ofChannel = (name: string) => samples?.get(name)?.filter(({ labels }) => labels['channel'] === key) ?? [];
   const onAir = ofChannel('airsplice_source_heard').find(({ value }) => value === 1)?.labels;

@@ -1,6 +1,6 @@
 /**
- * A status report as lines of a terminal. A line a channel where there is room for its title; in a narrow terminal the title has a line of its own,
- * and what matters least is left out. Words say what colours say.
+ * A status report as terminal lines. A channel is one line if there is room for its title; in a narrow terminal the title has a line of its own,
+ * and the least important columns are left out. All that colours say is also said in words.
  */
 
 import { printable } from '../base/printable.js';
@@ -11,28 +11,33 @@ interface Column {
   readonly head: string;
   readonly isRight: boolean;
   readonly text: (channel: ChannelStatus) => string;
-  /** Most columns. */
-  readonly most: number;
+  /** Maximum width. */
+  readonly maxColumns: number;
 }
 
 const UNKNOWN = '–';
 const GAP = '  ';
-/** Least room for a title beside the rest. */
+/** Minimum width of a title beside the other columns. */
 const TITLE_COLUMNS = 24;
 const INDENT = '    ';
 
-const CHANNEL: Column = { head: 'CHANNEL', isRight: false, text: ({ key }) => printable(key), most: 32 };
-const ON_AIR: Column = { head: 'ON AIR', isRight: false, text: onAirOf, most: 28 };
-const LISTENERS: Column = { head: 'LISTENERS', isRight: true, text: ({ listeners }) => number(listeners), most: 9 };
-const PEAK: Column = { head: 'PEAK', isRight: true, text: ({ peakListeners }) => number(peakListeners), most: 9 };
+const CHANNEL: Column = { head: 'CHANNEL', isRight: false, text: ({ key }) => printable(key), maxColumns: 32 };
+const ON_AIR: Column = { head: 'ON AIR', isRight: false, text: onAirOf, maxColumns: 28 };
+const LISTENERS: Column = {
+  head: 'LISTENERS',
+  isRight: true,
+  text: ({ listeners }) => number(listeners),
+  maxColumns: 9,
+};
+const PEAK: Column = { head: 'PEAK', isRight: true, text: ({ peakListeners }) => number(peakListeners), maxColumns: 9 };
 const LAG: Column = {
   head: 'LAG',
   isRight: true,
   text: ({ lagSeconds }) => (lagSeconds === null ? UNKNOWN : `${lagSeconds.toFixed(1)} s`),
-  most: 8,
+  maxColumns: 8,
 };
 
-/** @param now milliseconds since 1970 */
+/** @param now unix milliseconds */
 export function statusLines(
   report: StatusReport,
   { columns, rows }: Size,
@@ -97,7 +102,7 @@ function table(channels: readonly ChannelStatus[], columns: number, paint: Paint
   };
 }
 
-function widthOf({ head, text, most }: Column, channels: readonly ChannelStatus[]): number {
+function widthOf({ head, text, maxColumns: most }: Column, channels: readonly ChannelStatus[]): number {
   return Math.min(most, Math.max(head.length, ...channels.map((channel) => columnsOf(text(channel)))));
 }
 

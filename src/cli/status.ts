@@ -1,6 +1,6 @@
 /**
- * `airsplice status [URL]`: the channels of a running server at a glance. Live in a terminal, once elsewhere. Exit code 1 where the server is not
- * there or not ready; a live picture goes on and says so, and ends with a signal.
+ * `airsplice status [URL]`: the channels of a running server at a glance. Live in a terminal, else once. Exit code 1 if the server cannot be
+ * reached or is not ready; the live picture shows that and continues until a signal.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -63,7 +63,7 @@ async function watchLines(url: string, everyMs: number, { values }: CommandLine,
   }
 }
 
-/** What was last known, and why it is not known now. */
+/** The last report, and the present error. */
 class StatusPicture {
   readonly #url: string;
   readonly #paint: Paint;

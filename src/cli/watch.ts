@@ -1,6 +1,6 @@
 /**
  * `airsplice watch CHANNEL` (or `--station STATION`): titles as they change, first those in force. In a terminal each channel has a line that
- * changes; elsewhere, with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 where the
+ * is updated; else, or with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 if the
  * server ends it.
  */
 
@@ -10,11 +10,11 @@ import { type FeedRecord, readFeedRecord } from './recording/records.js';
 import { openEvents, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal/terminal.js';
 
-const MOST = 1_000_000_000;
-/** Of a channel's key in the picture. */
+const MAX_COUNT = 1_000_000_000;
+/** Maximum width of a channel's key. */
 const KEY_COLUMNS = 32;
 const NEXT = '  next: ';
-/** Room that a title keeps beside the one that follows. */
+/** Minimum width of a title beside the following one. */
 const TITLE_COLUMNS = 30;
 
 export const watch: RunCommand = async (line, signal) => {
@@ -24,7 +24,7 @@ export const watch: RunCommand = async (line, signal) => {
     throw new UsageError('a channel or --station is needed, not both');
   const key = readKey(channel ?? station!, 'key');
   const scope = channel === undefined ? 'station' : 'channel';
-  let left = numberOf(line, 'count', MOST, 1, MOST);
+  let left = numberOf(line, 'count', MAX_COUNT, 1, MAX_COUNT);
   const done = new AbortController();
   let printer: RecordPrinter | null = null;
   try {
@@ -50,7 +50,7 @@ function isPicture({ values }: CommandLine): boolean {
 }
 
 interface RecordPrinter {
-  /** As it came. Throws where it is none. */
+  /** Throws if it is not a record. */
   show(record: unknown): void;
   close(): void;
 }
@@ -84,7 +84,7 @@ interface WatchedChannel {
   next: string;
 }
 
-/** A line for each channel, in the order in which they came. */
+/** A line for each channel, in order of appearance. */
 class TitlePicture implements RecordPrinter {
   readonly #channels = new Map<string, WatchedChannel>();
   readonly #paint: Paint = paintOf();

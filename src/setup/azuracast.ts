@@ -5,6 +5,7 @@
 
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { hostOf } from '../base/ip.js';
 import { KEY } from '../base/key.js';
 import { timezone } from '../config/field.js';
 import { isPrivate } from '../net/outbound/private-address.js';
@@ -177,7 +178,7 @@ class FoundMounts {
 
   #relay(mount: string, given: string): ImportedMount['fallback'] {
     const url = plainUrl(given);
-    const host = url === '' ? '' : new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const host = url === '' ? '' : hostOf(url);
     if (url !== '' && host !== 'localhost' && (isIP(host) === 0 || !isPrivate(host)))
       return { pull: { type: 'pull', url }, text: 'Until then: what AzuraCast plays.' };
     this.#lose(`${mount}: AzuraCast's stream is not relayed, since its URL leads to a machine or network of its own`);

@@ -1,25 +1,25 @@
 /**
- * The file of a backup: a tar (POSIX ustar) with three files, so that any tar can look into it. First a manifest, which says what else is there and
- * what its SHA-256 is. Read as a stranger's: names, kinds, sizes and digests are checked before anything is used.
+ * The file of a backup: a tar (POSIX ustar) with three files, which any tar can read. First a manifest with the sizes and SHA-256 of the
+ * others. A backup is not trusted: names, kinds, sizes and digests are checked before anything is used.
  */
 
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 
 export const CONFIG_NAME = 'airsplice.yaml';
 export const STORE_NAME = 'airsplice.mdb';
 const MANIFEST_NAME = 'manifest.json';
-/** Raised when what is in it changes, the store's own format included. */
+/** Raised when the content changes, including the store's own format. */
 const FORMAT = 1;
 
 const BLOCK = 512;
 const PIECE_BYTES = 1_048_576;
-/** What ustar can say of a size, and more than any manifest or configuration has. */
+/** The largest size that ustar can express, and more than any manifest or configuration has. */
 const MAX_STORE_BYTES = 8_589_934_591;
 const MAX_TEXT_BYTES = 4_194_304;
-/** Characters of a text in a manifest. */
-const MAX_WORDS = 4096;
+/** Longest text in a manifest. */
+const MAX_CHARACTERS = 4096;
 
 const fileSchema = z.strictObject({
   bytes: z.int().min(0).max(MAX_STORE_BYTES),
@@ -27,23 +27,23 @@ const fileSchema = z.strictObject({
 });
 const manifestSchema = z.strictObject({
   format: z.literal(FORMAT),
-  airsplice: z.string().max(MAX_WORDS),
-  madeAt: z.string().max(MAX_WORDS),
-  /** Where the configuration was: to be shown, never to be written to. */
-  configPath: z.string().max(MAX_WORDS),
+  airsplice: z.string().max(MAX_CHARACTERS),
+  madeAt: z.string().max(MAX_CHARACTERS),
+  /** Where the configuration was: only shown, never written to. */
+  configPath: z.string().max(MAX_CHARACTERS),
   files: z.strictObject({ [CONFIG_NAME]: fileSchema, [STORE_NAME]: fileSchema }),
 });
 
 export type Manifest = z.output<typeof manifestSchema>;
 
-interface Made {
+interface Origin {
   readonly airsplice: string;
   readonly madeAt: string;
   readonly configPath: string;
 }
 
-/** @param target an open file, empty @param store the path of a file that does not change */
-export function writeArchive(target: number, made: Made, config: Buffer, store: string): Manifest {
+/** @param target an open, empty file @param store path of a file that does not change */
+export function writeArchive(target: number, made: Origin, config: Buffer, store: string): Manifest {
   const source = openSync(store, 'r');
   try {
     const digest = createHash('sha256');
@@ -62,14 +62,11 @@ export function writeArchive(target: number, made: Made, config: Buffer, store: 
       [MANIFEST_NAME, text],
       [CONFIG_NAME, config],
     ] as const) {
-      writeAll(target, header(name, data.length));
-      writeAll(target, data);
-      writeAll(target, padding(data.length));
+      writeFileSync(target, Buffer.concat([header(name, data.length), data, padding(data.length)]));
     }
-    writeAll(target, header(STORE_NAME, bytes));
-    eachPiece(source, bytes, 0, (piece) => writeAll(target, piece));
-    writeAll(target, padding(bytes));
-    writeAll(target, Buffer.alloc(2 * BLOCK));
+    writeFileSync(target, header(STORE_NAME, bytes));
+    eachPiece(source, bytes, 0, (piece) => writeFileSync(target, piece));
+    writeFileSync(target, Buffer.concat([padding(bytes), Buffer.alloc(2 * BLOCK)]));
     return manifest;
   } finally {
     closeSync(source);
@@ -79,11 +76,11 @@ export function writeArchive(target: number, made: Made, config: Buffer, store: 
 export interface OpenArchive {
   readonly manifest: Manifest;
   readonly config: Buffer;
-  /** Writes the store to an open file; throws where it is not what the manifest says. */
+  /** Writes the store to an open file; throws if it does not match the manifest. */
   writeStore(target: number): void;
 }
 
-/** Throws an Error that says what is wrong with it. @param file open */
+/** Throws an Error if the backup is not valid. @param file open */
 export function readArchive(file: number): OpenArchive {
   const { size } = fstatSync(file);
   const first = member(file, 0, size, MANIFEST_NAME, MAX_TEXT_BYTES);
@@ -102,7 +99,7 @@ export function readArchive(file: number): OpenArchive {
       const digest: Hash = createHash('sha256');
       eachPiece(file, third.bytes, third.at, (piece) => {
         digest.update(piece);
-        writeAll(target, piece);
+        writeFileSync(target, piece);
       });
       if (digest.digest('hex') !== said[STORE_NAME].sha256)
         throw new Error('it is damaged: the store is not what its manifest says');
@@ -129,14 +126,14 @@ function manifestOf(text: string): Manifest {
   return result.data;
 }
 
-/** Where a member's bytes are. */
-function member(file: number, at: number, size: number, name: string, most: number) {
+/** The place of a member's bytes. */
+function member(file: number, at: number, size: number, name: string, maxBytes: number) {
   const head = Buffer.alloc(BLOCK);
   const wrong = new Error(at === 0 ? 'it is not a backup of airsplice' : 'it is damaged, or cut off');
   if (readSync(file, head, 0, BLOCK, at) !== BLOCK) throw wrong;
   const bytes = Number.parseInt(head.toString('latin1', 124, 135), 8);
-  if (!(bytes >= 0 && bytes <= most)) throw wrong;
-  // All that a header says is known: it is what would have been written.
+  if (!(bytes >= 0 && bytes <= maxBytes)) throw wrong;
+  // A header must be exactly what we would have written.
   if (!head.equals(header(name, bytes))) throw wrong;
   const end = at + BLOCK + bytes + padding(bytes).length;
   if (end > size) throw wrong;
@@ -168,7 +165,7 @@ function textAt(file: number, at: number, bytes: number): Buffer {
   return text;
 }
 
-/** @returns how many bytes there were */
+/** @returns the number of bytes */
 function eachPiece(file: number, bytes: number, from: number, onPiece: (piece: Buffer) => void): number {
   const piece = Buffer.allocUnsafe(PIECE_BYTES);
   let done = 0;
@@ -179,8 +176,4 @@ function eachPiece(file: number, bytes: number, from: number, onPiece: (piece: B
     done += read;
   }
   return done;
-}
-
-function writeAll(file: number, data: Buffer): void {
-  for (let done = 0; done < data.length; ) done += writeSync(file, data, done);
 }

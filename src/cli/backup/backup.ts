@@ -1,8 +1,8 @@
 /**
- * `airsplice backup FILE --config CONFIG`: one file with the configuration and the store, as they are at that moment, whether the server runs or not.
- * A running one makes the copy of its store (store/backup.ts); where none runs, the store is locked and copied here.
+ * `airsplice backup FILE --config CONFIG`: writes a file with the present configuration and store, whether the server runs or not. A running server
+ * makes the copy of its store (store/backup.ts); else the store is locked and copied here.
  *
- * Exit codes: 0 when the file is there, whole and on the disk; 1 where that failed; 2 for a wrong command line or configuration.
+ * Exit codes: 0 when the file is complete and on the disk; 1 if that failed; 2 for a wrong command line or configuration.
  */
 
 import {
@@ -18,28 +18,22 @@ import {
 } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ownVersion } from '../../base/version.js';
-import { ConfigError, loadConfig } from '../../config/load.js';
 import { checkStore, FILE } from '../../store/lmdb.js';
 import { lockFolder } from '../../store/lock.js';
 import { type RunCommand, textOf } from '../command.js';
 import { control, NoServerError } from '../control.js';
+import { dataFolder } from '../reload.js';
 import { writeArchive } from './archive.js';
 
-/** Of configurations that are not named, as `init` writes it. */
+/** The default configuration, as written by `init`. */
 export const CONFIG = 'airsplice.yaml';
 const COPIED = /^airsplice-backup-[0-9a-f]{8}\.mdb$/;
 
 export const backup: RunCommand = async (line, stop) => {
   const file = line.operands[0]!;
   const configPath = textOf(line, 'config') ?? CONFIG;
-  let folder: string;
-  try {
-    folder = loadConfig(configPath, process.env).data.folder;
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`airsplice: ${error.message}\n`);
-    return 2;
-  }
+  const folder = dataFolder(configPath);
+  if (folder === null) return 2;
   if (existsSync(file)) throw new Error(`${file} is there already`);
   const copy = await copyOf(folder, stop);
   const fresh = `${file}.part-${process.pid}`;
@@ -65,7 +59,7 @@ export const backup: RunCommand = async (line, stop) => {
   return 0;
 };
 
-/** @returns the path of a copy that nobody has open, which is the caller's to remove */
+/** @returns the path of a copy of the store, which the caller has to remove */
 async function copyOf(folder: string, stop: AbortSignal): Promise<string> {
   try {
     const name = await control(folder, 'backup', stop);
@@ -76,7 +70,7 @@ async function copyOf(folder: string, stop: AbortSignal): Promise<string> {
   }
   const store = join(folder, FILE);
   if (!existsSync(store)) throw new Error(`there is no store in ${folder}`);
-  // Rejects where a server runs that does not answer.
+  // Rejects if a server runs without answering.
   const lock = await lockFolder(folder);
   try {
     const copy = join(folder, `airsplice-backup-${String(process.pid).padStart(8, '0').slice(-8)}.mdb`);

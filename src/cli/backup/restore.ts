@@ -1,11 +1,10 @@
 /**
- * `airsplice restore FILE`: puts configuration and store of a backup where the command says: `--config` and `--data`. A backup is outside input:
- * where it was made, and where its configuration has its data, is shown and compared, and never written to by itself. Both are written beside their
- * places, read again, checked and flushed, and only then renamed, the configuration last: without it nothing starts. The folder is locked meanwhile.
- * Their owners stay: the configuration's of the file that it replaces, the store's of its folder.
+ * `airsplice restore FILE`: restores configuration and store of a backup to `--config` and `--data`. A backup is not trusted: the paths in it are
+ * shown and compared, but never written to. Both files are written beside their places, read again, checked and flushed, and only then renamed, the
+ * configuration last, since nothing starts without it. The folder is locked meanwhile. The configuration keeps the owner of the file that it
+ * replaces; the store gets that of its folder.
  *
- * Exit codes: 0 when both are in place; 1 where nothing was changed, with why (a server runs, a file is there, the backup is damaged or of another
- * format).
+ * Exit codes: 0 when both are in place; 1 if nothing was changed (a server runs, a file exists, the backup is damaged or of another format).
  */
 
 import {
@@ -30,11 +29,11 @@ import { likeReplaced, ownedLike } from '../setup/replaced-file.js';
 import { type OpenArchive, readArchive } from './archive.js';
 import { CONFIG } from './backup.js';
 
-/** A folder inside the data folder that only this user may enter: no other user of the data folder can put a link there. */
-const MAKING = 'restoring';
+/** A folder in the data folder that only this user may enter, so that no other can put a link there. */
+const TEMPORARY = 'restoring';
 
-/** Where a server with this configuration writes. Null: not known, or nowhere. */
-interface WrittenPlaces {
+/** Where a server with this configuration writes. Null: unknown, or nowhere. */
+interface WrittenPaths {
   readonly folder: string | null;
   readonly accessLog: string | null;
 }
@@ -51,10 +50,10 @@ export const restore: RunCommand = async (line) => {
   try {
     const archive = open(source, file);
     const config = resolve(textOf(line, 'config') ?? CONFIG);
-    const named = placesIn(config, archive.config.toString('utf8'));
-    const folder = folderAsked(line, config, named.folder, file);
+    const named = pathsIn(config, archive.config.toString('utf8'));
+    const folder = targetFolder(line, config, named.folder, file);
     const { airsplice, madeAt, configPath } = archive.manifest;
-    await put(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
+    await install(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
       const { accessLog } = named;
       if (accessLog !== null) note(`the configuration has an access log at ${accessLog}`);
       if (named.folder !== folder)
@@ -82,14 +81,11 @@ function open(source: number, file: string): OpenArchive {
   }
 }
 
-/**
- * `--data`, or else the data folder of the configuration that is replaced, or `data` beside it: the configuration of the backup must name one of
- * these.
- */
-function folderAsked(line: CommandLine, config: string, named: string | null, file: string): string {
+/** `--data`, else the data folder that the backup names, if the replaced configuration has the same, or it is `data` beside that. */
+function targetFolder(line: CommandLine, config: string, named: string | null, file: string): string {
   const asked = textOf(line, 'data');
   if (asked !== undefined) return resolve(asked);
-  const inPlace = existsSync(config) ? placesIn(config, readText(config)).folder : null;
+  const inPlace = existsSync(config) ? pathsIn(config, readText(config)).folder : null;
   if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
   const why = named === null ? 'does not name its data folder' : `has its data in ${named}`;
   const advice =
@@ -105,8 +101,8 @@ function readText(path: string): string {
   }
 }
 
-/** Read from the text alone: no file that it names is opened. */
-function placesIn(path: string, text: string): WrittenPlaces {
+/** From the text alone: no file that it names is opened. */
+function pathsIn(path: string, text: string): WrittenPaths {
   const { value } = new ConfigDocument(text, process.env);
   const { data, accessLog } = (value ?? {}) as { readonly data?: unknown; readonly accessLog?: unknown };
   const member = (section: unknown, name: string) => (section as Readonly<Record<string, unknown>> | null)?.[name];
@@ -115,14 +111,14 @@ function placesIn(path: string, text: string): WrittenPlaces {
   return { folder: value === undefined ? null : absolute(folder), accessLog: log === '-' ? null : absolute(log) };
 }
 
-/** @param onReady called when all is checked, before anything is changed */
-async function put(archive: OpenArchive, target: RestoreTarget, file: string, onReady: () => void): Promise<void> {
+/** @param onReady called after all checks, before anything is changed */
+async function install(archive: OpenArchive, target: RestoreTarget, file: string, onReady: () => void): Promise<void> {
   const { config, folder, isForced } = target;
   const made = mkdirSync(folder, { recursive: true, mode: 0o700 });
   let isPut = false;
   try {
     const lock = await lockFolder(folder);
-    const making = join(folder, MAKING);
+    const making = join(folder, TEMPORARY);
     const store = join(folder, FILE);
     const fresh = { store: join(making, FILE), config: `${config}.restored` };
     try {
@@ -156,7 +152,7 @@ async function put(archive: OpenArchive, target: RestoreTarget, file: string, on
   }
 }
 
-/** Throws where a file is in place already, unless it may be replaced. */
+/** Throws if a file exists, unless it may be replaced. */
 function mustBeFree(archive: OpenArchive, store: string, config: string, isForced: boolean): void {
   const isSame = existsSync(config) && readFileSync(config).equals(archive.config);
   const there = [store, ...(isSame ? [] : [config])].filter((path) => existsSync(path));
@@ -165,12 +161,12 @@ function mustBeFree(archive: OpenArchive, store: string, config: string, isForce
   throw new Error(`${there.join(' and ')} ${verb} there already: --force replaces what is there`);
 }
 
-/** Removes a folder and its parents up to the first one that was made with it, where they are empty. */
+/** Removes a folder and its parents, if empty, up to the first one that was made with it. */
 function removeEmpty(folder: string, first: string): void {
   try {
     for (let path = folder; path.length >= first.length; path = dirname(path)) rmdirSync(path);
   } catch {
-    // Something else is in it by now.
+    // No longer empty.
   }
 }
 
@@ -185,7 +181,7 @@ function write(path: string, fill: (target: number) => void): void {
   }
 }
 
-/** Renames are on the disk then, too. */
+/** Makes renames durable. */
 function flushFolder(path: string): void {
   const folder = openSync(path, 'r');
   try {

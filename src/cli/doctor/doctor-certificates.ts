@@ -1,4 +1,4 @@
-/** The certificates of a configuration, as a client will judge them: dates, key, the chain, the name of the public URL. */
+/** Checks the certificates of a configuration as clients do: dates, key, chain, the name of the public URL. */
 
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -7,11 +7,11 @@ import type { CertificateFiles } from '../../net/tls/certificate.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
 const DAY_MS = 86_400_000;
-/** Renewal programs begin a month before. */
+/** Renewal programs renew a month ahead. */
 const SOON_DAYS = 14;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** @param host of the public URL; "": none is known @param nowMs unix milliseconds */
+/** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds */
 export function certificateFindings(
   { certFile, keyFile }: CertificateFiles,
   host: string,
@@ -44,8 +44,7 @@ export function certificateFindings(
 }
 
 function isFor(certificate: X509Certificate, host: string): boolean {
-  const address = host.replace(/^\[|\]$/g, '');
-  return (isIP(address) === 0 ? certificate.checkHost(host) : certificate.checkIP(address)) !== undefined;
+  return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
 function judgeDates(file: string, chain: readonly X509Certificate[], nowMs: number, findings: Findings): void {
@@ -61,7 +60,7 @@ function judgeDates(file: string, chain: readonly X509Certificate[], nowMs: numb
   else findings.good(`${file} is valid until ${end}`);
 }
 
-/** Browsers fetch what is missing, players and encoders do not. */
+/** Browsers fetch missing certificates, players and encoders do not. */
 function judgeChain(file: string, chain: readonly X509Certificate[], findings: Findings): void {
   const [own] = chain;
   if (own!.checkIssued(own!)) {

@@ -1,4 +1,4 @@
-/** The clock: whether something keeps it right, and how far it is from that of what answers at the public URL. Titles carry times of it. */
+/** Checks the clock, which titles depend on: whether a service synchronises it, and how far it is from that of the public URL. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { type DoctorFinding, Findings } from './finding.js';
 interface TimeService {
   readonly program: string;
   readonly args: readonly string[];
-  /** It says that the clock is kept. */
+  /** Its output if the clock is synchronised. */
   readonly isKept: RegExp;
 }
 
@@ -18,11 +18,11 @@ const SERVICES: readonly TimeService[] = [
   { program: 'ntpq', args: ['-c', 'rv 0 leap'], isKept: /leap=(00|01|10)/ },
 ];
 const ASK_MS = 5000;
-/** `Date` counts whole seconds, and an answer takes a while. */
+/** `Date` has whole seconds, and an answer takes time. */
 const CLOSE_SECONDS = 2;
 const FAR_SECONDS = 30;
 
-/** @param env where programs are looked for */
+/** @param env of the programs */
 export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promise<DoctorFinding[]> {
   const findings = new Findings('clock');
   for (const { program, args, isKept } of SERVICES) {
@@ -43,7 +43,7 @@ export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promi
   return findings.all;
 }
 
-/** Null: it is not there, or does not work here. */
+/** Null: it is missing, or does not work here. */
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> {
   try {
     return (await promisify(execFile)(program, [...args], { env, timeout: ASK_MS })).stdout;
@@ -52,13 +52,13 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
   }
 }
 
-/** @param url that another machine, or at least another program, answers */
+/** @param url answered by another machine, or at least another program */
 export async function skewFindings(url: string, signal: AbortSignal): Promise<DoctorFinding[]> {
   const findings = new Findings('clock');
   const beganMs = Date.now();
   const answer = await answerOf(`${url}/healthz`, signal).catch(() => null);
   const date = Date.parse(String(answer?.headers['date']));
-  // Where nothing answers, others say so.
+  // Other checks report that nothing answers.
   if (Number.isNaN(date)) return [];
   const halfSecondMs = 500;
   const skewSeconds = Math.round((beganMs + Date.now()) / 2 - date - halfSecondMs) / 1000;

@@ -1,13 +1,11 @@
-/**
- * The data folder: whether it can be written to, how much room there is, and how long a write takes until it is on the disk. A push waits for that.
- */
+/** Checks the data folder: permission, free space, and the time until a write is on the disk, for which each push waits. */
 
 import { mkdtemp, open, rm, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type DoctorFinding, Findings } from './finding.js';
 
 const MEGABYTE = 1024 * 1024;
-/** A history of ten thousand titles has a few MB; a system's own logs take more. */
+/** A history of ten thousand titles takes a few MB, the system's logs more. */
 const MIN_MEGABYTES = 64;
 const ENOUGH_MEGABYTES = 1024;
 const MIN_FILES = 1000;
@@ -16,12 +14,12 @@ const WRITE_BYTES = 4096;
 const SLOW_MS = 50;
 const TOO_SLOW_MS = 500;
 
-/** @param folder data.folder of the configuration; where it is not there yet, the one in which it will be */
+/** @param folder data.folder of the configuration, which need not exist yet */
 export async function diskFindings(folder: string): Promise<DoctorFinding[]> {
   const findings = new Findings('disk');
   const wanted = resolve(folder);
-  const there = await nearest(wanted);
-  await lookAtRoom(there, findings);
+  const there = await existingFolder(wanted);
+  await checkSpace(there, findings);
   const code = await measure(there, findings).catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
   if (code === undefined) return findings.all;
   if (code === 'ENOSPC' || code === 'EDQUOT') findings.bad(`${there} is full`, ROOM);
@@ -36,15 +34,15 @@ export async function diskFindings(folder: string): Promise<DoctorFinding[]> {
 
 const ROOM = 'make room, or set data.folder to a larger disk; pushes are refused while it is full';
 
-async function nearest(folder: string): Promise<string> {
+async function existingFolder(folder: string): Promise<string> {
   const isThere = await statfs(folder).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
   );
-  return isThere || dirname(folder) === folder ? folder : nearest(dirname(folder));
+  return isThere || dirname(folder) === folder ? folder : existingFolder(dirname(folder));
 }
 
-async function lookAtRoom(folder: string, findings: Findings): Promise<void> {
+async function checkSpace(folder: string, findings: Findings): Promise<void> {
   const room = await statfs(folder).catch(() => null);
   if (room === null) return;
   const megabytes = Math.floor((room.bavail * room.bsize) / MEGABYTE);
@@ -56,7 +54,7 @@ async function lookAtRoom(folder: string, findings: Findings): Promise<void> {
   if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} files can be made there`, ROOM);
 }
 
-/** Rejects with what the disk says. */
+/** Rejects with the disk's error. */
 async function measure(folder: string, findings: Findings): Promise<undefined> {
   const own = await mkdtemp(join(folder, '.airsplice-doctor-'));
   try {

@@ -1,7 +1,8 @@
-/** Whether the names of other hosts in a configuration lead to an address: upstreams, the listener hook, where listeners are sent to. */
+/** Looks up the names of other hosts in a configuration: upstreams, the listener hook, overflow and public URL. */
 
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { hostOf } from '../../base/ip.js';
 import type { Config } from '../../config/schema.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
@@ -23,7 +24,7 @@ export async function nameFindings(config: Config): Promise<DoctorFinding[]> {
   return findings.all;
 }
 
-/** What they are for, and the name; each name once. */
+/** Purpose and name; each name once. */
 function namesOf({ stations, listenerHook, streams }: Config): readonly (readonly [string, string])[] {
   const urls: [string, string][] = [];
   if (listenerHook !== undefined) urls.push(['listenerHook.url', listenerHook.url]);
@@ -38,7 +39,7 @@ function namesOf({ stations, listenerHook, streams }: Config): readonly (readonl
   }
   const byHost = new Map<string, string>();
   for (const [what, url] of urls) {
-    const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+    const host = hostOf(url);
     if (isIP(host) === 0 && !byHost.has(host)) byHost.set(host, what);
   }
   return [...byHost].map(([host, what]) => [what, host] as const);

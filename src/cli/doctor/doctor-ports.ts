@@ -1,4 +1,4 @@
-/** Whether the addresses of a configuration can be had: each port is opened for a moment, unless a server of ours has it already. */
+/** Checks the addresses of a configuration: each port is opened for a moment, unless our server has it already. */
 
 import net from 'node:net';
 import { urlHost } from '../../base/ip.js';
@@ -6,35 +6,35 @@ import type { AddressConfig } from '../../config/schema.js';
 import { ownAnswer } from '../server.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-interface PortPlace {
+interface ListenPort {
   readonly host: string;
   readonly port: number;
   readonly scheme: 'http' | 'https';
   readonly isProxied: boolean;
-  /** It is only for SHOUTcast encoders. */
+  /** Only for SHOUTcast encoders. */
   readonly isExtra: boolean;
 }
 
 export async function portFindings(addresses: readonly AddressConfig[], signal: AbortSignal): Promise<DoctorFinding[]> {
   const findings = new Findings('ports');
-  for (const place of placesOf(addresses)) await look(place, findings, signal);
+  for (const place of portsOf(addresses)) await checkPort(place, findings, signal);
   return findings.all;
 }
 
-function placesOf(addresses: readonly AddressConfig[]): readonly PortPlace[] {
+function portsOf(addresses: readonly AddressConfig[]): readonly ListenPort[] {
   return addresses.flatMap(({ host, port, tls, roles, shoutcastPort, proxyProtocol = false }) => {
-    // Port 0 is whichever is free.
+    // Port 0 is any free port.
     if (port === 0) return [];
     const scheme = tls === undefined ? 'http' : 'https';
-    const own: PortPlace = { host, port, scheme, isProxied: proxyProtocol, isExtra: false };
-    // As app/addresses/addresses.ts has it: the next port, unless an address has it.
+    const own: ListenPort = { host, port, scheme, isProxied: proxyProtocol, isExtra: false };
+    // As in app/addresses/addresses.ts: the next port, unless another address has it.
     const next = addresses.some((other) => other.port === port + 1) ? false : port + 1;
     const extra = roles === undefined || roles.includes('encoder') ? (shoutcastPort ?? next) : false;
     return extra === false || extra === 0 ? [own] : [own, { ...own, port: extra, isExtra: true }];
   });
 }
 
-async function look(place: PortPlace, findings: Findings, signal: AbortSignal): Promise<void> {
+async function checkPort(place: ListenPort, findings: Findings, signal: AbortSignal): Promise<void> {
   const { host, port, isExtra, isProxied } = place;
   const at = `${urlHost(host)}:${port}${isExtra ? ' (SHOUTcast encoders)' : ''}`;
   const code = await problemOf(host, port);
@@ -71,8 +71,8 @@ function problemOf(host: string, port: number): Promise<string | null> {
   });
 }
 
-/** Every address of ours has these two. */
-async function isOurs({ scheme, host, port }: PortPlace, signal: AbortSignal): Promise<boolean> {
+/** Every address of ours answers both paths. */
+async function isOurs({ scheme, host, port }: ListenPort, signal: AbortSignal): Promise<boolean> {
   const asked = host === '0.0.0.0' || host === '::' ? 'localhost' : urlHost(host);
   const base = `${scheme}://${asked}:${port}`;
   try {

@@ -1,6 +1,6 @@
 /**
- * What is in front of the server, seen from outside as a listener sees it: whether the stream comes as it is sent, whether events and WebSockets get
- * through, and whether the server knows who its clients are.
+ * Checks what is in front of the server, from outside: whether streams, events and WebSockets get through without delay, and whether the server
+ * knows its clients' addresses.
  */
 
 import { KEY } from '../../base/key.js';
@@ -8,9 +8,9 @@ import type { LoadedConfig } from '../../config/load.js';
 import { answerOf, ask, opensWebSocket, readJson, type WholeAnswer } from '../server.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-/** For how long a stream is listened to: writes come each second, or each two. */
+/** How long a stream is read: writes come every one or two seconds. */
 const LISTEN_MS = 5000;
-/** From the question to the first audio, and the longest time without any. */
+/** From the request to the first audio, and the longest gap. */
 const FIRST_MS = 1000;
 const GAP_MS = 3000;
 const OPEN_MS = 3000;
@@ -19,7 +19,7 @@ const UNBUFFERED = 'proxy_buffering off (nginx), flush_interval -1 (Caddy)';
 const UPGRADES =
   'proxy_http_version 1.1 with the headers Upgrade and Connection (nginx); HAProxy and Caddy pass them on by themselves';
 
-/** @param url of what listeners use @param config null: nothing is known of the server behind */
+/** @param url that listeners use @param config null: unknown */
 export async function proxyFindings(
   url: string,
   config: LoadedConfig | null,
@@ -41,16 +41,16 @@ export async function proxyFindings(
     );
     return findings.all;
   }
-  if (config !== null) await lookAtTrust(url, stations, config, findings, signal);
+  if (config !== null) await checkTrust(url, stations, config, findings, signal);
   const channel = channels.find((each) => each?.onair === true)?.channelkey;
   if (typeof channel !== 'string' || !KEY.test(channel)) {
     findings.note('no channel is on air: streams were not looked at', 'start a source, and ask again');
     return findings.all;
   }
   await Promise.all([
-    lookAtStream(`${url}/${channel}`, findings, signal),
-    lookAtEvents(`${url}/metadata/sse/channel/${channel}`, findings, signal),
-    lookAtWebSocket(`${url}/metadata/channel/${channel}`, findings, signal),
+    checkStream(`${url}/${channel}`, findings, signal),
+    checkEvents(`${url}/metadata/sse/channel/${channel}`, findings, signal),
+    checkWebSocket(`${url}/metadata/channel/${channel}`, findings, signal),
   ]);
   return findings.all;
 }
@@ -66,7 +66,7 @@ function channelsOf({ status, text }: WholeAnswer): readonly (ListedChannel | nu
   return Array.isArray(stations) ? stations.flatMap((station) => station?.channels ?? []) : null;
 }
 
-async function lookAtStream(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+async function checkStream(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([stop, done.signal, AbortSignal.timeout(LISTEN_MS)]);
   const beganMs = performance.now();
@@ -84,7 +84,7 @@ async function lookAtStream(url: string, findings: Findings, stop: AbortSignal):
     }
     findings.bad(`${url} ends after ${seconds(lastMs - beganMs)}`, 'the proxy must not bound the length of an answer');
   } catch {
-    // The time is up, or the proxy has ended it.
+    // LISTEN_MS have passed, or the proxy has ended it.
     if (stop.aborted) return;
     if (firstMs === 0) {
       findings.bad(`${url} brings no audio in ${seconds(LISTEN_MS)}: it is held up on its way`, UNBUFFERED);
@@ -99,7 +99,7 @@ async function lookAtStream(url: string, findings: Findings, stop: AbortSignal):
   }
 }
 
-async function lookAtEvents(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+async function checkEvents(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([stop, done.signal, AbortSignal.timeout(OPEN_MS)]);
   try {
@@ -116,14 +116,14 @@ async function lookAtEvents(url: string, findings: Findings, stop: AbortSignal):
   }
 }
 
-async function lookAtWebSocket(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
+async function checkWebSocket(url: string, findings: Findings, stop: AbortSignal): Promise<void> {
   const opens = await opensWebSocket(url.replace(/^http/, 'ws'), AbortSignal.any([stop, AbortSignal.timeout(OPEN_MS)]));
   if (opens) findings.good('WebSockets get through');
   else findings.bad('WebSockets do not get through', UPGRADES);
 }
 
-/** Whether something is in front, and whether the server knows its clients then. */
-async function lookAtTrust(
+/** Whether a proxy is in front, and whether the server knows its clients then. */
+async function checkTrust(
   url: string,
   { headers }: WholeAnswer,
   { addresses, proxies, streams }: LoadedConfig,
@@ -132,13 +132,13 @@ async function lookAtTrust(
 ): Promise<void> {
   const { port, protocol } = new URL(url);
   const publicPort = Number(port || (protocol === 'https:' ? 443 : 80));
-  // Not every answer of ours says it.
+  // Not all our responses have the header.
   const isOther = (headers['server'] ?? streams.server) !== streams.server || headers['via'] !== undefined;
   if (!isOther && addresses.some((address) => address.port === publicPort)) {
     findings.good('nothing is in front of the server');
     return;
   }
-  // Asked as a stranger asks: an address without roles answers this to the machine itself only, and a proxy is taken for that.
+  // As any client: an address without roles answers this only to its own machine, which a proxy seems to be.
   const metrics = await answerOf(`${url}/metrics`, signal).catch(() => null);
   if (metrics?.status === 200)
     findings.bad(

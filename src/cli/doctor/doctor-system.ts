@@ -1,6 +1,5 @@
 /**
- * The machine: Node's version, how many files a process may open, and the kernel's settings that a crowd of listeners meets. Linux; elsewhere only
- * the first.
+ * Checks Node's version and, on Linux, the limit of open files and kernel settings for a crowd of listeners.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -8,17 +7,17 @@ import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-/** The oldest that package.json allows, and the oldest that is still mended. */
+/** The oldest version that package.json allows, and the oldest that is still maintained. */
 const MIN_NODE = [20, 19] as const;
-const MENDED_NODE = 22;
+const MAINTAINED_NODE = 22;
 
-/** @param version as `process.versions.node` has it */
+/** @param version as `process.versions.node` */
 export function nodeFindings(version: string): DoctorFinding[] {
   const findings = new Findings('node');
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1]))
     findings.bad(`Node.js ${version} is too old`, 'install Node.js 24, or at least 20.19');
-  else if (major < MENDED_NODE)
+  else if (major < MAINTAINED_NODE)
     findings.note(
       `Node.js ${version} gets no more security updates`,
       'install Node.js 24; airsplice runs on it as it is',
@@ -27,10 +26,10 @@ export function nodeFindings(version: string): DoctorFinding[] {
   return findings.all;
 }
 
-/** Beside connections: the store, logs, sources, the hook's calls (app/addresses/file-limit.ts). */
+/** Files besides connections: the store, logs, sources, calls of the hook (app/addresses/file-limit.ts). */
 const OTHER_FILES = 100;
 
-/** @param limits the text of /proc/self/limits. Node has raised the soft limit to the hard one by now */
+/** @param limits the text of /proc/self/limits, after Node has raised the soft limit to the hard one */
 export function fileLimitFindings(
   limits: string,
   { limits: { connections } }: Pick<Config, 'limits'>,
@@ -38,10 +37,10 @@ export function fileLimitFindings(
   const findings = new Findings('limits');
   const files = /^Max open files\s+(\d+|unlimited)\s/m.exec(limits)?.[1];
   if (files === undefined) return [];
-  const most = files === 'unlimited' ? Number.POSITIVE_INFINITY : Number(files);
+  const max = files === 'unlimited' ? Number.POSITIVE_INFINITY : Number(files);
   const needed = connections + OTHER_FILES;
   const text = `a process that is started here may open ${files} files; limits.connections is ${connections}`;
-  if (most < needed) {
+  if (max < needed) {
     findings.bad(
       text,
       `allow ${needed}: LimitNOFILE=${needed} in the unit, ulimit -n ${needed} in a shell, or lower limits.connections; else there will be fewer connections`,
@@ -52,10 +51,10 @@ export function fileLimitFindings(
 
 interface SettingNeed {
   readonly name: string;
-  /** What the setting says that counts. */
+  /** The relevant number in the setting. */
   read(text: string): number;
-  /** 0: nothing is asked of it. */
-  least(config: Pick<Config, 'limits' | 'proxies'>): number;
+  /** The required minimum; 0: none. */
+  min(config: Pick<Config, 'limits' | 'proxies'>): number;
   /** What to set it to. */
   set(least: number): string;
   readonly why: string;
@@ -65,9 +64,9 @@ const first = (text: string) => Number(text.trim().split(/\s+/)[0]);
 const last = (text: string) => Number(text.trim().split(/\s+/).at(-1));
 const same = (least: number) => String(least);
 
-/** What a backlog must hold: a crowd that comes at once, at the top of the hour. */
+/** A crowd that connects at once, at the top of the hour. */
 const BACKLOG = 4096;
-/** Sent and not yet acknowledged: some seconds of 320 kb/s. */
+/** Unacknowledged bytes: some seconds at 320 kb/s. */
 const SEND_BYTES = 262_144;
 const KEPT_TUPLES_PER_CONNECTION = 2;
 
@@ -75,14 +74,14 @@ const NEEDS: readonly SettingNeed[] = [
   {
     name: 'net.core.somaxconn',
     read: first,
-    least: () => BACKLOG,
+    min: () => BACKLOG,
     set: same,
     why: 'this many may wait to be accepted: a crowd that comes at once is turned away beyond it',
   },
   {
     name: 'net.ipv4.tcp_max_syn_backlog',
     read: first,
-    least: () => BACKLOG,
+    min: () => BACKLOG,
     set: same,
     why: 'this many handshakes may be under way',
   },
@@ -90,36 +89,36 @@ const NEEDS: readonly SettingNeed[] = [
     name: 'net.ipv4.ip_local_port_range',
     read: (text) => last(text) - first(text) + 1,
     // A proxy on this machine has a port of its own for each listener.
-    least: ({ limits, proxies }) => (proxies.trusted.length > 0 ? Math.min(limits.connections, 60_000) : 0),
+    min: ({ limits, proxies }) => (proxies.trusted.length > 0 ? Math.min(limits.connections, 60_000) : 0),
     set: () => '"1024 65535"',
     why: 'a proxy on this machine needs a port for each connection',
   },
   {
     name: 'net.netfilter.nf_conntrack_max',
     read: first,
-    least: ({ limits }) => limits.connections * KEPT_TUPLES_PER_CONNECTION,
+    min: ({ limits }) => limits.connections * KEPT_TUPLES_PER_CONNECTION,
     set: same,
     why: 'the firewall keeps an entry for each connection, also for a while after its end; new ones are dropped when it is full',
   },
   {
     name: 'net.ipv4.tcp_wmem',
     read: last,
-    least: () => SEND_BYTES,
+    min: () => SEND_BYTES,
     set: () => '"4096 65536 4194304"',
     why: 'this many bytes may be on their way to a listener: on a long line less than that holds a stream up',
   },
 ];
 
-/** @param root where the settings are: /proc/sys */
+/** @param root of the settings: /proc/sys */
 export async function settingFindings(
   config: Pick<Config, 'limits' | 'proxies'>,
   root = '/proc/sys',
 ): Promise<DoctorFinding[]> {
   const findings = new Findings('kernel');
-  for (const { name, read, least, set, why } of NEEDS) {
+  for (const { name, read, min: least, set, why } of NEEDS) {
     const text = await readFile(join(root, ...name.split('.')), 'latin1').catch(() => null);
     const needed = least(config);
-    // A container or another system may not have it: nothing limits it then, or nothing is known.
+    // A container or another system may not have the setting.
     if (text === null || needed === 0) continue;
     const value = text.trim().replace(/\s+/g, ' ');
     if (read(text) >= needed) findings.good(`${name} = ${value}`);

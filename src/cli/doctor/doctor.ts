@@ -1,11 +1,12 @@
 /**
- * `airsplice doctor [CONFIG]`: looks at what a server needs of its machine and of what is in front of it, and says what to do. Each look is a
- * function of its own (doctor-ports.ts and its neighbours). Changes nothing, but for a file in the data folder that it takes away again.
+ * `airsplice doctor [CONFIG]`: checks the machine and whatever is in front of the server, with advice. Each check is a function (doctor-ports.ts
+ * and its neighbours). Changes nothing except for a temporary file in the data folder.
  *
- * Exit codes: 0 where nothing is bad, 1 where something is, 2 for a wrong command line or configuration.
+ * Exit codes: 0 if nothing is bad, 1 if something is, 2 for a wrong command line or configuration.
  */
 
 import { readFile } from 'node:fs/promises';
+import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
@@ -36,14 +37,14 @@ export const doctor: RunCommand = async (line, stop) => {
     process.stderr.write(`${error.message}\nairsplice: airsplice check ${path} says it too\n`);
     return 2;
   }
-  const findings = await examine(config, urlAsked(line, config), stop);
+  const findings = await runChecks(config, urlAsked(line, config), stop);
   if (stop.aborted) return 1;
   if (line.values['json']) process.stdout.write(`${printableJson(findings)}\n`);
   else print(findings);
   return findings.some(({ verdict }) => verdict === 'bad') ? 1 : 0;
 };
 
-/** Of what listeners use; null: not known. Throws UsageError. */
+/** The URL that listeners use; null: unknown. Throws UsageError. */
 function urlAsked(line: CommandLine, config: LoadedConfig | null): string | null {
   const given = textOf(line, 'url');
   if (given !== undefined) return urlOf(given, '--url');
@@ -51,15 +52,15 @@ function urlAsked(line: CommandLine, config: LoadedConfig | null): string | null
   return url === '' ? null : url.replace(/\/+$/, '');
 }
 
-/** All that can be looked at, at once. */
-export async function examine(
+/** Runs all possible checks at once. */
+async function runChecks(
   config: LoadedConfig | null,
   url: string | null,
   stop: AbortSignal,
 ): Promise<readonly DoctorFinding[]> {
   const looks: (Promise<readonly DoctorFinding[]> | readonly DoctorFinding[])[] = [nodeFindings(process.versions.node)];
   if (config !== null) {
-    const host = url === null ? '' : new URL(url).hostname;
+    const host = url === null ? '' : hostOf(url);
     const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
     looks.push(portFindings(config.addresses, stop), diskFindings(config.data.folder));
     looks.push(fileLimitFindings(limits, config), settingFindings(config), nameFindings(config));
@@ -68,10 +69,10 @@ export async function examine(
   looks.push(clockFindings());
   if (url !== null) looks.push(skewFindings(url, stop), proxyFindings(url, config, stop));
   const found = (await Promise.all(looks)).flat();
-  return [...found, ...notLookedAt(config, url)];
+  return [...found, ...notChecked(config, url)];
 }
 
-function notLookedAt(config: LoadedConfig | null, url: string | null): readonly DoctorFinding[] {
+function notChecked(config: LoadedConfig | null, url: string | null): readonly DoctorFinding[] {
   const rest = { verdict: 'note', about: 'outside' } as const;
   const notes: DoctorFinding[] = [];
   if (config === null) {

@@ -1,16 +1,16 @@
-/** What `airsplice doctor` has found out about one thing, and what is to be done. */
+/** A result of `airsplice doctor`, with advice. */
 
 export interface DoctorFinding {
-  /** What was looked at: `ports`, `disk` … */
+  /** What was checked: `ports`, `disk` … */
   readonly about: string;
-  /** `note`: it works, and could be better, or cannot be known; `bad`: something does not work, or will not. */
+  /** `note`: it works but could be better, or is unknown; `bad`: something does not work, or will not. */
   readonly verdict: 'good' | 'note' | 'bad';
   readonly text: string;
-  /** What to do; "" where there is nothing. */
+  /** What to do; "": nothing. */
   readonly advice: string;
 }
 
-/** Findings about one thing. */
+/** Collects findings about one thing. */
 export class Findings {
   readonly all: DoctorFinding[] = [];
   readonly #about: string;

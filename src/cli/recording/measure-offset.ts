@@ -1,8 +1,8 @@
 /**
- * `airsplice measure-offset CHANNEL`: helps to find how much later than its push a title's audio comes in. It plays the channel of a running server,
- * follows its own listener feed, and writes a file for each push, whose first sample came in at that moment. A person listens to them.
+ * `airsplice measure-offset CHANNEL`: helps to measure how long after its push a title's audio arrives. It plays the channel of a running server,
+ * follows its own listener feed, and writes a file for each push that starts at that moment, for a person to listen to.
  *
- * Exit codes: 0 after --count files or a signal, 1 where the server or the disk does not play along, 2 for a wrong command line.
+ * Exit codes: 0 after --count files or a signal, 1 for an error of the server or the disk, 2 for a wrong command line.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -15,10 +15,9 @@ import { fileText, reserveNew } from '../setup/new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
 import { type ListenerRecord, readListenerRecord } from './records.js';
 
-/** Of its time: as RFC 3339 has it. */
+/** An RFC 3339 time up to the second. */
 const TIME_CHARACTERS = 16;
 const MAX_FILES = 10_000;
-/** Content types of streams. */
 const AUDIO = /^(audio\/|application\/ogg)/i;
 
 interface Options {
@@ -48,7 +47,7 @@ function readOptions(line: CommandLine): Options {
   };
 }
 
-/** Ends after `count` files, or when `stop` does; rejects where the server ends it. */
+/** Resolves after `count` files or when stopped; rejects if the server ends the stream. */
 async function measure(options: Options, stop: AbortSignal): Promise<void> {
   const { channel, url, seconds, before, count } = options;
   const done = new AbortController();
@@ -81,7 +80,7 @@ async function play(body: AsyncIterable<Buffer>, recorder: OffsetRecorder<Listen
   for await (const chunk of body) recorder.push(chunk);
 }
 
-/** The title in force at the first byte comes first, at position 0. A correction has the place of what it corrects. */
+/** The first title is the one in force at the first byte, at position 0. A correction has the position of the title that it corrects. */
 async function follow(events: AsyncIterable<unknown>, recorder: OffsetRecorder<ListenerRecord>): Promise<void> {
   let last = '0';
   for await (const event of events) {

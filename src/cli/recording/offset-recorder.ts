@@ -1,16 +1,16 @@
 /**
- * Cuts recordings out of a listener's stream, each from the place of a title on:
+ * Cuts recordings out of a listener's stream, each beginning at the place of a title:
  *
- *   frames     │ f │ f │ f │ f │ f │ f │ f │ f │ …        those of the last KEPT_MS are there, since titles may come late
+ *   frames     │ f │ f │ f │ f │ f │ f │ f │ f │ …        those of the last KEPT_MS are kept, since titles may come late
  *   recording          └─ from: title − before ──► length
  *
- * Invariant: a recording has whole frames only, the first of which begins within half a frame of its place. Owned by measure-offset.ts.
+ * Invariant: a recording consists of whole frames and begins within half a frame of its place. Owned by measure-offset.ts.
  */
 
 import { Framer } from '../../audio/frames/framer.js';
 import { Reservoir } from '../../audio/frames/reservoir.js';
 
-/** How late a push may come. */
+/** How late a title may come. */
 const KEPT_MS = 120_000;
 
 interface PlacedFrame {
@@ -30,7 +30,7 @@ class OpenRecording<T> {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly #frames: Buffer[] = [];
-  /** Its first frames may need bytes from before them. */
+  /** Supplies bytes from before the first frame. */
   readonly #reservoir = new Reservoir();
   #lengthMs = 0;
 
@@ -41,7 +41,7 @@ class OpenRecording<T> {
     this.#reservoir.cut();
   }
 
-  /** True: it is whole. */
+  /** True: it is complete. */
   add({ bytes, startMs, endMs }: PlacedFrame): boolean {
     if ((startMs + endMs) / 2 < this.fromMs) return false;
     this.#frames.push(this.#reservoir.mend(bytes));
@@ -63,7 +63,7 @@ export class OffsetRecorder<T> {
   #open: OpenRecording<T>[] = [];
   #endMs = 0;
 
-  /** @param beforeMs of audio before a title's place @param lengthMs from that place on */
+  /** @param beforeMs audio before a title's place @param lengthMs audio from there on */
   constructor(beforeMs: number, lengthMs: number, onRecording: (recording: Recording<T>) => void) {
     this.#beforeMs = beforeMs;
     this.#lengthMs = lengthMs;
@@ -75,19 +75,19 @@ export class OffsetRecorder<T> {
     return this.#framer.codec;
   }
 
-  /** The next bytes of the stream, without ICY. */
+  /** The next bytes of a stream without ICY. */
   push(bytes: Buffer): void {
     this.#framer.push(bytes);
   }
 
-  /** A title took effect. @param positionMs of audio between the stream's first byte and its place */
+  /** A title took effect. @param positionMs of its place, from the stream's first byte */
   title(title: T, positionMs: number): void {
     const recording = new OpenRecording(title, positionMs - this.#beforeMs, positionMs + this.#lengthMs);
     if (this.#frames.some((frame) => recording.add(frame))) this.#onRecording(recording.close());
     else this.#open.push(recording);
   }
 
-  /** What is not whole yet ends here. */
+  /** Ends all incomplete recordings. */
   end(): void {
     for (const recording of this.#open.splice(0)) this.#onRecording(recording.close());
   }

@@ -1,8 +1,8 @@
 /**
- * `airsplice record URL`: records a stream, of this server or another one, into a file or one a title. A connection that is lost is made again, for
- * as long as it takes. Ends with a signal or after `--seconds`.
+ * `airsplice record URL`: records a stream, of this server or another, into one file or a file for each title. Reconnects when the connection is
+ * lost, until a signal or `--seconds` end it.
  *
- * Exit codes: 0 then, 1 where the stream cannot be had at the first try or the disk does not take it, 2 for a wrong command line.
+ * Exit codes: 0 then, 1 if the first connection fails or the disk cannot be written to, 2 for a wrong command line.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -17,10 +17,10 @@ import { StreamRecorder } from './stream-recorder.js';
 
 const MAX_SECONDS = 31_536_000;
 const MAX_REDIRECTS = 5;
-/** Between two tries, the first and the longest. */
+/** The first and the longest pause before another try. */
 const RETRY_MS = 1000;
 const MAX_RETRY_MS = 30_000;
-/** Without a byte for this long a connection is given up. */
+/** A connection without a byte for this long is dropped. */
 const SILENT_MS = 30_000;
 
 const ENDINGS: readonly (readonly [RegExp, string])[] = [
@@ -60,7 +60,7 @@ function readOptions(line: CommandLine): RecordOptions {
 class RecordSession {
   readonly #options: RecordOptions;
   readonly #stop: AbortSignal;
-  /** Made with the first answer, which says what kind of audio it is. */
+  /** Made at the first response, which has the type of the audio. */
   #recording: RecordingFiles | null = null;
   #recorder: StreamRecorder | null = null;
 
@@ -76,8 +76,8 @@ class RecordSession {
       const before = this.#recording?.seconds ?? 0;
       const reason = await this.#connection().catch((error: unknown) => {
         if (this.#stop.aborted) return '';
-        // A full disk is not mended by another try.
-        if (this.#recording === null || isOfDisk(error)) throw error;
+        // Another try does not help a full disk.
+        if (this.#recording === null || isDiskError(error)) throw error;
         return messageOf(error);
       });
       if (this.#stop.aborted) return;
@@ -147,7 +147,7 @@ class RecordSession {
   }
 }
 
-/** What files and messages say of it. */
+/** For files and messages. */
 function withoutLogin(url: string): string {
   const bare = new URL(url);
   bare.username = '';
@@ -157,6 +157,6 @@ function withoutLogin(url: string): string {
 
 const DISK = ['write', 'open', 'rename', 'mkdir', 'close'];
 
-function isOfDisk(error: unknown): boolean {
+function isDiskError(error: unknown): boolean {
   return DISK.includes(String((error as NodeJS.ErrnoException).syscall));
 }

@@ -1,10 +1,10 @@
 /**
- * The files of a recording: the audio, in one or one a title, and beside it what was played when, as JSON and, where it is one file, as a cue sheet.
- * What lists the titles is written anew as they come, at most once a second, so that it is there whatever ends the recording; past MAX_TITLES or
- * MAX_CHARACTERS a server's titles are not kept any more, and begin no file.
+ * The files of a recording: the audio, in one file or one for each title, and the list of titles as JSON and, for one file, as a cue sheet.
+ * The lists are rewritten with each title, at most once a second, so that they are there however the recording ends. Beyond MAX_TITLES or
+ * MAX_CHARACTERS titles are ignored.
  */
 
-import { closeSync, renameSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { splitTitle } from '../../metadata/title.js';
 import { fileText, openNew, reserveNew } from '../setup/new-file.js';
@@ -12,32 +12,32 @@ import type { RecordedParts } from './stream-recorder.js';
 
 interface RecordedTitle {
   readonly title: string;
-  /** Where it begins: seconds of audio from the beginning of the recording. */
+  /** Seconds of audio from the beginning of the recording. */
   readonly startSeconds: number;
-  /** When it came, RFC 3339. */
+  /** When it arrived, RFC 3339. */
   readonly at: string;
   readonly file: string;
 }
 
 export interface RecordingOptions {
   readonly url: string;
-  /** Without the ending; with `isSplit` a folder and the beginning of names. */
+  /** Path without the extension; with `isSplit` a folder. */
   readonly base: string;
-  /** Of the audio's files. */
+  /** Extension of the audio files. */
   readonly ending: string;
   readonly isSplit: boolean;
-  /** Another file begins. */
+  /** A file was opened. */
   readonly onFile: (path: string, title: string) => void;
-  /** What follows is played without what came before. */
+  /** The following audio is played without that before it. */
   readonly onCut: () => void;
 }
 
-/** The first title comes a moment after the first audio, and is of that. */
+/** The title of the first audio arrives a moment after it. */
 const FIRST_MS = 3000;
-/** A cue sheet has two digits for a track. */
+/** A cue sheet has two digits for a track number. */
 const MAX_TRACKS = 99;
 const FRAMES_PER_SECOND = 75;
-/** Weeks of music; the characters are of all titles together, since the list is written whole. */
+/** Weeks of music; the characters are the sum of all titles, since the list is written whole. */
 const MAX_TITLES = 20_000;
 const MAX_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
@@ -46,17 +46,16 @@ export class RecordingFiles implements RecordedParts {
   readonly #options: RecordingOptions;
   readonly #startedAt = new Date().toISOString();
   readonly #titles: RecordedTitle[] = [];
-  /** Of these titles. */
   #characters = 0;
-  /** Before the first title, at most FIRST_MS. */
+  /** Audio before the first title, at most FIRST_MS. */
   #waiting: Buffer[] | null = [];
   #waitingMs = 0;
   #fd: number | null = null;
   #path = '';
   #audioMs = 0;
-  /** Of a recording with a file a title: where these are listed. */
+  /** With `isSplit`: the path of the list. */
   #splitList: string | null = null;
-  /** When the list was written last, monotonic milliseconds; and whether it lacks a title. */
+  /** When the list was written last (monotonic), and whether it lacks a title. */
   #listedMs = Number.NEGATIVE_INFINITY;
   #isListOld = false;
 
@@ -72,9 +71,9 @@ export class RecordingFiles implements RecordedParts {
     if (this.#waiting !== null) {
       this.#waiting.push(Buffer.from(bytes));
       this.#waitingMs += durationMs;
-      // Without durations nothing is known: what has no titles must not wait for one.
+      // Ogg has no durations here, and may have no titles: it must not wait for one.
       if (durationMs === 0 || this.#waitingMs > FIRST_MS) this.#first('');
-    } else writeAll(this.#fd!, bytes);
+    } else writeFileSync(this.#fd!, bytes);
     if (this.#isListOld) this.#writeList();
     this.#audioMs += durationMs;
   }
@@ -105,7 +104,7 @@ export class RecordingFiles implements RecordedParts {
     const waiting = this.#waiting!;
     this.#waiting = null;
     this.#open(title);
-    for (const bytes of waiting) writeAll(this.#fd!, bytes);
+    for (const bytes of waiting) writeFileSync(this.#fd!, bytes);
     this.#list(title, 0);
   }
 
@@ -134,7 +133,7 @@ export class RecordingFiles implements RecordedParts {
     this.#listedMs = nowMs;
     this.#isListOld = false;
     const { base, isSplit, url } = this.#options;
-    // Where there is a recording already, both have a number behind their names.
+    // If there is a recording of this name already, both get a number.
     if (isSplit) this.#splitList ??= reserveNew(join(base, 'titles'), 'json');
     const beside = (this.#splitList ?? this.#path).replace(/\.[^.]*$/, '');
     const all = { url, startedAt: this.#startedAt, titles: this.#titles };
@@ -143,7 +142,7 @@ export class RecordingFiles implements RecordedParts {
   }
 }
 
-/** @param file beside which it stands */
+/** @param file name of the audio file */
 export function cueSheet(file: string, titles: readonly Pick<RecordedTitle, 'title' | 'startSeconds'>[]): string {
   const tracks = titles.slice(0, MAX_TRACKS).map(({ title, startSeconds }, i) => {
     const { artist, song } = splitTitle(title);
@@ -154,7 +153,7 @@ export function cueSheet(file: string, titles: readonly Pick<RecordedTitle, 'tit
   return `FILE "${quoted(file)}" MP3\n${tracks.join('')}`;
 }
 
-/** There is no way to write a quote. */
+/** A cue sheet cannot express a quote. */
 function quoted(text: string): string {
   return text.replaceAll('"', "'").replace(/\p{Cc}/gu, ' ');
 }
@@ -167,12 +166,8 @@ function cueTime(seconds: number): string {
   return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }
 
-/** A reader of it sees the one or the other, never half of it. */
+/** Readers see the old or the new list, never part of one. */
 function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
-}
-
-function writeAll(fd: number, bytes: Buffer): void {
-  for (let at = 0; at < bytes.length; ) at += writeSync(fd, bytes, at);
 }

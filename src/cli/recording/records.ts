@@ -1,18 +1,17 @@
 /**
- * Records of titles as a server sends them (src/metadata/README.md), and why it takes none, as far as commands use them. It may be anyone's server:
- * what it sends is read here.
+ * The parts of a server's records (src/metadata/README.md) and problems that commands use. They are checked here, since it may be any server.
  */
 
 import { z } from 'zod';
 
-/** Of a feed. */
+/** In a feed. */
 const feedRecord = z.object({ type: z.string(), code: z.string(), rawdata: z.string(), duration: z.number() });
-/** Of a listener's feed; the position is milliseconds of audio as text, "" for a next. */
+/** In a listener's feed; the position is milliseconds of audio as text, "" for a next. */
 const listenerRecord = z.object({ type: z.string(), rawdata: z.string(), time: z.string(), position: z.string() });
 /** The answer to a push. */
 const pushedRecord = z.object({ artist: z.string(), song: z.string(), separator: z.string() });
 
-/** RFC 9457, with the fields that are wrong. */
+/** A problem (RFC 9457) with the invalid fields. */
 const NO_REASON = 'not taken';
 const problem = z.object({
   detail: z.string().catch(NO_REASON),
@@ -28,7 +27,7 @@ export const readFeedRecord = (value: unknown): FeedRecord => read(feedRecord, v
 export const readListenerRecord = (value: unknown): ListenerRecord => read(listenerRecord, value);
 export const readPushedRecord = (value: unknown): PushedRecord => read(pushedRecord, value);
 
-/** Of whatever was answered: a proxy before the server may say something else. */
+/** Accepts anything, since a proxy may have answered. */
 export const readProblem = (value: unknown): PushProblem =>
   problem.catch({ detail: NO_REASON, errors: [] }).parse(value);
 

@@ -3,8 +3,8 @@
  *
  *   bytes ─► ICY blocks out ─► frames ─► audio(frame) audio(frame) title(…) audio(frame) …
  *
- * Invariant: MP3 and AAC come out as whole frames; the frame in which a block stands belongs to the title before it. What has no frames here (Ogg)
- * comes out as it came in. Owned by record.ts.
+ * Invariant: MP3 and AAC are passed on as whole frames; a frame with a block in it belongs to the previous title. Ogg is passed on unchanged. Owned
+ * by record.ts.
  */
 
 import { Framer } from '../../audio/frames/framer.js';
@@ -15,7 +15,7 @@ import { IcyStripper } from '../../source/strip.js';
 export interface RecordedParts {
   /** The next audio; the bytes are valid only during the call. */
   audio(bytes: Buffer, durationMs: number): void;
-  /** From here on, another than before. */
+  /** Another title begins here. */
   title(title: string): void;
 }
 
@@ -26,7 +26,7 @@ export class StreamRecorder implements PieceSink {
   #framer: Framer | null = null;
   #stripper = new IcyStripper(0);
   #title = '';
-  /** A title whose place is in the frame that is under way. */
+  /** A title whose place is in the incomplete frame. */
   #next: string | null = null;
 
   /** @param isFramed MP3 or AAC */
@@ -35,7 +35,7 @@ export class StreamRecorder implements PieceSink {
     this.#isFramed = isFramed;
   }
 
-  /** Another connection begins. @param metaint as its head has it */
+  /** Another connection begins. @param metaint the header's value */
   connected(metaint: unknown): void {
     this.#stripper = new IcyStripper(metaint);
     this.#next = null;
@@ -72,7 +72,7 @@ export class StreamRecorder implements PieceSink {
     this.#parts.title(title);
   }
 
-  /** What follows stands in a file of its own. */
+  /** The following audio is in a file of its own. */
   cut(): void {
     this.#reservoir.cut();
   }

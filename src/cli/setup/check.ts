@@ -1,6 +1,6 @@
 /**
- * `airsplice check CONFIG`: what the server would say of it, without one; with `--diff` what a reload of the one that runs would change. Exit code 2
- * where something is wrong.
+ * `airsplice check CONFIG`: checks a configuration without a server; with `--diff` prints what a reload of the running one would change. Exit code 2
+ * if there are problems.
  */
 
 import { formatText } from '../../audio/frames/audio-format.js';
@@ -27,7 +27,6 @@ export const check: RunCommand = async ({ operands: [path = ''], values }, stop)
   }
 };
 
-/** What a reload of the running server would change. */
 async function showPlan(path: string, stop: AbortSignal): Promise<number> {
   const plan = await askAbout(path, 'plan', stop);
   if (plan === null) return 2;
@@ -35,7 +34,7 @@ async function showPlan(path: string, stop: AbortSignal): Promise<number> {
   return 0;
 }
 
-/** Of each channel whose files listeners cannot all go on with, one after the other. */
+/** A line for each channel with files of different formats, after which some players cannot continue. */
 async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
   const lines: string[] = [];
   for (const [station, { channels }] of Object.entries(stations)) {

@@ -1,6 +1,6 @@
 /**
- * `airsplice init [CONFIG]`: writes a first configuration from four answers, or from options, with made tokens and passwords. What it writes can be
- * used: it is checked whole before it is a file. Exit code 1 where the file is there already, 2 where an option is wrong.
+ * `airsplice init [CONFIG]`: writes a first configuration from four answers, or from options, with new tokens and passwords. It is checked before
+ * it is written. Exit code 1 if the file exists, 2 if an option is wrong.
  */
 
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,11 +32,11 @@ import { type Ask, withTerminal } from '../terminal/questions.js';
 import { likeReplaced } from './replaced-file.js';
 
 const FILE = 'airsplice.yaml';
-/** Nobody else reads it: digests can be guessed at. */
+/** Only for its owner, since secrets could be guessed from their digests. */
 const MODE = 0o600;
-/** Of another server's file: a thousand stations of AzuraCast have two megabytes. */
+/** The longest imported file: a thousand stations of AzuraCast take two megabytes. */
 const MAX_IMPORT_BYTES = 4_194_304;
-/** Is there while systemd runs. */
+/** Exists while systemd runs. */
 const SERVICE_MANAGER = '/run/systemd/system';
 const PRESETS = { station: 'My Station', channel: 'live', reach: '8000', source: 'encoder' };
 
@@ -58,13 +58,13 @@ export const init: RunCommand = async (line, stop) => {
   return 0;
 };
 
-/** In a clone there is no command of that name. */
+/** The command as it was run, which differs in a clone. */
 function program(): string {
   const [, file = ''] = process.argv;
   return basename(file) === 'main.js' ? `node ${printable(relative('', file))}` : 'airsplice';
 }
 
-/** Throws UsageError for what an import does not take, Error where the file cannot be read. */
+/** Throws UsageError for options that an import does not take, Error if the file cannot be read. */
 function importFrom(from: string, line: CommandLine, path: string): Draft {
   for (const name of ['port', 'public-url', 'source'])
     if (line.values[name] !== undefined) throw new UsageError(`--${name} and --from cannot both be given`);
@@ -154,7 +154,7 @@ async function draftBy(given: Given, path: string, ask: Ask): Promise<Draft> {
   );
 }
 
-/** Throws ConfigError where the draft cannot be used, which would be a fault of ours; Error where the file is there. */
+/** Throws ConfigError if the draft is not valid, Error if the file exists. */
 function writeDraft(draft: Draft, path: string, title: string, isForced: boolean): void {
   const text = draftText(draft, title, shipped('airsplice.schema.json'), shipped('example.yaml'));
   loadConfig(path, process.env, text, audioProblem);
@@ -170,7 +170,7 @@ function writeDraft(draft: Draft, path: string, title: string, isForced: boolean
   }
 }
 
-/** Who could read it can read it again. */
+/** Keeps the owner and mode of the file. */
 function replace(path: string, text: string): void {
   const fresh = `${path}.new-${process.pid}`;
   try {

@@ -1,13 +1,13 @@
-/** Files that a command makes of what a server sends: names that any file system takes, and never over another file. */
+/** New files named after titles: with names for any file system, and never over an existing file. */
 
 import { closeSync, openSync } from 'node:fs';
 import { cutBytes } from '../../metadata/text.js';
 
-/** Letters and digits of a title in a file's name, in bytes: file systems take names of 255. */
+/** The longest title in a file's name: file systems allow names of 255. */
 const TITLE_BYTES = 120;
 const MAX_NAMESAKES = 1000;
 
-/** Letters and digits, which any file system takes; all else is a `-`. */
+/** A title's letters and digits; all else becomes `-`. */
 export function fileText(title: string): string {
   const safe = title.normalize('NFC').replace(/[^\p{L}\p{N}]+/gu, '-');
   return cutBytes(safe, TITLE_BYTES).replace(/^-|-$/g, '');
@@ -19,7 +19,7 @@ export interface NewFile {
   readonly fd: number;
 }
 
-/** A file that is there already, of a title with the same name or of another program, stays. @param base without the ending */
+/** Opens a new file, with a number after its name if that exists. @param base without the extension */
 export function openNew(base: string, ending: string): NewFile {
   for (let number = 1; ; number++) {
     const path = `${base}${number === 1 ? '' : `-${number}`}.${ending}`;
@@ -31,7 +31,7 @@ export function openNew(base: string, ending: string): NewFile {
   }
 }
 
-/** As openNew does, and closed. @returns its path */
+/** As openNew, but closes the file. @returns its path */
 export function reserveNew(base: string, ending: string): string {
   const { path, fd } = openNew(base, ending);
   closeSync(fd);

@@ -1,13 +1,13 @@
 /**
- * Files that take the place of others: who could read the old one, and nobody else, can read the new one. A service reads what root
- * has written for it.
+ * Gives new files the owner and mode of those that they replace, so that the same users can read them: for example a service what root has
+ * written.
  */
 
 import { existsSync, fchmodSync, fchownSync, statSync } from 'node:fs';
 
 /**
- * Gives a file the owner, group and mode of the one that it will replace; without one it stays its maker's.
- * @param fresh descriptor of the file, not yet in its place: its name may lead elsewhere by now
+ * Gives a file the owner, group and mode of the one that it will replace, if there is one.
+ * @param fresh descriptor of the file, since its name may lead elsewhere by now
  */
 export function likeReplaced(fresh: number, replaced: string): void {
   if (!existsSync(replaced)) return;
@@ -15,7 +15,7 @@ export function likeReplaced(fresh: number, replaced: string): void {
   if (ownedLike(fresh, replaced)) fchmodSync(fresh, mode & 0o777);
 }
 
-/** @returns whether it could be given away; a mode for another group would show it to strangers */
+/** Gives a file the owner and group of another. False: not permitted; its mode must then not admit a group. */
 export function ownedLike(fresh: number, other: string): boolean {
   const { uid, gid } = statSync(other);
   try {

@@ -1,4 +1,4 @@
-/** `airsplice schema`: prints the JSON Schema of the configuration, as config/airsplice.schema.json has it. */
+/** `airsplice schema`: prints the JSON Schema of the configuration, the same as config/airsplice.schema.json. */
 
 import { readFileSync } from 'node:fs';
 import { packageFile } from '../../base/own-files.js';

@@ -1,6 +1,5 @@
 /**
- * `airsplice token CHANNEL`: makes a push token, prints it once, and says what to write into the configuration. The token is kept
- * nowhere; the configuration holds its SHA-256 only.
+ * `airsplice token CHANNEL`: makes a push token, prints it once, and the line for the configuration, which holds only its SHA-256.
  */
 
 import { makeToken } from '../../setup/made-secret.js';

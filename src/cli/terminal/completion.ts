@@ -1,4 +1,4 @@
-/** `airsplice completion SHELL`: prints what bash, zsh or fish needs to complete commands and their options. Made from the table of commands. */
+/** `airsplice completion SHELL`: prints a completion script for bash, zsh or fish, made from the table of commands. */
 
 import { type RunCommand, UsageError } from '../command.js';
 import { COMMANDS } from '../commands.js';
@@ -6,7 +6,7 @@ import type { Syntax } from './syntax.js';
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
-/** Operands that are names of files. */
+/** Whether the operand is a file. */
 const isFile = (operands: Syntax['operands']): boolean => /CONFIG|FILE/.test(operands);
 
 export const completion: RunCommand = async ({ operands: [shell = ''] }) => {
@@ -19,7 +19,7 @@ export const completion: RunCommand = async ({ operands: [shell = ''] }) => {
 const NAMES = COMMANDS.map(({ name }) => name);
 const names = NAMES.join(' ');
 
-/** The words of which an operand is one. */
+/** The possible values of an operand. */
 function choicesOf(operands: Syntax['operands']): readonly string[] {
   if (operands.includes('COMMAND')) return NAMES;
   return operands.includes('SHELL') ? Object.keys(SHELLS) : [];
@@ -98,7 +98,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** As all three shells read it. */
+/** In single quotes, for all three shells. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

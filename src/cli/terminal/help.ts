@@ -1,4 +1,4 @@
-/** What the command line says of itself: the usage of a command, its help, the list of all. */
+/** Texts about the command line: usage and help of a command, the list of all. */
 
 import type { Syntax } from './syntax.js';
 
@@ -29,7 +29,7 @@ export function overview(commands: readonly Syntax[]): string {
     '',
     ...rows,
     '',
-    'Without a command it is start. airsplice help COMMAND says what a command takes; airsplice --version, which one this is.',
+    'Without a command it is start. airsplice help COMMAND explains a command; airsplice --version prints the version.',
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-/** The manual page airsplice(1), made of the table of commands: mdoc, which man and mandoc read. The build writes it (package.json, "man"). */
+/** The manual page airsplice(1), made from the table of commands, in mdoc, which man and mandoc read. Written by the build (package.json, "man"). */
 
 import type { Syntax } from './syntax.js';
 
@@ -10,7 +10,7 @@ without a configuration it runs a demo.`;
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['LOG_LEVEL', 'In place of log.level: fatal, error, warn, info, debug or silent.'],
   ['AIRSPLICE_TOKEN', 'The token of a pushed title.'],
-  ['NO_COLOR', 'No colours, where it is set and not empty.'],
+  ['NO_COLOR', 'Disables colours if it is set and not empty.'],
 ];
 
 const SIGNALS = `.Dv SIGTERM
@@ -18,11 +18,11 @@ and
 .Dv SIGINT
 stop the server politely;
 .Dv SIGUSR2
-replaces its processes, where it has workers;
+replaces its processes, if it has workers;
 .Dv SIGHUP
-puts the configuration in force as its file is now, and begins a new file of the access log.`;
+reloads the configuration, and reopens the access log.`;
 
-const EXIT = `0 after what was asked for, 1 where something has failed or is bad, 2 for a wrong command line or configuration, 70 after a fault of the program.`;
+const EXIT = `0 for success, 1 for a failure or a bad finding, 2 for a wrong command line or configuration, 70 for a bug in the program.`;
 
 /** @param version of the package @param date `YYYY-MM-DD` */
 export function manualPage(commands: readonly Syntax[], version: string, date: string): string {
@@ -82,7 +82,7 @@ function optionLines([name, { short, value, about }]: [string, Syntax['options']
   return [`.It ${letter}Fl \\-${name.replaceAll('-', '\\-')}${argument}`, escaped(about)];
 }
 
-/** As text, each sentence on a line of its own: nothing of it is a request. */
+/** Escaped, so that no text is a request; each sentence on a line of its own. */
 function escaped(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
   return plain.replace(/(?<=[.!?]) +/g, '\n').replace(/^(?=[.'])/gm, '\\&');

@@ -1,6 +1,6 @@
 /**
- * Notices that standard output fails: its reader has gone (`airsplice record … | head`), or the disk of its file is full. Then the command is stopped
- * as by a signal, so that it closes what it has open. Owned by runCommand.
+ * Notices when standard output fails: its reader has gone (`airsplice record … | head`), or the disk of its file is full. The command is then stopped
+ * as by a signal, so that it closes its files. Owned by runCommand.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -10,7 +10,7 @@ export class OwnOutput {
 
   constructor() {
     process.stdout.on('error', (error) => this.#broken.abort(error));
-    // There is nowhere to report that.
+    // It cannot be reported anywhere.
     process.stderr.on('error', () => undefined);
   }
 
@@ -19,9 +19,9 @@ export class OwnOutput {
     return this.#broken.signal;
   }
 
-  /** Why not all could be written; null: it could, or the reader has gone, which is not a fault. Called when the command has ended. */
+  /** Why output was lost; null: none was, or the reader has gone, which is not a fault. Called when the command has ended. */
   async fault(): Promise<string | null> {
-    // The error of the last write comes in a later turn.
+    // The error of the last write comes in a later turn of the loop.
     await nextTurn();
     if (!this.signal.aborted) return null;
     const { code, message } = this.signal.reason as NodeJS.ErrnoException;

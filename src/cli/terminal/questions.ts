@@ -1,25 +1,24 @@
-/** Questions in a terminal, each asked again until its answer can be read. */
+/** Questions in a terminal, each repeated until its answer is valid. */
 
 import { createInterface } from 'node:readline/promises';
 
-/** What one question is. */
 export interface TerminalQuestion<T> {
   readonly text: string;
-  /** Taken for an empty answer; '': there must be one. */
+  /** Used for an empty answer; '': an answer is required. */
   readonly preset: string;
-  /** Throws an Error that says what is wrong. */
+  /** Parses an answer. Throws an Error that says what is wrong. */
   readonly read: (answer: string) => T;
 }
 
 export type Ask = <T>(question: TerminalQuestion<T>) => Promise<T>;
 
-/** @param signal ends it: what waits for an answer rejects then, as it does at the end of the input */
+/** @param signal ends it: an open question then rejects, as at the end of the input */
 export async function withTerminal<T>(signal: AbortSignal, talk: (ask: Ask) => Promise<T>): Promise<T> {
   const given = new AbortController();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.once('SIGINT', () => given.abort());
   terminal.once('close', () => given.abort());
-  // Lines that come while nothing is asked: several were pasted at once.
+  // Lines that come without a question: several were pasted at once.
   const pasted: string[] = [];
   terminal.on('line', (line) => pasted.push(line));
   const ends = AbortSignal.any([signal, given.signal]);

@@ -1,9 +1,9 @@
-/** What a command takes, as data: for its usage and the help (help.ts), for completions (completion.ts), and to read it (command.ts). */
+/** The syntax of a command as data, for its usage and help (help.ts), completions (completion.ts), and the parser (command.ts). */
 
 export interface CommandOption {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
-  /** What its value is called in the usage. */
+  /** The name of its value in the usage. */
   readonly value?: string;
   readonly about: string;
 }
@@ -12,7 +12,7 @@ type Operand = 'CHANNEL' | 'COMMAND' | 'CONFIG' | 'FILE' | 'SHELL' | 'URL';
 
 export interface Syntax {
   readonly name: string;
-  /** What it takes beside options, as the usage shows it: `CHANNEL`, one that may be missing as `[CHANNEL]`, or nothing. */
+  /** As in the usage: `CHANNEL`, an optional one as `[CHANNEL]`, or none. */
   readonly operands: '' | Operand | `[${Operand}]`;
   /** One sentence. */
   readonly summary: string;

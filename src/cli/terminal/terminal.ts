@@ -1,15 +1,15 @@
 /**
- * Where a command's words go: a terminal that is redrawn, or a file or a pipe that gets plain lines. A live picture stands on the terminal's other
- * screen, so that what was there before comes back behind it.
+ * The output of commands: a terminal that is redrawn, or plain lines for a file or a pipe. A live picture uses the terminal's alternate screen, so
+ * that the previous content comes back after it.
  *
- * Invariant: nothing is written that a stranger made up, but for texts that were made `printable` (base/printable.ts).
+ * Invariant: text from others is written only after `printable` (base/printable.ts).
  */
 
-/** Colours that each terminal has. */
+/** Colours that all terminals have. */
 const COLOURS = { red: 31, green: 32, yellow: 33, bold: 1, dim: 2 } as const;
 export type Colour = keyof typeof COLOURS;
 
-/** Paints a text, or leaves it as it is. */
+/** Colours a text, or returns it unchanged. */
 export type Paint = (text: string, colour: Colour) => string;
 
 const OTHER_SCREEN = '\u001b[?1049h\u001b[?25l';
@@ -18,7 +18,7 @@ const HOME = '\u001b[H';
 const ERASE_LINE = '\u001b[K';
 const ERASE_BELOW = '\u001b[J';
 
-/** Of a file or a pipe, or where a terminal does not say: room for any line. */
+/** For a file or a pipe, or a terminal of unknown size. */
 const PLAIN_COLUMNS = 120;
 
 export interface Size {
@@ -31,7 +31,7 @@ export function isLive(): boolean {
   return process.stdout.isTTY === true && process.env['TERM'] !== 'dumb';
 }
 
-/** Colours, where a terminal shows them and NO_COLOR (no-color.org) does not ask for none. */
+/** Uses colours in a terminal, unless NO_COLOR (no-color.org) is set. */
 export function paintOf(): Paint {
   const isPlain = !isLive() || Boolean(process.env['NO_COLOR']);
   return isPlain ? (text) => text : (text, colour) => `\u001b[${COLOURS[colour]}m${text}\u001b[0m`;
@@ -42,12 +42,12 @@ export function sizeOf(): Size {
   return { columns: columns || PLAIN_COLUMNS, rows: rows || Number.POSITIVE_INFINITY };
 }
 
-/** A picture on the terminal that is drawn again. To be closed whatever happens. */
+/** A picture in the terminal that is redrawn. Must be closed in any case. */
 export class Screen {
   readonly #picture: (size: Size) => readonly string[];
   readonly #onResize = () => this.draw();
 
-  /** @param picture its lines, none of them wider or more than the size */
+  /** @param picture its lines, within the size */
   constructor(picture: (size: Size) => readonly string[]) {
     this.#picture = picture;
     process.stdout.write(OTHER_SCREEN);
@@ -60,7 +60,7 @@ export class Screen {
     process.stdout.write(`${HOME}${lines.map((line) => `${ERASE_LINE}${line}`).join('\r\n')}${ERASE_BELOW}`);
   }
 
-  /** The picture as it was last stays behind, between the lines of before and after. */
+  /** Leaves the last picture as plain lines. */
   close(): void {
     process.stdout.off('resize', this.#onResize);
     process.stdout.write(OWN_SCREEN);
@@ -70,7 +70,7 @@ export class Screen {
   }
 }
 
-/** Scripts whose characters take two columns, and emoji (UAX #11, in short). */
+/** Scripts whose characters take two columns, and emoji (after UAX #11). */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const NARROW_ONLY = /^[\u0020-\u02ff]*$/;
@@ -84,7 +84,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** In at most this number of columns; where it is cut there is a …. */
+/** Cuts a text to this number of columns, with a … at the end. */
 export function cutTo(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   let cut = '';
@@ -97,7 +97,7 @@ export function cutTo(text: string, columns: number): string {
   return columns < 1 ? '' : `${cut}…`;
 }
 
-/** In exactly this number of columns. */
+/** Cuts or pads a text to this number of columns. */
 export function inColumns(text: string, columns: number, isRight = false): string {
   const cut = cutTo(text, columns);
   const blanks = ' '.repeat(Math.max(0, columns - columnsOf(cut)));

@@ -6,6 +6,7 @@
  */
 
 import { isIP } from 'node:net';
+import { hostOf } from '../../base/ip.js';
 import { decoded } from '../../base/request-target.js';
 
 export class Target {
@@ -31,13 +32,13 @@ export class Target {
    */
   static named(href: string, authorization: string | undefined, allowPrivate: boolean): Target {
     const url = new URL(href);
-    const isExplicit = isIP(bareHost(url)) !== 0 || url.hostname === 'localhost';
+    const isExplicit = isIP(hostOf(url)) !== 0 || url.hostname === 'localhost';
     return new Target(url, authorization, allowPrivate || isExplicit, allowPrivate);
   }
 
   /** The host without the brackets of an IPv6 address. */
   get host(): string {
-    return bareHost(this.url);
+    return hostOf(this.url);
   }
 
   /** The target of a redirect or playlist entry, relative to this URL; null: not an http or https URL. */
@@ -60,8 +61,4 @@ function authorizationIn({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
   // May be malformed in a redirect or a playlist.
   return basic(decoded(username), decoded(password));
-}
-
-function bareHost(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '');
 }
