@@ -18,7 +18,8 @@ import { Housekeeping } from './housekeeping.js';
 import { makePace } from './hub/admissions.js';
 import { HubSide } from './hub/hub-side.js';
 import { Metrics } from './metrics/metrics.js';
-import { Reload } from './reload.js';
+import type { ReloadSteps } from './reload.js';
+import type { ReloadResults } from './reload-results.js';
 import { waitForEnd, waitForFiles } from './stop-steps.js';
 import { openAccessLog } from './worker/access-log.js';
 import { ClientSide } from './worker/client-side.js';
@@ -41,8 +42,10 @@ export interface App {
   restrict(connections: number): void;
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
-  /** Another configuration: see Reload. */
-  readonly reload: Reload;
+  /** By which another configuration comes into force. */
+  readonly steps: ReloadSteps;
+  /** What became of reloads, for the metrics. */
+  onReloads(results: ReloadResults): void;
   /** A copy of the store, beside it; resolves with its name in the data folder. */
   backup(): Promise<string>;
   /** What is wrong with it, in a few words; null: its clock turns, by which all is played, and what is due each second is done. */
@@ -57,18 +60,23 @@ export interface App {
   stop(graceMs?: number): Promise<readonly unknown[]>;
 }
 
-/**
- * Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running.
- * @param signal to stop it while the store is looked through, which may take long; rejects then
- */
-export async function startApp(config: LoadedConfig, log: Log, signal?: AbortSignal): Promise<App> {
+export interface StartOptions {
+  /** Stops it while the store is looked through, which may take long; the start rejects then. */
+  readonly signal?: AbortSignal;
+  readonly clock?: SystemClock;
+  /** For operators who ask by HTTP: reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
+  reload?(): Promise<string>;
+}
+
+/** Builds and starts everything; rejects when the data folder is in use or a port cannot be had, and leaves nothing running. */
+export async function startApp(config: LoadedConfig, log: Log, options: StartOptions = {}): Promise<App> {
   const report = (error: Error) => log.error({ err: error }, 'the store has a problem');
-  const clock = new SystemClock();
+  const { signal, clock = new SystemClock() } = options;
   const store = await openLmdbStore(config.data.folder, config.history, report, signal, clock).catch((error) => {
     clock.stop();
     throw error;
   });
-  return startWith(config, store, log, signal, clock);
+  return startWith(config, store, log, { ...options, clock });
 }
 
 /** The same with a store that is open: it is closed at the stop, and where this rejects. */
@@ -76,10 +84,9 @@ export async function startWith(
   config: LoadedConfig,
   store: Store,
   log: Log,
-  signal?: AbortSignal,
-  systemClock = new SystemClock(),
+  options: StartOptions = {},
 ): Promise<App> {
-  const { clock, clients, side, housekeeping, reload } = await build(config, store, log, systemClock, signal);
+  const { clock, clients, side, housekeeping, steps } = await build(config, store, log, options);
   const { accessLog, addresses, worker } = clients;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
@@ -112,7 +119,10 @@ export async function startWith(
     get shoutcastPorts() {
       return addresses.ports.map(({ shoutcast }) => shoutcast);
     },
-    reload,
+    steps,
+    onReloads: (results) => {
+      side.reloads = results;
+    },
     restrict: (connections) => worker.network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     backup: async () => {
@@ -131,7 +141,7 @@ interface Built {
   readonly clients: ClientSide;
   readonly side: HubSide;
   readonly housekeeping: Housekeeping;
-  readonly reload: Reload;
+  readonly steps: ReloadSteps;
 }
 
 /** Where it rejects nothing is left running, and the store is closed. */
@@ -139,14 +149,13 @@ async function build(
   config: LoadedConfig,
   store: Store,
   log: Log,
-  clock: SystemClock,
-  signal?: AbortSignal,
+  { signal, clock = new SystemClock(), reload = noFile }: StartOptions,
 ): Promise<Built> {
   clock.watchdog.longMs = config.log.longTurnMs;
   const ends: (() => unknown)[] = [() => clock.stop()];
   try {
     signal?.throwIfAborted();
-    return await assemble(makeCore(config, clock, log), clock, store, ends);
+    return await assemble(makeCore(config, clock, log), { clock, store, reload }, ends);
   } catch (error) {
     const ended = Promise.all(ends.map((end) => end())).finally(() => store.close());
     await waitForFiles(FAILED_START_MS, log, { store: ended });
@@ -154,8 +163,14 @@ async function build(
   }
 }
 
+const noFile = () => Promise.reject(new Error('this server has no file to read again'));
+
 /** @param ends gets what has to be ended where a later part fails */
-async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() => unknown)[]): Promise<Built> {
+async function assemble(
+  core: Core,
+  { clock, store, reload }: Required<Omit<StartOptions, 'signal'>> & { readonly store: Store },
+  ends: (() => unknown)[],
+): Promise<Built> {
   const { config, repeats } = core;
   const accessLog = await openAccessLog(config, repeats);
   ends.push(() => accessLog?.close());
@@ -198,7 +213,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     metrics,
     onFigures: (figures) => side.recorder.add(figures, core.process),
     queries,
-    reload: () => reload.onAsked(),
+    reload,
     feed,
     faces,
     channels,
@@ -210,7 +225,7 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
     pace,
     onProven: (encoder) => admissions.take(encoder),
   });
-  const { worker, counting, addresses } = clients;
+  const { worker, counting } = clients;
   await side.join();
   await counting.ready();
   clients.restore();
@@ -221,15 +236,11 @@ async function assemble(core: Core, clock: SystemClock, store: Store, ends: (() 
 
   const housekeeping = new Housekeeping(clock, [...clients.tasks, ...side.tasks]);
   await clients.prepare({ isReady: () => store.fault() === null, metrics: () => metrics.registry.text() });
-  const reload: Reload = new Reload({
-    core,
-    addresses,
-    faces,
-    hub,
-    worker,
-    served: channels,
-    onAdded: (keys) => clients.titles(keys),
+  const steps = clients.steps(() => {
+    const changes = hub.refresh();
+    channels.clear();
+    for (const [key, { served }] of hub.channels) channels.set(key, served);
+    return changes;
   });
-  reload.observe(metrics.registry);
-  return { clock, clients, side, housekeeping, reload };
+  return { clock, clients, side, housekeeping, steps };
 }

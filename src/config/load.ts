@@ -17,6 +17,14 @@ export interface LoadedConfig extends Config {
   readonly order: readonly { readonly station: string; readonly channels: readonly string[] }[];
 }
 
+/** What a file says, found right: of it every other process makes the same configuration. Plain data, secrets as they are written. */
+export interface CheckedConfig {
+  readonly path: string;
+  /** Variables are filled in. */
+  readonly value: unknown;
+  readonly order: LoadedConfig['order'];
+}
+
 /** The configuration cannot be used. Its message has a line `file:line:column: path: message` for each problem. */
 export class ConfigError extends Error {
   readonly problems: readonly Problem[];
@@ -36,18 +44,24 @@ export class ConfigError extends Error {
  * Synchronous, for the start of the process. Throws ConfigError.
  * @param text what the file says, where it was read before @param audioProblem as ConfigContext has it
  */
-export function loadConfig(
+export function loadConfig(...args: Parameters<typeof checkConfig>): LoadedConfig {
+  return checkConfig(...args).config;
+}
+
+/** The same, with what other processes make theirs of. */
+export function checkConfig(
   path: string,
   env: NodeJS.ProcessEnv,
   text = read(path),
   audioProblem?: ConfigContext['audioProblem'],
-): LoadedConfig {
+): { readonly config: LoadedConfig; readonly checked: CheckedConfig } {
   const document = new ConfigDocument(text, env);
   if (document.broken) throw new ConfigError(path, document.problems);
-  const result = configSchema({ env, folder: dirname(resolve(path)), audioProblem }).safeParse(document.value);
+  const { value } = document;
+  const result = parse(path, env, value, audioProblem);
   const found = [
     ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, document)),
-    ...crossCheck(document.value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
+    ...crossCheck(value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
     // A variable that is not set makes its member wrong in other ways too; one sentence about it is enough.
   ].filter((problem) => !document.problems.some(({ path }) => path !== '' && path === problem.path));
   if (document.problems.length > 0 || !result.success || found.length > 0) {
@@ -56,7 +70,19 @@ export function loadConfig(
   const order = document.keysAt(['stations']).map((station) => {
     return { station, channels: document.keysAt(['stations', station, 'channels']) };
   });
-  return { ...result.data, order };
+  return { config: { ...result.data, order }, checked: { path, value, order } };
+}
+
+/** The configuration in another process. Throws where a file that it names has gone since it was checked. */
+export function remakeConfig({ path, value, order }: CheckedConfig, env: NodeJS.ProcessEnv): LoadedConfig {
+  const { data, error } = parse(path, env, value);
+  if (error === undefined) return { ...data, order };
+  const problems = error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new Error(`${path}: ${problems.join('; ')}`);
+}
+
+function parse(path: string, env: NodeJS.ProcessEnv, value: unknown, audioProblem?: ConfigContext['audioProblem']) {
+  return configSchema({ env, folder: dirname(resolve(path)), audioProblem }).safeParse(value);
 }
 
 function read(path: string): string {

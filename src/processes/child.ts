@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { type OpenLog, openLog } from '../base/log.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
-import { readConfig } from './reload/configuration.js';
+import { configOf } from './reload/configuration.js';
 import { leave, stopWhenBroken } from './restart/leaving.js';
 
 /** Runs what this process is for; resolves when that is loaded, and ends the process when the work has ended. */
@@ -56,7 +56,7 @@ async function begin(
 ): Promise<{ work: ChildWork | null; close(): Promise<void> }> {
   let opened: OpenLog | null = null;
   try {
-    const config = readConfig(boot.source);
+    const config = configOf(boot.source);
     opened = openLog(config.log.level, config.log.bufferBytes, config.log.format);
     let work: ChildWork | null = null;
     const graceMs = config.shutdown.graceSeconds * 1000;

@@ -13,7 +13,6 @@ import { KeptMetrics } from '../app/metrics/kept-metrics.js';
 import { Metrics } from '../app/metrics/metrics.js';
 import { MetricRegistry } from '../app/metrics/registry.js';
 import { ENCODER_CONNECTIONS } from '../app/metrics/worker-metrics.js';
-import { noReloads, observeReloads } from '../app/reload-results.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
 import { EncoderVerdicts } from '../app/worker/encoder-verdicts.js';
 import { lastRefusals, linesOf } from '../app/worker/process-admin.js';
@@ -144,8 +143,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     if (hub.cluster.time.isAssumed) links.shareTime();
   }
   const restarts = { hub: 0, worker: 0 };
-  let reloads = noReloads(clock.wallMs() / 1000);
-  observeReloads(metrics.registry, () => reloads);
   let areKnown = false;
   observeProcesses(metrics.registry, { workers: links, restarts });
   const connections = new HubConnections(core.tallies);
@@ -209,7 +206,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     shared?.refresh();
   };
   const steps = hubReload({ core, faces, hub, links, onChannels });
-  const reloading = new ChildReloads(config, steps, send, () => opened.setLevel(config.log.level));
+  const reloading = new ChildReloads(steps, send, () => opened.setLevel(config.log.level));
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
       server.close();
@@ -240,7 +237,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
         (error: Error) => send({ type: 'backedUp', id, name: null, reason: error.message }),
       );
     } else if (message.type === 'reloadStep') reloading.onMessage(message);
-    else if (message.type === 'reloads') reloads = message.results;
+    else if (message.type === 'reloads') side.reloads = message.results;
     else if (message.type === 'restarts') {
       // The first one says what was before this hub.
       const died = areKnown ? message.restarts.worker - restarts.worker : 0;

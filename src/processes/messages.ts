@@ -3,6 +3,7 @@
  * A child says first which version of it it speaks; with another one than its own a supervisor, which no restart replaces, ends it.
  */
 
+import type { ReloadSteps } from '../app/reload.js';
 import type { ReloadResults } from '../app/reload-results.js';
 import type { ProvenHttpEncoder, ProvenShoutcastEncoder } from '../http/ingest/proven.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
@@ -19,7 +20,7 @@ export const MESSAGES_VERSION = 3;
  * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a
  * rolling restart. Raised with every change of the steps.
  */
-export const STEPS_VERSION = 1;
+export const STEPS_VERSION = 2;
 
 /** What a child process is. */
 export type ProcessRole = 'hub' | 'worker';
@@ -69,22 +70,12 @@ export interface SocketLetter {
 /**
  * A step of a reload, which all processes take before the next one. Each is answered.
  *
- *   prepare ──► listen ──► commit          where one refuses a step: discard ──► restore, and the text before stays in force
+ *   prepare ──► listen ──► commit          where one refuses a step: discard ──► restore, and what was before stays in force
  */
-export type ReloadStep =
-  /** The text is read, what it changes is planned, and made as far as that can fail. */
-  | { readonly step: 'prepare'; readonly source: ConfigSource }
-  /** Ports that are new are taken. */
-  | { readonly step: 'listen' }
-  /** It is in force. */
-  | { readonly step: 'commit' }
-  /** It does not come into force. */
-  | { readonly step: 'discard' }
-  /** Ports that were let go of are taken again. */
-  | { readonly step: 'restore' };
+export type ReloadStep = keyof ReloadSteps;
 
 /** A step among the requests of a child: all steps of a reload have the same number. */
-export function stepKey(id: number, step: ReloadStep['step']): string {
+export function stepKey(id: number, step: ReloadStep): string {
   return `${id} ${step}`;
 }
 
@@ -108,7 +99,8 @@ export type ToChild =
   | { readonly type: 'backup'; readonly id: number }
   /** To a worker: what a reload that it asked for has changed, or why it was not made. */
   | { readonly type: 'reloaded'; readonly id: number; readonly plan: string | null; readonly reason: string | null }
-  | { readonly type: 'reloadStep'; readonly id: number; readonly step: ReloadStep }
+  /** @param source of `prepare` */
+  | { readonly type: 'reloadStep'; readonly id: number; readonly step: ReloadStep; readonly source?: ConfigSource }
   /** For the hub: what became of reloads. */
   | { readonly type: 'reloads'; readonly results: ReloadResults }
   /** To the hub: an encoder that has come, or one of the hub before it. */
@@ -139,7 +131,7 @@ export type FromChild =
   | {
       readonly type: 'reloadStep';
       readonly id: number;
-      readonly step: ReloadStep['step'];
+      readonly step: ReloadStep;
       readonly reason: string | null;
     }
   /** A hub: the copy's name in the data folder, or why there is none. */

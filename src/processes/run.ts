@@ -12,20 +12,17 @@ import { type Log, openLog } from '../base/log.js';
 import { RELOAD_BY_RESTART } from '../cli/reload.js';
 import { workersAsked } from '../config/cluster.js';
 import type { LoadedConfig } from '../config/load.js';
-import { planText, type ReloadPlan } from '../config/plan.js';
-import { type ConfigSource, readCommand } from './reload/configuration.js';
+import { planText } from '../config/plan.js';
+import { type NextConfig, readCommand } from './reload/configuration.js';
 import { Reloading } from './reload/reloading.js';
+import { Reloads } from './reload/reloads.js';
 import { leave, stopWhenBroken } from './restart/leaving.js';
 import { type ControlCommands, openControlSocket } from './supervisor/control-socket.js';
 import { ServiceManager } from './supervisor/service-manager.js';
 
 /** What the command runs. */
 type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
-  /** As ReloadingParts have it. */
-  readonly apply: (next: LoadedConfig, source: ConfigSource, byRestart: boolean) => Promise<ReloadPlan>;
-  readonly onRefused: () => void;
-  /** For operators who ask by HTTP. */
-  readonly answerReload: (onReload: () => Promise<string>) => void;
+  readonly reloads: Reloads;
   /** Replaces all processes. */
   readonly restart?: () => Promise<void>;
 };
@@ -35,7 +32,8 @@ type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ail
  * @param args of the command line @param stop its reason is the signal
  */
 export async function run(args: readonly string[], stop: AbortSignal): Promise<void> {
-  const { source, config } = readCommand(args);
+  const read = readCommand(args);
+  const { config } = read;
   const opened = openLog(config.log.level, config.log.bufferBytes, config.log.format);
   const { log, close } = opened;
   const graceMs = config.shutdown.graceSeconds * 1000;
@@ -61,8 +59,16 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   process.on('SIGHUP', onReloadSignal).on('SIGUSR2', onRestartSignal);
   let running: Running | null = null;
   stopWhenBroken(opened, graceMs, () => running);
+  const reloading = new Reloading({
+    options: read.source,
+    config,
+    log,
+    reloads: () => running?.reloads ?? null,
+    onApplied: () => opened.setLevel(config.log.level),
+  });
+  const reloaded = async () => planText(await reloading.reload());
   try {
-    running = workers === 0 ? await startHere(config, opened, stop) : await supervise(config, source, opened, stop);
+    running = await (workers === 0 ? startHere : supervise)(read, log, stop, reloaded);
   } catch (error) {
     if (stop.aborted) {
       log.info({ signal: stop.reason }, 'stopped while it started');
@@ -73,16 +79,6 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     process.stderr.write(`airsplice: cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     return leave(1, 'SIGKILL');
   }
-  const reloading = new Reloading({
-    source,
-    config,
-    log,
-    apply: running.apply,
-    onApplied: () => opened.setLevel(config.log.level),
-    onRefused: running.onRefused,
-  });
-  const reloaded = async () => planText(await reloading.reload());
-  running.answerReload(reloaded);
   reloading.watch();
   const reload = async () => {
     running.reopen();
@@ -90,11 +86,10 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     await reloading.reload().catch(() => undefined);
   };
   process.off('SIGHUP', onReloadSignal).on('SIGHUP', () => void service.reload(reload));
-  const { restart } = running;
   const restartAll = () => {
-    if (restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
+    if (running.restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
     // Why it has failed is in the log.
-    else restart().catch(() => undefined);
+    else running.restart().catch(() => undefined);
   };
   process.off('SIGUSR2', onRestartSignal).on('SIGUSR2', restartAll);
   const plan = async () => planText(reloading.plan());
@@ -156,59 +151,30 @@ async function openControl(config: LoadedConfig, commands: ControlCommands, log:
 /** What a supervisor may take beyond the grace of its children. */
 const SUPERVISOR_MS = 1000;
 
+/** Starts the server in this process. @param reload reads the configuration again, for operators who ask by HTTP */
 async function startHere(
-  config: LoadedConfig,
-  { log }: ReturnType<typeof openLog>,
+  { config }: NextConfig,
+  log: Log,
   stop: AbortSignal,
+  reload: () => Promise<string>,
 ): Promise<Running> {
   // A supervisor starts without all that it does not do.
   const { startApp } = await import('../app/app.js');
-  const app = await startApp(config, log, stop);
+  const app = await startApp(config, log, { signal: stop, reload });
   heedFileLimit(config, app, log);
-  return {
-    get ports() {
-      return app.ports;
-    },
-    get shoutcastPorts() {
-      return app.shoutcastPorts;
-    },
-    apply: (next) => app.reload.apply(next),
-    onRefused: () => app.reload.refused(),
-    answerReload: (onReload) => {
-      app.reload.onAsked = onReload;
-    },
-    reopen: () => app.reopen(),
-    backup: () => app.backup(),
-    ailment: () => app.ailment(),
-    stop: (graceMs) => app.stop(graceMs),
-  };
+  return Object.assign(app, { reloads: Reloads.ofOne(config, app) });
 }
 
 async function supervise(
-  config: LoadedConfig,
-  source: ConfigSource,
-  { log }: ReturnType<typeof openLog>,
+  { config, source }: NextConfig,
+  log: Log,
   stop: AbortSignal,
+  reload: () => Promise<string>,
 ): Promise<Running> {
   const { Supervisor } = await import('./supervisor/supervisor.js');
-  const supervisor = new Supervisor({ config, source, workers: workersOf(config), log });
+  const supervisor = new Supervisor({ config, source, workers: workersOf(config), log, reload });
   await supervisor.start(stop);
-  return {
-    get ports() {
-      return supervisor.ports;
-    },
-    get shoutcastPorts() {
-      return supervisor.shoutcastPorts;
-    },
-    reopen: () => supervisor.reopen(),
-    ailment: () => supervisor.ailment(),
-    restart: () => supervisor.restart(),
-    apply: (next, source, byRestart) => supervisor.reload(next, source, byRestart),
-    onRefused: () => supervisor.refused(),
-    answerReload: (onReload) => supervisor.answerReload(onReload),
-    backup: () => supervisor.backup(),
-    stop: (graceMs) => supervisor.stop(graceMs),
-  };
+  return supervisor;
 }
 
 /** How many processes serve clients; 0: this one. `auto`: one core is for the hub. */

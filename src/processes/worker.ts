@@ -6,6 +6,7 @@ import { makeCore } from '../app/core.js';
 import { Faces } from '../app/faces.js';
 import { Housekeeping } from '../app/housekeeping.js';
 import { makePace } from '../app/hub/admissions.js';
+import { refreshMap } from '../app/hub/channels.js';
 import { turnWatch } from '../app/hub/watches.js';
 import { Metrics } from '../app/metrics/metrics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
@@ -14,6 +15,7 @@ import { ClientSide } from '../app/worker/client-side.js';
 import { SystemClock } from '../base/clock.js';
 import { Requests } from '../base/requests.js';
 import { ServedChannel } from '../channel/served.js';
+import { channelsOf } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
@@ -27,7 +29,6 @@ import { letterOf, pipeEncoder } from './encoder-pipe.js';
 import { HubConnection } from './hub-connection.js';
 import { type HubPaths, STEPS_VERSION } from './messages.js';
 import { ChildReloads } from './reload/child-reloads.js';
-import { workerReload } from './reload/worker-reload.js';
 
 /** What is kept of the time to stop, once connections have been waited for. */
 const LAST_STEPS_MS = 500;
@@ -130,8 +131,8 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
       else void link.ready().then(() => passOn(encoder, hub, send));
     },
   });
-  const { worker, counting, addresses } = clients;
-  const { network } = worker;
+  const { counting } = clients;
+  const { network } = clients.worker;
   await counting.ready();
   await connection.open(hub.link);
   const housekeeping = new Housekeeping(clock, [...clients.tasks, () => metrics.turn(), turnWatch(core)]);
@@ -141,19 +142,18 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   });
   const ports = await clients.listen();
   heedFileLimit(config, { restrict: (count) => network.guards.connections.restrict(count) }, log);
-  let isDraining = false;
-  const steps = workerReload({
-    core,
-    faces,
-    link,
-    worker,
-    addresses,
-    channels,
-    serve,
-    takesConnections: () => !isDraining,
-    onAdded: (channel) => clients.titles([channel]),
+  let removed: readonly string[] = [];
+  const steps = clients.steps(() => {
+    const changes = refreshMap(channels, faces.byChannel.keys(), serve);
+    removed = [...changes.removed.keys()];
+    return { added: changes.added, removed };
   });
-  const reloading = new ChildReloads(config, steps, send, () => parts.opened.setLevel(config.log.level));
+  const commit = async (next: LoadedConfig) => {
+    await link.known([...channelsOf(next).keys()].filter((key) => !channels.has(key)));
+    await steps.commit(next);
+    link.forget(removed);
+  };
+  const reloading = new ChildReloads({ ...steps, commit }, send, () => parts.opened.setLevel(config.log.level));
   send({
     type: 'ready',
     ports: ports.map(({ port }) => port),
@@ -171,9 +171,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
         else reloads.fail(id, new Error(reason ?? 'not reloaded'));
       } else if (message.type === 'reloadStep') reloading.onMessage(message);
       else if (message.type === 'drain') {
-        isDraining = true;
-        network.router.leave();
-        void addresses.drain().then(() => send({ type: 'drained' }));
+        void clients.leave().then(() => send({ type: 'drained' }));
       } else if (message.type === 'offer') offerTapes(link, message.hub.tapes);
       else if (message.type === 'hub') {
         hub = message.hub;

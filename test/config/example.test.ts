@@ -1,11 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { hookSchema } from '../../src/config/access.js';
 import { clusterSchema } from '../../src/config/cluster.js';
-import { loadConfig } from '../../src/config/load.js';
+import { checkConfig, loadConfig, remakeConfig } from '../../src/config/load.js';
+import { planReload } from '../../src/config/plan.js';
 import { configSchema } from '../../src/config/schema.js';
 import { secretMatches } from '../../src/config/secret.js';
 import { PEM } from '../kit/certificate.js';
@@ -157,4 +159,10 @@ t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
     () => loadConfig('config/demo.yaml', { HOST: '0.0.0.0' }),
     /^config.demo.yaml:7:11: addresses.0..host: can be/,
   );
+});
+
+t.test('another process makes the same of each option', async (t) => {
+  const { config, checked } = checkConfig('config/example.yaml', ENV);
+  const remade = remakeConfig(deserialize(serialize(checked)), ENV);
+  t.strictSame(planReload(config, remade).changes, []);
 });

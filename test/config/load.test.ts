@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import t, { type Test } from 'tap';
-import { ConfigError, loadConfig } from '../../src/config/load.js';
+import { adoptConfig } from '../../src/config/adopt.js';
+import { ConfigError, checkConfig, loadConfig, remakeConfig } from '../../src/config/load.js';
 import { DEMO_SECRETS_CONSENT } from '../../src/config/schema.js';
 
 // They wait more than they compute.
@@ -451,4 +454,24 @@ t.test('paths are relative to the file, wherever the server is started', async (
   t.equal(loadConfig(write(t, 'log: { level: info }\n'), {}).accessLog.file, '', 'none');
   t.equal(loadConfig(write(t, "accessLog: { file: '-' }\n"), {}).accessLog.file, '-', 'standard output');
   t.equal(loadConfig(write(t, 'data: { folder: /srv/x/../air }\n'), {}).data.folder, '/srv/air');
+});
+
+t.test('another process makes the same of what was read, whatever has become of the one in force', async (t) => {
+  const stations = (name: string) =>
+    channel(`name: "\${NAME} ${name}"`).replace('st:', '7:') + channel('', '106').slice('stations:\n'.length);
+  const file = write(t, stations('by day'));
+  const env = { NAME: 'Wave' };
+  const { config, checked } = checkConfig(file, env);
+  const sent = deserialize(serialize(checked));
+  const remade = remakeConfig(sent, env);
+  t.strictSame(remade, config);
+  t.strictSame(remade.order, [
+    { station: '7', channels: ['live'] },
+    { station: 'st', channels: ['106'] },
+  ]);
+  adoptConfig(config, checkConfig(file, env, stations('by night')).config);
+  t.strictSame(checked, sent);
+  rmSync(join(dirname(file), 'tone.mp3'));
+  const gone = /^.*airsplice\.yaml: stations\.7\.channels\.live\.sources\.0\.path: .*; stations\.st\./;
+  t.throws(() => remakeConfig(sent, env), { message: gone });
 });

@@ -106,16 +106,20 @@ export async function startServer(t: Test, yaml: string, folder = tempFolder(t),
   writeFileSync(path, yaml);
   if (NODES > 0) return (await import('./server-nodes.js')).startNodes(t, yaml, folder, log);
   if (WORKERS > 0) return startProcesses(t, yaml, folder, log);
-  const { startApp, loadConfig } = await theServer();
+  const { startApp, checkConfig, Reloads } = await theServer();
   const read = (text: string) => {
-    const config = loadConfig(path, process.env, text);
+    const { config, checked } = checkConfig(path, process.env, text);
     // That the machine stood still belongs into a test's log only where the test asks for it.
     const longTurnMs = text.includes('longTurnMs') ? config.log.longTurnMs : LONG_TURN_MS;
-    return { ...config, data: { folder: join(folder, 'data') }, log: { ...config.log, longTurnMs } };
+    Object.assign(config.data, { folder: join(folder, 'data') });
+    Object.assign(config.log, { longTurnMs });
+    return { config, source: checked };
   };
-  const app = await startApp(read(yaml), log ?? openLog('silent', 0).log);
+  const { config } = read(yaml);
+  const app = await startApp(config, log ?? openLog('silent', 0).log);
   t.teardown(() => app.stop());
-  const reload = async (text: string) => app.reload.apply(read(text));
+  const reloads = Reloads.ofOne(config, app);
+  const reload = async (text: string) => reloads.apply(read(text));
   return serverAt(app, folder, reload);
 }
 
@@ -146,13 +150,14 @@ export function urlsAt(port: number) {
 
 /** All of it is loaded where one starts: 0.8 s of CPU time that files need not, which use what else stands here. */
 async function theServer() {
-  const [app, load, plan, cli] = await Promise.all([
+  const [app, load, plan, cli, reloads] = await Promise.all([
     import('../../src/app/app.js'),
     import('../../src/config/load.js'),
     import('../../src/config/plan.js'),
     import('../../src/cli/control.js'),
+    import('../../src/processes/reload/reloads.js'),
   ]);
-  return { ...app, ...load, ...plan, ...cli };
+  return { ...app, ...load, ...plan, ...cli, ...reloads };
 }
 
 /** The same as processes of its own: the command that an operator starts. */
@@ -195,9 +200,10 @@ export function appOf(
     ports,
     shoutcastPorts: ports.map((each) => each + 1),
     restrict: () => t.fail('not from outside'),
-    get reload(): never {
+    get steps(): never {
       throw new Error('not from outside');
     },
+    onReloads: () => t.fail('not from outside'),
     reopen: () => {
       for (const { child } of servers) child.kill('SIGHUP');
     },

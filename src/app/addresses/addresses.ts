@@ -111,25 +111,7 @@ export class Addresses {
     return this.#all.map(({ ports }) => ports);
   }
 
-  /**
-   * Listens where the next configuration says so and this one does not.
-   * @returns what puts all of it in force, in one step
-   * @throws when a port cannot be had or a certificate cannot be read; then all is as before
-   */
-  async prepare(next: Config): Promise<() => void> {
-    const steps = this.next(next);
-    try {
-      steps.makeWay();
-      await steps.listen();
-    } catch (error) {
-      steps.discard();
-      await steps.restore();
-      throw error;
-    }
-    return () => steps.take();
-  }
-
-  /** The addresses of another configuration, step by step, where several processes share the ports. Throws when a certificate cannot be read. */
+  /** The addresses of another configuration. Throws when a certificate cannot be read. */
   next(config: Config): NextAddresses {
     const { steps, gone } = addressSteps(this.#configs, config.addresses);
     const isLegacyChanged = JSON.stringify(config.legacy) !== JSON.stringify(this.#parts.config.legacy);

@@ -1,6 +1,7 @@
 /** The channels of the configuration, with their sources. */
 
 import { Channel, type ChannelParts } from '../../channel/channel.js';
+import { channelsOf } from '../../config/adopt.js';
 import type { LoadedConfig } from '../../config/load.js';
 
 /** Which channels a reload has brought, and which it has taken. */
@@ -23,20 +24,31 @@ export class Channels {
 
   /** The configuration has changed in place. What goes lets go of its sources; what is new has not begun. */
   refresh(): ChannelChanges {
-    const before = new Map(this.byKey);
-    const added: string[] = [];
-    this.byKey.clear();
-    for (const { station, channels } of this.#config.order) {
-      const { channels: configs } = this.#config.stations[station]!;
-      for (const key of channels) {
-        const known = before.get(key);
-        before.delete(key);
-        if (known === undefined) added.push(key);
-        else known.refresh();
-        this.byKey.set(key, known ?? new Channel(key, configs[key]!, this.#config, this.#parts));
-      }
-    }
-    for (const channel of before.values()) channel.stop();
-    return { added, removed: [...before.keys()] };
+    const { order } = this.#config;
+    const configs = channelsOf(this.#config);
+    const keys = order.flatMap(({ channels }) => channels);
+    const make = (key: string) => new Channel(key, configs.get(key)!, this.#config, this.#parts);
+    const { added, removed } = refreshMap(this.byKey, keys, make);
+    for (const channel of removed.values()) channel.stop();
+    return { added, removed: [...removed.keys()] };
   }
+}
+
+/** What is new is made, what stays is refreshed; the map becomes that of these keys, in their order. */
+export function refreshMap<T extends { refresh(): void }>(
+  byKey: Map<string, T>,
+  keys: Iterable<string>,
+  make: (key: string) => T,
+): { readonly added: readonly string[]; readonly removed: ReadonlyMap<string, T> } {
+  const removed = new Map(byKey);
+  const added: string[] = [];
+  byKey.clear();
+  for (const key of keys) {
+    const known = removed.get(key);
+    removed.delete(key);
+    if (known === undefined) added.push(key);
+    else known.refresh();
+    byKey.set(key, known ?? make(key));
+  }
+  return { added, removed };
 }

@@ -15,6 +15,7 @@ import type { DaySalt } from '../../statistics/salts.js';
 import type { Core } from '../core.js';
 import { observeHub } from '../metrics/hub-metrics.js';
 import type { Metrics } from '../metrics/metrics.js';
+import { noReloads, observeReloads, type ReloadResults } from '../reload-results.js';
 import { Admissions } from './admissions.js';
 import type { AlertFactsReader, AlertSources } from './alert-facts.js';
 import { makeAlerts } from './alerts.js';
@@ -49,6 +50,8 @@ export class HubSide {
   readonly facts: AlertFactsReader;
   /** What is due each second. */
   readonly tasks: readonly ((nowMs: number) => void)[];
+  /** What became of reloads, for the metrics. */
+  reloads: ReloadResults;
   readonly #parts: HubSideParts;
 
   constructor(core: Core, parts: HubSideParts) {
@@ -62,6 +65,8 @@ export class HubSide {
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
     observeHub(metrics.registry, { clock, channels, titles, saves, config, stateOf, storeFault });
+    this.reloads = noReloads(clock.wallMs() / 1000);
+    observeReloads(metrics.registry, () => this.reloads);
     if (cluster !== null) observeCluster(metrics.registry, cluster, shared);
     this.admin = new HubAdmin(core, channels, store, {
       onState: onAdminState,

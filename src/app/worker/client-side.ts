@@ -9,11 +9,13 @@ import { measured } from '../../base/watchdog.js';
 import type { RecordView } from '../../metadata/view.js';
 import type { Change } from '../../now-playing/state.js';
 import type { MinuteFigures } from '../../statistics/figures.js';
-import { Addresses } from '../addresses/addresses.js';
+import { Addresses, type NextAddresses } from '../addresses/addresses.js';
 import type { Core } from '../core.js';
+import type { ChannelChanges } from '../hub/channels.js';
 import { ListenerCounting } from '../hub/statistics.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { observeWorker } from '../metrics/worker-metrics.js';
+import { type ReloadSteps, takeConfig } from '../reload.js';
 import { Worker, type WorkerParts } from './worker.js';
 
 export interface ClientSideParts extends Omit<WorkerParts, 'onJoin'> {
@@ -37,11 +39,15 @@ export class ClientSide {
   readonly accessLog: Output | null;
   /** What is due each second. */
   readonly tasks: readonly ((nowMs: number) => void)[];
+  readonly #core: Core;
   readonly #parts: ClientSideParts;
   #isListening = false;
+  /** Takes no more connections, but serves those that there are. */
+  #isDraining = false;
 
   constructor(core: Core, parts: ClientSideParts) {
     const { clock, metrics, faces, accessLog, onFigures } = parts;
+    this.#core = core;
     this.#parts = parts;
     this.accessLog = accessLog;
     this.counting = new ListenerCounting(core, faces.byChannel, onFigures);
@@ -96,6 +102,43 @@ export class ClientSide {
     const ports = await this.addresses.listen();
     this.#isListening = true;
     return ports;
+  }
+
+  /**
+   * What a reload does here.
+   * @param refresh the next configuration is in force: the channels that clients meet become those of it
+   */
+  steps(refresh: () => ChannelChanges): ReloadSteps {
+    const { addresses, worker } = this;
+    const { faces } = this.#parts;
+    let ports: NextAddresses | null = null;
+    return {
+      prepare: (next) => {
+        ports = null;
+        if (!this.#isDraining) ports = addresses.next(next);
+        ports?.makeWay();
+      },
+      listen: async () => await ports?.listen(),
+      commit: (next) => {
+        ports?.take();
+        measured('reload', () => {
+          const { isHookChanged } = takeConfig(this.#core, next);
+          faces.refresh();
+          const changes = refresh();
+          this.titles(changes.added);
+          worker.refresh(changes, isHookChanged);
+        });
+      },
+      discard: () => ports?.discard(),
+      restore: async () => await ports?.restore(),
+    };
+  }
+
+  /** Takes no more connections. Resolves when the last one has ended. */
+  leave(): Promise<void> {
+    this.#isDraining = true;
+    this.worker.network.router.leave();
+    return this.addresses.drain();
   }
 
   /** Takes no new clients, and ends the others: what is to be waited for. Idempotent. */

@@ -1,6 +1,6 @@
-/** Arguments and configuration of the command. Children read the same text again, whatever has become of the file since. */
+/** Arguments and configuration of the command. The file is read and parsed here, once; children are given what it says. */
 
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../../base/log.js';
@@ -9,24 +9,31 @@ import { measured } from '../../base/watchdog.js';
 import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } from '../../cli/command.js';
 import { commandMeant, commandNamed } from '../../cli/commands.js';
 import { usageOf } from '../../cli/terminal/help.js';
-import { type LoadedConfig, loadConfig } from '../../config/load.js';
+import { type CheckedConfig, checkConfig, type LoadedConfig, remakeConfig } from '../../config/load.js';
 import { audioProblem } from '../../source/audio-file.js';
 
 const DEMO = fileURLToPath(packageFile('config/demo.yaml'));
 
-/** Where a configuration comes from. Plain data. */
-export interface ConfigSource {
+/** What the command line says of a configuration. */
+export interface ConfigOptions {
   readonly path: string;
-  /** What the file says; undefined: it is read. */
-  readonly text?: string | undefined;
-  /** Of the first address, where the command line says it. */
+  /** Of the first address. Absent: as the file says. */
   readonly port?: number | undefined;
-  /** In place of log.level and LOG_LEVEL, where the command line says it. */
+  /** In place of log.level and LOG_LEVEL. */
   readonly logLevel?: LogLevel | undefined;
 }
 
+/** Of what a child makes its configuration. Plain data. */
+export interface ConfigSource extends ConfigOptions, CheckedConfig {}
+
+/** A configuration that was read, and what children make of it the same. */
+export interface NextConfig {
+  readonly config: LoadedConfig;
+  readonly source: ConfigSource;
+}
+
 /** Reads arguments and configuration; ends the process with 2 when they are wrong. @param args behind the command's name */
-export function readCommand(args: readonly string[]): { readonly source: ConfigSource; readonly config: LoadedConfig } {
+export function readCommand(args: readonly string[]): NextConfig {
   const start = commandNamed('start')!;
   try {
     const [first = ''] = args;
@@ -36,24 +43,37 @@ export function readCommand(args: readonly string[]): { readonly source: ConfigS
     const [path = DEMO] = line.operands;
     const port = portOf(line);
     if (isWord(path)) throw noCommand(path);
-    const logLevel = levelOf('--log-level', textOf(line, 'log-level'));
-    const config = readConfig({ path, port, logLevel }, audioProblem);
-    return { source: { path, text: readFileSync(path, 'utf8'), port, logLevel }, config };
+    return readConfig({ path, port, logLevel: levelOf('--log-level', textOf(line, 'log-level')) });
   } catch (error) {
     process.stderr.write(`airsplice: ${messageOf(error)}\n${error instanceof UsageError ? `${usageOf(start)}\n` : ''}`);
     return process.exit(2);
   }
 }
 
-/** @param judge whether files can be played, where that is looked at. Throws ConfigError, UsageError for a LOG_LEVEL that is none */
-export function readConfig({ path, text, port, logLevel }: ConfigSource, judge?: typeof audioProblem): LoadedConfig {
-  const env = {
+/** Reads the file; audio files too are looked at. Throws ConfigError, UsageError for a LOG_LEVEL that is none. */
+export function readConfig({ path, port, logLevel }: ConfigOptions): NextConfig {
+  const options = { path, port, logLevel };
+  const read = () => checkConfig(path, environment(options), undefined, audioProblem);
+  const { config, checked } = measured('reload', read);
+  return { config: withOptions(config, options), source: { ...options, ...checked } };
+}
+
+/** The same configuration in a child. Throws where a file that it names has gone. */
+export function configOf(source: ConfigSource): LoadedConfig {
+  const make = () => remakeConfig(source, environment(source));
+  return withOptions(measured('reload', make), source);
+}
+
+function environment({ path, port }: ConfigOptions): NodeJS.ProcessEnv {
+  return {
     ...process.env,
     ...(port === undefined ? {} : { PORT: String(port) }),
     // The package's own folder may not be writable: the demo's data are where it is run.
     ...(path === DEMO ? { DATA: resolve(process.env['DATA'] || 'data') } : {}),
   };
-  const config = measured('reload', () => loadConfig(path, env, text, judge));
+}
+
+function withOptions(config: LoadedConfig, { port, logLevel }: ConfigOptions): LoadedConfig {
   if (port !== undefined) config.addresses[0]!.port = port;
   const level = logLevel ?? levelOf('LOG_LEVEL', process.env['LOG_LEVEL'] || undefined);
   if (level !== undefined) config.log.level = level;

@@ -1,5 +1,5 @@
 /**
- * A reload in the hub: channels with their sources come, go and change; workers hear of it before they put the same text in force. Owned by hub.ts.
+ * A reload in the hub: channels with their sources come, go and change; workers hear of it before they put the same in force. Owned by hub.ts.
  */
 
 import net from 'node:net';
@@ -7,11 +7,9 @@ import { portsThatCome } from '../../app/addresses/address.js';
 import type { Core } from '../../app/core.js';
 import type { Faces } from '../../app/faces.js';
 import type { Hub } from '../../app/hub/hub.js';
-import { takeConfig } from '../../app/reload.js';
+import { type ReloadSteps, takeConfig } from '../../app/reload.js';
 import { measured } from '../../base/watchdog.js';
-import type { LoadedConfig } from '../../config/load.js';
 import type { HubLinks } from '../../link/hub-links.js';
-import type { ReloadSteps } from './child-reloads.js';
 
 export interface HubReloadParts {
   readonly core: Core;
@@ -23,17 +21,14 @@ export interface HubReloadParts {
 }
 
 export function hubReload({ core, faces, hub, links, onChannels }: HubReloadParts): ReloadSteps {
-  let coming: ReturnType<typeof portsThatCome> = [];
   return {
-    prepare: (next) => {
-      coming = portsThatCome(core.config, next);
-    },
+    prepare: () => undefined,
     // Where it is refused no worker has tried: Node would count that as one of the sockets that they share, and a worker that is started later could
     // not have the port.
-    listen: async () => {
-      for (const place of coming) await tryPort(place);
+    listen: async (next) => {
+      for (const place of portsThatCome(core.config, next)) await tryPort(place);
     },
-    commit: async (next: LoadedConfig) => {
+    commit: (next) => {
       measured('reload', () => {
         takeConfig(core, next);
         faces.refresh();
@@ -43,7 +38,7 @@ export function hubReload({ core, faces, hub, links, onChannels }: HubReloadPart
       });
     },
     discard: () => undefined,
-    restore: async () => undefined,
+    restore: () => undefined,
   };
 }
 

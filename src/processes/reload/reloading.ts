@@ -3,28 +3,24 @@
  * it is logged and answered; the old one stays then. Owned by run.ts.
  */
 
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import type { Log } from '../../base/log.js';
-import { ConfigError, type LoadedConfig } from '../../config/load.js';
+import type { LoadedConfig } from '../../config/load.js';
 import { planReload, planText, type ReloadPlan } from '../../config/plan.js';
-import { audioProblem } from '../../source/audio-file.js';
-import { type ConfigSource, readConfig } from './configuration.js';
+import { type ConfigOptions, readConfig } from './configuration.js';
+import type { Reloads } from './reloads.js';
 
 /** Between two looks at the file. */
 const LOOK_MS = 1000;
 
 export interface ReloadingParts {
-  readonly source: ConfigSource;
+  readonly options: ConfigOptions;
   /** The one in force. */
   readonly config: LoadedConfig;
   readonly log: Log;
-  /**
-   * Puts it in force; rejects where that cannot be, and all is as before. @param next is used up @param byRestart with new processes, where it needs
-   * them
-   */
-  apply(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan>;
+  /** Null: the server is being started. */
+  reloads(): Reloads | null;
   onApplied(): void;
-  onRefused(): void;
 }
 
 export class Reloading {
@@ -42,18 +38,19 @@ export class Reloading {
    * force.
    */
   async reload(byRestart = false): Promise<ReloadPlan> {
-    const { log, apply, onApplied, onRefused } = this.#parts;
+    const { options, log, onApplied } = this.#parts;
+    const reloads = this.#parts.reloads();
+    if (reloads === null) throw new Error('the server is being started');
     // Before it is read: what is written meanwhile is another change.
     this.#seen = this.#stamp();
     try {
-      const { source, config } = this.#read();
-      const plan = await apply(config, source, byRestart);
+      const plan = await reloads.apply(readConfig(options), byRestart);
       const changes = planText(plan).split('\n');
       log.info({ changes }, 'configuration reloaded');
       onApplied();
       return plan;
     } catch (error) {
-      onRefused();
+      reloads.refused();
       const problems = (error as Error).message.split('\n');
       log.error({ problems }, 'the configuration was not reloaded: the one in force stays');
       throw error;
@@ -80,25 +77,12 @@ export class Reloading {
 
   /** Another text where the file is another one; "": there is none. */
   #stamp(): string {
-    const stats = statSync(this.#parts.source.path, { throwIfNoEntry: false });
+    const stats = statSync(this.#parts.options.path, { throwIfNoEntry: false });
     return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
   }
 
   /** What a reload would change now. Throws ConfigError. */
   plan(): ReloadPlan {
-    return planReload(this.#parts.config, this.#read().config);
-  }
-
-  #read(): { readonly source: ConfigSource; readonly config: LoadedConfig } {
-    const { path } = this.#parts.source;
-    let text: string;
-    try {
-      text = readFileSync(path, 'utf8');
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
-      throw new ConfigError(path, [{ line: 1, column: 1, path: '', message: `The file cannot be read (${code})` }]);
-    }
-    const source = { ...this.#parts.source, text };
-    return { source, config: readConfig(source, audioProblem) };
+    return planReload(this.#parts.config, readConfig(this.#parts.options).config);
   }
 }

@@ -1,106 +1,95 @@
 /**
- * A reload with workers: all processes put another text in force in one step, or none does (README.md, "Reload"). Each says of every step whether it
- * can be; what is decided is decided here, in the process that outlives the others, so that a process that ends is started with one text or the
- * other. Owned by the supervisor.
+ * A reload: all processes put another configuration in force in one step, or none does (README.md, "Reload"). Each says of every step whether it can be;
+ * what is decided is decided here, in the process that outlives the others, so that a process that ends is started with one configuration or the other.
+ * One process by itself is a hub without workers.
  *
  *   prepare: hub, workers ──► listen: hub, workers ──► decided ──► commit: hub ──► commit: workers
  *                     └────── one refuses ─────┴──► discard ──► restore
  */
 
-import { type ReloadStep, stepKey } from '../messages.js';
-import type { ManagedProcess } from '../supervisor/managed-process.js';
+import type { ReloadSteps } from '../../app/reload.js';
+import type { LoadedConfig } from '../../config/load.js';
+import type { ReloadStep } from '../messages.js';
 import type { ConfigSource } from './configuration.js';
 
-/** How long a step may take: a large text is read in it. */
-const STEP_MS = 10_000;
-const HUB_ENDED = 'the hub has ended meanwhile';
+/** One that takes the steps. */
+export interface ReloadParticipant {
+  readonly hasEnded: boolean;
+  /** Rejects with why the step cannot be, also where there is no answer, or a hub has ended. A worker that ends is left out. */
+  takeStep(id: number, step: ReloadStep, source: ConfigSource): Promise<void>;
+  /** It could not put in force what is decided: it is started again, with that. */
+  kill(why: unknown): void;
+}
 
-/** Those that know the steps. */
-export interface ReloadedProcesses {
-  readonly hub: ManagedProcess;
-  readonly workers: readonly ManagedProcess[];
+export interface ReloadParticipants {
+  readonly hub: ReloadParticipant;
+  readonly workers: readonly ReloadParticipant[];
   /** Of before a restart. */
-  readonly draining: readonly ManagedProcess[];
+  readonly draining: readonly ReloadParticipant[];
 }
 
 export class SteppedReloads {
   #last = 0;
 
   /**
-   * Rejects with why one of them refuses; then the text before stays in force in all. Resolves when all have put it in force: one that could not is
-   * killed. Workers that end meanwhile are left out.
+   * Rejects with why one of them refuses; then what was before stays in force in all. Resolves when all have put it in force: one that could not is
+   * killed. Workers that end meanwhile are left out; so are draining ones that refuse, which go on with what they have until they end.
    * @param onDecided from here on it is in force, whatever ends
    */
-  async reload({ hub, workers, draining }: ReloadedProcesses, source: ConfigSource, onDecided: () => void) {
+  async reload(
+    { hub, workers, draining }: ReloadParticipants,
+    source: ConfigSource,
+    onDecided: () => void = () => undefined,
+  ) {
     const id = ++this.#last;
-    const all = [hub, ...workers, ...draining];
-    const willing = this.#willing(draining, id, source);
+    const willing = Promise.allSettled(draining.map((worker) => worker.takeStep(id, 'prepare', source)));
     try {
-      await this.#together([hub, ...workers], id, { step: 'prepare', source });
-      await this.#together([hub], id, { step: 'listen' });
-      await this.#together(workers, id, { step: 'listen' });
-      if (hub.hasEnded) throw new Error(HUB_ENDED);
+      await together([hub, ...workers], id, 'prepare', source);
+      await together([hub], id, 'listen', source);
+      await together(workers, id, 'listen', source);
+      if (hub.hasEnded) throw new Error('the hub has ended meanwhile');
     } catch (error) {
-      await this.#giveUp(all, id);
+      const all = [hub, ...workers, ...draining];
+      for (const step of ['discard', 'restore'] as const) {
+        await Promise.allSettled(all.map((each) => each.takeStep(id, step, source)));
+      }
       throw error;
     }
-    const others = await willing;
+    const prepared = await willing;
     onDecided();
     // First of all what is new is known where it is made.
-    await this.#commit([hub], id, source);
-    await this.#commit([...workers, ...others], id, source);
+    await commit([hub], id, source);
+    await commit([...workers, ...draining.filter((_, i) => prepared[i]!.status === 'fulfilled')], id, source);
   }
 
-  /** Brings a worker that was started with another text to the one in force; one that cannot be is killed. */
-  async bring(worker: ManagedProcess, source: ConfigSource): Promise<void> {
+  /** Brings a worker that was started with another configuration to the one in force; one that cannot be is killed. */
+  async bring(worker: ReloadParticipant, source: ConfigSource): Promise<void> {
     const id = ++this.#last;
     try {
-      await this.#together([worker], id, { step: 'prepare', source });
-      await this.#together([worker], id, { step: 'listen' });
-      await this.#commit([worker], id, source);
-    } catch {
-      worker.kill();
-    }
-  }
-
-  /** Workers of before a restart may have been started with what this one cannot change: those go on with their own text until they end. */
-  async #willing(workers: readonly ManagedProcess[], id: number, source: ConfigSource) {
-    const reasons = await Promise.all(workers.map((worker) => this.#ask(worker, id, { step: 'prepare', source })));
-    return workers.filter((_, i) => reasons[i] === null);
-  }
-
-  /** Rejects with the first reason, when all have answered. */
-  async #together(children: readonly ManagedProcess[], id: number, step: ReloadStep): Promise<void> {
-    const reasons = await Promise.all(children.map((child) => this.#ask(child, id, step)));
-    const reason = reasons.find((each) => each !== null);
-    if (reason !== undefined) throw new Error(reason);
-  }
-
-  async #commit(children: readonly ManagedProcess[], id: number, source: ConfigSource): Promise<void> {
-    const commit = async (child: ManagedProcess): Promise<void> => {
-      child.source = source;
-      // It is started again, with this text.
-      if ((await this.#ask(child, id, { step: 'commit' })) !== null) child.kill();
-    };
-    await Promise.all(children.map(commit));
-  }
-
-  async #giveUp(children: readonly ManagedProcess[], id: number): Promise<void> {
-    for (const step of ['discard', 'restore'] as const) {
-      await Promise.all(children.map((child) => this.#ask(child, id, { step })));
-    }
-  }
-
-  /** Resolves with why the step cannot be, also where there is no answer; null: it is done, or a worker has ended. */
-  async #ask(child: ManagedProcess, id: number, step: ReloadStep): Promise<string | null> {
-    try {
-      if (!child.hasEnded) {
-        const send = () => child.send({ type: 'reloadStep', id, step });
-        return await child.requests.ask<string | null>(send, { key: stepKey(id, step.step), timeoutMs: STEP_MS });
-      }
+      for (const step of ['prepare', 'listen', 'commit'] as const) await worker.takeStep(id, step, source);
     } catch (error) {
-      if (!child.hasEnded) return (error as Error).message;
+      worker.kill(error);
     }
-    return child.role === 'hub' ? HUB_ENDED : null;
   }
+}
+
+/** The one process as a participant. @param next is used up */
+export function ownSteps(steps: ReloadSteps, next: LoadedConfig): ReloadParticipant {
+  return {
+    hasEnded: false,
+    takeStep: async (_id, step) => await steps[step](next),
+    kill: (why) => {
+      throw why;
+    },
+  };
+}
+
+/** Rejects with the first reason, when all have answered. */
+async function together(all: readonly ReloadParticipant[], id: number, step: ReloadStep, source: ConfigSource) {
+  const answers = await Promise.allSettled(all.map((each) => each.takeStep(id, step, source)));
+  for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;
+}
+
+async function commit(all: readonly ReloadParticipant[], id: number, source: ConfigSource): Promise<void> {
+  await Promise.all(all.map((each) => each.takeStep(id, 'commit', source).catch((error) => each.kill(error))));
 }

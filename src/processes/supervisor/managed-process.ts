@@ -16,14 +16,18 @@ import {
   HANGING_MS,
   MESSAGES_VERSION,
   type ProcessRole,
+  type ReloadStep,
   STEPS_VERSION,
   stepKey,
   type ToChild,
 } from '../messages.js';
 import type { ConfigSource } from '../reload/configuration.js';
+import type { ReloadParticipant } from '../reload/stepped-reloads.js';
 
 /** How long a child may need until it is ready: its store may have to be looked through. */
 const START_MS = 120_000;
+/** How long a step of a reload may take: a large configuration is made in it. */
+const STEP_MS = 10_000;
 
 export interface ManagedProcessParts {
   readonly role: ProcessRole;
@@ -45,7 +49,7 @@ export interface EndOfProcess {
   readonly wasHanging: boolean;
 }
 
-export class ManagedProcess {
+export class ManagedProcess implements ReloadParticipant {
   readonly role: ProcessRole;
   readonly boot: Boot;
   isReady = false;
@@ -87,7 +91,7 @@ export class ManagedProcess {
       const end = (code: number | null, signal: NodeJS.Signals | null) => {
         this.hasEnded = true;
         clearInterval(this.#timer);
-        this.requests.lose(new Error(`the ${this.role} has ended meanwhile`));
+        this.requests.lose(this.#gone());
         parts.onEnded(this, { code, signal, reason: this.#reason, wasHanging: this.#wasHanging });
         for (const onSent of this.#unsent) onSent(false);
         resolve();
@@ -149,6 +153,18 @@ export class ManagedProcess {
     else this.#kept.push(send);
   }
 
+  /** Resolves when it has taken this step of a reload, as ReloadParticipant has it. */
+  async takeStep(id: number, step: ReloadStep, source: ConfigSource): Promise<void> {
+    if (step === 'commit') this.source = source;
+    const message = { type: 'reloadStep', id, step, ...(step === 'prepare' && { source }) } as const;
+    try {
+      if (this.hasEnded) throw this.#gone();
+      await this.requests.ask(() => this.send(message), { key: stepKey(id, step), timeoutMs: STEP_MS });
+    } catch (error) {
+      if (this.role === 'hub' || !this.hasEnded) throw error;
+    }
+  }
+
   /** Asks it to end; resolves when it is gone. It is killed where it takes longer than `graceMs` and a moment, or has no work yet. */
   async stop(graceMs: number): Promise<void> {
     this.isStopping = true;
@@ -162,6 +178,10 @@ export class ManagedProcess {
   kill(): void {
     // Else it was not started.
     if (this.#process.pid !== undefined) this.#process.kill('SIGKILL');
+  }
+
+  #gone(): Error {
+    return new Error(`the ${this.role} has ended meanwhile`);
   }
 
   #onMessage(message: FromChild, socket: Socket | undefined): void {
@@ -181,7 +201,9 @@ export class ManagedProcess {
   #isAnswer(message: FromChild): boolean {
     if (message.type === 'released') this.requests.answer('released', null);
     else if (message.type === 'reloadStep') {
-      this.requests.answer(stepKey(message.id, message.step), message.reason);
+      const { id, step, reason } = message;
+      if (reason === null) this.requests.answer(stepKey(id, step), null);
+      else this.requests.fail(stepKey(id, step), new Error(reason));
     } else if (message.type === 'backedUp') {
       const { id, name, reason } = message;
       if (name !== null) this.requests.answer(id, name);

@@ -11,13 +11,13 @@
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { NeedsRestart } from '../../app/reload.js';
-import { noReloads, withApplied, withRefused } from '../../app/reload-results.js';
 import type { Log } from '../../base/log.js';
 import { adoptConfig } from '../../config/adopt.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { planReload, type ReloadPlan } from '../../config/plan.js';
 import type { FromChild } from '../messages.js';
-import type { ConfigSource } from '../reload/configuration.js';
+import { type ConfigSource, configOf, type NextConfig } from '../reload/configuration.js';
+import { Reloads } from '../reload/reloads.js';
 import { SteppedReloads } from '../reload/stepped-reloads.js';
 import { DrainingWorkers } from '../restart/draining-workers.js';
 import { RollingRestart } from '../restart/rolling-restart.js';
@@ -37,9 +37,12 @@ export interface SupervisorParts {
   readonly source: ConfigSource;
   readonly workers: number;
   readonly log: Log;
+  /** Reads the configuration again, for operators who ask a worker; resolves with what that changed. */
+  reload(): Promise<string>;
 }
 
 export class Supervisor {
+  readonly reloads: Reloads;
   ports: readonly number[] = [];
   shoutcastPorts: readonly (number | undefined)[] = [];
   readonly #parts: SupervisorParts;
@@ -47,12 +50,8 @@ export class Supervisor {
   /** Sockets on their way to the hub. */
   readonly #post = new SocketPost();
   readonly #restarting: RollingRestart;
-  readonly #reloads = new SteppedReloads();
-  #results = noReloads(Date.now() / 1000);
-  #onReload: () => Promise<string> = notYet;
+  readonly #stepped = new SteppedReloads();
   #isRestarting = false;
-  /** Reloads come one after the other, and a restart behind the one that goes on. */
-  #lastReload: Promise<unknown> = Promise.resolve();
   #onStarted: (() => void) | null = null;
   #onFailed: ((error: Error) => void) | null = null;
 
@@ -65,6 +64,11 @@ export class Supervisor {
       onEnded: (child, why) => this.#onEnded(child, why),
     });
     this.#restarting = new RollingRestart(this.#children, this.#post, log);
+    this.reloads = new Reloads({
+      config,
+      put: (next, plan, byRestart) => this.#put(next, plan, byRestart),
+      onResults: () => this.#sayResults(),
+    });
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec: process.argv[1]!, args: [] });
   }
@@ -93,11 +97,6 @@ export class Supervisor {
     return this.#children.ailment;
   }
 
-  /** What reads the configuration again, for operators who ask a worker; resolves with what that changed. */
-  answerReload(onReload: () => Promise<string>): void {
-    this.#onReload = onReload;
-  }
-
   /** New access logs: the old ones were moved away. */
   reopen(): void {
     for (const worker of this.#children.allWorkers()) worker.send({ type: 'reopen' });
@@ -115,7 +114,7 @@ export class Supervisor {
     }
     this.#isRestarting = true;
     try {
-      await this.#lastReload;
+      await this.reloads.inTurn(async () => undefined);
       await this.#restartWith(this.#children.source);
     } finally {
       this.#isRestarting = false;
@@ -134,20 +133,12 @@ export class Supervisor {
   }
 
   /**
-   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts); where one of them does not know how, by a restart.
-   * Rejects with NeedsRestart for what only a restart can change, and with why it was refused otherwise; then nothing has changed.
-   * @param next is used up
-   * @param byRestart what a restart can change is changed by one
+   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts); where one of them does not know how, by a restart. As
+   * ReloadsParts have it.
    */
-  reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
-    const turn = this.#lastReload.then(() => this.#reload(next, source, byRestart));
-    this.#lastReload = turn.catch(() => undefined);
-    return turn;
-  }
-
-  async #reload(next: LoadedConfig, source: ConfigSource, byRestart: boolean): Promise<ReloadPlan> {
+  async #put(next: NextConfig, plan: ReloadPlan, byRestart: boolean): Promise<void> {
     const { config } = this.#parts;
-    const plan = planReload(config, next);
+    const { source } = next;
     const refused = byRestart ? plan.refused.filter(({ path }) => OWN_OPTIONS.has(path)) : plan.refused;
     if (refused.length > 0) {
       const isOwn = refused.some(({ path }) => OWN_OPTIONS.has(path));
@@ -158,40 +149,42 @@ export class Supervisor {
         throw new Error('not reloaded: a restart or a stop is under way');
       const hub = await this.#children.readyHub(NEXT_HUB_MS);
       if (hub === null) throw new Error('not reloaded: there is no hub');
-      const workers = this.#children.readyWorkers();
-      if (plan.refused.length > 0 || ![hub, ...workers].every(({ knowsSteps }) => knowsSteps)) {
+      const ready = this.#children.readyWorkers();
+      if (plan.refused.length > 0 || ![hub, ...ready].every(({ knowsSteps }) => knowsSteps)) {
         await this.#restartWith(source);
       } else {
-        const draining = [...this.#children.draining.all].filter(({ knowsSteps }) => knowsSteps);
-        await this.#reloads.reload({ hub, workers, draining }, source, () => {
+        const canChange = (worker: ManagedProcess) => worker.knowsSteps && this.#canChange(worker, next.config);
+        const workers = ready.filter(canChange);
+        const draining = [...this.#children.draining.all].filter(canChange);
+        await this.#stepped.reload({ hub, workers, draining }, source, () => {
           this.#children.source = source;
         });
         this.#bringAll();
       }
     }
-    adoptConfig(config, next);
-    this.#results = withApplied(this.#results, Date.now() / 1000);
-    this.#sayResults();
-    return plan;
+    adoptConfig(config, next.config);
   }
 
-  /** A configuration could not be read, or was refused. */
-  refused(): void {
-    this.#results = withRefused(this.#results);
-    this.#sayResults();
+  /** Whether it has this in force but for what a process can change; also false where that can no longer be said. */
+  #canChange({ source }: ManagedProcess, next: LoadedConfig): boolean {
+    try {
+      return source === this.#children.source || planReload(configOf(source), next).refused.length === 0;
+    } catch {
+      return false;
+    }
   }
 
-  /** Workers that were started with another text than the one in force get it: each when it is ready, behind a reload that goes on. */
+  /** Workers that were started with another configuration than the one in force get it: each when it is ready, behind a reload that goes on. */
   #bringAll(): void {
     const { source } = this.#children;
     for (const worker of this.#children.readyWorkers()) if (worker.source !== source) this.#bring(worker);
   }
 
   #bring(worker: ManagedProcess): void {
-    this.#lastReload = this.#lastReload.then(async () => {
+    void this.reloads.inTurn(async () => {
       const { source } = this.#children;
       if (worker.source === source || worker.hasEnded) return;
-      if (worker.knowsSteps) await this.#reloads.bring(worker, source);
+      if (worker.knowsSteps && this.#canChange(worker, this.#parts.config)) await this.#stepped.bring(worker, source);
       else worker.kill();
     });
   }
@@ -206,7 +199,7 @@ export class Supervisor {
   /** A worker has been asked to have the configuration read again. */
   async #reloadFor(child: ManagedProcess, id: number): Promise<void> {
     try {
-      const plan = await this.#onReload();
+      const plan = await this.#parts.reload();
       child.send({ type: 'reloaded', id, plan, reason: null });
     } catch (error) {
       child.send({ type: 'reloaded', id, plan: null, reason: (error as Error).message });
@@ -293,7 +286,7 @@ export class Supervisor {
 
   /** For the metrics. */
   #sayResults(): void {
-    this.#children.hub.child?.send({ type: 'reloads', results: this.#results });
+    this.#children.hub.child?.send({ type: 'reloads', results: this.reloads.results });
   }
 }
 
@@ -301,6 +294,3 @@ export class Supervisor {
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
 /** For the rest. */
 const BY_RESTART = 'airsplice reload --restart CONFIG changes them, with new processes';
-function notYet(): Promise<string> {
-  return Promise.reject(new Error('the server is being started'));
-}

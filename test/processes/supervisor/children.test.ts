@@ -24,7 +24,7 @@ function childrenOf(t: Test): Children {
   const own = process.argv[1]!;
   process.argv[1] = script;
   const draining = new DrainingWorkers({ graceSeconds: 1, drainSeconds: 0 }, openLog('silent', 0).log);
-  const children: Children = new Children({ path: 'none' }, 0, draining, {
+  const children: Children = new Children({ path: 'none', value: {}, order: [] }, 0, draining, {
     onReady: (child) => children.onHub(child),
     onMessage: () => undefined,
     onEnded: () => {

@@ -5,13 +5,13 @@ import { writeFileSync } from 'node:fs';
 import net, { type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { MESSAGES_VERSION, stepKey, type ToChild } from '../../../src/processes/messages.js';
+import { MESSAGES_VERSION, type ToChild } from '../../../src/processes/messages.js';
 import { type EndOfProcess, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
 const paths = (name: string) => ({ link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` });
-const boot = { source: { path: 'none' }, number: 1, hub: paths('first'), offers: 0 };
+const boot = { source: { path: 'none', value: {}, order: [] }, number: 1, hub: paths('first'), offers: 0 };
 
 /** It repeats what it hears, and says that it runs when it gets the signal. */
 const REPEATS = (version: number) => `
@@ -27,7 +27,7 @@ process.send({ type: 'loaded' });
 const ANSWERS = `
 process.on('message', ({ type, id, step }) => {
   if (type === 'backup') process.send({ type: 'backedUp', id, name: id === 1 ? 'copy' : null, reason: 'the disk is full' });
-  if (type === 'reloadStep') process.send({ type, id, step: step.step, reason: step.step === 'commit' ? 'no' : null });
+  if (type === 'reloadStep') process.send({ type, id, step, reason: step === 'commit' ? 'no' : null });
   if (type === 'handover') process.send({ type: 'released' });
 });
 process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${MESSAGES_VERSION} }));
@@ -143,18 +143,14 @@ t.test('what it answers, each in its own way', async (t) => {
   const { process: child, said } = await new Child(t, ANSWERS).loaded();
   process.kill(child.pid!, 'SIGUSR2');
   const backup = () => child.requests.ask<string>((id) => child.send({ type: 'backup', id }));
-  const step = (name: 'listen' | 'commit') =>
-    child.requests.ask(() => child.send({ type: 'reloadStep', id: 7, step: { step: name } }), {
-      key: stepKey(7, name),
-    });
   const handover: ToChild = { type: 'handover', hub: paths('second') };
   const all = [
     backup(),
-    step('listen'),
-    step('commit'),
+    child.takeStep(7, 'listen', boot.source),
     child.requests.ask(() => child.send(handover), { key: 'released' }),
   ];
-  t.same(await Promise.all(all), ['copy', null, 'no', null]);
+  t.same(await Promise.all(all), ['copy', undefined, null]);
+  await t.rejects(child.takeStep(7, 'commit', boot.source), { message: 'no' });
   await t.rejects(backup(), { message: 'the disk is full' });
   t.same(said, [], 'nothing of it is for another process');
 });
