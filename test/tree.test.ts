@@ -114,6 +114,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/recording/offset-recorder': ['cli/recording/measure-offset'],
   'config/channel': ['config/load', 'config/bounds', 'config/encoder'],
   'config/checks': ['config/load'],
+  'config/effects': ['config/plan'],
   'config/field': ['config/load', 'config/bounds'],
   'config/schema': ['config/load', 'config/bounds', 'config/example'],
   'docs/asyncapi': ['docs/documents', 'http/watch/watch'],

@@ -21,6 +21,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
+import { channelHlsSchema } from './hls.js';
 import { pullSchema } from './pull.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
 
@@ -116,6 +117,7 @@ function channelSchema(context: ConfigContext) {
     pushDecodesEntities: flag().default(false),
     charset: charset().default(WINDOWS),
     icy: icySchema().prefault({}),
+    hls: channelHlsSchema().optional(),
     delaySeconds: seconds(0, 60).default(0),
     partTime: flag().default(false),
     noTitlesMinutes: whole(0, 10_080).optional(),

@@ -8,6 +8,7 @@ import { isLoopback, plainAddress } from '../base/ip.js';
 import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
+import { HLS_DEFAULTS, MIN_SPARE_SEGMENTS } from './hls.js';
 import { STALL_SECONDS } from './pull.js';
 import { BODY_TIMEOUT_SECONDS, DEMO_SECRETS_CONSENT, PIECE_SECONDS } from './schema.js';
 import { parseSecret } from './secret.js';
@@ -50,6 +51,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkLegacy(raw),
     ...checkShoutcastPorts(raw),
     ...checkAccess(raw, channels),
+    ...checkHls(raw, channels),
     ...checkProxied(raw),
     ...checkAlerts(raw, channels),
     ...checkCluster(raw),
@@ -155,6 +157,37 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
     const needs = access === 'hook' ? 'listenerHook' : access === 'signed' ? 'signedUrls' : null;
     if (needs === null || member(raw, needs) !== undefined) return [];
     return [{ path: [...path, 'access'], at: 'value', message: `needs the options of ${needs}` }];
+  });
+}
+
+/** Where HLS is configured it is served: by one process, to all who come. A segment stays a while behind the list that names it. */
+function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
+  const all = member(member(raw, 'streams'), 'hls');
+  const owns = channels.map(({ path, value }) => ({
+    path: [...path, 'hls'],
+    own: member(value, 'hls'),
+    access: member(value, 'access') ?? 'open',
+  }));
+  const places = [{ path: ['streams', 'hls'], own: all, access: 'open' }, ...owns].filter(
+    ({ own }) => own !== undefined,
+  );
+  const isAlone = (member(raw, 'workers') ?? 0) === 0 && member(raw, 'cluster') === undefined;
+  return places.flatMap(({ path, own, access }): Finding[] => {
+    const isEnabled = member(own, 'enabled') === true;
+    const at = { path: [...path, 'enabled'], at: 'value' } as const;
+    const lengthOf = (name: 'window' | 'keep') => member(own, name) ?? member(all, name) ?? HLS_DEFAULTS[name];
+    const [listed, kept] = [lengthOf('window'), lengthOf('keep')];
+    const isShort = typeof listed === 'number' && typeof kept === 'number' && kept < listed + MIN_SPARE_SEGMENTS;
+    const message = `must be at least ${MIN_SPARE_SEGMENTS} more than window (${listed})`;
+    return [
+      ...(isEnabled && !isAlone
+        ? [{ ...at, message: 'is for one process as yet: without workers and cluster, or set it to false' }]
+        : []),
+      ...(isEnabled && access !== 'open'
+        ? [{ ...at, message: 'is for channels with `access: open` as yet: set it to false' }]
+        : []),
+      ...(isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : []),
+    ];
   });
 }
 

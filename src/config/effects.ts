@@ -63,6 +63,7 @@ const RULES: Readonly<Record<string, Effect>> = {
   'streams.writeSeconds': 'now',
   'streams.silenceSeconds': 'now',
   'streams.publicUrl': 'now',
+  'streams.hls': 'now',
   sources: 'now',
   watch: 'newcomers',
   'stations.*': 'now',

@@ -30,6 +30,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
+import { hlsSchema } from './hls.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { statisticsSchema } from './statistics.js';
 import { tlsSchema } from './tls.js';
@@ -200,6 +201,7 @@ export function configSchema(context: ConfigContext) {
       reservedConnections: whole(0, 1_000_000).optional(),
       listeners: whole(1, 1_000_000).default(20_000),
       listenersPerAddress: whole(1, 1_000_000).optional(),
+      hlsWaiting: whole(1, 1_000_000).default(1000),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
       historyEntries: whole(1, 100_000).default(1000),
@@ -273,6 +275,7 @@ export function configSchema(context: ConfigContext) {
         })
         .transform((own) => ({ ...ENDS_ON_FORMAT_CHANGE, ...own }))
         .prefault({}),
+      hls: hlsSchema().prefault({}),
       headers: z
         .record(
           z.string().regex(HEADER_NAME, { error: 'must be a header name, and none that frames the stream' }),

@@ -395,6 +395,35 @@ t.test(
   },
 );
 
+t.test('HLS: one process, open channels, and segments that stay behind the list that names them', async (t) => {
+  const on = 'hls: { enabled: true }';
+  t.strictSame(problems(t, `${channel()}streams: { ${on} }\n`), []);
+  t.strictSame(problems(t, `${channel()}streams: { ${on} }\nworkers: 0\n`), []);
+  const alone = 'is for one process as yet: without workers and cluster, or set it to false';
+  for (const workers of ['2', 'auto']) {
+    const found = problems(t, `${channel(on)}workers: ${workers}\nstreams: { ${on} }\n`);
+    t.strictSame(
+      found.map((line) => line.replace(/^\S+ /, '')),
+      [`stations.st.channels.live.hls.enabled: ${alone}`, `streams.hls.enabled: ${alone}`],
+      workers,
+    );
+  }
+  t.strictSame(problems(t, `${channel('hls: { enabled: false }')}workers: 2\n`), []);
+  const signed = `signedUrls: { keys: [env:HLS_KEY] }\n`;
+  const env = { HLS_KEY: 'a key that is as long as it has to be' };
+  t.match(problems(t, channel(`access: signed\n${on}`) + signed, env), [
+    /live\.hls\.enabled: is for channels with `access: open` as yet/,
+  ]);
+  t.strictSame(problems(t, `${channel('access: signed') + signed}streams: { ${on} }\n`, env), [], 'it has none');
+  t.match(problems(t, `${channel()}streams: { hls: { window: 10 } }\n`), [
+    /streams\.hls\.keep.*must be at least 3 more than window \(10\)/,
+  ]);
+  t.match(problems(t, `${channel('hls: { window: 8 }')}streams: { hls: { keep: 10 } }\n`), [
+    /live\.hls\.keep.*must be at least 3 more than window \(8\)/,
+  ]);
+  t.strictSame(problems(t, `${channel('hls: { window: 8 }')}streams: { hls: { window: 20, keep: 23 } }\n`), []);
+});
+
 t.test('one encoder per channel', async (t) => {
   const text = `stations:
   st:
