@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Access } from '../config/access.js';
 import type { HeadFacts } from '../listener/cursor/head.js';
+import type { SentHeaders } from '../net/front/request-head.js';
 import type { OnEncoderRefused } from '../source/encoder-connection.js';
 import type { SourceTitle } from '../source/source.js';
 
@@ -64,14 +65,8 @@ export interface EncoderPlace {
   /** How long ago bytes of it came over the network last, milliseconds. */
   readonly quietMs: number;
   /**
-   * From here on the connection is the channel's; the encoder that fed it before is cut. @param headers what the encoder says of itself
+   * From here on the connection is the channel's; the encoder that fed it before is cut. @param head what the encoder says of itself
    * @param address of the client; proxies are already taken out @param onRefused where what it sends is none of ours
    */
-  attach(
-    socket: Socket,
-    first: Buffer,
-    headers: ReadonlyMap<string, string>,
-    address: string,
-    onRefused: OnEncoderRefused,
-  ): void;
+  attach(socket: Socket, first: Buffer, head: SentHeaders, address: string, onRefused: OnEncoderRefused): void;
 }

@@ -20,7 +20,8 @@ type Letter = Pick<SocketLetter, 'text' | 'ahead'>;
 
 const text = z.string().max(MAX_BYTES);
 const rest = bytes(MAX_BYTES);
-const headers = mapOf(text, MAX_HEADERS);
+/** net/front/request-head.ts, SentHeaders */
+const head = { headers: mapOf(text, MAX_HEADERS), foreign: mapOf(rest, MAX_HEADERS).optional() };
 const address = z.string().max(256);
 const connection = {
   address,
@@ -40,7 +41,7 @@ const encoderSchema = z.discriminatedUnion('kind', [
       protocol: text,
       isLoose: z.boolean(),
       rest,
-      headers,
+      ...head,
     }),
   }),
   z.looseObject({ ...connection, kind: z.literal('shoutcast'), rest }),
@@ -70,7 +71,7 @@ const body = z.discriminatedUnion('kind', [
 const connectionSchema = z.looseObject({
   channel: z.string().regex(KEY),
   place: z.looseObject({
-    headers,
+    ...head,
     address,
     sinceMs: moment,
     body,

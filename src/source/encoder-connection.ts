@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { contentTypeOf, formatOf } from '../audio/frames/format.js';
 import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
+import type { SentHeaders } from '../net/front/request-head.js';
 import type { BodyState } from './body.js';
 import { BareBody, type BodyPlace, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
@@ -41,9 +42,7 @@ export interface EncoderConnectionOptions {
 }
 
 /** Who it is. */
-export interface EncoderFacts {
-  /** Names in lower case. */
-  readonly headers: ReadonlyMap<string, string>;
+export interface EncoderFacts extends SentHeaders {
   /** Of the client; "": not known. */
   readonly address: string;
   /** Since when it has been connected, unix milliseconds. */
@@ -119,10 +118,10 @@ export class EncoderConnection implements IntakeOwner {
     options: EncoderConnectionOptions,
     place?: ConnectionPlace,
   ) {
-    const { headers } = who;
-    this.who = { headers, address: who.address, sinceMs: who.sinceMs };
+    const { headers, foreign, address, sinceMs } = who;
+    this.who = { headers, foreign, address, sinceMs };
     this.agent = headers.get('user-agent') ?? '';
-    this.facts = readFacts(headers, options.facts, options.charset);
+    this.facts = readFacts(who, options.facts, options.charset);
     this.#socket = socket;
     this.#owner = owner;
     this.#clock = clock;

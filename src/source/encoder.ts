@@ -9,6 +9,7 @@ import { contentTypeOf, heardFromHere } from '../audio/frames/format.js';
 import { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
 import { contentTag } from '../metadata/etag.js';
+import type { SentHeaders } from '../net/front/request-head.js';
 import { connectionId } from '../net/front/tracked-connection.js';
 import {
   type ConnectionPlace,
@@ -137,13 +138,13 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
 
   /**
    * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
-   * @param first body bytes that came with the head @param headers names in lower case @param address of the client
+   * @param first body bytes that came with the head @param head what the encoder says of itself @param address of the client
    * @param onRefused answers it where no frame comes; absent: it is cut
    */
   attach(
     socket: Socket,
     first: Buffer,
-    headers: ReadonlyMap<string, string>,
+    { headers, foreign }: SentHeaders,
     address = '',
     onRefused: OnEncoderRefused | null = null,
   ): void {
@@ -151,7 +152,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       socket.destroy();
       return;
     }
-    this.#take(socket, first, { headers, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
+    this.#take(socket, first, { headers, foreign, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
   }
 
   /**

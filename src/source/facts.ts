@@ -5,6 +5,7 @@
  */
 
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeTitle, decodeUndeclared } from '../metadata/text.js';
+import type { SentHeaders } from '../net/front/request-head.js';
 
 /** Empty texts, 0 and undefined: it does not say. */
 export interface SourceFacts {
@@ -37,11 +38,11 @@ const MAX_KBPS = 10_000;
 const MAX_HERTZ = 768_000;
 const MAX_CHANNELS = 255;
 
-/** @param headers of a RequestHead (net/front/request-head.ts), or text @param charset of what is not UTF-8; undefined: Windows-1252 */
-export function readFacts(headers: ReadonlyMap<string, string>, limits: FactLimits, charset?: string): SourceFacts {
+/** @param charset of what is not UTF-8; undefined: Windows-1252 */
+export function readFacts({ headers, foreign }: SentHeaders, limits: FactLimits, charset?: string): SourceFacts {
   const read = (name: string) => {
-    const bytes = headers.get(`${name}*`);
-    return bytes === undefined ? headers.get(name) : decodeTitle(Buffer.from(bytes, 'hex'), charset);
+    const bytes = foreign?.get(name);
+    return bytes === undefined ? headers.get(name) : decodeTitle(bytes, charset);
   };
   const raw = (...names: string[]) => names.map((name) => read(name)?.trim()).find((value) => value) ?? '';
   const text = (name: string) => cut(raw(`ice-${name}`, `icy-${name}`), limits.textBytes).trim();

@@ -42,7 +42,7 @@ export class Reception implements IntakeOwner, BodySink {
     this.#body = body;
     this.#sink = sink;
     this.#rules = rules;
-    this.facts = readFacts(decodeHeaders(body, rules.charset), rules.facts);
+    this.facts = readFacts({ headers: decodeHeaders(body, rules.charset) }, rules.facts);
     const { channel, framelessBytes } = rules;
     const charset = () => rules.charset;
     const stripper = new IcyStripper(body.headers.get('icy-metaint'), charset);

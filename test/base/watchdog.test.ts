@@ -160,7 +160,7 @@ t.test('who is held back is named by its channel when the clock goes on with it:
     onEvent: () => undefined,
   });
   encoder.start();
-  encoder.attach(socket, audioOf(new Random(), 100), new Map([['content-type', 'audio/mpeg']]));
+  encoder.attach(socket, audioOf(new Random(), 100), { headers: new Map([['content-type', 'audio/mpeg']]) });
   await until(() => tap.audioMs > 500, 5000);
   tap.onFrame = () => {
     clock.spend(120);

@@ -209,7 +209,7 @@ t.test('an encoder that is held back is not believed to be there for hours', asy
     onEvent: (_: SourceEvent) => undefined,
   });
   encoder.start();
-  encoder.attach(socket, Buffer.alloc(0), new Map([['content-type', 'audio/aac']]));
+  encoder.attach(socket, Buffer.alloc(0), { headers: new Map([['content-type', 'audio/aac']]) });
   client.write(adts(4000));
   await until(
     () => tap.audioMs > AHEAD_MS,

@@ -164,7 +164,7 @@ export class FrontHarness {
       },
       agent: '',
       quietMs: 0,
-      attach: (socket, first, headers) => {
+      attach: (socket, first, { headers }) => {
         const fed: Fed = { channel, headers, socket, audio: Buffer.alloc(0), state: 'more' };
         const body = bodyOf(headers);
         this.fed.push(fed);

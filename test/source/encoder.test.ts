@@ -43,7 +43,7 @@ async function setUp(t: Test) {
     onEvent: (_: SourceEvent) => undefined,
   });
   encoder.start();
-  encoder.attach(socket, Buffer.alloc(0), new Map([['content-type', 'audio/ogg']]));
+  encoder.attach(socket, Buffer.alloc(0), { headers: new Map([['content-type', 'audio/ogg']]) });
   t.teardown(() => encoder.stop());
   return { client, socket, clock, tap, encoder };
 }
@@ -101,7 +101,7 @@ t.test('one that takes over is heard from its first frame on; nothing of the one
     () => 'not held',
   );
   const before = one.tap.parts.length;
-  one.encoder.attach(other.socket, Buffer.alloc(0), new Map());
+  one.encoder.attach(other.socket, Buffer.alloc(0), { headers: new Map() });
   t.equal(one.socket.destroyed, true);
   one.clock.advance(10_000);
   t.equal(one.tap.parts.length, before);

@@ -65,9 +65,7 @@ export class EncoderAdmission {
     nameConnection(socket, connection);
     onAdmitted(socket);
     const encoder = { socket, connection, address, path, head, channel: place.channelKey };
-    place.attach(socket, first, head.headers, address, (status, why) =>
-      this.#refuseAtPace(encoder, { status, why }, expects),
-    );
+    place.attach(socket, first, head, address, (status, why) => this.#refuseAtPace(encoder, { status, why }, expects));
   }
 
   #refuseAtPace(encoder: RefusedEncoder, refusal: EncoderRefusal, hasStatus = true): void {

@@ -64,7 +64,7 @@ export class ShoutcastAdmission {
     this.#options.onVerdict({ ...named, status: 200, agent, why: channelKey });
     nameConnection(socket, connection);
     this.#options.onAdmitted(socket);
-    place.attach(socket, head.rest, head.headers, address, (status, why) =>
+    place.attach(socket, head.rest, head, address, (status, why) =>
       this.#options.pace.refuse(originOf(address), socket, () => this.#refuse(encoder, { status, why }, '', agent)),
     );
   }

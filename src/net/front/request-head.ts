@@ -15,7 +15,15 @@ export interface RequestHeadLimits {
   readonly headLines: number;
 }
 
-export interface RequestHead {
+/** What a head says behind its first line. */
+export interface SentHeaders {
+  /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Values of what an encoder says of itself in another charset than UTF-8, as sent. Absent: there are none. */
+  readonly foreign?: ReadonlyMap<string, Buffer> | undefined;
+}
+
+export interface RequestHead extends SentHeaders {
   /** As sent: `PUT`, `SOURCE`, `GET`, … */
   readonly method: string;
   /** Not decoded, without the query. */
@@ -26,11 +34,6 @@ export interface RequestHead {
   readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
-  /**
-   * Names in lower case, values trimmed; of a repeated header the last counts, except those to which proxies append. An `ic[ey]-` header in
-   * another charset than UTF-8 is there a second time as `name*`, its bytes in hexadecimal.
-   */
-  readonly headers: ReadonlyMap<string, string>;
   /** It was not exact HTTP: a proxy may have read it, and found its end, differently. */
   readonly isLoose: boolean;
   /** Bytes of the body that came with the end of the head. */
@@ -76,6 +79,7 @@ export class RequestHeadParser {
   readonly #isStrict: boolean;
   #isLoose = false;
   readonly #headers = new Map<string, string>();
+  #foreign: Map<string, Buffer> | undefined;
 
   /** @param request in place of a request line: SHOUTcast's headers follow a password */
   constructor(limits: RequestHeadLimits, request: RequestLine | null = null) {
@@ -99,7 +103,8 @@ export class RequestHeadParser {
       if (line === null) return malformed('holds a control character');
       if (line === '' && this.#request !== null) {
         const isLoose = this.#isLoose || (this.#request.protocol === 'HTTP/1.1' && !this.#headers.has('host'));
-        return { ...this.#request, headers: this.#headers, isLoose, rest: chunk.subarray(i + 1) };
+        const sent: SentHeaders = { headers: this.#headers, foreign: this.#foreign };
+        return { ...this.#request, ...sent, isLoose, rest: chunk.subarray(i + 1) };
       }
       if (++this.#lines > headLines) return tooLarge(`${headLines} lines`);
       if (line === '') continue;
@@ -164,8 +169,8 @@ export class RequestHeadParser {
   }
 
   #keepBytes(name: string, line: Buffer): void {
-    if (decodeUtf8(line) !== null) this.#headers.delete(`${name}*`);
-    else this.#headers.set(`${name}*`, line.toString('hex', line.indexOf(':') + 1));
+    if (decodeUtf8(line) !== null) this.#foreign?.delete(name);
+    else (this.#foreign ??= new Map()).set(name, Buffer.from(line.subarray(line.indexOf(':') + 1)));
   }
 }
 

@@ -27,7 +27,8 @@ function connectionAt(audio: Buffer) {
   const intake = { framer: framer.state, left: Buffer.from('left'), noiseBytes: 0 };
   const body = { kind: 'chunked', state: 'data', size: 100, digits: 0, lineBytes: 0, blank: true, closed: false };
   const headers = new Map([['user-agent', 'test']]);
-  const place = { headers, address: '192.0.2.1', sinceMs: Date.now(), body, intake };
+  const foreign = new Map([['ice-name', Buffer.from('Zo\xeb', 'latin1')]]);
+  const place = { headers, foreign, address: '192.0.2.1', sinceMs: Date.now(), body, intake };
   return { channel: 'demo', place, aheadMs: 40 };
 }
 
@@ -73,7 +74,9 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
   const audio = audioOf(new Random(1), 5);
   const { channel, channels } = makeChannel(t);
   const { socket } = await socketPair(t);
-  t.equal(takeConnection(channels, sent(connectionAt(audio)), socket), null);
+  const whole = connectionAt(audio);
+  t.match(readConnection(sent(whole)).value, { ...whole, ahead: Buffer.from('ahead') }, 'all of it');
+  t.equal(takeConnection(channels, sent(whole), socket), null);
   t.ok(channel.hasEncoder);
   t.notOk(socket.destroyed);
   t.ok(channel.endEncoder());
