@@ -32,19 +32,26 @@ import { WireError } from './wire/wire.js';
 /** How long the answer of a worker is waited for. */
 const ANSWER_MS = 1000;
 
+/** What all workers know of the hub: a worker that comes is sent it, and all are when it changes. */
+export interface HubState {
+  /** The number of the last change. */
+  turn: number;
+  storeFault: string | null;
+  salts: readonly DaySalt[];
+  /** The time of the cluster (control.ts); null: each process goes by the wall clock. */
+  aheadMs: number | null;
+  adminState: AdminState;
+}
+
 export interface HubLinkParts extends TapeSenderParts {
   /** The channels' states, in configured order. */
   states(): Iterable<readonly [channel: string, state: ChannelState]>;
   facts(): Iterable<readonly [channel: string, facts: ChannelFacts]>;
-  /** The number of the last change, and the stamps that are open. */
-  readonly turn: number;
+  /** As it is when a worker comes. */
+  readonly hub: Readonly<HubState>;
+  /** The stamps that are open. */
   openStamps(): readonly number[];
-  readonly storeFault: string | null;
-  readonly salts: readonly DaySalt[];
-  /** The time of the cluster (control.ts); null: each process goes by the wall clock. */
-  readonly aheadMs: number | null;
   onFigures(link: HubLink, figures: MinuteFigures): void;
-  readonly adminState: AdminState;
   readonly sessions: SessionRegistry;
   /** Rejects with a Refusal. */
   onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
@@ -130,7 +137,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   #greet(worker: number): void {
-    const { turn, storeFault, salts, aheadMs } = this.#parts;
+    const { turn, storeFault, salts, aheadMs, adminState } = this.#parts.hub;
     if (this.#parts.isLeftAlone(worker)) {
       this.close();
       return;
@@ -144,7 +151,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     for (const [channel, facts] of this.#parts.facts()) this.send({ type: 'facts', channel, facts });
     this.send({ type: 'store', fault: storeFault });
     this.send({ type: 'salts', salts });
-    this.send({ type: 'admin', state: this.#parts.adminState });
+    this.send({ type: 'admin', state: adminState });
     this.send({ type: 'ready', turn, open: this.#parts.openStamps() });
     this.#sessions.begin(worker);
     this.#connection.uncork();

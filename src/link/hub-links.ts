@@ -31,7 +31,7 @@ import { areSame, factsOf } from './facts/channel-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';
 import { TALLY_PASS_MS } from './facts/tally-messages.js';
-import { HubLink, type HubLinkParts } from './hub-link.js';
+import { HubLink, type HubLinkParts, type HubState } from './hub-link.js';
 import { SessionRegistry } from './sessions/session-registry.js';
 import { TapeNames } from './tapes/tape-names.js';
 import { LeftAlone, workerOf } from './wire/left-alone.js';
@@ -111,11 +111,7 @@ export class HubLinks implements AlarmHandler {
     admin: async ({ question, ask }) => await this.#parts.onAdmin?.(question, ask),
     everywhere: (ask) => this.everywhere(ask),
   };
-  #turn = 0;
-  #storeFault: string | null = null;
-  #salts: readonly DaySalt[] = [];
-  #aheadMs: number | null = null;
-  #adminState = NO_ADMIN_STATE;
+  readonly #hub: HubState = { turn: 0, storeFault: null, salts: [], aheadMs: null, adminState: NO_ADMIN_STATE };
   readonly #tallies: HubTallies;
   #alarm: Alarm;
   #tallyAlarm: Alarm;
@@ -130,7 +126,6 @@ export class HubLinks implements AlarmHandler {
     const has = (channel: string) => channels.has(channel);
     this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys, has);
     this.#tallyAlarm = this.#passTallies(clock.now());
-    const links = this;
     this.#linkParts = {
       clock,
       names: parts.names ?? new TapeNames(),
@@ -138,26 +133,12 @@ export class HubLinks implements AlarmHandler {
       audioOf: (channel): PlayableAudio | undefined =>
         parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
       states: () => this.#states(states),
+      hub: this.#hub,
       facts: () => {
         for (const channel of channels.keys()) this.look(channel);
         return this.#facts;
       },
-      get turn() {
-        return links.#turn;
-      },
-      get storeFault() {
-        return links.#storeFault;
-      },
-      get salts() {
-        return links.#salts;
-      },
-      get aheadMs() {
-        return links.#aheadMs;
-      },
       onFigures: ({ worker }, figures) => parts.onFigures?.(figures, worker),
-      get adminState() {
-        return links.#adminState;
-      },
       openStamps: () => sequence.open,
       onQuestion: (question, ask) => this.#answers[question](ask),
       onGreeted: (link) => this.#tallies.enter(link),
@@ -187,7 +168,7 @@ export class HubLinks implements AlarmHandler {
 
   /** What an operator has blocked and made, for all workers. */
   setAdminState(state: AdminState): void {
-    this.#adminState = state;
+    this.#hub.adminState = state;
     this.#send({ type: 'admin', state });
   }
 
@@ -204,10 +185,10 @@ export class HubLinks implements AlarmHandler {
   /** A committed change, while it is delivered. */
   onChange(channel: string, { state, record }: Change): void {
     const { sequence } = this.#parts;
-    this.#turn++;
+    this.#hub.turn++;
     if (record?.stamp !== undefined) sequence.publish(record.stamp);
     const change = { state, record };
-    this.#send({ type: 'change', turn: this.#turn, channel, change, open: sequence.open });
+    this.#send({ type: 'change', turn: this.#hub.turn, channel, change, open: sequence.open });
   }
 
   /**
@@ -235,13 +216,13 @@ export class HubLinks implements AlarmHandler {
 
   /** The time that this process follows has changed: the workers are sent it. */
   shareTime(): void {
-    this.#aheadMs = this.#parts.clock.wallMs() - systemMs();
-    this.#send({ type: 'time', aheadMs: this.#aheadMs });
+    this.#hub.aheadMs = this.#parts.clock.wallMs() - systemMs();
+    this.#send({ type: 'time', aheadMs: this.#hub.aheadMs });
   }
 
   /** By these all workers count unique listeners from now on. */
   setSalts(salts: readonly DaySalt[]): void {
-    this.#salts = salts;
+    this.#hub.salts = salts;
     this.#send({ type: 'salts', salts });
   }
 
@@ -275,8 +256,8 @@ export class HubLinks implements AlarmHandler {
   onAlarm(nowMs: number): void {
     for (const channel of this.#parts.channels.keys()) this.look(channel);
     const fault = this.#parts.storeFault();
-    if (fault !== this.#storeFault) {
-      this.#storeFault = fault;
+    if (fault !== this.#hub.storeFault) {
+      this.#hub.storeFault = fault;
       this.#send({ type: 'store', fault });
     }
     this.#alarm = this.#parts.clock.alarm(nowMs + LOOK_MS, this);
@@ -319,7 +300,7 @@ export class HubLinks implements AlarmHandler {
   /** Resolves as `decided` when all workers have what it changed. */
   async #applied<T>(decided: Promise<T>): Promise<T> {
     const answer = await decided;
-    await this.#settled(this.#turn);
+    await this.#settled(this.#hub.turn);
     return answer;
   }
 
