@@ -1,4 +1,4 @@
-/** What a worker says to its hub, and the hub to its workers, beside tapes and sessions (control.ts): checked before it is used. */
+/** The schemas of the control messages between hub and workers (control.ts). */
 
 import { z } from 'zod';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
@@ -26,16 +26,16 @@ import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './c
 import { factsSchema } from './facts/facts-schema.js';
 import { FIRST_NODE } from './sessions/session-registry.js';
 
-/** Names of tallies, and rows, in one message: a hub of a million connections has no more. */
+/** Names of tallies, and rows, in one message: enough for a million connections. */
 const MAX_NAMES = 200_000;
 const MAX_ROWS = 1_000_000;
-/** Of the key of a tally, of a scope, of an id. */
+/** Maximum length of the key of a tally, of a scope, of an id. */
 const MAX_KEY_CHARACTERS = 256;
 /** Metrics of one process. */
 const MAX_METRICS = 10_000;
-/** Changes that are committed and not delivered yet. */
+/** Changes that are committed but not delivered yet. */
 const MAX_STAMPS = 100_000;
-/** Of a figure of the statistics: milliseconds, or a count. */
+/** Maximum of a figure of the statistics: milliseconds, or a count. */
 const MAX_FIGURE = 2 ** 53;
 const MAX_LABEL_CHARACTERS = 1024;
 
@@ -89,8 +89,8 @@ const TYPES: readonly unknown[] = ['counter', 'gauge', 'histogram', 'summary'];
 const AGGREGATORS: readonly unknown[] = ['sum', 'max', 'min', 'first', 'average', 'omit'];
 
 /**
- * Metrics as prom-client makes them. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN is null
- * in JSON.
+ * Metrics in the format of prom-client. Checked by hand, in a tenth of the time: there may be a row for each source of a thousand channels. NaN
+ * becomes null in JSON.
  */
 const metrics = z.custom<unknown>(
   (value) => Array.isArray(value) && value.length <= MAX_METRICS && value.every(isMetric),
@@ -118,7 +118,7 @@ function isMetricRow(row: unknown): boolean {
   return true;
 }
 
-/** What may be asked, by question. */
+/** The arguments of each request of a worker. */
 const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
   title: z.looseObject({ channel, title: titleSchema }),
   metrics: z.null(),
@@ -163,7 +163,7 @@ function readAsk(question: keyof Questions, value: unknown): unknown {
   return ask;
 }
 
-/** What the hub may answer, by question. What it passes on of other processes it has checked itself (readAnswer). */
+/** The answer of the hub to each request. Answers of other processes are checked by the hub (readAnswer). */
 const HUB_ANSWERS: Readonly<Record<keyof Questions, z.ZodType>> = {
   title: z.boolean(),
   metrics: z.string(),
@@ -173,12 +173,12 @@ const HUB_ANSWERS: Readonly<Record<keyof Questions, z.ZodType>> = {
   withdraw: z.boolean(),
 };
 
-/** What the hub has answered. @throws CheckError that names the member */
+/** Checks an answer of the hub. @throws CheckError that names the member */
 export function readHubAnswer<Q extends keyof Questions>(question: Q, answer: unknown): Questions[Q]['answer'] {
   return inside<unknown>(`answer to ${question}`, HUB_ANSWERS[question], answer) as Questions[Q]['answer'];
 }
 
-/** What was asked of a worker, as it answers. @throws CheckError that names the member */
+/** Checks an answer of a worker. @throws CheckError that names the member */
 export function readAnswer(question: 'metrics' | 'admin', ask: unknown, answer: unknown): unknown {
   if (question === 'metrics') return inside('metrics', metrics, answer);
   // The worker could not answer.

@@ -17,21 +17,21 @@ import type { LinkConnection, MessageHandler } from './wire/connection.js';
 import { CONTROL } from './wire/message-types.js';
 import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from './wire/wire.js';
 
-/** Before a text. */
+/** The length that precedes the text of a message. */
 const LENGTH_BYTES = 4;
-/** Of a channel's state: a change is sent with its record beside the state. */
+/** Maximum size of a channel's encoded state: a change is sent with its record beside the state. */
 export const MAX_STATE_BYTES = MAX_MESSAGE_BYTES / 2;
 
-/** What a channel's sources make of it, and what a head says of its audio, for processes that do not feed it. */
+/** The state of a channel's sources, and the response headers of its audio, for processes that do not feed it. */
 export interface ChannelFacts {
   readonly onAirSinceMs: number | null;
-  /** Milliseconds of the system's clock, which all processes share; null: there is audio. */
+  /** Since when it has been silent, milliseconds of the system's monotonic clock, which all processes share; null: there is audio. */
   readonly silentSinceMs: number | null;
-  /** The same where there should be audio (channel/served.ts). */
+  /** Since when audio has been missing, likewise (channel/served.ts). */
   readonly missingSinceMs: number | null;
   readonly isSilence: boolean;
   readonly onAir: number | null;
-  /** Whether that one is waited for (source/switch.ts). A machine of an earlier version does not say it, nor `sends`. */
+  /** Whether the switch waits for the source on air (source/switch.ts). A machine of an earlier version sends neither this nor `sends`. */
   readonly isAwaited?: boolean;
   readonly onAirType: string | null;
   readonly sends?: string | null;
@@ -47,17 +47,17 @@ export interface ChannelFacts {
   readonly hasSegments: boolean;
 }
 
-/** What a worker asks the hub to do, and what that answers. */
+/** Requests of a worker to the hub, and their answers. */
 export interface Questions {
-  /** An encoder's title; whether an encoder feeds the channel. */
+  /** Sets an encoder's title. Answer: whether an encoder feeds the channel. */
   title: { readonly ask: { readonly channel: string; readonly title: SourceTitle }; readonly answer: boolean };
-  /** The metrics of all processes, as Prometheus reads them. */
+  /** The metrics of all processes, in the text format of Prometheus. */
   metrics: { readonly ask: null; readonly answer: string };
-  /** An operator asks the hub (admin-reports.ts). */
+  /** A request of an operator to the hub (admin-reports.ts). */
   admin: { readonly ask: AskedHub; readonly answer: unknown };
-  /** An operator asks every process: a list of answers. */
+  /** A request of an operator to every process, with the list of their answers. */
   everywhere: { readonly ask: AskedProcess; readonly answer: readonly unknown[] };
-  /** A push, and what takes one back: the hub decides (titles/push-decider.ts). */
+  /** A push, and the withdrawal of one: the hub decides (titles/push-decider.ts). */
   push: { readonly ask: AskedPush; readonly answer: DecidedPush };
   withdraw: { readonly ask: { readonly channel: string; readonly what: Withdrawal }; readonly answer: boolean };
 }
@@ -76,11 +76,11 @@ export interface AskedProcess {
 }
 export type Question = keyof Questions;
 
-/** What the hub asks a worker. */
+/** Requests of the hub to a worker. */
 export interface WorkerQuestions {
-  /** What prom-client makes of its metrics. */
+  /** Its metrics, in the format of prom-client. */
   metrics: { readonly ask: null; readonly answer: unknown };
-  /** An operator asks. */
+  /** A request of an operator. */
   admin: { readonly ask: AskedProcess; readonly answer: unknown };
 }
 
@@ -95,16 +95,16 @@ export type FromWorker =
   | TallyMessage
   | LastMetrics
   | { readonly type: 'hello'; readonly worker: number }
-  /** What its listeners did in a minute. */
+  /** The statistics of its listeners in one minute. */
   | { readonly type: 'figures'; readonly figures: MinuteFigures }
   | { readonly type: 'ask'; readonly id: number; readonly question: Question; readonly ask: unknown }
   | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
-  /** All changes up to this number are in force here. */
+  /** All changes up to this number are in force at the worker. */
   | { readonly type: 'applied'; readonly turn: number };
 
 export type FromHub =
   | TallyMessage
-  /** A channel's state when the link begins; behind the last one: `ready`. */
+  /** A channel's state, when the link begins; `ready` follows the last one. */
   | { readonly type: 'state'; readonly channel: string; readonly state: ChannelState }
   /** The time of the cluster, as milliseconds ahead of the system's monotonic clock. Not sent without a cluster. */
   | { readonly type: 'time'; readonly aheadMs: number }
@@ -114,15 +114,15 @@ export type FromHub =
       readonly turn: number;
       readonly channel: string;
       readonly change: Pick<Change, 'state' | 'record'>;
-      /** Stamps that were given but not published yet (feed/sequence.ts). */
+      /** Stamps that are issued and not published yet (feed/sequence.ts). */
       readonly open: readonly number[];
     }
   | { readonly type: 'facts'; readonly channel: string; readonly facts: ChannelFacts }
-  /** By which all processes count unique listeners: of today and tomorrow. */
+  /** The salts of today and tomorrow, by which all processes count unique listeners. */
   | { readonly type: 'salts'; readonly salts: readonly DaySalt[] }
-  /** What an operator has blocked and made: when the link begins, and after each change. */
+  /** Blocks, tokens and fallbacks that operators have made: when the link begins, and after each change. */
   | { readonly type: 'admin'; readonly state: AdminState }
-  /** Why the store cannot be used; null: it can. */
+  /** Why the store cannot be used; null: it works. */
   | { readonly type: 'store'; readonly fault: string | null }
   | { readonly type: 'ask'; readonly id: number; readonly question: keyof WorkerQuestions; readonly ask: unknown }
   | { readonly type: 'answer'; readonly id: number; readonly answer: unknown }
@@ -131,11 +131,11 @@ export type FromHub =
 export interface ControlHandler<In> {
   /** @throws WireError, which closes the link */
   onControl(message: In): void;
-  /** No message comes any more. Called once. */
+  /** The link has ended. Called once. */
   onClosed(): void;
 }
 
-/** The control messages of one end. */
+/** Sends and receives the control messages of one end of a link. */
 export class Control<In, Out> implements MessageHandler {
   readonly #connection: LinkConnection;
   readonly #handler: ControlHandler<In>;
@@ -149,12 +149,12 @@ export class Control<In, Out> implements MessageHandler {
     connection.handle(CONTROL, CONTROL, this);
   }
 
-  /** False: it is too long, and was not sent: it would end the link, and so it would when it is sent again. */
+  /** False: it is too long and was not sent, as the other end would close the link. */
   send(message: Out): boolean {
     return this.sendEncoded(Buffer.from(encode(message)));
   }
 
-  /** The same of what `encode` has made of a message, as UTF-8. */
+  /** The same for a message that is encoded already, as UTF-8. */
   sendEncoded(bytes: Buffer): boolean {
     if (this.#connection.isClosed) return true;
     if (bytes.length + LENGTH_BYTES > MAX_MESSAGE_BYTES) return false;

@@ -29,10 +29,10 @@ import { LinkConnection } from './wire/connection.js';
 import { workerOf } from './wire/left-alone.js';
 import { WireError } from './wire/wire.js';
 
-/** How long the answer of a worker is waited for. */
+/** Time-out for the answer of a worker. */
 const ANSWER_MS = 1000;
 
-/** What all workers know of the hub: a worker that comes is sent it, and all are when it changes. */
+/** State of the hub that all workers know: sent to a worker when it links, and to all after a change. */
 export interface HubState {
   /** The number of the last change. */
   turn: number;
@@ -47,31 +47,31 @@ export interface HubLinkParts extends TapeSenderParts {
   /** The channels' states, in configured order. */
   states(): Iterable<readonly [channel: string, state: ChannelState]>;
   facts(): Iterable<readonly [channel: string, facts: ChannelFacts]>;
-  /** As it is when a worker comes. */
+  /** The present state, sent to a worker when it links. */
   readonly hub: Readonly<HubState>;
-  /** The stamps that are open. */
+  /** Stamps that are issued and not published yet. */
   openStamps(): readonly number[];
   onFigures(link: HubLink, figures: MinuteFigures): void;
   readonly sessions: SessionRegistry;
   /** Rejects with a Refusal. */
   onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
-  /** Whether it is left alone for now, after a bad message. */
+  /** Whether links of this worker are refused for now, after a bad message. */
   isLeftAlone(worker: number): boolean;
-  /** It has said who it is. */
+  /** Its `hello` has come. */
   onGreeted(link: HubLink): void;
   onTallies(link: HubLink, message: TallyMessage): void;
   onLastMetrics(link: HubLink, metrics: unknown): void;
   onApplied(link: HubLink): void;
-  /** It is over. */
+  /** It has ended. */
   onEnded(link: HubLink): void;
-  /** What should not happen: what a link breaks on, or a question. */
+  /** Called with the fault that has broken a link, or a request. */
   onBroken(error: unknown): void;
 }
 
 export class HubLink implements ControlHandler<FromWorker> {
-  /** 0: it has not said yet. */
+  /** Its number; 0: its `hello` has not come yet. */
   worker = 0;
-  /** All changes up to this one are in force there. */
+  /** All changes up to this number are in force at the worker. */
   applied = 0;
   readonly tapes: TapeSender;
   readonly #parts: HubLinkParts;
@@ -103,7 +103,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     return this.#connection.isFull;
   }
 
-  /** Asks the worker. Rejects where it goes meanwhile, or does not answer in time. */
+  /** Rejects if the worker ends, or does not answer in time. */
   ask<Q extends keyof WorkerQuestions>(
     question: Q,
     ask: WorkerQuestions[Q]['ask'],

@@ -1,8 +1,8 @@
 /**
  * The links of all workers, at the hub. Every committed change goes to all of them in one order; a push is answered when all
- * workers have it, so that its pusher finds it wherever it reads.
+ * workers have it, so that the client which pushed it reads it from any worker.
  *
- *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        one that does not say so holds it up no longer than APPLY_MS
+ *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        a worker that is silent delays it by APPLY_MS at most
  */
 
 import type { Duplex } from 'node:stream';
@@ -36,9 +36,9 @@ import { SessionRegistry } from './sessions/session-registry.js';
 import { TapeNames } from './tapes/tape-names.js';
 import { LeftAlone, workerOf } from './wire/left-alone.js';
 
-/** How long an answer waits for workers. */
+/** Maximum time that an answer waits for workers. */
 const APPLY_MS = 250;
-/** How often facts are looked at that change by themselves; after a change of source sooner, until there is audio, or for SOON_FOR_MS. */
+/** Interval at which facts are compared, as they change by themselves; shorter after a change of source, until there is audio, for SOON_FOR_MS. */
 const LOOK_MS = 250;
 const SOON_MS = 40;
 const SOON_FOR_MS = 2000;
@@ -46,40 +46,42 @@ const SOON_FOR_MS = 2000;
 export interface HubLinksParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
-  /** Those whose titles workers must know, in configured order. */
+  /** Channels whose titles workers must know, in configured order. */
   keys(): Iterable<string>;
   readonly states: States;
-  /** What workers' pushes change. */
+  /** Decides the pushes of workers. */
   readonly decisions: PushDecisions;
   readonly sequence: Sequence;
-  /** Of a channel that another machine feeds: its audio here, and what is known of it; undefined: it is fed here. Absent: all are. */
+  /** Audio and facts of a channel that another machine feeds; undefined: it is fed here. Absent: all are. */
   elsewhere?(channel: string): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined;
-  /** Of tapes that others have fed before. */
+  /** Names of tapes that other processes have fed before. */
   readonly names?: TapeNames;
-  /** What this process counts together with the workers. */
+  /** This process's own part of the shared counts. */
   readonly tallies: Tallies;
-  /** Addresses of which something is remembered for a worker that does not keep up. */
+  /** Maximum number of addresses whose notices wait for a worker that does not keep up. */
   readonly remembered: number;
-  /** Metaids that one process may have sessions of, or follow; keys that it may count by. Absent: any number. */
+  /** Maximum number of metaids of which one process may have sessions, or follow; and of keys in its counts. Absent: no limit. */
   mostMetaids?(): number;
   mostKeys?(): number;
   storeFault(): string | null;
-  /** What a worker's listeners did in a minute. Absent: nothing is kept of it. */
+  /** The statistics of a worker's listeners in one minute. Absent: they are not kept. */
   onFigures?(figures: MinuteFigures, worker: number): void;
-  /** A worker is gone. */
+  /** A worker has ended. */
   onGone?(): void;
-  /** The metrics of all processes. @param workers what prom-client makes of theirs, of those that answered @param linked all that are there */
+  /**
+   * The metrics of all processes. @param workers those of the workers that answered, in the format of prom-client @param linked all linked workers
+   */
   metrics(workers: ReadonlyMap<number, unknown>, linked: ReadonlySet<number>): Promise<string>;
-  /** A worker that ends says what it has counted. */
+  /** The last metrics of a worker that exits. */
   onLastMetrics(worker: number, metrics: unknown): void;
-  /** What an operator asks of the hub alone. */
+  /** Answers a request of an operator to the hub alone. */
   onAdmin?(question: HubQuestion, ask: unknown): Promise<unknown>;
-  /** What the hub itself says to what every process is asked; undefined: nothing. */
+  /** The hub's own answer to a request to every process; undefined: none. */
   ownAnswer?(asked: AskedProcess): unknown;
   onError(error: unknown): void;
 }
 
-/** What a worker asks, by question. */
+/** The handler of each request of a worker. */
 type QuestionAnswers = { readonly [Q in Question]: (ask: Questions[Q]['ask']) => Promise<Questions[Q]['answer']> };
 
 /** An answer that waits until all workers have a change. */
@@ -90,7 +92,7 @@ interface WaitingAnswer {
 }
 
 export class HubLinks implements AlarmHandler {
-  /** Of all workers. */
+  /** The sessions of all workers. */
   readonly sessions: SessionRegistry;
   readonly #parts: HubLinksParts;
   readonly #links = new Set<HubLink>();
@@ -98,7 +100,7 @@ export class HubLinks implements AlarmHandler {
   readonly #linkParts: HubLinkParts;
   readonly #facts = new Map<string, ChannelFacts>();
   readonly #waiting = new Set<WaitingAnswer>();
-  /** Channels whose audio is about to begin → until when that is looked for, monotonic milliseconds. */
+  /** Channels whose audio is about to begin → until when they are compared more often, monotonic milliseconds. */
   readonly #beginning = new Map<string, number>();
   readonly #answers: QuestionAnswers = {
     push: ({ channel, input, connection }) => this.#applied(this.#parts.decisions.push(channel, input, connection)),
@@ -166,7 +168,7 @@ export class HubLinks implements AlarmHandler {
     return count;
   }
 
-  /** What an operator has blocked and made, for all workers. */
+  /** Sends blocks, tokens and fallbacks to all workers. */
   setAdminState(state: AdminState): void {
     this.#hub.adminState = state;
     this.#send({ type: 'admin', state });
@@ -177,7 +179,7 @@ export class HubLinks implements AlarmHandler {
     this.#links.add(new HubLink(stream, this.#linkParts));
   }
 
-  /** Whether workers can be sent this change. */
+  /** Whether this change is short enough to be sent to workers. */
   fits({ state }: Change): boolean {
     return Buffer.byteLength(encode(state)) <= MAX_STATE_BYTES;
   }
@@ -192,8 +194,8 @@ export class HubLinks implements AlarmHandler {
   }
 
   /**
-   * Another source is on air, or comes: what changes is sent at once, when the channel has done what follows from it. Before, there may be no source
-   * that is hoped for, and who comes in that moment would be sent away.
+   * Another source is on air, or connects: changed facts are sent at once, after the channel has handled it. Before, the channel may look as if no
+   * source were expected, and a listener who connects in that moment would be refused.
    */
   sourceChanged(channel: string): void {
     queueMicrotask(() => this.look(channel));
@@ -202,7 +204,7 @@ export class HubLinks implements AlarmHandler {
     this.#beginning.set(channel, clock.now() + SOON_FOR_MS);
   }
 
-  /** Channels have come and gone in place. Workers hear of those that are new before they themselves put that configuration in force. */
+  /** A reload has added and removed channels. Workers know new ones before they apply the configuration themselves. */
   refresh(added: readonly string[], removed: readonly string[]): void {
     for (const channel of removed) {
       this.#facts.delete(channel);
@@ -214,22 +216,22 @@ export class HubLinks implements AlarmHandler {
     }
   }
 
-  /** The time that this process follows has changed: the workers are sent it. */
+  /** The cluster time that this process follows has changed: it is sent to the workers. */
   shareTime(): void {
     this.#hub.aheadMs = this.#parts.clock.wallMs() - systemMs();
     this.#send({ type: 'time', aheadMs: this.#hub.aheadMs });
   }
 
-  /** By these all workers count unique listeners from now on. */
+  /** The salts by which all workers count unique listeners from now on. */
   setSalts(salts: readonly DaySalt[]): void {
     this.#hub.salts = salts;
     this.#send({ type: 'salts', salts });
   }
 
-  /** Sends at once what has changed of a channel. */
+  /** Sends the facts of a channel now, if they have changed. */
   look(channel: string): void {
     const found = this.#parts.channels.get(channel);
-    // It has gone meanwhile.
+    // It was removed meanwhile.
     if (found === undefined) return;
     const facts = this.#factsOf(found);
     const last = this.#facts.get(channel);
@@ -238,12 +240,12 @@ export class HubLinks implements AlarmHandler {
     this.#send({ type: 'facts', channel, facts });
   }
 
-  /** What all processes count together: other machines take part for what they say (cluster/cluster-counts.ts). */
+  /** The shared counts, to which other machines contribute (cluster/cluster-counts.ts). */
   get counted(): HubTallies {
     return this.#tallies;
   }
 
-  /** The tape of a channel goes on in another audio, which `elsewhere` gives from now on. */
+  /** The tape of a channel continues in another audio, which `elsewhere` returns from now on. */
   moveTape(channel: string): void {
     for (const { tapes } of this.#links) tapes.move(channel);
     this.look(channel);
@@ -297,14 +299,14 @@ export class HubLinks implements AlarmHandler {
     for (const link of this.#links) link.sendEncoded(bytes);
   }
 
-  /** Resolves as `decided` when all workers have what it changed. */
+  /** Resolves as `decided`, once the change is in force at all workers. */
   async #applied<T>(decided: Promise<T>): Promise<T> {
     const answer = await decided;
     await this.#settled(this.#hub.turn);
     return answer;
   }
 
-  /** What all workers answer to an operator, those that do not in time apart. */
+  /** The answers of all workers to an operator, without those that come too late. */
   async everywhere(ask: AskedProcess): Promise<readonly unknown[]> {
     const { answers } = await this.#askAll('admin', ask);
     const own = this.#parts.ownAnswer?.(ask);
@@ -326,7 +328,7 @@ export class HubLinks implements AlarmHandler {
     return { answers, linked: new Set(greeted.map(({ worker }) => worker)) };
   }
 
-  /** Resolves when all workers have this change, or after APPLY_MS. */
+  /** Resolves when this change is in force at all workers, or after APPLY_MS. */
   #settled(turn: number): Promise<void> {
     if (this.#isApplied(turn)) return Promise.resolve();
     const { clock } = this.#parts;

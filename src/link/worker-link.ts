@@ -1,6 +1,6 @@
 /**
- * The link to the hub, at a worker: its channels' audio, titles and facts, what it asks. It outlives the hub: where the link ends it waits for the
- * next, and goes on where it was.
+ * The link to the hub, at a worker: the audio, titles and facts of its channels, and its requests. It outlives the hub: when the link ends, it waits
+ * for the next hub and resumes there.
  *
  *   connected ──► hello ──► states, facts ──► ready ──► subscriptions, changes …        ready: clients may come
  */
@@ -41,35 +41,35 @@ import { LeftAlone } from './wire/left-alone.js';
 import { OtherVersion } from './wire/version.js';
 import { WorkerTitles } from './worker-titles.js';
 
-/** How long a question waits for a hub. */
+/** How long a request waits for a hub. */
 const PATIENCE_MS = 10_000;
-/** How long a tape comes after its last listener has gone: who comes back finds it. */
+/** How long a tape is taken after its last listener has left, for listeners who return. */
 const LINGER_MS = 10_000;
 const HUB = 'the hub';
-/** How many minutes' figures wait for a hub. */
+/** Maximum number of minutes whose statistics wait for a hub. */
 const MINUTES = 10;
 
 export interface WorkerLinkParts {
-  /** Its number, which no other process of this server has had. */
+  /** The number of this process, unique during the life of the server. */
   readonly worker: number;
   readonly clock: Clock;
   readonly sequence: Sequence;
-  /** What this process counts together with the others. */
+  /** This process's part of the shared counts. */
   readonly tallies: Tallies;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs?(): number;
   deliver: Deliver;
-  /** The hub's states are known: the first time, or of another hub. */
+  /** The states of a hub are known: of the first one, or of another. */
   onReady(): void;
-  /** What prom-client makes of this process's metrics. */
+  /** The metrics of this process, in the format of prom-client. */
   metrics(): Promise<unknown>;
-  /** By these unique listeners are counted from now on. */
+  /** The salts by which unique listeners are counted from now on. */
   onSalts?(salts: readonly DaySalt[]): void;
-  /** What an operator asks of this process. */
+  /** Answers a request of an operator to this process. */
   onAdmin?(question: ProcessQuestion, ask: unknown): unknown;
-  /** What an operator has blocked and made, before clients come, and after each change. */
+  /** Blocks, tokens and fallbacks: before the first client is served, and after each change. */
   onAdminState?(state: AdminState): void;
-  /** This hub cannot be understood, and the connection ends. */
+  /** The hub speaks another version of the link, and the connection ends. */
   onOtherVersion(error: OtherVersion): void;
   onError(error: unknown): void;
 }
@@ -77,7 +77,7 @@ export interface WorkerLinkParts {
 export class WorkerLink implements ControlHandler<FromHub> {
   readonly titles: WorkerTitles;
   readonly sessions: WorkerSessions;
-  /** Why the store cannot be used; null: it can. */
+  /** Why the store cannot be used; null: it works. */
   storeFault: string | null = null;
   readonly #parts: WorkerLinkParts;
   readonly #tapes: TapeReceiver;
@@ -88,7 +88,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   #control: Control<FromHub, FromWorker> | null = null;
   #connection: LinkConnection | null = null;
   #isReady = false;
-  /** What listeners did in minutes without a hub. */
+  /** Statistics of minutes without a hub. */
   #figures: MinuteFigures[] = [];
   #waiting: (() => void)[] = [];
 
@@ -124,12 +124,12 @@ export class WorkerLink implements ControlHandler<FromHub> {
     return live;
   }
 
-  /** Resolves when the hub has said what it knows of these channels; at once where there is none: the next one says it first of all. */
+  /** Resolves when the hub has sent the states of these channels; at once without a hub, as the next one sends them first. */
   async known(channels: readonly string[]): Promise<void> {
     if (this.#isReady) await Promise.all(channels.map((channel) => this.titles.known(channel)));
   }
 
-  /** The configuration has these channels no more. */
+  /** These channels were removed from the configuration. */
   forget(channels: readonly string[]): void {
     for (const channel of channels) {
       this.titles.forget(channel);
@@ -138,12 +138,12 @@ export class WorkerLink implements ControlHandler<FromHub> {
     }
   }
 
-  /** How long no link to the hub may be opened, after a bad message of it, milliseconds. */
+  /** How long no link to the hub may be opened after a bad message from it, milliseconds. */
   get leftAloneMs(): number {
     return this.#alone.leftMs(HUB);
   }
 
-  /** A connection to the hub; the one before has ended. @param onEnded called once */
+  /** Links to the hub over this connection; the one before has ended. @param onEnded called once */
   connect(stream: Duplex, onEnded: () => void): void {
     const { onError, onOtherVersion } = this.#parts;
     const onBroken = (error: unknown) => {
@@ -172,12 +172,12 @@ export class WorkerLink implements ControlHandler<FromHub> {
     });
   }
 
-  /** A new hub takes back what is here of the tapes of the one before. @param stream where it does */
+  /** Offers the tapes of the former hub to the next one. @param stream to the next hub */
   offerTapes(stream: Duplex): void {
     offerTapes(stream, this.#tapes.offered(), this.#parts.clock, this.#parts.onError);
   }
 
-  /** Rejects with a Refusal, also where the hub is away and no other one comes. Asked again there: what it asks can be done twice. */
+  /** Retried on the next hub if the link is lost: requests must be idempotent. Rejects with a Refusal, also if no hub comes in time. */
   async ask<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
     const endMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -190,13 +190,13 @@ export class WorkerLink implements ControlHandler<FromHub> {
     }
   }
 
-  /** This process ends: what it has counted stays counted. */
+  /** Sends the last metrics of this process, which is about to exit. */
   async leave(): Promise<void> {
     const metrics = await this.#parts.metrics();
     this.#control?.send({ type: 'metrics', metrics });
   }
 
-  /** What listeners did in a minute. Where the hub is away it waits, for MINUTES at most. */
+  /** Sends the statistics of one minute. While the hub is away they wait, up to MINUTES of them. */
   sendFigures(figures: MinuteFigures): void {
     this.#figures.push(figures);
     this.#figures.splice(0, this.#figures.length - MINUTES);
@@ -289,7 +289,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#control?.send({ type: 'answer', id, answer });
   }
 
-  /** Null: it went wrong. */
+  /** Null: it failed. */
   async #answerAdmin({ question, ask }: AskedProcess): Promise<unknown> {
     try {
       return (await this.#parts.onAdmin?.(question, ask)) ?? null;

@@ -1,7 +1,7 @@
 /**
  * Titles at a worker: a read-only copy of each channel's state, as the hub sends it, and the pushes and withdrawals that the hub is asked to decide.
- * Those of one channel wait for each other. Where the hub goes before it has answered, the next one is asked again; whether the one before has
- * committed it shows in its state: a push that is in force already changes nothing.
+ * Those of one channel run one after the other. If the hub ends before it has answered, the request is repeated at the next hub; a push that is in
+ * force already changes nothing there.
  */
 
 import { shuttingDown } from '../base/refusal.js';
@@ -21,7 +21,7 @@ interface ChannelTitles {
   /** Whether a hub has sent it. */
   isKnown: boolean;
   tail: Promise<unknown>;
-  /** Called when its state is known, or the channel has gone. */
+  /** Called when the state is known, or the channel is removed. */
   waiters: (() => void)[];
 }
 
@@ -53,13 +53,13 @@ export class WorkerTitles implements States, PushDecisions {
     this.#wake(titles);
   }
 
-  /** Resolves when a hub has sent the state of this channel, or it is lost. */
+  /** Resolves when a hub has sent the state of this channel, or the link is lost. */
   async known(channel: string): Promise<void> {
     const titles = this.#of(channel);
     if (!titles.isKnown) await new Promise<void>((resolve) => titles.waiters.push(resolve));
   }
 
-  /** The configuration has this channel no more. */
+  /** The channel was removed from the configuration. */
   forget(channel: string): void {
     const titles = this.#channels.get(channel);
     this.#channels.delete(channel);
@@ -70,7 +70,7 @@ export class WorkerTitles implements States, PushDecisions {
     for (const titles of this.#channels.values()) this.#wake(titles);
   }
 
-  /** Refuses what is new, waits for what is under way. Idempotent. */
+  /** Refuses new requests, and waits for those in progress. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all([...this.#channels.values()].map(({ tail }) => tail));

@@ -1,11 +1,11 @@
 /**
- * The engine of a node of a cluster: changes are decided here, on what all nodes agree on, and committed by Redis, if that is still so; else they are
- * decided again. All nodes, this one too, take them from the log, in its order.
+ * The engine of a node of a cluster: a change is decided here on the last common state, and committed by Redis if that is still the last one; else
+ * it is decided again. All nodes, including this one, apply changes from the log, in its order.
  *
  *   decide on 7 ──► Redis: is 7 the last? ──► 8 is in the log ──► each node: its store ──► its tape, its readers ──► here: the answer
  *                                       └───► no, 8 is: decided again, when 8 has come
  *
- * While Redis is away, and until what was decided meanwhile is sent, a change is committed here alone (shared-channel.ts). Passes
+ * While Redis is away, and until the changes of that time are sent, a change is committed on this node only (shared-channel.ts). Passes
  * test/titles/engine-contract.ts.
  */
 
@@ -38,25 +38,25 @@ export interface ClusterOptions {
 
 export interface ClusterEngineParts {
   readonly options: ClusterOptions;
-  /** A way to what all nodes have in common. Rejects where there is none now. */
+  /** Opens the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog>;
   readonly store: Store;
   readonly sequence: Sequence;
-  /** The time by which changes are decided. @param skewMs how far this machine's clock was ahead when that was known last */
+  /** The cluster time. @param skewMs how far this machine's clock was last known to be ahead of it */
   makeTime(skewMs: number): ClusterTime;
   /** Whether this node has such a channel. */
   has(channel: string): boolean;
   deliver(channel: string, change: Change): void;
-  /** Redis is reached (null), or not any more, or still not, and why. */
+  /** Null: Redis is reached. Else why it is lost, or still not reached. */
   onReached(reason: Error | null): void;
-  /** A change that waited was dropped: there were too many. */
+  /** An unsent change was dropped, as there were too many. */
   onDropped(channel: string): void;
-  /** A bad record was skipped. @param place where it is @param reason for a person */
+  /** A malformed record was skipped. @param place where it is @param reason for the log */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
-/** Saved with the place, for a node that starts while Redis is away. */
+/** Saved with the log position, for a node that starts while Redis is away. */
 interface KeptSkew {
   readonly skewMs?: number;
 }
@@ -68,25 +68,25 @@ const KEPT_SKEW_STEP_MS = 1000;
 const PLACE = 'cluster';
 
 export class ClusterEngine implements Engine {
-  /** Called when who feeds what has changed. */
+  /** Called when the owner of a channel has changed, or its facts. */
   onBell: () => void = () => undefined;
   readonly #parts: ClusterEngineParts;
   readonly #channels = new Map<string, SharedChannel>();
   readonly #link: NodeLink;
   readonly #sender: Sender;
-  /** Of all ids that are made here. */
+  /** Prefix of all ids that this process makes. */
   readonly #run = randomUUID();
   #made = 0;
-  /** Channels that have come since the last values were read. */
+  /** Channels added since the last values were read. */
   readonly #unread = new Set<string>();
-  /** While the log is read after a joining: the plays that it has, by channel. */
+  /** While the log is read after a joining: the plays in it, by channel. */
   readonly #seen = new Map<string, Set<string>>();
   #log: SharedLog | null = null;
   #place: LogPlace;
-  /** How far it was read; `#place` stays behind while what was there before is read. */
+  /** The position of the last entry that was read; `#place` stays behind it while past entries are read. */
   #read: LogPlace;
   #savedPlace = '';
-  /** The time that all nodes have in common. */
+  /** The cluster time. */
   readonly time: ClusterTime;
   #savedSkewMs: number;
   #isDelivering = false;
@@ -114,19 +114,19 @@ export class ClusterEngine implements Engine {
     this.#sender = new Sender({ ...options, link: this.#link, sequence, onError });
   }
 
-  /** Joins the cluster, or finds that it cannot for now, and goes on trying. Until `begin` what comes is in force, and delivered to nobody. */
+  /** Resolves after the first attempt to join, which is repeated in the background. Until `begin` changes are applied but not delivered. */
   async join(channels: Iterable<string>): Promise<void> {
     for (const channel of channels) this.#channel(channel);
     await this.#link.start();
     await this.#settled();
   }
 
-  /** From here on changes are delivered. */
+  /** Delivers changes from now on. */
   begin(): void {
     this.#isDelivering = true;
   }
 
-  /** The configuration has channels that are new: what all agree on of them is read. */
+  /** Reads the last values of channels that were added to the configuration. */
   learn(added: readonly string[]): void {
     for (const channel of added) {
       this.#channel(channel);
@@ -146,7 +146,7 @@ export class ClusterEngine implements Engine {
         void this.#sender.flush(log, this.#channel(channel));
       }
     } catch (error) {
-      // They are read when Redis is reached again.
+      // Retried when Redis is reached again.
       if (!log.isLost) this.#parts.onError(error);
     }
   }
@@ -168,32 +168,32 @@ export class ClusterEngine implements Engine {
     return this.#log === null ? null : await this.#log.lease(asked);
   }
 
-  /** As NodeLink has them; none while Redis is away. Rejects as Redis does. */
+  /** See NodeLink; empty while Redis is away. Rejects as Redis does. */
   async nodes(): ReturnType<NodeLink['nodes']> {
     return this.#log === null ? new Map() : await this.#link.nodes(this.#log);
   }
 
-  /** Another way to what all nodes have in common. Rejects where there is none now. */
+  /** Opens another connection to the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog> {
     return this.#parts.open();
   }
 
-  /** Whether that is reached. */
+  /** Whether the shared log is reached. */
   get isReached(): boolean {
     return this.#log !== null;
   }
 
-  /** The number of the log's last entry that is known here. */
+  /** The number of the last entry that was read. */
   get seq(): number {
     return this.#read.seq;
   }
 
-  /** Since what is known of the log was known to be all of it, milliseconds; while it is waited at, less than two seconds. */
+  /** How long ago the log was last read to its end, milliseconds; less than two seconds while it is reached. */
   get behindMs(): number {
     return performance.now() - this.#link.readMs;
   }
 
-  /** How many changes wait for Redis. */
+  /** Number of changes that wait for Redis. */
   get waiting(): number {
     let waiting = 0;
     for (const { unsent } of this.#channels.values()) waiting += unsent.length;
@@ -221,7 +221,7 @@ export class ClusterEngine implements Engine {
     await this.savePlace();
   }
 
-  /** Keeps how far this node has come, so that it goes on from there after a restart. Now and then, and at the end. Never rejects. */
+  /** Saves the position in the log, from which this node continues after a restart. Called periodically and at the end. Never rejects. */
   async savePlace(): Promise<void> {
     const { skewMs } = this.time;
     if (Math.abs(skewMs - this.#savedSkewMs) > KEPT_SKEW_STEP_MS) this.#savedSkewMs = skewMs;
@@ -237,7 +237,7 @@ export class ClusterEngine implements Engine {
     }
   }
 
-  /** What was read until here is in force. */
+  /** Resolves when all entries that were read are applied. */
   async #settled(): Promise<void> {
     await Promise.all([...this.#channels.values()].map(({ settled }) => settled));
   }
@@ -260,7 +260,7 @@ export class ClusterEngine implements Engine {
     }
   }
 
-  /** @param kept what was decided, and may be in the log: under the same id it is not there twice */
+  /** @param kept a decided change that may be in the log already: with the same id it is not added twice */
   async #commitHere(
     shared: SharedChannel,
     decide: (state: ChannelState) => Change | null,
@@ -281,7 +281,7 @@ export class ClusterEngine implements Engine {
         return { change, id: isKept ? keptId : this.#newId(), decided: this.#decided(shared) };
       });
     } catch (error) {
-      // What `decide` throws comes back as it is; what the store says does not.
+      // Errors of `decide` are passed on; those of the store are not.
       if (!(error instanceof Error) || stamp === null) throw error;
       onError(error);
       throw retryLater('unavailable', 'The change could not be made durable. Nothing was applied.', RETRY_SECONDS);
@@ -294,7 +294,7 @@ export class ClusterEngine implements Engine {
   #onJoined({ log, epoch, isOther, last }: Joined): void {
     this.#log = log;
     this.#read = { epoch, seq: this.#link.seq, id: last === null ? this.#place.id : '' };
-    // The next process begins with the history again, where this one ends before it has it.
+    // If this process ends before the history is read, the next one reads it again.
     this.#place = last === null ? this.#read : { epoch, seq: 0, id: '' };
     this.#seen.clear();
     for (const shared of this.#channels.values()) {
@@ -306,7 +306,7 @@ export class ClusterEngine implements Engine {
     this.#parts.onReached(null);
   }
 
-  /** The log was read to its end. In another life of the data it is then sent what it lacks of the history here, so that all nodes have the same. */
+  /** The log was read to its end. If its epoch is new, the plays that it lacks are sent, so that all nodes have the same history. */
   #onCaughtUp(isOther: boolean): void {
     const { options, onError } = this.#parts;
     const log = this.#log;
@@ -326,7 +326,7 @@ export class ClusterEngine implements Engine {
     this.#log = null;
     this.#sender.onLost();
     for (const shared of this.#channels.values()) shared.wake();
-    // Where it closes, it has ended this itself.
+    // On close it was ended by this node.
     if (!this.#isClosed) this.#parts.onReached(reason);
   }
 
@@ -338,7 +338,7 @@ export class ClusterEngine implements Engine {
     else this.onBell();
   }
 
-  /** Resolves when it is in force, or in the history, or nothing of it can be. */
+  /** Resolves when the entry is applied, or skipped. */
   async #take(entry: LogEntry | LogBell | BadEntry): Promise<void> {
     const { sequence, has, onBad, onError } = this.#parts;
     const { seq, id } = entry;
@@ -370,7 +370,7 @@ export class ClusterEngine implements Engine {
       .finally(() => sequence.settle(stamp));
   }
 
-  /** Why what others say of a channel is not believed; null: it is. */
+  /** Why a value from outside is rejected; null: it is accepted. */
   #faultOf(
     shared: SharedChannel | null,
     said: LogEntry | BadEntry | Ordered | BadLast,

@@ -76,31 +76,31 @@ export class NodeLink {
   #isReadingPast = false;
   /** The log's last entry at the joining; null: it was read. */
   #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
-  /** What is between the place and the log is not known. */
+  /** Entries between the known position and the log are missing. */
   #misses = false;
   #readMs = performance.now();
   #isClosed = false;
   #running: Promise<void> | null = null;
   #retry: (() => void) | null = null;
   readonly #standstill = new Standstill();
-  /** The connection was lost because this process stood still; `over` resolves when what came meanwhile was read. */
+  /** The connection was lost while this process was suspended; `over` resolves when the entries of that time are read. */
   #waking: { readonly over: Promise<void>; readonly end: () => void } | null = null;
 
   constructor(parts: NodeLinkParts) {
     this.#parts = parts;
   }
 
-  /** Since when what was read of the log is not known to be all of it, monotonic milliseconds. */
+  /** When the log was last read to its end, monotonic milliseconds. */
   get readMs(): number {
     return this.#readMs;
   }
 
-  /** Resolves at once; but after a standstill that has cost the connection, when what came meanwhile was read, or cannot be. */
+  /** Resolves at once; after a suspension that has cost the connection, when the entries of that time are read, or joining has failed. */
   async awake(): Promise<void> {
     await this.#waking?.over;
   }
 
-  /** Begins to join. Resolves after the first attempt, however it has ended. */
+  /** Starts joining. Resolves after the first attempt, successful or not. */
   async start(): Promise<void> {
     const first = this.#join();
     this.#running = first.then(() => this.#run());
@@ -117,12 +117,12 @@ export class NodeLink {
     await this.#running;
   }
 
-  /** Whether the log is still being read up to where it was at the joining. */
+  /** Whether the entries before the joining are still being read. */
   get isCatchingUp(): boolean {
     return this.#joined !== null;
   }
 
-  /** From the log's first entry on: a node that ends meanwhile begins with that again. */
+  /** Whether the log is read from its first entry; a node that ends meanwhile starts again there. */
   get isReadingPast(): boolean {
     return this.#isReadingPast;
   }
@@ -132,34 +132,34 @@ export class NodeLink {
     return this.#seq;
   }
 
-  /** What all agree on, of these channels; those of which there is nothing are left out. Rejects as the log does. */
+  /** The last values of those of these channels that have one. Rejects as the log does. */
   async last(log: SharedLog, channels: readonly string[]): Promise<LastValues> {
     return readAll(await log.last(channels));
   }
 
-  /** Joins again, and reads all last values: it misses something. */
+  /** Joins again and reads all last values, as entries are missing. */
   rejoin(): void {
     this.#misses = true;
     this.#log?.close();
   }
 
-  /** Rejects with LogLost, or with what is said against it. */
+  /** Rejects with LogLost, or with the error that the log answers. */
   async commit(log: SharedLog, change: Omit<Commit, 'epoch'>): Promise<CommitAnswer> {
     const answer = await log.commit({ ...change, epoch: this.#epoch });
     if (answer.verdict === 'epoch') log.close();
     return answer;
   }
 
-  /** Every node that has asked for leases → when it did last, unix milliseconds by the clock of the log, and where it gives its tapes. */
+  /** Every node that has asked for leases, when it last did (unix milliseconds by the clock of the log), and the URL of its tapes. */
   async nodes(log: SharedLog): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
     const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
     for (const [node, text] of await log.nodes()) {
       const [, seenMs, url] = NODE.exec(text) ?? [];
-      // What other programs wrote there is ignored.
+      // Values that other programs wrote are ignored.
       if (seenMs !== undefined && nodeName.safeParse(node).success)
         nodes.set(node, { seenMs: Number(seenMs), url: url! });
     }
-    // One that lies far ahead was written while that clock was wrong, or by nobody of ours.
+    // A time far ahead was written while that clock was wrong, or by another program.
     const nowMs = this.#parts.time.ms();
     const gone = [...nodes].flatMap(([node, { seenMs }]) => (Math.abs(nowMs - seenMs) > FORGOTTEN_MS ? [node] : []));
     for (const node of gone) nodes.delete(node);
@@ -248,7 +248,7 @@ export class NodeLink {
     try {
       let checkedMs = performance.now();
       while (!log.isLost) {
-        // An emptied log would be waited for until it is as long again.
+        // In an emptied log the next number would not come for a long time.
         if (performance.now() - checkedMs >= READ_WAIT_MS) {
           if ((await log.epoch()) !== this.#epoch) return log.close();
           await learnTime(log, this.#parts.time);
@@ -258,9 +258,9 @@ export class NodeLink {
         if (entries.length < READ_ENTRIES) this.#readMs = performance.now();
         for (const raw of entries) {
           const entry = readEntry(raw);
-          // Another program's: of this cluster only one entry has each number.
+          // Written by another program: the cluster writes one entry per number.
           if (entry.seq <= this.#seq) continue;
-          // What is missing was trimmed before it was read.
+          // The missing entries were trimmed before they were read.
           if (entry.seq !== this.#seq + 1) return this.rejoin();
           this.#seq = entry.seq;
           this.#parts.onEntry(entry);
@@ -269,12 +269,12 @@ export class NodeLink {
         if (joined !== null && (this.#seq >= joined.seq || entries.length === 0)) this.#caughtUp(joined);
       }
     } catch {
-      // The connection has said why; what cannot be read is of no use.
+      // The connection has reported why.
       log.close();
     }
   }
 
-  /** Never rejects: where it ends too soon, so does the connection. */
+  /** Never rejects: it closes the connection where it fails. */
   async #readPast(log: SharedLog, joined: { readonly seq: number; readonly isOther: boolean }): Promise<void> {
     try {
       for (let seq = 0; seq < joined.seq; ) {

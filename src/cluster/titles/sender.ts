@@ -1,6 +1,6 @@
 /**
- * Sends changes to Redis, and waits for their news: that they have come back from the log, and are in force here. Of a channel one is under way at a
- * time. What was committed here alone is sent in order, merged with what the others have changed meanwhile (merge.ts).
+ * Sends changes to Redis, and waits until they come back from the log and are applied here. One change per channel is in progress at a time. Changes
+ * that were committed on this node only are sent in order, merged with those of the others (merge.ts).
  */
 
 import type { Sequence } from '../../feed/sequence.js';
@@ -22,7 +22,7 @@ export interface SenderParts {
   onError(error: unknown): void;
 }
 
-/** in the log; not decided on the last state; there already; not known, as the connection is lost. */
+/** In the log; not decided on the last state; in the log already; unknown, as the connection is lost. */
 type Outcome = 'sent' | 'stale' | 'done' | 'lost';
 
 interface UnderWay {
@@ -31,12 +31,12 @@ interface UnderWay {
   readonly onBad: (reason: Error) => void;
 }
 
-/** How long a change that Redis knows, and this node does not, may be on its way. */
+/** How long an entry that is in the log may take to arrive here. */
 const NEWS_MS = 1000;
 
 export class Sender {
   readonly #parts: SenderParts;
-  /** What is under way, by id. */
+  /** Changes in progress, by id. */
   readonly #own = new Map<string, UnderWay>();
   readonly #flushing = new Set<SharedChannel>();
 
@@ -44,30 +44,30 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** The change under this id, where it is under way here. */
+  /** The change in progress with this id; null: none. */
   own(id: string): Change | null {
     return this.#own.get(id)?.change ?? null;
   }
 
-  /** It is in force here. @param made as it was delivered */
+  /** The change was applied. @param made as it was delivered */
   onMade(id: string, made: Change | null): void {
     this.#own.get(id)?.onMade(made);
   }
 
-  /** It came back as nothing that can be believed: to decide it again would not end. */
+  /** The change came back malformed: to decide it again would loop. */
   onBad(id: string, reason: Error): void {
     this.#own.get(id)?.onBad(reason);
   }
 
-  /** The connection is lost: nobody waits for news of it. */
+  /** The connection is lost: pending changes resolve with null. */
   onLost(): void {
     for (const { onMade } of this.#own.values()) onMade(null);
   }
 
   /**
-   * Resolves with the change, once it is in force here; with null where it is not, or that is not known: then it may be in the log. Rejects with what
-   * `onBad` was given.
-   * @param ordered with the state that it makes
+   * Resolves with the change once it is applied here; with null if it was not committed, or may be in the log without an answer. Rejects with the
+   * reason given to `onBad`.
+   * @param ordered the resulting state
    */
   async commit(
     log: SharedLog,
@@ -79,7 +79,7 @@ export class Sender {
     const made = new Promise<Change | null>((resolve, reject) => {
       this.#own.set(id, { change, onMade: resolve, onBad: reject });
     });
-    // It may come before Redis has answered.
+    // The entry may arrive before the answer of Redis.
     made.catch(() => undefined);
     try {
       const outcome = await this.#send(log, shared, ordered, change.record !== null, change.history, id);
@@ -89,7 +89,7 @@ export class Sender {
     }
   }
 
-  /** Sends what was committed here alone, until nothing is left of it, or the connection is lost. Never rejects. */
+  /** Sends all changes that were committed on this node only, until the connection is lost. Never rejects. */
   async flush(log: SharedLog, shared: SharedChannel): Promise<void> {
     if (this.#flushing.has(shared)) return;
     this.#flushing.add(shared);
@@ -116,14 +116,14 @@ export class Sender {
     if (outcome === 'sent') {
       while (!isThere()) await shared.changed();
     } else if (outcome === 'done') {
-      // Its entry may have been trimmed before this node read it.
+      // The entry may have been trimmed before this node read it.
       await Promise.race([shared.changed(), pause(NEWS_MS)]);
       await shared.settled;
       if (!isThere()) await shared.forgetUnsent(one.id);
     }
   }
 
-  /** Where the node's state is not the last one, it waits until that has come. */
+  /** If the node's state is outdated, waits for the last one. */
   async #send(
     log: SharedLog,
     shared: SharedChannel,
@@ -149,10 +149,10 @@ export class Sender {
     try {
       const { verdict, number } = await link.commit(log, change);
       if (verdict === 'ok') return 'sent';
-      // What is known here is there no more: all last values are read, and this one is sent.
+      // The log has lost the known version: read all last values, then send this one.
       if (verdict === 'stale' && number < before) link.rejoin();
       else if (verdict === 'stale' && !(await this.#isKnown(log, shared, number))) {
-        // All last values were read since, and this version was not among them: it cannot be known.
+        // All last values were read since, without this version: it cannot be read.
         if (shared.unknownVersion === number) await shared.skip(number);
         else link.rejoin();
         shared.unknownVersion = number;
@@ -160,7 +160,7 @@ export class Sender {
       return verdict === 'epoch' ? 'lost' : verdict;
     } catch (error) {
       if (!(error instanceof LogLost)) {
-        // It takes no changes (memory, disk): as good as away.
+        // Redis refuses writes (memory, disk): treated as lost.
         onError(error);
         log.close();
       }
@@ -168,7 +168,7 @@ export class Sender {
     }
   }
 
-  /** Resolves when this node knows that version. False: it has not come in time. */
+  /** Resolves with true when this node has that version; with false if it does not arrive in time. */
   async #isKnown(log: SharedLog, shared: SharedChannel, version: number): Promise<boolean> {
     const endMs = performance.now() + NEWS_MS;
     for (;;) {
@@ -185,7 +185,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
-/** Each node has its own. */
+/** Without the stamp, which each node has of its own. */
 function withoutStamp({ stamp: _, ...state }: ChannelState): ChannelState {
   return state;
 }

@@ -13,7 +13,7 @@ import type { ChannelLive } from '../../channel/served.js';
 import type { ChannelFacts } from '../control.js';
 import { ownMs, sharedMs } from './shared-time.js';
 
-/** Of a channel, as it is now. */
+/** The present facts of a channel. */
 export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Channel, clock: Clock): ChannelFacts {
   const shared = (ms: number) => (ms === Number.POSITIVE_INFINITY ? null : Math.round(sharedMs(clock, ms)));
   return {
@@ -38,12 +38,12 @@ export function factsOf({ audio, served: { live }, switch: { isAwaited } }: Chan
   };
 }
 
-/** What waits in a delay line is said in such steps: it changes with every frame. */
+/** The duration of the delayed audio is rounded to such steps, as it changes with every frame. */
 const DELAYED_STEP_MS = 1000;
 
 const MOMENTS: ReadonlySet<string> = new Set(['silentSinceMs', 'missingSinceMs'] satisfies (keyof ChannelFacts)[]);
 
-/** Whether nothing has changed. What a source says of itself is one object as long as it is the same. */
+/** Whether both are equal. The facts of a source are the same object until they change. */
 export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
   return (Object.keys({ ...one, ...other }) as (keyof ChannelFacts)[]).every((name) => {
     const [a, b] = [one[name], other[name]];
@@ -51,12 +51,12 @@ export function areSame(one: ChannelFacts, other: ChannelFacts): boolean {
   });
 }
 
-/** The same moment is not computed twice to the same millisecond. */
+/** Two computations of one moment may differ by a rounding error. */
 function isSameMoment(one: number | null, other: number | null): boolean {
   return one === null || other === null ? one === other : Math.abs(one - other) <= 2;
 }
 
-/** Of a channel of which nothing is known yet. */
+/** For a channel of which nothing is known yet. */
 export const NO_FACTS: ChannelFacts = {
   onAirSinceMs: null,
   silentSinceMs: null,
@@ -76,7 +76,7 @@ export const NO_FACTS: ChannelFacts = {
   hasSegments: false,
 };
 
-/** A channel's `live` from what the hub says. */
+/** A channel's `live`, from the facts that the hub sends. */
 export interface LinkedLive extends ChannelLive {
   set(facts: ChannelFacts): void;
 }

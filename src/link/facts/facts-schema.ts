@@ -1,6 +1,5 @@
 /**
- * What another process or machine says of a channel's audio (control.ts, ChannelFacts), checked before it is used: much of it goes into headers of
- * answers.
+ * The facts of a channel's audio (control.ts, ChannelFacts) as another process or machine sends them: checked, as many become response headers.
  */
 
 import { z } from 'zod';
@@ -10,7 +9,7 @@ import { cleaned } from '../../metadata/push-schema.js';
 import { signedMs } from '../../metadata/record-schema.js';
 import { LIMITS } from '../tapes/tape-messages.js';
 
-/** The same limits as where these are said with a tape. */
+/** The same limits as in the messages of a tape. */
 const kbps = z.number().min(0).max(LIMITS.bitrateKbps);
 const hertz = z.number().min(0).max(LIMITS.sampleRate);
 const channels = z.int().min(0).max(LIMITS.channels);

@@ -1,12 +1,11 @@
 /**
- * What all processes count together, at the hub: adds up what each says of its own, and says to each what the others have. The hub counts itself, as
- * one of them.
+ * The shared counts at the hub: adds up the counts of each process, and sends to each the sum of the others. The hub itself is one of the processes.
  *
  *   worker 1: a 3 ──►┐                    ┌──► worker 2: a 4 (3 + 1)
  *   hub:      a 1 ───┴── of each ── sums ─┴──► worker 1: a 1 + …
  *
- * Numbers are absolute, so that none is counted twice; what an ended process had is taken back. Invariant: what is known of a process is what it has
- * said on the link that it has now. Owned by HubLinks.
+ * Counts are absolute, so that none is added twice; those of an ended process are subtracted. Invariant: the counts known of a process are those that
+ * it has sent on its present link. Owned by HubLinks.
  */
 
 import {
@@ -20,16 +19,16 @@ import {
 import { MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 
-/** A new hub lets all workers say what they have before it says to the first what others have: until then they go on with what they know. */
+/** A new hub waits until all workers have sent their counts before it sends any; until then workers use the counts they know. */
 const SETTLE_MS = 4 * TALLY_MS;
 
 /** One process. */
 interface Participant {
-  /** What it has: by name, by key. */
+  /** Its own counts, by name and key. */
   readonly own: Map<TallyName, Map<string, number>>;
   /** Number of keys of all names. */
   keys: number;
-  /** What the others have, as it is to be said. */
+  /** The counts of the others that are to be sent to it. */
   readonly others: Tallies;
   readonly sender: TallySender;
   isFirst: boolean;
@@ -46,8 +45,8 @@ export class HubTallies {
   readonly #has: (channel: string) => boolean;
 
   /**
-   * @param tallies the hub's own @param remembered addresses of which notices wait for a worker, at most
-   * @param mostKeys by which one process may count, and the highest peak @param has whether there is such a channel
+   * @param tallies the hub's own @param remembered maximum number of addresses whose notices wait for a worker
+   * @param mostKeys maximum number of keys of one process, and maximum of a peak @param has whether the channel exists
    */
   constructor(
     tallies: Tallies,
@@ -68,12 +67,12 @@ export class HubTallies {
     });
   }
 
-  /** A worker's link. */
+  /** A worker has linked. */
   enter(sender: TallySender): void {
     this.#enter(sender);
   }
 
-  /** It has ended. */
+  /** Its link has ended. */
   leave(sender: TallySender): void {
     const gone = this.#participants.get(sender);
     if (gone === undefined) return;
@@ -81,13 +80,13 @@ export class HubTallies {
     for (const [name, keys] of gone.own) for (const [key, count] of keys) this.#add(gone, name, key, -count);
   }
 
-  /** What a worker says. */
+  /** Counts that a worker has sent. */
   hear(sender: TallySender, { rows }: TallyMessage): void {
     const participant = this.#participants.get(sender);
     if (participant !== undefined) this.#hear(participant, rows);
   }
 
-  /** What all but these have together. */
+  /** The sum over all processes but these. */
   without(senders: ReadonlySet<TallySender>, name: TallyName, key: string): number {
     let sum = 0;
     for (const [sender, { own }] of this.#participants) {
@@ -96,7 +95,7 @@ export class HubTallies {
     return sum;
   }
 
-  /** Says to all what has changed. Called every TALLY_PASS_MS. */
+  /** Sends changed counts to all. Called every TALLY_PASS_MS. */
   pass(nowMs: number): void {
     const own = this.#tallies.take(MAX_TALLY_ROWS);
     if (own !== null) this.#hear(this.#hub, own);
@@ -159,7 +158,7 @@ export class HubTallies {
     }
   }
 
-  /** All others that are said something. */
+  /** All others that are sent counts. */
   *#hearing(from: Participant): Iterable<Participant> {
     for (const each of this.#participants.values()) if (each !== from && !each.sender.isDeaf) yield each;
   }

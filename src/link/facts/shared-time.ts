@@ -1,4 +1,4 @@
-/** Moments that all processes of a machine understand: each process's own clock begins at its start. */
+/** Times shared by all processes of a machine: each process's own monotonic clock starts with the process. */
 
 import type { Clock } from '../../base/clock.js';
 
@@ -7,7 +7,7 @@ export function sharedMs(clock: Pick<Clock, 'now'>, ownMs: number): number {
   return systemMs() - clock.now() + ownMs;
 }
 
-/** Back. */
+/** The reverse: milliseconds of `clock.now()`. */
 export function ownMs(clock: Pick<Clock, 'now'>, sharedMs: number): number {
   return sharedMs - systemMs() + clock.now();
 }

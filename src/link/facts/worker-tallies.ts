@@ -1,15 +1,15 @@
 /**
- * A worker's side of what all processes count together: says what has changed here, and takes what the hub says of the others. Owned by WorkerLink.
+ * A worker's side of the shared counts: sends what has changed here, and applies the counts of the others that the hub sends. Owned by WorkerLink.
  */
 
 import type { Tallies } from '../../base/tallies.js';
 import { MAX_TALLY_ROWS, type TallyMessage } from './tally-messages.js';
 
-/** To the hub. */
+/** Sends tallies to the hub. */
 export interface TallySender {
-  /** Whether it does not keep up: what is to be said waits, and grows no further than what is counted. */
+  /** Whether the receiver does not keep up. Changes then wait, at most one per key. */
   readonly isFull: boolean;
-  /** It is said nothing, ever: what others have is not kept for it. */
+  /** Whether nothing is ever sent to it, so that no counts of others are kept for it. */
   readonly isDeaf?: boolean;
   send(message: TallyMessage): void;
 }
@@ -22,7 +22,7 @@ export class WorkerTallies {
     this.#tallies = tallies;
   }
 
-  /** A hub that knows nothing of this process yet; what was known of the others holds until it says more. */
+  /** A new hub, which knows nothing of this process yet. Known counts of others stay until it sends its own. */
   connect(sender: TallySender): void {
     this.#sender = sender;
     this.#tallies.share();
