@@ -1,6 +1,6 @@
 /**
- * The answers of Redis or of an origin, checked before a node uses them. After one that fails, the connection is closed (shared-log.ts): a node that
- * cannot trust one of its answers trusts none. Entries and last values are checked where they are read (log-entry.ts).
+ * Checks the answers of Redis or of an origin. A malformed answer closes the connection, as the others cannot be trusted either. Entries and last
+ * values are checked where they are read (log-entry.ts).
  */
 
 import type { z } from 'zod';
@@ -8,7 +8,7 @@ import { CheckError, must } from '../../metadata/record-schema.js';
 import { ANSWERS } from './log-schema.js';
 import { LogLost, type SharedLog } from './shared-log.js';
 
-/** The same log with its answers checked. Rejects with LogLost where one fails the check, and is lost then. */
+/** The same log with its answers checked: a malformed one rejects with LogLost, and the log is lost. */
 export function checkedLog(log: SharedLog): SharedLog {
   const checked = async <T>(what: string, schema: z.ZodType<T>, answer: Promise<unknown>): Promise<T> => {
     const value = await answer;

@@ -1,7 +1,7 @@
 /**
- * What all nodes have in common, in the process of an origin, where there is no Redis: the log, the last values, the leases, with the same rules
- * (`*.lua`; test/cluster/log/held-log.test.ts holds them side by side). It has a life of its own in each process: after a restart the nodes fill
- * it from their stores, as they do with a Redis that was emptied.
+ * The shared log in the memory of an origin, without Redis: log, last values and leases, by the same rules as the scripts (`*.lua`;
+ * test/cluster/log/held-log.test.ts compares both). Each process begins with a new epoch: after a restart the nodes fill it from their stores, as
+ * they do with an emptied Redis.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -34,11 +34,11 @@ interface Owner {
 }
 
 const BELLS_KEPT = 20_000;
-/** What other machines may have it hold, whatever they say: channels and nodes by name, of last values and of the log together. */
+/** Limits of what other machines can make it hold: channels, nodes, and bytes of last values and of the log. */
 export const MAX_CHANNELS = 20_000;
 const MAX_NODES = 1000;
 export const MAX_HELD_BYTES = 256 * 1024 * 1024;
-/** A node that asks in the name of another one, which has asked so shortly before. */
+/** Two URLs that ask under one name within this time are two nodes of one name. */
 const TWICE_MS = 2000;
 
 export class HeldLog {
@@ -47,29 +47,29 @@ export class HeldLog {
   #stamp = 0;
   readonly #versions = new Map<string, number>();
   readonly #last = new Map<string, string>();
-  /** The last change that a node has committed of a channel. */
+  /** `node channel` → the id of the last change that the node has committed there. */
   readonly #done = new Map<string, string>();
   readonly #log: RawEntry[] = [];
   readonly #owners = new Map<string, Owner>();
   readonly #facts = new Map<string, string>();
   readonly #nodes = new Map<string, string>();
   readonly #waiting = new Set<() => void>();
-  /** Of the texts in both: characters. */
+  /** Characters in the last values, and in the log. */
   #lastBytes = 0;
   #logBytes = 0;
   readonly #mostEntries: number;
   readonly #wallMs: () => number;
-  /** Leases go by the monotonic clock, so that setting the wall clock ends none. */
+  /** Leases use the monotonic clock, so that they do not expire when the wall clock is set. */
   readonly #beganMs: number;
 
-  /** @param mostEntries how many entries the log has at most, whatever the nodes want */
+  /** @param mostEntries maximum number of entries in the log, whatever nodes ask for */
   constructor(wallMs: () => number = Date.now, mostEntries = Number.POSITIVE_INFINITY) {
     this.#mostEntries = mostEntries;
     this.#wallMs = wallMs;
     this.#beganMs = wallMs() - performance.now();
   }
 
-  /** One node's way to it. */
+  /** A connection for one node. */
   open(): SharedLog {
     return new HeldLogView(this);
   }
@@ -154,7 +154,7 @@ export class HeldLog {
     return stamp <= mostMomentMs(this.#wallMs()) ? stamp : 0;
   }
 
-  /** What there is behind this number, at once. */
+  /** The entries after this number that are there now. */
   after(seq: number, most: number): readonly RawEntry[] {
     if (seq >= this.#seq) return [];
     const first = this.#seq - this.#log.length + 1;
@@ -162,7 +162,7 @@ export class HeldLog {
     return this.#log.slice(from, from + most);
   }
 
-  /** Called once, with the next entry. Returns how to give that up. */
+  /** @param wake called once, with the next entry @returns cancels that */
   onNext(wake: () => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);
@@ -175,12 +175,12 @@ export class HeldLog {
   #append(fields: RawEntry['fields'], most: number): void {
     this.#log.push({ id: `${++this.#seq}-0`, fields });
     this.#logBytes += bytesOf(fields);
-    // A little more than is wanted, so that it is not moved for each.
+    // With some slack, so that the array is not moved for each entry.
     const mostEntries = Math.max(1, Math.min(most, this.#mostEntries));
     let gone = this.#log.length > mostEntries * 1.1 ? this.#log.length - mostEntries : 0;
     let logBytes = this.#logBytes;
     for (let i = 0; i < gone; i++) logBytes -= bytesOf(this.#log[i]!.fields);
-    // A node that misses an entry reads the last values.
+    // A node that misses entries reads the last values.
     for (; logBytes > MAX_HELD_BYTES && gone < this.#log.length - 1; gone++)
       logBytes -= bytesOf(this.#log[gone]!.fields);
     this.#logBytes = logBytes;
@@ -215,14 +215,14 @@ function mustHaveRoom({ size }: ReadonlyMap<string, unknown>): void {
   if (size >= MAX_CHANNELS) throw new Error(`the origin holds ${MAX_CHANNELS} channels at most`);
 }
 
-/** The one that was set longest ago makes room. */
+/** Past `most` entries, the oldest is removed. */
 function setNewest(map: Map<string, string>, name: string, value: string, most: number): void {
   map.delete(name);
   map.set(name, value);
   if (map.size > most) map.delete(map.keys().next().value!);
 }
 
-/** Returns whether there is another owner. */
+/** @returns whether the owner has changed */
 function changeOwner(
   owner: Owner,
   asked: AskedLease & { readonly node: string; readonly url: string; readonly tillMs: number },
@@ -230,11 +230,11 @@ function changeOwner(
   staleMs: number,
 ): boolean {
   const { node, url, wish, rank, tillMs } = asked;
-  // Of another node's lease.
+  // Whether the node knows another owner.
   const knowsOwner = asked.known !== null;
   const isMine = owner.node === node;
   if (owner.node === '' && owner.beforeNode === '' && owner.renewedMs === 0 && knowsOwner) {
-    // The data was lost. The owner will ask in a moment; until then its lease counts as just renewed.
+    // The data was lost. The owner will ask soon; until then its lease counts as just renewed.
     Object.assign(owner, { tillMs, renewedMs: nowMs, rank: 0 });
   }
   if (wish === 0) {
@@ -247,7 +247,7 @@ function changeOwner(
     Object.assign(owner, { tillMs, renewedMs: wish === 4 ? tillMs : nowMs, rank, url });
     return false;
   }
-  // It is another node's.
+  // Another node has it.
   if (wish === 4) return false;
   const isAlive = owner.tillMs > nowMs && (owner.node !== '' || knowsOwner);
   const isBetter = wish >= 2 && rank < owner.rank;

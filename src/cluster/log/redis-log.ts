@@ -1,4 +1,4 @@
-/** What all nodes have in common, in Redis or Valkey: its keys, and its commands. */
+/** The shared log in Redis or Valkey: its keys and commands. */
 
 import type {
   Commit,
@@ -14,12 +14,12 @@ import { Redis, type RedisOptions, type Reply } from './redis.js';
 import { SCRIPTS } from './scripts.js';
 import type { Pairs, SharedLog } from './shared-log.js';
 
-/** Of the scripts, in their order. */
+/** The keys of the scripts, in order. */
 const KEYS = ['epoch', 'meta', 'version', 'last', 'done', 'log'] as const;
 const LEASE_KEYS = ['owner', 'facts', 'node', 'meta', 'log'] as const;
-/** Of each lease in the script's answer. */
+/** Number of values per lease in the script's answer. */
 const LEASE_FIELDS = 7;
-/** After every id with the same first part. Entries of the cluster are `seq-0`; what another program adds as `seq-1` is not read again and again. */
+/** Orders after every id with the same first part. The cluster writes `seq-0`; a `seq-1` of another program is thus read only once. */
 const BEHIND_ALL = '18446744073709551615';
 
 export class RedisLog implements SharedLog {

@@ -1,8 +1,7 @@
 /**
- * A connection to Redis, or Valkey: the one place where the package enters. One connection asks, another waits for the log's next entries. It lives
- * until the first thing goes wrong with it (an error of the connection, an answer that does not come in time) and is not used again then: its owner
- * connects anew, and looks at what has become of what was under way (node-link.ts). The package is loaded when it is needed: a server that is alone
- * starts without it.
+ * A connection to Redis or Valkey, by two sockets: one for requests, one that blocks for the next log entries. It is lost for good with its first
+ * failure (an error of a socket, a late answer); its owner then connects anew, and checks the outcome of pending requests (node-link.ts). The
+ * package is loaded when it is needed: a server without a cluster starts without it.
  */
 
 import { ReplyBounds } from './reply-bounds.js';
@@ -11,18 +10,18 @@ import { LogLost } from './shared-log.js';
 export type Reply = string | number | null | readonly Reply[];
 
 export interface RedisOptions {
-  /** redis:// or rediss://, with user and password where they are needed. */
+  /** redis:// or rediss://, with user and password if needed. */
   readonly url: string;
-  /** URLs of Sentinels, and the name that they know the server by. Empty: the server is where the URL says. */
+  /** URLs of Sentinels, and the name under which they know the server. Empty: the URL names the server. */
   readonly sentinels: readonly string[];
   readonly master: string;
-  /** PEM of the authorities that its certificate may be from; undefined: those that Node knows. */
+  /** PEM of the certificate authorities; undefined: those of Node. */
   readonly ca?: Buffer | undefined;
-  /** How long an answer may take, milliseconds. */
+  /** Time-out of an answer, milliseconds. */
   readonly answerMs: number;
 }
 
-/** How many times longer a long answer may take. */
+/** Factor of the time-out for long answers. */
 const LONG_TIMES = 10;
 
 export class RedisLost extends LogLost {
@@ -38,9 +37,9 @@ export class Redis {
   readonly #waiting: Client;
   readonly #answerMs: number;
   readonly #scripts = new Map<string, string>();
-  /** Why it is not used any more. */
+  /** Why it is lost; null: it is not. */
   #lost: RedisLost | null = null;
-  /** Called once, when it is not used any more. */
+  /** Called once, when it is lost. */
   onLost: (reason: RedisLost) => void = () => undefined;
 
   private constructor(asking: Client, waiting: Client, answerMs: number) {
@@ -50,7 +49,7 @@ export class Redis {
     for (const client of [asking, waiting]) client.on('error', (error: Error) => this.#lose(error.message, error));
   }
 
-  /** Connects, and makes the scripts known. Rejects with RedisLost. @param scripts by name */
+  /** Connects and loads the scripts. Rejects with RedisLost. @param scripts by name */
   static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
     const { answerMs } = options;
     const url = options.sentinels.length === 0 ? options.url : await masterUrl(options);
@@ -58,7 +57,7 @@ export class Redis {
     const redis = new Redis(...clients, answerMs);
     try {
       await within(answerMs, Promise.all(clients.map((client) => client.connect())));
-      // A replica that a fail-over has not made the master yet would refuse every change.
+      // A replica that is not promoted yet would refuse every change.
       const role = (await redis.ask(['ROLE'])) as readonly Reply[];
       if (role[0] !== 'master') throw new Error(`it is a ${role[0]}`);
       for (const [name, text] of Object.entries(scripts)) {
@@ -66,19 +65,19 @@ export class Redis {
       }
       return redis;
     } catch (error) {
-      // Why a client was ended says more than that it was.
+      // The reason of the loss says more than the error of the closed socket.
       const lost = redis.#lost ?? new RedisLost((error as Error).message, { cause: error });
       redis.close();
       throw lost;
     }
   }
 
-  /** Whether it is not used any more. */
+  /** Whether it is lost. */
   get isLost(): boolean {
     return this.#lost !== null;
   }
 
-  /** Rejects with RedisLost, or with the error that Redis answers. @param isLong the answer may have megabytes, and takes its time */
+  /** Rejects with RedisLost, or with the error that Redis answers. @param isLong the answer may have megabytes */
   ask(command: readonly string[], isLong = false): Promise<Reply> {
     return this.#send(this.#asking, command, this.#answerMs * (isLong ? LONG_TIMES : 1));
   }
@@ -88,14 +87,14 @@ export class Redis {
     return this.ask(command);
   }
 
-  /** The entries of a stream behind this id, as `[id, fields]`; waits for the first of them, at most this long. Empty: none has come. */
+  /** The entries of a stream after this id, as `[id, fields]`. @param waitMs how long to wait for the first one */
   async entriesAfter(key: string, id: string, most: number, waitMs: number): Promise<Reply> {
     const command = ['XREAD', 'COUNT', `${most}`, 'BLOCK', `${waitMs}`, 'STREAMS', key, id];
     const streams = (await this.#send(this.#waiting, command, waitMs + this.#answerMs)) as readonly Reply[] | null;
     return streams === null ? [] : (streams[0] as readonly Reply[])[1]!;
   }
 
-  /** Idempotent. What is under way rejects. */
+  /** Idempotent. Pending requests reject. */
   close(): void {
     this.#lose('it was closed');
   }
@@ -106,7 +105,7 @@ export class Redis {
       return (await within(ms, client.sendCommand([...command]))) as Reply;
     } catch (error) {
       const { message } = error as Error;
-      // An error that Redis answers begins with a word in capitals. After these nothing works until it is connected anew.
+      // An error that Redis answers begins with a word in capitals. After these only a new connection helps.
       if (/^[A-Z]+ /.test(message) && !/^(NOSCRIPT|LOADING|READONLY|MASTERDOWN|NOAUTH) /.test(message)) throw error;
       this.#lose(message, error);
       throw this.#lost;
@@ -123,13 +122,13 @@ export class Redis {
 
 type Client = Awaited<ReturnType<typeof makeClient>>;
 
-/** One that does not connect again by itself. */
+/** A client that does not reconnect by itself. */
 async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
   const { createClient } = await import('./redis-client.js');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
   const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
   const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
-  // What is thrown here is an error of the client, as all that its decoder throws.
+  // An error thrown here is an error of the client, like those of its decoder.
   const { decoder } = client._getQueue();
   const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
   decoder.write = (chunk: Buffer) => {
@@ -140,7 +139,7 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
 }
 
 /**
- * Where the Sentinels say that the server is: the first one that answers counts. Not by the package's `createSentinel`: its connections cannot be
+ * The URL of the server, from the first Sentinel that answers. Not by the package's `createSentinel`: its connections cannot be
  * bounded (ReplyBounds: 11 bytes of a Sentinel take 264 MB), and it sends a command again to another server.
  */
 async function masterUrl(options: RedisOptions): Promise<string> {
@@ -169,7 +168,7 @@ async function masterUrl(options: RedisOptions): Promise<string> {
   throw new RedisLost(`no Sentinel says where it is (${reasons.join('; ')})`);
 }
 
-/** Rejects when it takes longer. */
+/** Rejects after this time. */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

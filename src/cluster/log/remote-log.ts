@@ -1,6 +1,6 @@
 /**
- * What all nodes have in common, behind an origin: a node that has no Redis asks one that has it, or that holds it itself. Over one connection at the
- * port for tapes, `GET /-/log` (tape-server.ts); each question is a number, a name and plain data, and so is each answer.
+ * The shared log behind an origin: a node without Redis asks one that has Redis, or that holds the log itself. Over one connection to the port for
+ * tapes, `GET /-/log` (tape-server.ts), by control messages (../../link/control.ts).
  *
  *   edge: RemoteLog ══ /-/log ══ serveLog: origin ── RedisLog ── Redis, or HeldLog
  */
@@ -27,7 +27,7 @@ import { LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 type LogAsk = keyof typeof QUESTIONS;
 const ASKS = Object.keys(QUESTIONS) as LogAsk[];
-/** How many times longer a long answer may take. */
+/** Factor of the time-out for long answers. */
 const LONG_TIMES = 10;
 
 const id = z.int().min(1);
@@ -37,7 +37,7 @@ const questionSchema = z.looseObject({
   ask: z.enum(ASKS),
   args: z.array(z.unknown()).readonly(),
 });
-/** What an answer says is checked by checked-log.ts. */
+/** The answers themselves are checked by checked-log.ts. */
 const answerSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('answer'), id, answer: z.unknown() }),
   z.looseObject({ type: z.literal('refused'), id, reason: z.string() }),
@@ -55,7 +55,7 @@ export class RemoteLog implements SharedLog {
   #lost: LogLost | null = null;
   onLost: (reason: Error) => void = () => undefined;
 
-  /** @param stream behind the answer of an origin @param answerMs how long an answer may take @param peer the origin, for errors */
+  /** @param stream to the origin, after its response head @param answerMs time-out of an answer @param peer the origin, for errors */
   constructor(
     stream: Duplex,
     answerMs: number,
@@ -122,8 +122,8 @@ export class RemoteLog implements SharedLog {
 }
 
 /**
- * Answers one node over its connection. When what it answers from is lost, so is the connection.
- * @param open another way to it, for this node alone
+ * Serves the shared log to one node. The connection ends when the log is lost.
+ * @param open opens a connection to the log for this node
  */
 export async function serveLog(
   stream: Duplex,
@@ -136,7 +136,7 @@ export async function serveLog(
   try {
     log = await open();
   } catch {
-    // The node tries it again, here or elsewhere.
+    // The node retries, here or at another origin.
     stream.destroy();
     return;
   }

@@ -1,34 +1,34 @@
 /**
- * Bounds the answers of Redis before its client reads them: that one allocates what an answer announces, so 11 bytes (`*30000000`) would take 240 MB.
- * Lengths are read where the client reads them (RESP 2), payloads are skipped; nothing is kept but the line that has begun.
+ * Bounds the answers of Redis before its client reads them: the client allocates what an answer announces, so 11 bytes (`*30000000`) would take 240
+ * MB. Lengths are read where the client reads them (RESP 2), payloads are skipped; nothing is kept but the line that has begun.
  *
  *   *2 CR LF  $3 CR LF abc CR LF  :1 CR LF           an answer ends when no value of it is left to come
  */
 
 import { MAX_MESSAGE_BYTES } from '../../link/wire/wire.js';
 
-/** Of one answer: as of an origin, which answers in one message. */
+/** Maximum size of one answer: that of a message of an origin. */
 export const MAX_REPLY_BYTES = MAX_MESSAGE_BYTES;
-/** All values in one answer. More than the last values of all channels, or all nodes, are (checked-log.ts). */
+/** Maximum number of values in one answer: more than all last values, or all nodes, have. */
 export const MAX_REPLY_VALUES = 1_000_000;
-/** Of a status, an error, a number or a length. */
+/** Maximum length of a status, an error, a number or a length. */
 const MAX_LINE_BYTES = 8192;
 
 const LF = 0x0a;
 const LINE = /^(?:[+-][^\r\n]*|:[+-]?\d{1,20}|([$*])(-1|\d{1,10}))\r\n$/;
 
 export class ReplyBounds {
-  /** Of the line that has begun. */
+  /** The incomplete line. */
   #line = '';
-  /** Of a string that has begun, with its end. */
+  /** Bytes left of the present string, with its line end. */
   #payloadLeft = 0;
-  /** Of the answer that has begun: values yet to come, and what has been announced. */
+  /** Of the present answer: values left, values and bytes announced. */
   #valuesLeft = 0;
   #values = 0;
   #bytes = 0;
   #fault: Error | null = null;
 
-  /** The next bytes of the stream, in any number. @throws Error which says what is wrong; from then on always */
+  /** Takes the next bytes of the stream. @throws Error with the reason, from then on always */
   push(chunk: Buffer): void {
     for (let at = 0; at < chunk.length; ) {
       if (this.#fault !== null) throw this.#fault;

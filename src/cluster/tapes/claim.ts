@@ -1,6 +1,6 @@
 /**
- * How much a node wants to feed a channel, for its lease (leases.ts): how good what would come from here is, beside what comes from the owner, and
- * whether that one can be reached. Owned by one SharedAudio.
+ * How strongly a node claims a channel, for its lease (leases.ts): the rank of its own source compared with the audio from the owner, and whether the
+ * owner can be reached. Owned by one SharedAudio.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -15,17 +15,17 @@ export interface ClaimParts {
   readonly mayFeed: boolean;
   readonly link: OwnerLink;
   readonly remote: RemoteFacts;
-  /** Whether another node feeds the channel, as far as it is known. */
+  /** Whether another node is known to feed the channel. */
   isFollowing(): boolean;
 }
 
-/** An owner that could not be connected to for this long cannot be reached. */
+/** An owner to which connections fail for this long counts as unreachable. */
 const LOST_MS = 200;
-/** One of whose tape nothing has come for this long cannot, either. That it has not renewed its lease must come to that (leases.ts, STALE_MS). */
+/** So does an owner whose tape has been silent for this long, if it has not renewed its lease either (leases.ts, STALE_MS). */
 const QUIET_MS = 800;
 
 export class Claim {
-  /** When something of the owner's tape came last, monotonic milliseconds. */
+  /** When data of the owner's tape last arrived, monotonic milliseconds. */
   grownMs = Number.NEGATIVE_INFINITY;
   readonly #channel: Channel;
   readonly #parts: ClaimParts;
@@ -52,7 +52,7 @@ export class Claim {
   get wish(): Wish {
     const { mayFeed, link } = this.#parts;
     if (!mayFeed) return 0;
-    // What comes is as good as what would come from here.
+    // The owner's audio is as good as that of here.
     const isFollowing = this.#parts.isFollowing();
     const isServed = isFollowing && link.isConnected && !this.isQuiet;
     if (isServed && this.rank >= this.#rankThere) return 0;
@@ -60,11 +60,11 @@ export class Claim {
     return isFollowing && this.#isLost ? 3 : 2;
   }
 
-  /** Of the source on air here; less is better. */
+  /** Rank of the source on air here; lower is better. */
   get rank(): number {
     const { mayFeed } = this.#parts;
     if (this.hasSource) return rankOf(this.#place, this.#channel.switch.isAwaited);
-    // Its audio is a moment away: until then listeners anywhere wait for it.
+    // Its audio is about to arrive: until then listeners at all nodes wait for it.
     return mayFeed && this.#channel.hasEncoder ? EXPECTS_RANK : NO_RANK;
   }
 
@@ -73,7 +73,7 @@ export class Claim {
     return onAir === null ? NO_RANK : rankOf(onAir, isAwaited);
   }
 
-  /** Nothing comes of the owner's tape, though its connection may seem to be there: its machine stands still, or a network loses what it sends. */
+  /** Whether the owner's tape is silent, though its connection may look open: its machine is suspended, or the network drops its packets. */
   get isQuiet(): boolean {
     return this.#parts.clock.now() - this.grownMs > QUIET_MS;
   }
@@ -83,8 +83,8 @@ export class Claim {
   }
 
   /**
-   * Whether what is on air here has begun to be waited for: a source at another node may be what listeners want. A few times a second, where it is
-   * heard.
+   * Whether the source on air here has begun to be waited for, so that a source at another node may be preferred. Called a few times a second while
+   * it is heard.
    */
   lookAwaited(): boolean {
     const was = this.#wasAwaited;
@@ -93,7 +93,7 @@ export class Claim {
   }
 }
 
-/** A source that is waited for gives way to one of the same place that is there. */
+/** A source that is waited for ranks just below one of the same position that sends. */
 function rankOf(place: number, isAwaited: boolean): number {
   return isAwaited ? place + 0.5 : place;
 }

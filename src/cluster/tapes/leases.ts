@@ -1,14 +1,14 @@
 /**
- * Which node feeds which channel. Redis has a lease of each, with an epoch that is counted up with every other owner; a node asks for its channels
- * together, three times a second, and at once when something has changed. Without Redis all stays as it is: a node that hears nothing of an owner any
- * more feeds the channel for its own listeners (shared-audio.ts).
+ * Which node feeds which channel. Redis holds a lease for each channel, with an epoch that rises with every change of owner. A node asks for all its
+ * channels together, three times a second, and at once after a change. Without Redis nothing changes; a node that loses contact to an owner feeds the
+ * channel for its own listeners (shared-audio.ts).
  */
 
 import { must } from '../../metadata/record-schema.js';
 import { type AskedLease, type Lease, type LeaseAnswer, type LeaseQuestion, leaseSchema } from '../log/log-schema.js';
 
 export interface LeaseOwner extends Omit<Lease, 'version'> {
-  /** When that was asked, monotonic milliseconds. */
+  /** When the question was sent, monotonic milliseconds. */
   readonly askedMs: number;
 }
 
@@ -16,42 +16,42 @@ export type Wish = Exclude<AskedLease['wish'], 4>;
 
 export interface Leased {
   readonly wish: Wish;
-  /** The place of the source on air; less is better. */
+  /** Rank of the source on air; lower is better. */
   readonly rank: number;
-  /** What is to be known of the channel's audio, where it is fed here: JSON; '': as before. */
+  /** New facts of the channel's audio, if it is fed here (remote-facts.ts); '': unchanged. */
   readonly facts: string;
   onOwner(owner: LeaseOwner): void;
-  /** What `facts` has said last did not arrive, or is there no more. */
+  /** The last `facts` did not arrive, or are lost. */
   onUnsaid(): void;
 }
 
 export interface LeasesParts {
   readonly node: string;
   readonly url: string;
-  /** Null: there is no answer now. */
+  /** Null: Redis is away. */
   ask(asked: LeaseQuestion): Promise<LeaseAnswer | null>;
   channels(): Iterable<readonly [channel: string, leased: Leased]>;
-  /** Another node has this one's name. */
+  /** Another node uses the same name. */
   onNameTwice(): void;
-  /** As ClusterEngineParts has it. */
+  /** See ClusterEngineParts. */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
 const EVERY_MS = 300;
 /**
- * How long a lease lasts without a renewal; how long where its owner cannot be reached either; and how long an owner goes by it that does not know.
+ * How long a lease lasts without renewal; how long if its owner cannot be reached either; and how long an owner relies on it without an answer.
  */
 const LASTS_MS = 5000;
 const STALE_MS = 800;
 export const KNOWN_MS = 4000;
-/** No source is on air; none is, and an encoder has come of which there is no audio yet. */
+/** Ranks without a source on air; with an encoder that has connected but sent no audio yet. */
 export const NO_RANK = 999;
 export const EXPECTS_RANK = 998;
 
 export class Leases {
   readonly #parts: LeasesParts;
-  /** By channel that another node feeds: the version of its facts that is known. */
+  /** By channel that another node feeds: the known version of its facts. */
   readonly #known = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
   #asking: Promise<void> | null = null;
@@ -62,13 +62,13 @@ export class Leases {
     this.#parts = parts;
   }
 
-  /** Resolves after the first answer, or when there is none. */
+  /** Resolves after the first answer, or the first failure. */
   start(): Promise<void> {
     this.#timer = setInterval(() => this.poke(), EVERY_MS);
     return this.#ask();
   }
 
-  /** Something has changed. */
+  /** Asks at once, after a change. */
   poke(): void {
     if (this.#isClosed) return;
     if (this.#asking === null) void this.#ask();
@@ -80,7 +80,7 @@ export class Leases {
     return this.#last(0);
   }
 
-  /** The next process of this node goes on with them, and is away for a moment. Idempotent; never rejects. */
+  /** Keeps the leases for the next process of this node, which starts in a moment. Idempotent; never rejects. */
   hold(): Promise<void> {
     return this.#last(4);
   }
@@ -133,7 +133,7 @@ export class Leases {
     }
   }
 
-  /** The answer for one channel. A bad one changes nothing. */
+  /** The answer for one channel. A malformed one has no effect. */
   #onAnswer(channel: string, leased: Leased, answer: Lease | undefined, askedMs: number): void {
     try {
       const { version, ...lease } = must(leaseSchema, answer);

@@ -1,6 +1,6 @@
 /**
- * A channel's tape as it comes from the node that feeds it, over a connection of its own, while it is wanted here. What has come stays when the
- * connection is lost; with the next one, to that node or another, it goes on where it is.
+ * Takes a channel's tape from the node that feeds it, over a connection of its own, while it is wanted here. The tape stays when the connection is
+ * lost, and continues over the next one, to the same node or another.
  */
 
 import type { Duplex } from 'node:stream';
@@ -14,17 +14,17 @@ import type { Machine } from './tape-client.js';
 export interface OwnerLinkParts {
   readonly channel: string;
   readonly clock: Clock;
-  /** Null: there is none, or it is this node. */
+  /** Null: none, or this node. */
   owner(): Machine | null;
   ask(owner: Machine): Promise<Duplex>;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs?(): number;
   /** The connection is lost. */
   onLost(): void;
   onError(error: unknown): void;
 }
 
-/** How long a tape comes after nobody needs it. */
+/** How long a tape is taken after it was last wanted. */
 const LINGER_MS = 10_000;
 /** Between two attempts to connect. */
 const RETRY_MS = 200;
@@ -35,9 +35,9 @@ export class OwnerLink {
   readonly #receiver: TapeReceiver;
   #connection: LinkConnection | null = null;
   #isConnecting = false;
-  /** Since when the owner has not been reached though its tape is wanted, monotonic milliseconds; +∞: it is. */
+  /** Since when the owner has been unreachable while its tape is wanted, monotonic milliseconds; +∞: it is reached. */
   lostSinceMs = Number.POSITIVE_INFINITY;
-  /** Whether the owner is silent, where one whose process has ended would refuse the connection. */
+  /** Whether the owner is silent; a process that has ended would refuse the connection. */
   isSilent = false;
   #retry: NodeJS.Timeout | null = null;
   #isClosed = false;
@@ -52,7 +52,7 @@ export class OwnerLink {
     return this.#connection !== null;
   }
 
-  /** Connects where the tape is wanted and does not come, or lets go. */
+  /** Connects if the tape is wanted and missing, or disconnects. */
   look(): void {
     const owner = this.#parts.owner();
     if (this.#isClosed || owner === null) return;
@@ -91,7 +91,7 @@ export class OwnerLink {
         stream.once('close', () => this.#onClosed(connection));
       }
     } catch (error) {
-      // It is tried again: the owner may be another by then.
+      // Retried: the owner may have changed by then.
       if (isTimeout(error)) this.isSilent = true;
     } finally {
       this.#isConnecting = false;
@@ -126,7 +126,7 @@ export class OwnerLink {
   }
 }
 
-/** A time-out of undici, or of the signal of the whole attempt. */
+/** Whether it is a time-out of undici, or of the whole attempt. */
 function isTimeout(error: unknown): boolean {
   return (
     error instanceof Error && /TIMEOUT|TimeoutError/.test(`${error.name} ${(error as NodeJS.ErrnoException).code}`)

@@ -1,5 +1,5 @@
 /**
- * Whether the tape of the node that feeds a channel comes, where it is wanted. When it stops, and when it comes again, the log has a line, and the
+ * Watches whether the tape of a channel's owner arrives while it is wanted. When it stops, and when it arrives again, a line is logged, and the
  * alerts and the channel's facts change. Owned by one SharedAudio.
  */
 
@@ -13,7 +13,7 @@ export interface OwnerWatchParts {
   readonly log: Log;
   readonly link: OwnerLink;
   readonly remote: RemoteFacts;
-  /** What is known of the channel has changed. */
+  /** The facts of the channel have changed. */
   onFacts(channel: string): void;
 }
 
@@ -25,12 +25,12 @@ export class OwnerWatch {
     this.#parts = parts;
   }
 
-  /** The node whose tape does not come; '': there is none, or it comes. */
+  /** The owner whose tape is missing; '': none. */
   get lost(): string {
     return this.#lost;
   }
 
-  /** A few times a second. @param node that feeds the channel elsewhere; '': none does */
+  /** Called a few times a second. @param node that feeds the channel elsewhere; '': none */
   look(nowMs: number, node: string): void {
     const { link } = this.#parts;
     if (this.#lost !== '') {
@@ -43,7 +43,7 @@ export class OwnerWatch {
   #onLost(node: string): void {
     const { channel, log, link, remote, onFacts } = this.#parts;
     this.#lost = node;
-    // Also while nobody listens: new listeners are sent elsewhere until it is back.
+    // Also without listeners: new ones are redirected until it is back.
     link.audio.want(true);
     remote.lose(link.lostSinceMs);
     onFacts(channel);

@@ -1,4 +1,4 @@
-/** What the node that feeds a channel says of its audio to the others, as text, and as they know it. */
+/** The facts of a channel's audio that its owner publishes, and as the other nodes know them. */
 
 import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
@@ -9,21 +9,21 @@ import { sharedMs } from '../../link/facts/shared-time.js';
 import { decode, encode } from '../../metadata/codec.js';
 
 export class RemoteFacts {
-  /** What is known of a channel that is fed elsewhere. */
+  /** The known state of a channel that another node feeds. */
   readonly live: LinkedLive;
   #facts = NO_FACTS;
-  /** Since when its tape does not come, monotonic milliseconds; +∞: it comes. */
+  /** Since when its tape has been missing, monotonic milliseconds; +∞: it arrives. */
   #lostSinceMs = Number.POSITIVE_INFINITY;
   readonly #clock: Clock;
   #said: ChannelFacts | null = null;
 
-  /** @param clock whose wall clock is the cluster's: moments are exchanged by it */
+  /** @param clock its wall clock is the cluster time, by which times are exchanged */
   constructor(clock: Clock) {
     this.#clock = clock;
     this.live = linkedLive(clock);
   }
 
-  /** While its tape does not come, the channel has no audio here, whatever its owner says. */
+  /** While its tape is missing, the channel has no audio here, whatever its owner publishes. */
   get facts(): ChannelFacts {
     const facts = this.#facts;
     if (this.#lostSinceMs === Number.POSITIVE_INFINITY) return facts;
@@ -32,7 +32,7 @@ export class RemoteFacts {
     return { ...facts, silentSinceMs: since(facts.silentSinceMs), missingSinceMs: since(facts.missingSinceMs) };
   }
 
-  /** What is new to say of a channel that is fed here, or is about to be; '': nothing. */
+  /** The facts to publish of a channel that is fed here, or is about to be; '': unchanged. */
   take(channel: Channel, isComing: boolean): string {
     const known = factsOf(channel, this.#clock);
     const facts = isComing ? { ...known, hopeful: true } : known;
@@ -43,18 +43,18 @@ export class RemoteFacts {
     return encode({ ...facts, ...moments });
   }
 
-  /** It was fed here until now: what is known of another node is older. */
+  /** It was fed here until now: the facts of the other node are older. */
   keep(channel: Channel): void {
     this.#facts = factsOf(channel, this.#clock);
     this.live.set(this.facts);
   }
 
-  /** What was said last is said again. */
+  /** Publishes the facts again, though unchanged. */
   forgetSaid(): void {
     this.#said = null;
   }
 
-  /** Another node said this. @throws CheckError where it is malformed: what was known stays */
+  /** Takes the facts that another node has published. @throws CheckError if they are malformed; the known ones stay */
   set(text: string): void {
     const { silentSinceMs, missingSinceMs, ...facts } = decode<ChannelFacts>(factsSchema, text);
     this.#said = null;
@@ -63,13 +63,13 @@ export class RemoteFacts {
     this.live.set(this.facts);
   }
 
-  /** @param sinceMs since when its tape does not come, monotonic milliseconds; +∞: it comes again */
+  /** @param sinceMs since when its tape has been missing, monotonic milliseconds; +∞: it arrives again */
   lose(sinceMs: number): void {
     this.#lostSinceMs = sinceMs;
     this.live.set(this.facts);
   }
 
-  /** Unix milliseconds by the clock of the cluster. @param ms of the clock that the processes of this machine share */
+  /** Unix milliseconds of the cluster time. @param ms of the monotonic clock that the processes of this machine share */
   #toCluster(ms: number | null): number | null {
     if (ms === null) return null;
     const agoMs = sharedMs(this.#clock, this.#clock.now()) - ms;

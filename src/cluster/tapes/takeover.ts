@@ -1,6 +1,6 @@
 /**
- * A channel's tape goes on at this node: handed over by the node that fed it until now, with what is open of it and what waits; or, where that is
- * lost, from the node that has most of it, this one or another.
+ * Continues a channel's tape at this node: handed over by the former owner with its open segment and its delay line; or, if that one is lost, taken
+ * from the node that has most of it, this one or another.
  */
 
 import type { Duplex } from 'node:stream';
@@ -20,35 +20,35 @@ export interface TakeoverParts {
   readonly names: TapeNames;
   ask(machine: Machine, channel: string, purpose: Purpose, epoch?: number): Promise<Duplex>;
   others(): Promise<readonly Machine[]>;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs?(): number;
   onError(error: unknown): void;
 }
 
-/** Its URL is '': nobody has fed it. */
+/** The former owner; its URL is '' if there was none. */
 export interface FormerOwner extends Machine {
-  /** Of this node's lease. */
+  /** Epoch of this node's lease. */
   readonly epoch: number;
-  /** It cannot be reached, as it seems. */
+  /** It seems to be unreachable. */
   readonly isLost: boolean;
-  /** It has the tape that others play, and is asked again where it does not answer. */
+  /** It has the tape that others play, and is asked again if it does not answer. */
   readonly isThere: boolean;
 }
 
-/** How long the nodes that may have the tape are waited for. */
+/** Time-out for nodes that may have the tape. */
 const OFFERS_MS = 700;
-/** The same of an owner that seems to be lost. */
+/** Time-out for an owner that seems to be lost. */
 const LOST_MS = 200;
 /** An owner that has the tape is asked again after RETRY_MS, RETRIES times, for THERE_MS in all. */
 const RETRY_MS = 150;
 const RETRIES = 8;
 const THERE_MS = 3000;
-/** Marks of the owner before this one that nobody was sent. */
+/** Allowance for marks of the former owner that no node has received. */
 const MARKS_UNSEEN = 1000;
 
 /**
- * Puts the tape onto the channel's audio here; nothing, where nobody has one. Never rejects.
- * @param audio which nobody feeds @param here what has come of the tape to this node @param former null: only what is here is used
+ * Puts the tape onto the channel's audio here, if any node has one. Never rejects.
+ * @param audio that is not fed now @param here the part of the tape at this node @param former null: only that part is used
  */
 export async function takeOver(
   audio: ChannelAudio,
@@ -88,7 +88,7 @@ export async function takeOver(
   }
 }
 
-/** The tape as another node has it: whole, if the former owner hands it over; else from the node that has most of it. */
+/** The tape from another node: whole from the former owner, else from the node that has most of it. */
 async function thereOf(
   channel: string,
   former: FormerOwner,
@@ -102,34 +102,34 @@ async function thereOf(
   return (await Promise.race([handing, pause(mostMs)])) ?? (await mostOf(channel, most, isLost ? url : '', parts));
 }
 
-/** What there is here of the tape. */
+/** The part of the tape at this node. */
 interface OwnTape {
   readonly audio: PlayableAudio;
   readonly name: TapeName;
   readonly head: number;
 }
 
-/** What has come of the lost owner's; or what a hub that began anew has got back from its workers. */
+/** The part taken from the lost owner; or the part that a new hub has got back from its workers. */
 function ownOf(audio: ChannelAudio, here: LinkedAudio, names: TapeNames): OwnTape | undefined {
   const [there, own] = [here, audio].map((one): OwnTape | undefined => {
     const { tape } = one;
     const isThere = tape !== undefined && tape.head > tape.tail;
     return isThere ? { audio: one, name: names.nameOf(tape), head: tape.head } : undefined;
   });
-  // What lingers of the other one is older than what was fed here since.
+  // The lingering part is older than what was fed here since.
   const isLess =
     there !== undefined && own !== undefined && canGoOn(own.name, there.name, there.head) && there.head <= own.head;
   return isLess ? own : (there ?? own);
 }
 
-/** Of one tape that which has more; of two the one here, where it is played here. */
+/** Of one tape the longer part; of two tapes the one here, if it is played here. */
 function isBetter({ audio, name }: ReturnedTape, own: OwnTape): boolean {
   const { head } = audio.tape!;
   if (canGoOn(name, own.name, Math.min(head, own.head))) return head > own.head;
   return own.audio.listeners === 0;
 }
 
-/** Undefined: that node cannot be reached, or has no tape. */
+/** Undefined: the node cannot be reached, or has no tape. */
 async function handedOver(
   channel: string,
   returns: TapeReturns,
@@ -139,14 +139,14 @@ async function handedOver(
   const retries = former.isThere ? RETRIES : 0;
   const askOnce = () => ask(former, channel, 'take', former.epoch).catch(() => null);
   let stream = await askOnce();
-  // The way to it may come back a moment later than that to Redis.
+  // The network to it may recover later than that to Redis.
   for (let i = 0; stream === null && i < retries; i++) stream = (await pause(RETRY_MS)) ?? (await askOnce());
   if (stream === null) return undefined;
   returns.take(stream, machineOf(former.node, stream));
   return (await returns.collect(1)).get(channel);
 }
 
-/** Undefined: no other node has any of it. @param lostUrl of one that is not asked */
+/** Undefined: no other node has any of it. @param lostUrl of a node that is not asked */
 async function mostOf(
   channel: string,
   returns: TapeReturns,
@@ -158,7 +158,7 @@ async function mostOf(
     machines.map(async (machine) => {
       const asked = ask(machine, channel, 'offer').catch(() => null);
       const stream = await Promise.race([asked, pause(OFFERS_MS)]);
-      // One that comes too late is of no use.
+      // It came too late.
       if (stream === null) void asked.then((late) => late?.destroy());
       return stream;
     }),

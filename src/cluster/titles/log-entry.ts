@@ -1,6 +1,6 @@
 /**
- * An entry of the log in Redis, and the last value of a channel there, as text and as they are used (scripts.ts). Another node, another version or
- * another program may have written them. A bad one is returned as a value that says why, since the log goes on behind it.
+ * Reads entries of the log, and last values of channels (scripts.ts). Another node, version or program may have written them. A malformed one is
+ * returned as a value with the reason, since later entries are still read.
  */
 
 import { parse } from '../../metadata/codec.js';
@@ -22,7 +22,7 @@ export interface LogEntry {
   readonly history: readonly HistoryEntry[];
 }
 
-/** Who feeds what has changed: not a change of a channel. */
+/** Not a change of a channel: an owner has changed, or its facts. */
 export interface LogBell {
   readonly seq: number;
   readonly channel: '';
@@ -32,22 +32,22 @@ export interface LogBell {
 /** An entry that is skipped. */
 export interface BadEntry {
   readonly seq: number;
-  /** '': not known. */
+  /** '': unknown. */
   readonly channel: string;
   readonly id: string;
-  /** The channel's version after this entry, on which the next change is decided; null: not known. */
+  /** The channel's version after this entry, on which the next change is decided; null: unknown. */
   readonly version: number | null;
-  /** Why, for a person. */
+  /** The reason, for the log. */
   readonly bad: string;
 }
 
-/** A last value that is skipped, and its version, if that can be read. */
+/** A last value that is skipped, and its version; null: that is malformed too. */
 export interface BadLast {
   readonly version: number | null;
   readonly bad: string;
 }
 
-/** Throws an Error where the entry has no number. */
+/** @throws Error if the entry has no number */
 export function readEntry({ id, fields }: RawEntry): LogEntry | LogBell | BadEntry {
   const seq = /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
   if (Number.isNaN(seq)) throw new Error('an entry of the log has no number');
@@ -103,7 +103,7 @@ function reasonOf(error: unknown): string {
   throw error;
 }
 
-/** The stamp is Redis's to give, so it stands beside the text. 0: it has none. */
+/** The stamp stands beside the text, as Redis issues it. 0: none. */
 function withStamp(ordered: Ordered, stamp: number): Ordered {
   return stamp === 0 ? ordered : { ...ordered, state: stampedState(ordered.state, stamp) };
 }

@@ -1,8 +1,8 @@
 /**
- * How what a node has changed by itself joins what the others have changed meanwhile. Pure functions: all nodes that have the same come to the same.
+ * Merges the changes that a node has committed alone with those of the others. Pure functions: the same input gives the same result at all nodes.
  *
- * Of `now`, and of `next`, the one that was decided last stands: by time, then by node. An earlier one stands in the history only. Held pushes are a
- * set. What nobody else has changed stays as it was decided, with its version.
+ * The `now` and the `next` that were decided last win: by time, then by node. The other `now` goes to the history only. Held pushes are a set. A part
+ * that no other node has changed stays as it was decided, with its version.
  */
 
 import { isSamePlay, type TrackRecord } from '../../metadata/record.js';
@@ -23,12 +23,12 @@ import {
 
 export interface Merged {
   readonly ordered: Ordered;
-  /** Whether there is a record with the state's version. */
+  /** Whether a record has the version of the state. */
   readonly hasRecord: boolean;
   readonly history: readonly HistoryEntry[];
 }
 
-/** @returns null: it changes nothing */
+/** @returns null: no change */
 export function merge(base: Ordered, unsent: Unsent): Merged | null {
   const { state } = base;
   const version = Math.max(state.version + 1, unsent.version);
@@ -53,12 +53,12 @@ export function merge(base: Ordered, unsent: Unsent): Merged | null {
   };
 }
 
-/** The state with all that has not been sent yet. */
+/** The state with all unsent changes merged into it. */
 export function withUnsent(base: Ordered, unsent: readonly Unsent[]): Ordered {
   return unsent.reduce((ordered, one) => merge(ordered, one)?.ordered ?? ordered, base);
 }
 
-/** What readers get when one state takes the place of another. Empty: nothing, not even another version. @param history to be written with it */
+/** The changes that readers get when one state replaces another. Empty: none, not even another version. @param history to be saved with them */
 export function changesBetween(
   before: ChannelState,
   after: ChannelState,
@@ -75,7 +75,7 @@ export function changesBetween(
   return before.version === after.version && history.length === 0 ? [] : [{ state: after, record: null, history }];
 }
 
-/** What says the same does not take its place. */
+/** A record that is the same to readers does not replace it. */
 function isNewNow({ state, now: decided }: Ordered, unsent: Unsent, isAlone: boolean): boolean {
   const { now } = unsent;
   if (isAlone) return true;
@@ -88,14 +88,14 @@ function isNewNext({ state, next: decided }: Ordered, unsent: Unsent, isAlone: b
   if (isAlone) return true;
   if (!isLater(unsent.decided, decided)) return false;
   if (next === null) {
-    // It has dropped, or spent, the one that it knew.
+    // It has dropped or used the `next` that it knew.
     return state.next !== null && state.next.effectAtMs <= unsent.decided.atMs;
   }
   const isSpent = now !== null && isSameTrack(next, now) && now.effectAtMs >= next.effectAtMs;
   return !isSpent && !saysTheSame(next, state.next);
 }
 
-/** A record that this change has made has its version. */
+/** Records made by this change get the change's version. */
 function renumbered<T extends TrackRecord | null>(record: T, unsent: Unsent, version: number): T {
   return record?.version === unsent.version && version !== unsent.version ? { ...record, version } : record;
 }
@@ -119,12 +119,12 @@ function mergedHeld({ held }: ChannelState, unsent: Unsent): ChannelState['held'
   return [...kept, ...fresh].sort((one, other) => one.startSeconds - other.startSeconds);
 }
 
-/** While they were apart both titles were on air, each at its nodes: their entries overlap. @param taken null: the other node's stays in force */
+/** While nodes were apart both titles were on air, so their entries overlap. @param taken null: the other node's title stays in force */
 function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | null): HistoryEntry[] {
   const own = unsent.history.find(({ record, toMs }) => toMs === null && record.version === unsent.version);
   const record = unsent.now?.now ?? null;
   if (record === null || own === undefined) return [...unsent.history];
-  // Both have one play, in other words.
+  // Both describe one play, with different words.
   if (state.now !== null && state.onAirSinceMs === own.fromMs && isSamePlay(state.now, record)) {
     return taken === null ? [] : [{ record: taken.now!, fromMs: own.fromMs, toMs: null }];
   }
@@ -139,7 +139,7 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
   return [{ record: state.now, fromMs, toMs: Math.max(fromMs, own.fromMs) }, ...history];
 }
 
-/** What a node has that is not known to have been lost elsewhere: all of it, as one change to be merged. @param id see Unsent */
+/** The whole state of a node as one change to be merged, after the cluster has lost its data. @param id see Unsent */
 export function allOf({ state, now }: Ordered, id: string, decided: Decided): Unsent {
   return {
     id,

@@ -1,5 +1,5 @@
 /**
- * What other nodes, Redis and this node's own store say of a channel (ordered.ts), checked before it is used (../../now-playing/state-schema.ts).
+ * Schemas of a channel's state from other nodes, from Redis and from this node's own store (ordered.ts; ../../now-playing/state-schema.ts).
  */
 
 import { z } from 'zod';
@@ -22,11 +22,11 @@ import type { Ordered } from './ordered.js';
 /** Of a node's name, an epoch, and the id of a change, in characters. */
 export const MAX_NAME = 200;
 /**
- * Entries of the history in one change: a correction has two, a merge a few more; what is sent after Redis has lost its data (shared-channel.ts) as
- * many as this.
+ * Maximum number of history entries in one change: a correction has two, a merge a few more; after a loss of data in Redis up to this many are sent
+ * (shared-channel.ts).
  */
 const MAX_HISTORY = 100;
-/** Changes of a channel that wait to be sent: no configuration allows more (cluster.waitingChanges). */
+/** Maximum number of unsent changes of a channel: no configuration allows more (cluster.waitingChanges). */
 const MAX_UNSENT = 100_000;
 
 export const nodeName = z.string().min(1).max(MAX_NAME);
@@ -49,7 +49,7 @@ const unsent = z.looseObject({
   held: z.looseObject({ added: held, gone: held }).exactOptional(),
   history,
 });
-/** What a node keeps beside a channel's state (shared-channel.ts). */
+/** The record saved beside a channel's state (shared-channel.ts). */
 const sharedPart = z.looseObject({
   version,
   base: ordered.nullable(),
@@ -58,7 +58,7 @@ const sharedPart = z.looseObject({
   unsent: z.array(unsent).max(MAX_UNSENT),
 });
 
-/** How far a node has come in the log. */
+/** The position of a node in the log. */
 export const placeSchema = z.looseObject({
   epoch: z.string().max(MAX_NAME),
   seq: z.int().min(0),
@@ -82,7 +82,7 @@ export function readHistory(channel: string, value: unknown): readonly HistoryEn
 }
 
 /**
- * What others say lies so far ahead that what is counted on from there would be believed by nobody. Null: it does not.
+ * Why a value is rejected as too far ahead: values that continue from there would be rejected by all. Null: it is accepted.
  * @param known the version of the channel here
  */
 export function aheadFault(
@@ -106,7 +106,7 @@ export function aheadFault(
   return null;
 }
 
-/** What this node stored beside a state. @throws CheckError */
+/** Checks the record saved beside a state. @throws CheckError */
 export function readShared(channel: string, value: unknown): z.output<typeof sharedPart> {
   const read = must(sharedPart, value);
   const records = read.unsent.flatMap(({ onNow, now, next, history }) => [
@@ -120,7 +120,7 @@ export function readShared(channel: string, value: unknown): z.output<typeof sha
   return read;
 }
 
-/** Null: it is not a version. */
+/** Null: malformed. */
 export function readVersion(value: unknown): number | null {
   return check<number>(version, value).value;
 }

@@ -1,5 +1,5 @@
 /**
- * A channel's state as the nodes of a cluster have it in common, and what a node has changed while Redis was away (README.md, "While Redis is away").
+ * A channel's state common to all nodes of a cluster, and a node's changes while Redis was away (README.md, "While Redis is away").
  * Plain data: every value survives JSON.
  */
 
@@ -7,40 +7,40 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Track, TrackRecord } from '../../metadata/record.js';
 import { type Change, type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../now-playing/state.js';
 
-/** When and where something was decided: the order of what two nodes have decided apart. */
+/** When and where something was decided. It orders the decisions of two nodes that were apart. */
 export interface Decided {
-  /** Unix milliseconds by the clock of the cluster. */
+  /** Unix milliseconds of the cluster time. */
   readonly atMs: number;
   readonly node: string;
 }
 
 export const NEVER: Decided = { atMs: 0, node: '' };
 
-/** What all nodes agree on. */
+/** The state common to all nodes. */
 export interface Ordered {
   readonly state: ChannelState;
-  /** When what is `now`, and what is `next`, was decided. */
+  /** The decisions that have set `now` and `next`. */
   readonly now: Decided;
   readonly next: Decided;
 }
 
 export const NOTHING: Ordered = { state: EMPTY_STATE, now: NEVER, next: NEVER };
 
-/** The parts of a state, each of which is one node's or the other's. */
+/** The parts of a state that are merged as a whole: each is taken from one node or the other. */
 export type NowPart = Pick<ChannelState, 'now' | 'saidSeconds' | 'lost' | 'covered' | 'onAirSinceMs' | 'ended'>;
 export type NextPart = Pick<ChannelState, 'next' | 'nowsSinceNext' | 'nextHasTime'>;
 
-/** A change that its node has committed by itself: what it has changed, as it can be merged with what others have. */
+/** A change that a node has committed alone: its differences, which can be merged with the changes of others. */
 export interface Unsent {
-  /** Under this id it is in the log of the cluster, once it is there. */
+  /** Its id in the log later. */
   readonly id: string;
   readonly decided: Decided;
-  /** The state's, once the change was made. */
+  /** The version of the resulting state. */
   readonly version: number;
-  /** The version on which it was decided, and the now that was in force there. */
+  /** The version on which it was decided, and the `now` of that state. */
   readonly onVersion: number;
   readonly onNow: TrackRecord | null;
-  /** Absent: not changed. */
+  /** Absent: unchanged. */
   readonly now?: NowPart;
   readonly next?: NextPart;
   readonly held?: { readonly added: readonly Track[]; readonly gone: readonly Track[] };
@@ -55,7 +55,7 @@ export function nextPart({ next, nowsSinceNext, nextHasTime }: ChannelState): Ne
   return { next, nowsSinceNext, nextHasTime };
 }
 
-/** What a change has changed. @param before the state on which it was decided */
+/** The differences that a change makes. @param before the state on which it was decided */
 export function unsentOf(before: ChannelState, { state, history }: Change, id: string, decided: Decided): Unsent {
   const added = state.held.filter((track) => !before.held.some((other) => isSameHeld(track, other)));
   const gone = before.held.filter((track) => !state.held.some((other) => isSameHeld(track, other)));
@@ -76,17 +76,17 @@ export function isSameHeld(one: Track, other: Track): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** Whether what was decided here comes behind that: by time, then by node. */
+/** Whether `one` was decided after `other`: by time, then by node. */
 export function isLater(one: Decided, other: Decided): boolean {
   return one.atMs === other.atMs ? one.node > other.node : one.atMs > other.atMs;
 }
 
-/** Two nodes that bring the same title about by themselves do so within this time; a title that is played again is not that soon over. */
+/** Two nodes that cause the same title independently do so within this time. A repeated title takes longer to come again. */
 const SAME_MOMENT_MS = 10_000;
 
 /**
- * Whether two records say the same to readers: readers of the one do not get the other. That is so of one record with another version, and of what
- * two nodes have brought about each by itself: a held push that was due, a title of the stream, the fallback title.
+ * Whether two records are the same to readers, who get only one of them: one record with two versions, or a title that two nodes have caused
+ * independently (a held push that was due, a title of the stream, the fallback title).
  */
 export function saysTheSame(one: TrackRecord | null, other: TrackRecord | null): boolean {
   if (one === null || other === null) return one === other;

@@ -1,6 +1,6 @@
 /**
- * One channel on a node of a cluster: what all agree on, what this node has committed by itself and not sent yet, and what both come to, which is in
- * force here. Whatever changes it is done one after the other, and each time the same way: committed here, in force, delivered.
+ * One channel on a node of a cluster: the state common to all nodes, the changes that this node has committed alone and not sent yet, and the merge
+ * of both, which is in force here. Changes run one after the other, each in the same steps: saved, in force, delivered.
  */
 
 import { playId } from '../../metadata/record.js';
@@ -12,18 +12,18 @@ import { allOf, changesBetween, withUnsent } from './merge.js';
 import { type Decided, NOTHING, type Ordered, saysTheSame, type Unsent, unsentOf } from './ordered.js';
 import { readShared } from './ordered-schema.js';
 
-/** Beside the state in the store: with it, in one transaction. */
+/** Saved beside the state, in the same transaction. */
 interface SharedPart {
-  /** Of the state that was saved with it: another one was saved by a server without a cluster. */
+  /** The version of the state that was saved with it; another version was saved by a server without a cluster. */
   readonly version: number;
-  /** What all agreed on; null: the state itself, but for when it was decided. */
+  /** The common state; null: the state itself, without the time of its decision. */
   readonly base: Ordered | null;
   readonly now: Decided;
   readonly next: Decided;
   readonly unsent: readonly Unsent[];
 }
 
-/** After a loss of data in Redis, ended entries of the history up to this age, and this many, are sent to the cluster where it lacks them. */
+/** After a loss of data in Redis, ended entries of the history that the cluster lacks are sent to it: maximum age, and number. */
 const SENT_HISTORY_MS = 600_000;
 const MAX_SENT_ROWS = 100;
 
@@ -32,46 +32,46 @@ type StoredState = ChannelState & { readonly cluster?: unknown };
 export interface SharedChannelParts {
   readonly channel: string;
   readonly store: Store;
-  /** How many changes are kept to be sent; past it the oldest is dropped: it is in this node's history only. */
+  /** Maximum number of unsent changes. Past it the oldest is dropped, and is in this node's history only. */
   readonly mostUnsent: number;
-  /** The highest stamp of this node. */
+  /** The highest stamp that this node has issued or seen. */
   lastStamp(): number;
   deliver(change: Change): void;
-  /** The store does not take what the cluster has committed: it is in force, and saved with the next change. */
+  /** The store has failed to save a change of the cluster. It is in force, and is saved with the next one. */
   onUnsaved(error: unknown): void;
   onDropped(): void;
   /** As ClusterEngineParts has it. */
   onBad(place: string, reason: string): void;
 }
 
-/** A change that is committed here alone, and the id under which it will be in the log. */
+/** A change that is committed on this node only, and its id in the log later. */
 export interface LocalChange {
   readonly change: Change;
   readonly id: string;
   readonly decided: Decided;
 }
 
-/** What has come from the cluster. */
+/** A change that has arrived from the log. */
 export interface Arrived {
   readonly ordered: Ordered;
   readonly history: Change['history'];
   /** Of the change. */
   readonly id: string;
-  /** The change that this node waits for, where it is that. */
+  /** The change of this node that waits for it; null: it is of another node. */
   readonly own: Change | null;
 }
 
 export class SharedChannel {
   readonly channel: string;
-  /** What all agree on, as far as it is known here. */
+  /** The last common state that is known here. */
   base: Ordered;
   /** Oldest first. */
   unsent: readonly Unsent[];
-  /** What is in force here. */
+  /** The state in force here. */
   state: ChannelState;
-  /** The version for which a change was refused, though no such last value has come; 0: none. */
+  /** A version for which a change was refused, though no such last value was read; 0: none. */
   unknownVersion = 0;
-  /** Changes that are decided here wait for each other. */
+  /** Decisions of this node run one after the other. */
   decisions: Promise<unknown> = Promise.resolve();
   readonly #parts: SharedChannelParts;
   #work: Promise<unknown> = Promise.resolve();
@@ -87,7 +87,7 @@ export class SharedChannel {
     this.unsent = kept?.unsent ?? [];
   }
 
-  /** What was saved with the state, if it passes the check. */
+  /** The record saved with the state, if it is valid. */
   #keptPart(value: unknown, version: number): SharedPart | undefined {
     if (value === undefined) return undefined;
     const { channel, onBad } = this.#parts;
@@ -100,7 +100,7 @@ export class SharedChannel {
     }
   }
 
-  /** Resolves when what is under way here is done. */
+  /** Resolves when all changes in progress are done. */
   get settled(): Promise<unknown> {
     return this.#work;
   }
@@ -116,7 +116,7 @@ export class SharedChannel {
     for (const resolve of waiters) resolve();
   }
 
-  /** All agree on something else. @returns what was delivered: the last of it, where there were several */
+  /** Applies a change from the log. @returns the last change that was delivered */
   arrive({ ordered, history, id, own }: Arrived): Promise<Change | null> {
     return this.#next(async () => {
       const sent = this.unsent.findIndex((one) => one.id === id);
@@ -131,8 +131,8 @@ export class SharedChannel {
   }
 
   /**
-   * The cluster's last value is bad: what is known here stays, and the next change is decided on the version of that value.
-   * @param version of it; null: the refusal of the next change will say it (sender.ts)
+   * The cluster's last value is malformed: the known state stays, and the next change is decided on the version of that value.
+   * @param version of it; null: the refusal of the next change names it (sender.ts)
    */
   skip(version: number | null): Promise<unknown> {
     return this.#next(async () => {
@@ -143,8 +143,8 @@ export class SharedChannel {
   }
 
   /**
-   * The whole of what all agree on, read anew.
-   * @param isOther the cluster has lost what it had: what this node has and the cluster has not is sent
+   * Applies the last value, read after a joining.
+   * @param isOther the epoch is new: what the cluster lacks is sent
    */
   restart(ordered: Ordered, isOther: boolean, id: string, decided: Decided): Promise<unknown> {
     return this.#next(() => {
@@ -159,7 +159,7 @@ export class SharedChannel {
 
   /**
    * Queues the entries of the history that the cluster lacks.
-   * @param seen the plays that the cluster has (playOf)
+   * @param seen the plays in the log (playOf)
    */
   sendHistory(seen: ReadonlySet<string>, newId: () => string, decided: Decided): Promise<unknown> {
     return this.#next(async () => {
@@ -175,7 +175,7 @@ export class SharedChannel {
     });
   }
 
-  /** Stores entries of a change whose state is older than the one here. */
+  /** Saves the history entries of a change whose state is older than the one here. */
   async #keepHistory(history: Change['history']): Promise<void> {
     const { channel, store, onUnsaved } = this.#parts;
     const rows = history.filter((row) => !store.hasEntry(channel, row));
@@ -183,7 +183,7 @@ export class SharedChannel {
     await this.#save(this.state, this.base, this.unsent, rows).catch(onUnsaved);
   }
 
-  /** What was to be sent is there, or has nothing to say any more. */
+  /** Drops an unsent change that is in the log already, or has no effect any more. */
   forgetUnsent(id: string): Promise<unknown> {
     return this.#next(async () => {
       const place = this.unsent.findIndex((one) => one.id === id);
@@ -192,8 +192,8 @@ export class SharedChannel {
   }
 
   /**
-   * Commits a change here alone, to be sent later. Rejects with what the store says, or what `decide` throws; nothing has changed then.
-   * @param decide on the state in force; null: nothing is to change
+   * Commits a change on this node only, to be sent later. Rejects with the error of the store, or of `decide`, without effect.
+   * @param decide called with the state in force; null: no change
    */
   commitHere(decide: (state: ChannelState) => LocalChange | null): Promise<Change | null> {
     return this.#next(async () => {
@@ -213,7 +213,7 @@ export class SharedChannel {
     });
   }
 
-  /** When what is decided now is decided: behind all that is known here. @param nowMs by the clock of the cluster */
+  /** Time and node of a decision made now, ordered after all known ones. @param nowMs cluster time */
   decidedAt(nowMs: number, node: string): Decided {
     const { now, next } = this.base;
     const lastMs = Math.max(now.atMs, next.atMs, this.unsent.at(-1)?.decided.atMs ?? 0);
@@ -261,7 +261,7 @@ export class SharedChannel {
   }
 }
 
-/** Entries for the history when another state takes the place of the one in force. */
+/** History entries that follow when another state replaces the one in force. */
 function rowsBetween(before: ChannelState, after: ChannelState): HistoryEntry[] {
   const [was, is] = [openRow(before), openRow(after)];
   if (was !== null && is !== null && playOf(was) === playOf(is)) return saysTheSame(was.record, is.record) ? [] : [is];
@@ -273,7 +273,7 @@ function openRow({ now, onAirSinceMs }: ChannelState): HistoryEntry | null {
   return now === null || !isTitle(now) ? null : { record: now, fromMs: onAirSinceMs, toMs: null };
 }
 
-/** One play of a title: the same at all nodes. */
+/** Key of one play of a title, the same at all nodes. */
 export function playOf({ record, fromMs }: HistoryEntry): string {
   return `${fromMs} ${playId(record)}`;
 }
