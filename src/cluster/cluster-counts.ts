@@ -1,7 +1,7 @@
 /**
- * How many listen to each channel on the other machines: a channel's `maxListeners` is of all machines together. Each says what its own workers have,
- * where that has changed, over its bridges (session-bridge.ts); to the tallies of a hub (link/facts/hub-tallies.ts) another machine is one more
- * process, which hears nothing. So a limit may be passed by what happens on several machines within half a second, and no further.
+ * The numbers of listeners of each channel on the other machines, as `maxListeners` counts all machines together. Each machine sends the changed
+ * numbers of its own workers over its bridges (session-bridge.ts). To the tallies of a hub (link/facts/hub-tallies.ts) another machine is one more
+ * process, which is sent nothing. So several machines together may exceed a limit within half a second, and no further.
  */
 
 import { LISTENERS_OF_CHANNELS } from '../channel/mount.js';
@@ -9,16 +9,16 @@ import type { HubTallies } from '../link/facts/hub-tallies.js';
 import type { TallySender } from '../link/facts/worker-tallies.js';
 
 export interface ListenerCountsParts {
-  /** Of this hub. */
+  /** The tallies of this hub. */
   readonly counted: HubTallies;
   channels(): Iterable<string>;
 }
 
 /** One machine. */
 export interface OtherCounts {
-  /** What was said to it of us. */
+  /** The numbers that it was sent last. */
   readonly said: Map<string, number>;
-  /** It learns nothing from the tallies: each machine speaks for itself. */
+  /** It is sent nothing by the tallies, as each machine sends its own numbers. */
   readonly sender: TallySender;
 }
 
@@ -30,7 +30,7 @@ export class ClusterCounts {
     this.#parts = parts;
   }
 
-  /** Another machine is there. */
+  /** Another machine has linked. */
   enter(): OtherCounts {
     const sender: TallySender = { isFull: true, isDeaf: true, send: () => undefined };
     this.#others.add(sender);
@@ -43,13 +43,13 @@ export class ClusterCounts {
     this.#parts.counted.leave(sender);
   }
 
-  /** How many listen there, by channel. */
+  /** Takes its numbers of listeners, by channel. */
   hear({ sender }: OtherCounts, channels: readonly (readonly [channel: string, count: number])[]): void {
     const counts = [[LISTENERS_OF_CHANNELS, channels]] as const;
     this.#parts.counted.hear(sender, { type: 'tallies', rows: { counts, peaks: [], notices: [] }, isFirst: false });
   }
 
-  /** What has changed here since it was said to that one. */
+  /** The numbers here that have changed since it was sent them. */
   news({ said }: OtherCounts): readonly (readonly [channel: string, count: number])[] {
     const { counted, channels } = this.#parts;
     const news: [string, number][] = [];

@@ -1,11 +1,11 @@
 /**
- * The time that all nodes have in common: that of Redis, or of the origin. It is asked for now and then, and carried on by the monotonic clock: a
- * node's own wall clock does not matter, nor does setting it. Each answer bounds the difference from both sides; the known difference is moved no
- * further than into these bounds.
+ * The cluster time, which all nodes share: that of Redis, or of the origin. It is asked for periodically, and extrapolated by the monotonic clock,
+ * so that a node's own wall clock does not matter, nor does setting it. Each answer bounds the difference from both sides; the known difference is
+ * moved no further than into these bounds.
  *
  *   asked ──► its time ──► came          its time is ahead of `now()` by at least time − came, at most time − asked
  *
- * Until the first answer it is this machine's wall clock, corrected by the difference that was known last.
+ * Until the first answer it is this machine's wall clock, corrected by the last known difference.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -15,13 +15,13 @@ const TOLERATED_MS = 2;
 
 export class ClusterTime {
   readonly #clock: Pick<Clock, 'now' | 'wallMs' | 'follow' | 'skewMs'>;
-  /** Whether it began with a difference that was known before. */
+  /** Whether it started with a difference from an earlier run. */
   readonly isAssumed: boolean;
   #aheadMs = Number.NaN;
   /** The difference to `clock.now()` has changed. */
   onMoved: (aheadMs: number) => void = () => undefined;
 
-  /** @param skewMs how far this machine's clock was ahead when that was known last */
+  /** @param skewMs how far this machine's clock was last known to be ahead */
   constructor(clock: Pick<Clock, 'now' | 'wallMs' | 'follow' | 'skewMs'>, skewMs: number) {
     this.#clock = clock;
     this.isAssumed = skewMs !== 0;

@@ -1,10 +1,11 @@
 /**
- * The sessions of two machines, and how many listen on each (cluster-counts.ts): to the registry of each (link/sessions/session-registry.ts) the
- * other is one more worker, which has the first session of all its workers, follows what any of them follows, and asks and reports for them.
+ * Connects the session registries of two machines (link/sessions/session-registry.ts): to each the other is one more worker, which has the first
+ * session of all its workers, follows the metaids that any of them follows, and asks and reports for them. Also carries numbers of listeners
+ * (cluster-counts.ts) and settings (titles/channel-settings.ts).
  *
  *   worker 1 ─ PLACE ─► registry a ─► bridge ═══ PLACE ═══ bridge ─► registry b ─ PLACE ─► worker 2, which watches
  *
- * Moments are of each machine's own clock: they are moved by what both know of the clock of the cluster when the bridge begins. Owned by
+ * Times are of each machine's own clock, and are converted by way of the cluster time as both know it when the bridge begins. Owned by
  * session-bridges.ts.
  */
 
@@ -57,11 +58,11 @@ const MAX_CHANNELS = 100_000;
 
 const clockMs = z.number().min(-MAX_CLOCK_MS).max(MAX_CLOCK_MS);
 const channel = z.string().regex(KEY);
-/** What two machines say to each other beside sessions. */
+/** The messages between two machines beside those of sessions. */
 const saidSchema = z.discriminatedUnion('type', [
-  /** The first message: which moment of the sender's own clock is which of the cluster's. */
+  /** The first message: the present time of the sender's own clock, and the cluster time. */
   z.looseObject({ type: z.literal('clocks'), ownMs: clockMs, clusterMs: clockMs }),
-  /** How many listen to a channel there. */
+  /** Numbers of listeners there, by channel. */
   z.looseObject({
     type: z.literal('listeners'),
     counts: z.array(z.tuple([channel, z.int().min(0).max(LIMITS.listeners)])).max(MAX_CHANNELS),
@@ -78,14 +79,14 @@ type Said =
 
 export interface SessionBridgeParts {
   readonly registry: SessionRegistry;
-  /** The other machine, and its number in the registry. */
+  /** The name of the other machine, and its number in the registry. */
   readonly node: string;
   readonly number: number;
   readonly counts: ClusterCounts;
   readonly settings: ClusterSettings;
-  /** Whether there is such a channel here. */
+  /** Whether this machine has the channel. */
   has(channel: string): boolean;
-  /** Whose wall clock is the cluster's. */
+  /** Its wall clock is the cluster time. */
   readonly clock: Clock;
   onClosed(): void;
   onError(error: unknown): void;
@@ -99,9 +100,9 @@ export class SessionBridge implements MessageHandler {
   readonly #port: RegistryPort;
   readonly #there: OtherCounts;
   readonly #otherSettings: OtherSettings;
-  /** Reports that wait for their verdict. One that gets none is given up by its worker itself. */
+  /** Reports that wait for their verdict. The worker of a report has a time-out of its own. */
   readonly #reports = new Requests();
-  /** Of a moment there to one here, milliseconds; null: not known yet. */
+  /** Added to a time of the other machine to convert it, milliseconds; null: unknown yet. */
   #laterMs: number | null = null;
 
   constructor(stream: Duplex, parts: SessionBridgeParts) {
@@ -121,7 +122,7 @@ export class SessionBridge implements MessageHandler {
     this.#control.send({ type: 'clocks', ownMs: systemMs(), clusterMs: parts.clock.wallMs() });
   }
 
-  /** Sends the numbers of listeners here, and the settings of channels, that have changed. Called a few times a second. */
+  /** Sends the numbers of listeners and the settings that have changed. Called a few times a second. */
   say(): void {
     if (this.#connection.isFull) return;
     const counts = this.#parts.counts.news(this.#there);
@@ -152,7 +153,7 @@ export class SessionBridge implements MessageHandler {
       case STATE:
       case TITLE:
       case HEARD: {
-        // To all here that follow: those that ask do.
+        // To all followers here: those that ask are among them.
         const { sinceMs, rest } = readRelayed(type, message);
         registry.relay(type, number, metaid, 0, sinceMs + this.#laterMs, rest);
         break;

@@ -1,6 +1,6 @@
 /**
- * The bridges to all other machines (session-bridge.ts): of two machines the one whose name comes first connects, again and again while the other is
- * there.
+ * The bridges to all other machines (session-bridge.ts). Of two machines the one whose name sorts first connects, and reconnects while the other is
+ * present.
  */
 
 import type { Duplex } from 'node:stream';
@@ -13,7 +13,7 @@ import type { ClusterSettings } from './titles/channel-settings.js';
 
 export interface SessionBridgesParts {
   readonly registry: SessionRegistry;
-  /** This machine's name. */
+  /** The name of this machine. */
   readonly node: string;
   readonly counts: ClusterCounts;
   readonly settings: ClusterSettings;
@@ -40,7 +40,7 @@ export class SessionBridges {
     return this.#bridges.size;
   }
 
-  /** Those that are there, by name. Called now and then. */
+  /** Connects to those of these machines that have no bridge yet. Called periodically. @param urls by name */
   look(urls: ReadonlyMap<string, string>): void {
     for (const [node, url] of urls) {
       if (this.#parts.node < node && !this.#bridges.has(node) && !this.#connecting.has(node))
@@ -48,16 +48,16 @@ export class SessionBridges {
     }
   }
 
-  /** How many listen here. Called a few times a second. */
+  /** Sends changed numbers of listeners, and settings. Called a few times a second. */
   say(): void {
     for (const bridge of this.#bridges.values()) bridge.say();
   }
 
   /** Another machine has connected. */
   take(node: string, stream: Duplex): void {
-    // Another machine has this one's name.
+    // Another machine uses the same name.
     if (this.#isClosed || node === this.#parts.node) return void stream.destroy();
-    // Its connection before this one may not have ended here yet.
+    // Its former connection may not have ended here yet.
     this.#bridges.get(node)?.close();
     let number = this.#numbers.get(node);
     if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
@@ -83,13 +83,13 @@ export class SessionBridges {
     for (const bridge of [...this.#bridges.values()]) bridge.close();
   }
 
-  /** Never rejects: it is tried again at the next look. */
+  /** Never rejects: it is retried at the next look. */
   async #connect(node: string, url: string): Promise<void> {
     this.#connecting.add(node);
     try {
       this.take(node, await this.#parts.ask({ node, url }));
     } catch {
-      // It is not there, or not yet.
+      // It cannot be reached now.
     } finally {
       this.#connecting.delete(node);
     }

@@ -1,6 +1,6 @@
 /**
- * One channel's audio on a node: fed here, or taken from the node that feeds it, and handed over between them. All who play it go on, since the tape
- * is the same one everywhere: by its name, segment by segment.
+ * One channel's audio on a node: fed here, or taken from the node that feeds it, and handed over between nodes. Listeners are not interrupted, since
+ * the tape is the same at all nodes: by its name, segment by segment.
  *
  *   following ──lease──► taking: the owner hands the tape over ──► owning
  *       ▲                  └ it cannot be reached: the node that has most of it, here or elsewhere
@@ -29,35 +29,35 @@ import type { TapeRequest } from './tape-server.js';
 
 export interface SharedAudioParts extends TakeoverParts {
   readonly log: Log;
-  /** This node's name. */
+  /** The name of this node. */
   readonly node: string;
   /** Whether this node's sources may feed channels. */
   readonly mayFeed: boolean;
-  /** Whether a channel is fed here only as long as the lease is known to be: Redis answers in less time than that. */
+  /** Whether a channel is fed only while the lease is confirmed; requires that Redis answers faster than a lease expires. */
   readonly isFenced: boolean;
-  /** Its tape goes on in what `elsewhere` says. */
+  /** Its tape continues in the audio that `elsewhere` returns. */
   onMoved(channel: string): void;
-  /** Whether its tape is what workers had of it, as the hub before this one was lost: other nodes may have more. */
+  /** Whether its tape came back from workers, as the former hub was lost: other nodes may have more of it. */
   isReturned(channel: string): boolean;
-  /** What is known of a channel that is fed elsewhere has changed. */
+  /** The facts of a channel that another node feeds have changed. */
   onFacts(channel: string): void;
-  /** It is fed here from now on: the title in force is on its tape. */
+  /** It is fed here from now on, and the title in force is on its tape. */
   onOwned(channel: string): void;
-  /** What is to be asked of Redis has changed. */
+  /** The wish for the lease has changed. */
   onDue(): void;
 }
 
 const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };
-/** One that knows that another has the lease, and is not asked for the tape in this time, stops feeding it. */
+/** A node that knows another owner, and is not asked for the tape within this time, stops feeding the channel. */
 const YIELD_MS = 3000;
-/** For how long an owner that another node has named is not contradicted by an older answer of Redis. */
+/** How long an owner named by another node overrides older answers of Redis. */
 const PROVISIONAL_MS = 2000;
-/** How long an owner that refuses connections is waited for: it may be restarting. Longer than its lease lasts (leases.ts, LASTS_MS and STALE_MS). */
+/** Grace period for an owner that refuses connections: it may be restarting. Longer than its lease (leases.ts, LASTS_MS and STALE_MS). */
 const AWAY_MS = 6000;
 
 const ALONE = 'this machine feeds the channel for its own listeners, until audio comes from the other one again';
 
-/** Not known yet; fed here; about to be fed here; taken from another node. */
+/** Unknown yet; fed here; about to be fed here; taken from another node. */
 type SharedPhase = 'waiting' | 'owning' | 'taking' | 'following';
 
 export class SharedAudio implements Leased {
@@ -69,14 +69,14 @@ export class SharedAudio implements Leased {
   readonly #giving: TapeGiving;
   #phase: SharedPhase = 'waiting';
   #owner = NOBODY;
-  /** Its own tape is played until the other node's has come as far. */
+  /** Its own tape is played until that of the other node has come as far. */
   #playsOwn = true;
-  /** It is fed here though another node has the lease, as nothing comes of that one's tape. */
+  /** It is fed here without the lease, as the owner's tape is silent. */
   #isAlone = false;
-  /** The node whose facts `remote` has. */
+  /** The node whose facts are in `remote`. */
   #factsOf = '';
   #yieldsAtMs = Number.POSITIVE_INFINITY;
-  /** Until then an owner that another node has named is not contradicted by an older answer of Redis. */
+  /** Until then the owner named by another node overrides older answers of Redis. */
   #provisionalUntilMs = Number.NEGATIVE_INFINITY;
   readonly #claim: Claim;
   readonly #feeding: FeedingTime;
@@ -140,7 +140,7 @@ export class SharedAudio implements Leased {
     return this.#owner;
   }
 
-  /** The node that feeds it but whose tape does not come; '': there is none. */
+  /** The owner whose tape is missing; '': none. */
   get lost(): string {
     return this.#watch.lost;
   }
@@ -149,11 +149,11 @@ export class SharedAudio implements Leased {
     return this.#phase;
   }
 
-  /** As HubLinks asks it. */
+  /** See HubLinksParts. */
   get elsewhere(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
     if (this.#phase === 'owning') return undefined;
     const { facts } = this.remote;
-    // What comes here is about to be heard.
+    // The audio of here is about to be heard.
     const hopeful = facts.hopeful || this.channel.switch.hopeful;
     const audio = this.#playsOwn ? this.channel.audio : this.#link.audio;
     return { audio, facts: hopeful === facts.hopeful ? facts : { ...facts, hopeful } };
@@ -184,9 +184,9 @@ export class SharedAudio implements Leased {
   onOwner(owner: LeaseOwner): void {
     const before = this.#owner;
     if (this.#isClosed) return;
-    // An answer that was on its way when the tape was handed over.
+    // The answer is older than the handover.
     if (owner.epoch < before.epoch && this.#phases.clock.now() < this.#provisionalUntilMs) return;
-    // Redis was emptied: all stays as it is until the owner has asked again.
+    // Redis was emptied: nothing changes until the owner has asked again.
     if (owner.node === '' && owner.beforeNode === '' && before.node !== '') return;
     this.#owner = owner;
     const isMine = owner.node === this.#phases.node;
@@ -223,7 +223,7 @@ export class SharedAudio implements Leased {
     this.#feed();
   }
 
-  /** This node has the lease now: the tape of the other one is not waited for. */
+  /** This node has the lease now, and does not wait for the tape of the former owner. */
   #endAlone(): void {
     this.#isAlone = false;
     this.#link.found();
@@ -231,17 +231,17 @@ export class SharedAudio implements Leased {
     this.#link.audio.want(false);
   }
 
-  /** It has the lease, and this node feeds the channel still. */
+  /** It has the lease, while this node still feeds the channel. */
   #onOther(): void {
     const nowMs = this.#phases.clock.now();
     if (nowMs > this.#feeding.untilMs(nowMs)) {
-      // It stood still: nothing has come onto its tape since that was this node's to feed.
+      // It was suspended: nothing was appended to its tape since it lost the lease.
       this.#stopFeeding();
       this.#lookCaughtUp();
     } else if (this.#yieldsAtMs === Number.POSITIVE_INFINITY) this.#yieldsAtMs = nowMs + YIELD_MS;
   }
 
-  /** A few times a second. @param isReached whether Redis is */
+  /** Called a few times a second. @param isReached whether Redis is reached */
   tick(nowMs: number, isReached: boolean): void {
     if (this.#feeding.tick(nowMs, isReached)) this.#phases.onDue();
     if (this.#phase === 'waiting' && !isReached) this.#own();
@@ -249,7 +249,7 @@ export class SharedAudio implements Leased {
       this.#feed();
       if (this.#claim.lookAwaited()) this.#phases.onDue();
     }
-    // The other node did not ask for the tape, so nobody else has what came onto it since: it is played until that one's comes.
+    // The owner did not ask for the tape, so only this node has its latest part: it is played until the owner's tape arrives.
     if (this.#phase === 'owning' && nowMs >= this.#yieldsAtMs) this.#beAlone();
     this.#watch.look(nowMs, this.#phase === 'following' || this.#isAlone ? this.#ownerElsewhere : '');
     if (this.#isAlone) {
@@ -262,7 +262,7 @@ export class SharedAudio implements Leased {
     else this.channel.passComing(this.#claim.grownMs);
     if (wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
-    // A source waits here: the tape must be here when the owner is lost.
+    // With a source here the tape is taken in advance, for the loss of the owner.
     if (this.#claim.hasSource) this.#link.audio.want(true);
     const aloneMs = !isReached || this.#link.isSilent ? ALONE_MS : AWAY_MS;
     if (this.#claim.hasSource && nowMs - this.#link.lostSinceMs > aloneMs) void this.#takeAlone();
@@ -281,13 +281,13 @@ export class SharedAudio implements Leased {
     this.#feeding.onMine(this.#phases.clock.now(), this.#phases.clock.now());
   }
 
-  /** The other node's tape is there, or nothing is on air here. */
+  /** The owner's tape has arrived, or no source is on air here. */
   #stopAlone(): void {
     this.#stopFeeding();
     this.#lookCaughtUp();
   }
 
-  /** Nothing comes of the owner's tape, and a source is on air here: it goes on with what has come. Never rejects. */
+  /** The owner's tape is silent, and a source is on air here: it continues the part that has arrived. Never rejects. */
   async #takeAlone(): Promise<void> {
     this.#phase = 'taking';
     await takeOver(this.channel.audio, this.#link.audio, null, this.#phases);
@@ -297,18 +297,18 @@ export class SharedAudio implements Leased {
     if (this.#owner.node === this.#phases.node) this.onOwner(this.#owner);
   }
 
-  /** Its sources feed the channel for a moment more. */
+  /** Its sources feed the channel a moment longer. */
   #feed(): void {
     this.channel.audio.feedUntil(this.#feeding.untilMs(this.#phases.clock.now()));
   }
 
-  /** Another node comes for the tape. False: it cannot be had here. */
+  /** Another node asks for the tape. False: it is not available here. */
   serve({ purpose, epoch, node, url }: TapeRequest, stream: Duplex): boolean {
     const peer = machineOf(node, stream);
     if (purpose === 'listen') return this.#phase === 'owning' && this.#giving.listen(stream, peer);
     if (purpose === 'offer') return this.#giving.offer(stream, peer);
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;
-    // What its listeners hear next is the other node's.
+    // Its listeners continue with the tape of the other node.
     this.#stopFeeding();
     this.#owner = { ...NOBODY, node, url, epoch };
     this.#provisionalUntilMs = this.#phases.clock.now() + PROVISIONAL_MS;
@@ -329,10 +329,10 @@ export class SharedAudio implements Leased {
     this.#isAlone = false;
     this.#yieldsAtMs = Number.POSITIVE_INFINITY;
     this.#playsOwn = true;
-    // What is known of another node is older than what was fed here.
+    // The facts of the other node are older than the audio that was fed here.
     if (this.#factsOf !== this.#owner.node) this.remote.keep(this.channel);
     this.channel.setElsewhere(this.remote.live);
-    // What waits in its delay line comes no more either.
+    // Its delay line is dropped, too.
     this.channel.audio.feedUntil(Number.NEGATIVE_INFINITY);
     log.info({ channel: this.channel.key, node: this.#owner.node }, 'another machine feeds the channel');
     onDue();
@@ -360,19 +360,19 @@ export class SharedAudio implements Leased {
     onDue();
   }
 
-  /** Whether another node had the lease while it was fed here, as neither that nor Redis could be reached. */
+  /** Whether another node had the lease while it was fed here, as neither that node nor Redis could be reached. */
   #wasAnothers({ epoch, beforeNode, beforeUrl }: LeaseOwner, before: LeaseOwner): boolean {
     return epoch !== before.epoch && beforeNode !== this.#phases.node && beforeUrl !== '';
   }
 
-  /** The tape is the one of who had the lease: here it was another meanwhile. */
+  /** The tape of the node that had the lease counts: here another one was fed meanwhile. */
   #takeAgain(): void {
     this.#stopFeeding();
     this.channel.keepComing();
     void this.#take(true);
   }
 
-  /** The tape goes on here. Never rejects. @param isThere the one before is waited for, though nothing comes of it here */
+  /** Continues the tape here. Never rejects. @param isThere whether to wait for the former owner, though its tape is silent here */
   async #take(isThere = false): Promise<void> {
     const isReturned = this.#isReturned;
     this.#phase = 'taking';
@@ -387,7 +387,7 @@ export class SharedAudio implements Leased {
     const { node, url: ownerUrl } = this.#owner;
     const isAnothers = this.#owner !== asked && node !== '' && node !== this.#phases.node;
     if (isAnothers && !this.#playsOwn) {
-      // It is another's by now, and nobody here plays what was taken: it is followed as before.
+      // Another node is the owner by now, and no listener here plays the part that was taken: follow as before.
       this.#phase = 'following';
       this.channel.audio.leave();
       if (ownerUrl !== beforeUrl) this.#link.disconnect();
@@ -395,11 +395,11 @@ export class SharedAudio implements Leased {
       return;
     }
     this.#own();
-    // It may have been lost again meanwhile. Without Redis no owner is known, and the last one that was does not count.
+    // The lease may be lost again meanwhile. Without Redis the last known owner does not count.
     if (this.#owner !== asked) this.onOwner(this.#owner);
   }
 
-  /** Where its own tape is played still: whether the other node's has come as far. */
+  /** While its own tape is played: whether that of the other node has come as far. */
   #lookCaughtUp(): void {
     if (this.#phase !== 'following' || !this.#playsOwn || this.#giving.isHandingOver) return;
     const { audio } = this.channel;
@@ -416,22 +416,22 @@ export class SharedAudio implements Leased {
   }
 
   /**
-   * Whether all has come that the owner's tape had when it was asked for: listeners go on at its edge. What is left of a former owner's tape does not
-   * count.
+   * Whether the part of the owner's tape that existed when it was asked for has arrived, as listeners continue at its edge. The rest of a former
+   * owner's tape does not count.
    */
   get #isThere(): boolean {
     const { tape, isAnswered } = this.#link.audio;
     return isAnswered && tape !== undefined && tape.head > tape.tail && tape.head >= tape.comesTo;
   }
 
-  /** Its own tape is played no more. */
+  /** Its own tape is not played any more. */
   #leaveOwn(): void {
     this.#playsOwn = false;
     this.#moved();
     this.channel.audio.leave();
   }
 
-  /** Who plays it goes on in what is played now. */
+  /** Its readers continue in the audio that is played now. */
   #moved(): void {
     const { key } = this.channel;
     this.#phases.onMoved(key);

@@ -1,5 +1,5 @@
 /**
- * The audio of all channels on a node: asks for the leases, gives tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
+ * The audio of all channels on a node: asks for leases, serves tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
  * (processes/hub.ts).
  */
 
@@ -26,16 +26,16 @@ import { TapeServer } from './tape-server.js';
 export interface SharedTapesOptions {
   readonly node: string;
   readonly mayFeed: boolean;
-  /** How long an answer of Redis may take, milliseconds. */
+  /** Time-out of an answer of Redis, milliseconds. */
   readonly answerMs: number;
   readonly host: string;
   readonly port: number;
-  /** Where other nodes reach it; undefined: at host and port. */
+  /** The URL for other nodes; undefined: host and port. */
   readonly advertise: string | undefined;
   readonly secret: Buffer;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly ca: Buffer | undefined;
-  /** As TapeClientOptions has it. */
+  /** See TapeClientOptions. */
   mayAsk(url: string): boolean;
 }
 
@@ -46,37 +46,37 @@ export interface SharedTapesParts {
   readonly engine: ClusterEngine;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly names: TapeNames;
-  /** Of the workers here. */
+  /** Sessions of the workers here. */
   readonly sessions: SessionRegistry;
   readonly counted: HubTallies;
-  /** As SharedAudioParts has them. */
+  /** See SharedAudioParts. */
   isReturned(channel: string): boolean;
   onMoved(channel: string): void;
   onFacts(channel: string): void;
   onOwned(channel: string): void;
-  /** What the configuration has of the channels. */
+  /** The configured settings of the channels. */
   settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
-  /** Another machine has other settings for a channel. Called once for each change. */
+  /** Another machine has different settings for a channel. Called once per difference. */
   onDiffers(difference: Difference): void;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs?(): number;
-  /** Another machine has this one's name. */
+  /** Another machine uses the same name. */
   onNameTwice(): void;
-  /** As ClusterEngineParts has it. */
+  /** See ClusterEngineParts. */
   onBad(place: string, reason: string): void;
   onError(error: unknown): void;
 }
 
 const TICK_MS = 100;
-/** That Redis is away is known well before a lease is not (leases.ts, KNOWN_MS). */
+/** A loss of Redis is noticed well before a lease expires (leases.ts, KNOWN_MS). */
 const MAX_ANSWER_MS = 3000;
-/** How often the others hear how many listen here. */
+/** Interval at which the numbers of listeners are sent. */
 const SAY_TICKS = 2;
-/** How often it is looked which nodes there are, to be shown. */
+/** Interval at which the list of nodes is read, for reports. */
 const NODES_MS = 1000;
-/** A node that has not been here for longer is not asked for what it has. */
+/** A node that has been absent longer is not asked for tapes. */
 const GONE_MS = 5000;
-/** Machines that are remembered by their URL. */
+/** Maximum number of machines whose URL is remembered. */
 const MAX_URLS = 1000;
 
 export class SharedTapes {
@@ -86,7 +86,7 @@ export class SharedTapes {
   readonly #bridges: SessionBridges;
   readonly #settings: ClusterSettings;
   readonly #alone: LeftAlone;
-  /** Names of other machines, by the URL at which each was reached last. */
+  /** Names of other machines, by their last URL. */
   readonly #peers = new Map<string, string>();
   #leases: Leases | null = null;
   #url = '';
@@ -108,7 +108,7 @@ export class SharedTapes {
       isLeftAlone: (node, stream) => this.#alone.has(machineOf(node, stream)),
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
-      // Before the cluster's time is known, it cannot be decided which of two sessions is the newer.
+      // Without the cluster time it is unknown which of two sessions is newer.
       onSessions: (node, stream) =>
         void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
       onLog: (stream, node) =>
@@ -132,7 +132,7 @@ export class SharedTapes {
     this.refresh();
   }
 
-  /** Resolves when it is known who feeds what, as far as it can be had. Rejects where the port cannot be had. */
+  /** Resolves when the owners are known, or cannot be read now. Rejects if the port is not available. */
   async start(): Promise<void> {
     const { options, engine, onError, clock } = this.#parts;
     await prepareToAsk();
@@ -162,7 +162,7 @@ export class SharedTapes {
     this.#nodesTimer = setInterval(() => void this.#lookForNodes(), NODES_MS);
   }
 
-  /** The channels have changed in place. */
+  /** A reload has changed the channels. */
   refresh(): void {
     const { channels } = this.#parts;
     this.#settings.refresh();
@@ -175,7 +175,7 @@ export class SharedTapes {
     this.#leases?.poke();
   }
 
-  /** A source has come or gone: at once, so that the best one is on air. */
+  /** A source has connected or ended: asks at once, so that the best one is on air. */
   poke(): void {
     this.#leases?.poke();
   }
@@ -189,12 +189,12 @@ export class SharedTapes {
     return this.#audios.get(channel)?.elsewhere;
   }
 
-  /** As SharedAudio has it. */
+  /** See SharedAudio. */
   lostOwner(channel: string): string {
     return this.#audios.get(channel)?.lost ?? '';
   }
 
-  /** Who feeds which channel, for an operator. */
+  /** The owner of each channel, for reports. */
   get owners(): readonly {
     readonly channel: string;
     readonly node: string;
@@ -204,12 +204,12 @@ export class SharedTapes {
     return [...this.#audios].map(([channel, { owner, phase }]) => ({ ...ownerOf(owner), channel, phase }));
   }
 
-  /** The nodes that share audio, as they were known some seconds ago: when each was here last, unix milliseconds by the clock of Redis. */
+  /** The nodes that share audio, as of some seconds ago, with the time of their last question, unix milliseconds of the cluster time. */
   get nodes(): ReadonlyMap<string, { readonly seenMs: number }> {
     return this.#nodes;
   }
 
-  /** What is configured otherwise at other machines, for an operator. */
+  /** Settings that differ at other machines, for reports. */
   get differences(): readonly Difference[] {
     return this.#settings.differences;
   }
@@ -228,7 +228,7 @@ export class SharedTapes {
     );
   }
 
-  /** Another process of this node goes on: its leases stay. */
+  /** The next process of this node takes over: its leases are kept. */
   async handOver(): Promise<void> {
     await this.#leases?.hold();
     this.#end();
@@ -241,19 +241,19 @@ export class SharedTapes {
     this.#server.close();
   }
 
-  /** Gives up what it has. Idempotent; never rejects. */
+  /** Gives up all leases. Idempotent; never rejects. */
   async close(): Promise<void> {
     await this.#leases?.close();
     this.#end();
   }
 
-  /** As it is to others. */
+  /** This node as others know it. */
   get #client(): TapeClientOptions {
     const { secret, node, ca, mayAsk } = this.#parts.options;
     return { secret, node, url: this.#url, ca, mayAsk };
   }
 
-  /** Those that are there, by name → where they give what they have. */
+  /** Name of each present node → the URL of its tapes. */
   #othersOf(nodes: Awaited<ReturnType<ClusterEngine['nodes']>>): ReadonlyMap<string, string> {
     const { clock, options } = this.#parts;
     const nowMs = clock.wallMs();
@@ -261,13 +261,13 @@ export class SharedTapes {
     return new Map(others.map(([node, { url }]) => [node, url]));
   }
 
-  /** A machine is left alone after a bad message on any kind of link. */
+  /** No links with a machine for a while after a bad message on any kind of link. */
   #onError(error: unknown): void {
     this.#alone.note(error);
     this.#parts.onError(error);
   }
 
-  /** Rejects while it is left alone, whichever link of it was bad. Until a first connection has shown its address, it is asked. */
+  /** Rejects during that time, whichever link was bad. Before its first connection has shown its address, the machine is asked. */
   async #unlessAlone({ node, url }: Machine, ask: () => Promise<Duplex>): Promise<Duplex> {
     const known = this.#peers.get(url);
     const stream = known !== undefined && this.#alone.has(known) ? null : await ask();

@@ -1,4 +1,4 @@
-/** Asks another node for a channel's tape, for sessions, or for what all have in common (tape-server.ts), by undici. */
+/** Opens links to another node: for a channel's tape, for sessions, or for the shared log (tape-server.ts), by undici. */
 
 import { constants } from 'node:crypto';
 import type { Duplex } from 'node:stream';
@@ -7,7 +7,7 @@ import { limitServerKeys } from '../../net/tls/key-updates.js';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 import { PROTOCOL, type Purpose } from './tape-server.js';
 
-/** Another machine, and where it gives its tapes, as Redis or the origin has it. */
+/** Another machine, and the URL of its tapes, from Redis or the origin. */
 export interface Machine {
   readonly node: string;
   readonly url: string;
@@ -15,21 +15,21 @@ export interface Machine {
 
 export interface TapeClientOptions {
   readonly secret: Buffer;
-  /** This node, and where it gives its tapes. */
+  /** The name of this node, and the URL of its tapes. */
   readonly node: string;
   readonly url: string;
-  /** PEM of the authorities that a node's certificate may be from; undefined: those that Node knows. */
+  /** PEM of the certificate authorities of nodes; undefined: those of Node. */
   readonly ca?: Buffer | undefined;
-  /** Whether the configuration allows to ask there; absent: it does. @param url as Redis or the origin has it */
+  /** Whether the configuration allows connections to it; absent: it does. @param url from Redis or the origin */
   mayAsk?(url: string): boolean;
 }
 
 const CONNECT_MS = 1000;
 const ANSWER_MS = 1500;
-/** Of the head of an answer. */
+/** Maximum size of a response head. */
 const HEAD_BYTES = 4096;
 
-/** Resolves with the connection, behind its answer; rejects with why there is none. @param url of the other node */
+/** Resolves with the connection, after its response head; rejects with the reason. @param url of the other node */
 export function askForTape(
   url: string,
   channel: string,
@@ -47,17 +47,17 @@ export function askForSessions(url: string, options: TapeClientOptions): Promise
   return upgraded(url, `/-/sessions?node=${options.node}`, options);
 }
 
-/** The same for what all have in common. */
+/** The same for the shared log. */
 export function askForLog(url: string, options: Omit<TapeClientOptions, 'url'>): Promise<Duplex> {
   return upgraded(url, `/-/log?node=${options.node}`, options);
 }
 
-/** Loads what it needs: the first to ask need not wait for that. Rejects where it cannot be had. */
+/** Loads undici in advance, for the first request. Rejects if that fails. */
 export async function prepareToAsk(): Promise<void> {
   await import('../http-client.js');
 }
 
-/** Over one connection. The other end proves the secret first; one that cannot gets no proof. */
+/** Both requests use one connection. The other end proves the secret first; else it gets no proof. */
 async function upgraded(
   url: string,
   path: string,
@@ -66,7 +66,7 @@ async function upgraded(
   const { host } = new URL(url);
   if (mayAsk?.(url) === false)
     throw new Error(`${host} may not be asked: its URL is not https, or cluster.peers does not have it`);
-  // Loaded when it is needed: a server that is alone starts without it.
+  // Loaded when it is needed: a server without a cluster starts without it.
   const { buildConnector, Client } = await import('../http-client.js');
   const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
   const connect = buildConnector({ timeout: CONNECT_MS, secureOptions, ...(ca && { ca }) });

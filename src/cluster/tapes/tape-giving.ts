@@ -1,5 +1,5 @@
 /**
- * A channel's tape as other nodes get it from this one: all that comes, what there is of it, or all of it with its feeding. Owned by one SharedAudio.
+ * Serves a channel's tape to other nodes: live, the part that is here, or the whole with the right to feed it. Owned by one SharedAudio.
  */
 
 import type { Duplex } from 'node:stream';
@@ -14,7 +14,7 @@ import { LinkConnection } from '../../link/wire/connection.js';
 export interface TapeGivingParts {
   readonly clock: Clock;
   readonly names: TapeNames;
-  /** As it is played here now. */
+  /** The audio that is played here now. */
   audio(): PlayableAudio;
   onError(error: unknown): void;
 }
@@ -30,12 +30,12 @@ export class TapeGiving {
     this.#parts = parts;
   }
 
-  /** Its tape is on its way to the next owner. */
+  /** Whether its tape is being handed over to the next owner. */
   get isHandingOver(): boolean {
     return this.#isHandingOver;
   }
 
-  /** All that comes, while the other node wants it. @param peer the other node's name in errors */
+  /** The live tape, while the other node wants it. @param peer the other node's name in errors */
   listen(stream: Duplex, peer: string): true {
     const { clock, names, audio, onError } = this.#parts;
     const sender = new TapeSender(new LinkConnection(stream, onError, { peer, clock }), {
@@ -49,7 +49,7 @@ export class TapeGiving {
     return true;
   }
 
-  /** What there is here of it, for a node that goes on with the tape of a lost one. False: nothing. */
+  /** The part that is here, for a node that continues the tape of a lost owner. False: there is none. */
   offer(stream: Duplex, peer: string): boolean {
     const { clock, names, onError } = this.#parts;
     const audio = this.#parts.audio();
@@ -60,7 +60,7 @@ export class TapeGiving {
     return true;
   }
 
-  /** All of what was fed here, with what is open of it. False: there is none. @param onOver the other node has it, or is gone */
+  /** The whole tape that was fed here, with its open segment. False: there is none. @param onOver the other node has it, or is lost */
   handOver(audio: ChannelAudio, stream: Duplex, peer: string, onOver: () => void): boolean {
     const { clock, names, onError } = this.#parts;
     const tape = fedTape(audio, null, names);
@@ -74,7 +74,7 @@ export class TapeGiving {
     return true;
   }
 
-  /** Who takes it goes on in what is played now. */
+  /** Nodes that take it continue in the audio that is played now. */
   move(): void {
     for (const sender of this.#senders) sender.move(this.#channel);
   }

@@ -1,15 +1,12 @@
 /**
- * Where other nodes come for tapes: `GET /-/tape/{channel}` with `Upgrade: airsplice-tape`, by machines that have the cluster's secret
- * (tape-auth.ts). Behind the answer 101 the connection speaks the tape link (../../link/README.md). It is a port of its own, for the machines of the
- * cluster only.
+ * Serves tapes to other nodes: `GET /-/tape/{channel}` with `Upgrade: airsplice-tape`, for machines that prove the cluster's secret (tape-auth.ts).
+ * After the response 101 the connection is a tape link (../../link/README.md). It is a port of its own, for the machines of the cluster only.
  *
  *   ?for=listen            takes the tape as a worker does
- *   ?for=offer             is offered what there is of it, to go on with it where its owner is lost
- *   ?for=take&epoch=E      its owner stops, and hands it over whole, with what is open and what waits
+ *   ?for=offer             is offered the part that is here, to continue it after the loss of the owner
+ *   ?for=take&epoch=E      its owner stops, and hands it over whole, with the open segment and the delay line
  *
- * `GET /-/sessions` in the same way: the sessions of metaids (session-bridge.ts); `GET /-/log`: what all nodes have in common, for one that has no
- * Redis
- * (remote-log.ts).
+ * `GET /-/sessions` likewise: the sessions of metaids (session-bridge.ts); `GET /-/log`: the shared log, for a node without Redis (remote-log.ts).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -27,7 +24,7 @@ export const PROTOCOL = 'airsplice-tape';
 export interface TapeRequest {
   readonly channel: string;
   readonly purpose: Purpose;
-  /** Of who asks to take it. */
+  /** The epoch of the lease of the node that takes it. */
   readonly epoch: number;
   readonly node: string;
   readonly url: string;
@@ -39,29 +36,29 @@ export interface TapeServerParts {
   /** PEM; undefined: without TLS. */
   readonly tls?: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly secret: Buffer;
-  /** Whether this is the host under which other nodes know this one: a request that was meant for another machine is refused. */
+  /** Whether other nodes know this one by this host. A request for another machine is refused. */
   isOwnHost(host: string): boolean;
-  /** False: there is no such channel, or it cannot be had from here now. */
+  /** False: there is no such channel, or its tape is not available here now. */
   onTape(request: TapeRequest, stream: Duplex): boolean;
   /** @param node that has connected */
   onSessions(node: string, stream: Duplex): void;
-  /** Another node comes for what all have in common. */
+  /** Another node asks for the shared log. */
   onLog(stream: Duplex, node: string): void;
-  /** Whether it is left alone for now, after a bad message. */
+  /** Whether links of this machine are refused for now, after a bad message. */
   isLeftAlone?(node: string, stream: Duplex): boolean;
   onError(error: unknown): void;
 }
 
-/** Of a request: nothing that nodes send is longer. */
+/** Maximum size of a request: requests of nodes are shorter. */
 const HEAD_BYTES = 4096;
 const HEAD_MS = 5000;
 const CHECK_MS = 1000;
 const MAX_CONNECTIONS = 20_000;
-/** Connections of one address that have not proved the secret yet: a node asks for all its channels at once. */
+/** Maximum number of unauthenticated connections of one address: a node asks for all its channels at once. */
 const MAX_STRANGERS = 1024;
-/** How long a refused connection may stay, to read the answer. */
+/** Time for a refused client to read the response. */
 const REFUSED_MS = 1000;
-/** The port may be that of the process before this one. */
+/** The former process may still have the port. */
 const RETRY_MS = 100;
 const RETRIES = 50;
 
@@ -69,9 +66,9 @@ export class TapeServer {
   readonly #parts: TapeServerParts;
   readonly #server: Server;
   readonly #streams = new Set<Duplex>();
-  /** The nonces of a connection that has begun to prove the secret. */
+  /** The nonces of a connection during authentication. */
   readonly #nonces = new WeakMap<Duplex, { readonly client: string; readonly server: string }>();
-  /** By address, the ports of connections that have not proved it: ports, since over TLS the socket is another object later. */
+  /** By address, the ports of unauthenticated connections: ports, since TLS wraps the socket in another object later. */
   readonly #strangers = new Map<string, Set<number>>();
 
   constructor(parts: TapeServerParts) {
@@ -102,7 +99,7 @@ export class TapeServer {
     this.#server.on('clientError', (_, stream) => stream.destroy());
   }
 
-  /** Resolves with the port. Rejects where it cannot be had. */
+  /** Resolves with the port. Rejects if it is not available. */
   async listen(): Promise<number> {
     const { host, port } = this.#parts;
     for (let tries = 0; ; tries++) {
@@ -122,12 +119,12 @@ export class TapeServer {
     }
   }
 
-  /** Takes no more connections; those that are there go on. */
+  /** Accepts no more connections; present ones stay. */
   stop(): void {
     this.#server.close();
   }
 
-  /** Ends all. */
+  /** Ends all connections. */
   close(): void {
     this.stop();
     this.#server.closeAllConnections();
@@ -149,7 +146,7 @@ export class TapeServer {
     this.#forget(request.socket.remoteAddress, request.socket.remotePort);
     this.#streams.add(stream);
     stream.once('close', () => this.#streams.delete(stream));
-    // What is written to it next goes out behind this.
+    // Data written to it next follows this.
     stream.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${PROTOCOL}\r\nConnection: Upgrade\r\n\r\n`);
     const isLeftAlone = this.#parts.isLeftAlone?.(common?.node ?? asked!.node, stream) ?? false;
     if (!isLeftAlone && common?.of === 'sessions') this.#parts.onSessions(common.node, stream);
@@ -171,7 +168,7 @@ export class TapeServer {
     stream.once('close', () => this.#forget(address, port));
   }
 
-  /** The connection has proved the secret, or is closed. Idempotent. */
+  /** The connection is authenticated, or closed. Idempotent. */
   #forget(address = '', port = 0): void {
     const strangers = this.#strangers.get(address);
     strangers?.delete(port);
@@ -191,13 +188,13 @@ export class TapeServer {
     response.writeHead(401, { 'WWW-Authenticate': written(nonces.server, proof), 'Content-Length': 0 }).end();
   }
 
-  /** Whether the other end proves the secret, and meant this machine. Nonces are used once. */
+  /** Whether the other end proves the secret, for a request to this machine. Nonces are used once. */
   #isOurs(request: IncomingMessage): boolean {
     const given = read(request.headers.authorization);
     const nonces = this.#nonces.get(request.socket);
     this.#nonces.delete(request.socket);
     if (given === null || given.proof === null || nonces?.client !== given.nonce) return false;
-    // An origin may be configured under any name; other addresses come from Redis or the origin.
+    // An origin may be configured by any name; other addresses come from Redis or the origin.
     const isForAnother =
       !(request.url ?? '').startsWith('/-/log?') && !this.#parts.isOwnHost(request.headers.host ?? '');
     if (isForAnother) return false;

@@ -1,7 +1,7 @@
 /**
- * Settings of a channel that should be the same at all machines. A difference (another delay, another list of sources) stops nothing, but is most
+ * Settings of a channel that should be equal at all machines. A difference (another delay, another list of sources) stops nothing, but is most
  * likely a mistake. Each machine sends its own settings over its bridges (session-bridge.ts), at first and when they change. A difference is logged
- * once, and is in the report for as long as it lasts (app/hub/cluster.ts).
+ * once, and reported while it lasts (app/hub/cluster.ts).
  */
 
 import { z } from 'zod';
@@ -38,15 +38,15 @@ export const settingsSchema = z.looseObject({
 /** Another machine, over one bridge. */
 export interface OtherSettings {
   readonly node: string;
-  /** What it was sent of this machine's settings, by channel. */
+  /** This machine's settings as it was last sent them, by channel. */
   readonly said: Map<string, string>;
-  /** The change here (#turn) up to which it was sent all. */
+  /** The number of the last change here (#turn) that it was sent. */
   turn: number;
 }
 
 export interface SettingsParts {
   channels(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
-  /** A difference that was not there before. */
+  /** A new difference. */
   onDiffers(difference: Difference): void;
 }
 
@@ -54,7 +54,7 @@ export class ClusterSettings {
   readonly #parts: SettingsParts;
   #own: ReadonlyMap<string, ChannelSettings> = new Map();
   #turn = 0;
-  /** By machine, by channel. Those of a machine that is away stay. */
+  /** By machine, by channel. They stay when a machine is lost. */
   readonly #theirs = new Map<string, Map<string, ChannelSettings>>();
   /** Differences that were logged, so that none is logged again. */
   #named: ReadonlySet<string> = new Set();
@@ -64,7 +64,7 @@ export class ClusterSettings {
     this.refresh();
   }
 
-  /** The configuration has changed in place. */
+  /** A reload has changed the configuration. */
   refresh(): void {
     this.#own = new Map(this.#parts.channels());
     this.#turn++;
@@ -78,7 +78,7 @@ export class ClusterSettings {
     return { node, said: new Map(), turn: 0 };
   }
 
-  /** What has changed here since the other machine was sent it. */
+  /** The settings that have changed since the other machine was sent them. */
   news(other: OtherSettings): readonly (readonly [channel: string, settings: ChannelSettings])[] {
     if (other.turn === this.#turn) return [];
     other.turn = this.#turn;

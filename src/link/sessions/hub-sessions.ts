@@ -1,4 +1,4 @@
-/** What one worker says of sessions, to the registry, and back. Owned by its HubLink. */
+/** Connects one worker's messages of sessions to the registry, in both directions. Owned by its HubLink. */
 
 import type { LinkConnection, MessageHandler } from '../wire/connection.js';
 import { readAll } from '../wire/members.js';
@@ -31,7 +31,7 @@ import type { RegistryPort, SessionRegistry } from './session-registry.js';
 export class HubSessions implements MessageHandler {
   readonly #registry: SessionRegistry;
   readonly #port: RegistryPort;
-  /** 0: it has not said yet who it is. */
+  /** Its number; 0: its `hello` has not come yet. */
   #worker = 0;
 
   constructor(connection: LinkConnection, registry: SessionRegistry) {
@@ -40,7 +40,7 @@ export class HubSessions implements MessageHandler {
     connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
   }
 
-  /** The worker is known: it hears what the others have. */
+  /** The worker is known: it is sent the sessions of the others. */
   begin(worker: number): void {
     this.#worker = worker;
     this.#registry.add(worker, this.#port);

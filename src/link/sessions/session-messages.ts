@@ -1,8 +1,8 @@
 /**
- * The messages of sessions, at both ends. All begin with a worker (to the hub: who is to get it, 0 where that is up to the hub; from the hub: whose
- * it is) and a metaid. The hub checks them, and keeps only what it needs to pass them on. What each says: README.md, "Sessions".
+ * The messages of sessions, for both ends. All begin with a worker (to the hub: the receiver, 0 if the hub chooses; from the hub: the sender) and a
+ * metaid. The hub checks them, and keeps only the members that it needs to forward them. What each says: README.md, "Sessions".
  *
- * They are many and small, so they are handed to the stream together, once a turn of the event loop.
+ * They are many and small, so they are written to the stream together, once a turn of the event loop.
  */
 
 import { METAID } from '../../base/key.js';
@@ -16,23 +16,23 @@ import { HEARD, STATE, TITLE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { MessageReader, WireError } from '../wire/wire.js';
 
-/** How long a report waits for its verdict: where the process has gone, so has the session. */
+/** Time-out of the verdict on a report. */
 export const VERDICT_MS = 2000;
 
-/** What the hub passes on to followers: it begins with when the session was opened. */
+/** Messages that the hub forwards to followers. They begin with the time when the session was opened. */
 export type RelayedType = typeof STATE | typeof TITLE | typeof HEARD;
 
-/** Of a session: those that its listener may still hear. */
+/** Maximum number of titles of a session that its listener may still hear. */
 const MAX_TITLES = 10_000;
-/** Of one title, as a reader gets it. */
+/** Maximum size of one title, as JSON for readers. */
 const MAX_JSON_BYTES = 32 * 1024 * 1024;
 const [NO_SESSION, PLAYS, HAS_ENDED] = [0, 1, 2];
-/** Of moments by another machine's clock, and of the distance by which they are moved: their sum is within MAX_NUMBER, and can be passed on. */
+/** Maximum of times of another machine's clock, and of their offset: the sum is within MAX_NUMBER, and can be forwarded. */
 export const MAX_CLOCK_MS = 2 ** 50;
-/** Of a metaid, a session's id, a channel's key, a verdict. */
+/** Maximum size of a metaid, a session's id, a channel's key, a verdict. */
 const MAX_ID_BYTES = 128;
 
-/** What each message begins with. */
+/** The members with which each message begins. */
 export const TO_MEMBERS: MemberTable<{ readonly worker: number; readonly metaid: string }> = {
   worker: whole(),
   metaid: text(MAX_ID_BYTES),
@@ -41,7 +41,7 @@ export const FOLLOW_MEMBERS: MemberTable<{ readonly isFollowed: number }> = { is
 export const SINCE_MEMBERS: MemberTable<{ readonly sinceMs: number }> = {
   sinceMs: number(-MAX_CLOCK_MS, MAX_CLOCK_MS),
 };
-/** The kind of a place; the moments that this kind has follow. */
+/** The kind of a session; its times follow. */
 export const PLACE_MEMBERS: MemberTable<{ readonly kind: number }> = { kind: byte(HAS_ENDED) };
 const TITLE_MEMBERS: MemberTable<CopiedTitle> = {
   order: number(-1),
@@ -58,7 +58,7 @@ const STATE_MEMBERS: MemberTable<Omit<SessionState, 'isNew'> & { readonly isNew:
   titles: list(TITLE_MEMBERS, MAX_TITLES),
 };
 const HEARD_MEMBERS: MemberTable<{ readonly order: number }> = { order: number(-1) };
-/** What the hub passes on; it follows the moment of the session. */
+/** The members that the hub forwards, after the time of the session. */
 export const RELAYED_MEMBERS = { [STATE]: STATE_MEMBERS, [TITLE]: TITLE_MEMBERS, [HEARD]: HEARD_MEMBERS } as const;
 export const REPORT_MEMBERS: MemberTable<{ readonly id: number; readonly bytes: Buffer }> = {
   id: whole(),
@@ -69,7 +69,7 @@ export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdic
   verdict: text(MAX_ID_BYTES),
 };
 
-/** Reads what each message begins with. @throws WireError */
+/** Reads the members with which each message begins. @throws WireError */
 export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
   // Without the value: a metaid may be a secret.
@@ -77,7 +77,7 @@ export function readTo(message: MessageReader): { readonly worker: number; reado
   return to;
 }
 
-/** What happens in a session, on its way to those that follow it. Checked here: a bad one would end their links. */
+/** Reads an event of a session that is forwarded to its followers. Checked here, as a malformed one would end their links. */
 export function readRelayed(
   type: RelayedType,
   message: MessageReader,
@@ -169,9 +169,9 @@ export function readTitle(message: MessageReader): CopiedTitle {
   return readAll(message, TITLE_MEMBERS);
 }
 
-/** When the session was opened: it says which session of its metaid this is. */
+/** The time when the session was opened, which identifies it among those of its metaid. */
 export function readSince(message: MessageReader): number {
-  // Within MAX_NUMBER only: the hub has moved what came from another machine.
+  // Within MAX_NUMBER only: the hub has converted times of another machine.
   return message.number();
 }
 

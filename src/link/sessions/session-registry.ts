@@ -1,15 +1,15 @@
 /**
- * Which sessions the workers have, by metaid, and who follows them, at the hub. Each worker hears from it what the others have, and what happens
- * in the session that comes first (listener/sessions/session-place.ts), where it follows that.
+ * The hub's registry of sessions, by metaid: which workers have them, and which follow them. It notifies each worker of the sessions of the others,
+ * and forwards the events of the session that comes first (listener/sessions/session-place.ts) to its followers.
  *
  *   metaid → places      worker 1: plays since 12.0     worker 2: plays since 14.5 ◄── comes first
  *          → followers   worker 1                       it hears of worker 2's session
  *
- * Invariant: what a worker hears of a session elsewhere stands between two of its places: first that it comes first, then what happens in it, then
- * that another one does. Where a worker goes, so does all that it had. Knows no wire.
+ * Invariant: a worker gets the events of a session elsewhere only after the notice that it comes first, and before the notice that another one does.
+ * The entries of a worker are removed with it. Independent of the wire.
  *
- * Another machine of a cluster is a worker too, with a number from FIRST_NODE on (cluster/session-bridge.ts). Each machine speaks for its own workers
- * only: what one hears of another it does not pass on to a third.
+ * Another machine of a cluster counts as a worker, with a number from FIRST_NODE on (cluster/session-bridge.ts). Each machine reports its own workers
+ * only, and forwards nothing from one machine to another.
  */
 
 import {
@@ -22,21 +22,21 @@ import {
 } from '../../listener/sessions/session-place.js';
 import type { RelayedType } from './session-messages.js';
 
-/** Numbers from here on are other machines'. */
+/** Other machines have numbers from here on. */
 export const FIRST_NODE = 1_000_000_000;
 
-/** What goes to one worker. */
+/** Sends to one worker. */
 export interface RegistryPort {
   /** The first session of all other workers. */
   place(metaid: string, place: SessionPlace | null): void;
-  /** Others follow what it has. */
+  /** Whether others follow its session. */
   follow(metaid: string, isFollowed: boolean): void;
-  /** Another worker wants to know its session's state. */
+  /** Another worker asks for the state of its session. */
   ask(metaid: string, worker: number): void;
   relay(type: RelayedType, worker: number, metaid: string, sinceMs: number, rest: Buffer): void;
-  /** A report that came to another worker, with its number there. */
+  /** A report received by another worker, with its number there. */
   report(metaid: string, worker: number, id: number, bytes: Buffer): void;
-  /** Of a report that it has passed on. */
+  /** The verdict on a report that it has forwarded. */
   verdict(id: number, verdict: string): void;
 }
 
@@ -48,24 +48,24 @@ interface RegisteredMetaid {
 export class SessionRegistry {
   readonly #metaids = new Map<string, RegisteredMetaid>();
   readonly #ports = new Map<number, RegistryPort>();
-  /** By worker: how many places it has, and how many metaids it follows. */
+  /** By worker: number of its sessions, and of the metaids it follows. */
   readonly #places = new Map<number, number>();
   readonly #follows = new Map<number, number>();
   readonly #most: () => number;
 
-  /** @param most of either, for one worker or machine; more are not kept */
+  /** @param most maximum of either for one worker or machine; further ones are ignored */
   constructor(most: () => number = () => Number.POSITIVE_INFINITY) {
     this.#most = most;
   }
 
-  /** How many metaids have a session, or followers. */
+  /** Number of metaids with a session or followers. */
   get count(): number {
     return this.#metaids.size;
   }
 
-  /** A worker has come: it hears what the others have. */
+  /** A worker has linked: it is sent the sessions of the others. */
   add(worker: number, port: RegistryPort): void {
-    // Its connection before this one may not have ended here yet.
+    // Its former connection may not have ended here yet.
     const before = this.#ports.get(worker);
     if (before !== undefined) this.remove(worker, before);
     for (const [metaid, known] of this.#metaids) {
@@ -76,7 +76,7 @@ export class SessionRegistry {
     this.#ports.set(worker, port);
   }
 
-  /** A worker has gone, unless it has come again by another port. */
+  /** A worker has ended, unless it has linked again by another port. */
   remove(worker: number, port: RegistryPort): void {
     if (this.#ports.get(worker) !== port) return;
     this.#ports.delete(worker);
@@ -86,7 +86,7 @@ export class SessionRegistry {
     }
   }
 
-  /** The session that comes first in this worker. Null: it has none. */
+  /** The session that comes first in this worker; null: none. */
   place(worker: number, metaid: string, times: SessionTimes | null): void {
     const known = this.#known(metaid);
     const old = known.places.find((place) => place.worker === worker) ?? null;
@@ -122,13 +122,13 @@ export class SessionRegistry {
     this.#drop(metaid, known);
   }
 
-  /** A worker wants to know all of the session that comes first elsewhere. */
+  /** A worker asks for the whole state of the session that comes first elsewhere. */
   ask(worker: number, metaid: string): void {
     const place = this.#firstElsewhere(metaid, worker);
     if (place !== null) this.#ports.get(place.worker)?.ask(metaid, worker);
   }
 
-  /** What happens in a worker's session. @param to a worker; 0: all that follow */
+  /** Forwards an event of a worker's session. @param to a worker; 0: all followers */
   relay(type: RelayedType, worker: number, metaid: string, to: number, sinceMs: number, rest: Buffer): void {
     const known = this.#metaids.get(metaid);
     for (const follower of to === 0 ? (known?.followers ?? []) : [to]) {
@@ -139,7 +139,7 @@ export class SessionRegistry {
     }
   }
 
-  /** A player's report, to where its session plays. @param id its number in the worker to which it came */
+  /** Forwards a player's report to the worker of its session. @param id its number in the worker that received it */
   report(worker: number, metaid: string, id: number, bytes: Buffer): void {
     const place = this.#firstElsewhere(metaid, worker);
     const port = place !== null && plays(place) ? this.#ports.get(place.worker) : undefined;
@@ -147,7 +147,7 @@ export class SessionRegistry {
     else this.verdict(worker, id, 'not-playing');
   }
 
-  /** @param worker to which the report came */
+  /** @param worker that received the report */
   verdict(worker: number, id: number, verdict: string): void {
     this.#ports.get(worker)?.verdict(id, verdict);
   }
@@ -177,12 +177,12 @@ export class SessionRegistry {
   }
 }
 
-/** Whether a worker, or another machine, hears of what that one has. */
+/** Whether a worker or machine is notified of the sessions of the other one. */
 function hears(worker: number, other: number): boolean {
   return worker !== other && (worker < FIRST_NODE || other < FIRST_NODE);
 }
 
-/** The first of those that this worker hears of. */
+/** The first of the sessions that this worker is notified of. */
 function first(places: readonly SessionPlace[], worker: number): SessionPlace | null {
   let found: SessionPlace | null = null;
   for (const place of places) if (hears(worker, place.worker)) found = firstOf(found, place);

@@ -1,4 +1,4 @@
-/** What a worker says to the others of its sessions, by the hub, and what it hears of theirs. Outlives the hub, as WorkerLink does. */
+/** Exchanges the sessions of a worker with those of the others, by way of the hub. Outlives the hub, as WorkerLink does. */
 
 import { Requests } from '../../base/requests.js';
 import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-reports.js';
@@ -38,7 +38,7 @@ import {
   writeTitle,
 } from './session-messages.js';
 
-/** Who hears of theirs. */
+/** Receives the sessions of the others. */
 export interface SessionTarget {
   readonly shared: SharedSessions;
   readonly reports: Pick<HeardReports, 'judge'>;
@@ -54,19 +54,19 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     return this.#isReady;
   }
 
-  /** Who hears of them, from here on. */
+  /** Sets the receiver of the sessions of the others. */
   attach(target: SessionTarget): void {
     this.#target = target;
     if (this.#isReady) target.shared.onLinked();
   }
 
-  /** A connection to the hub. */
+  /** A new connection to the hub. */
   connect(connection: LinkConnection): void {
     this.#writer = new SessionWriter(connection);
     connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
   }
 
-  /** The hub knows who this is. */
+  /** The hub knows this worker. */
   onReady(): void {
     this.#isReady = true;
     this.#target?.shared.onLinked();

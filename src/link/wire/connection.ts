@@ -1,6 +1,6 @@
 /**
- * One end of a link: a stream of messages both ways, over a local socket, behind the version of each end (version.ts). Messages are gathered until
- * `flush`, which hands them to the stream together. Handlers take ranges of types.
+ * One end of a link: messages in both directions over a socket, after the version of each end (version.ts). Messages are buffered until `flush`,
+ * which writes them to the stream together. Each handler takes a range of types.
  *
  * Invariant: whatever the other end sends, the link works or is closed. Owns its stream.
  */
@@ -12,38 +12,37 @@ import { MessageWriter } from './message-writer.js';
 import { GreetingReader, greeting, OtherVersion } from './version.js';
 import { type MessageReader, WireError, WireReader } from './wire.js';
 
-/** What may wait in the stream: more stays where it comes from. */
+/** Maximum of the unsent bytes in the stream; further data stays at its origin. */
 const MAX_QUEUED_BYTES = 1024 * 1024;
-/** What has to be sent may wait up to here: an end that reads no more is gone. */
+/** Maximum of unsent bytes including messages that cannot wait elsewhere; past it the other end counts as lost. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 /**
- * Between machines: how often each end sends something, and how long the other may be silent. It is looked each PING_MS, so a dead link is closed
- * within 3 s.
+ * Between machines: interval of pings, and time-out without any data. It is checked each PING_MS, so a dead link is closed within 3 s.
  */
 const PING_MS = 500;
 const SILENT_MS = 2500;
-/** A write of its own costs as much as copying some KiB. */
+/** A separate write costs as much as copying some KiB. */
 const MAX_COPIED_BYTES = 2048;
 
 export interface MessageHandler {
   /** @throws WireError, which closes the link */
   onMessage(type: number, message: MessageReader): void;
-  /** The stream has taken what it was given. */
+  /** The stream has room again. */
   onDrain(): void;
-  /** No message comes any more. Called once. */
+  /** The link has ended. Called once. */
   onClosed(): void;
 }
 
 export interface LinkOptions {
   /** The other end's name in errors: `machine b`, `worker 3`. */
   readonly peer?: string;
-  /** What may wait in the stream, beside one message. */
+  /** Maximum of unsent bytes, in addition to one message. */
   readonly mostQueuedBytes?: number;
-  /** Given at both ends of a link between machines, which is closed where one is silent. Absent: within a machine. */
+  /** Set at both ends of a link between machines, to close it if one end is silent. Absent: within a machine. */
   readonly clock?: Clock;
 }
 
-/** The other end sends nothing, or reads nothing. */
+/** The other end does not send, or does not read. */
 export class LinkSilent extends Error {
   override readonly name = 'LinkSilent';
   readonly peer: string;
@@ -54,7 +53,7 @@ export class LinkSilent extends Error {
   }
 }
 
-/** The other end sent a message that it must not send. */
+/** The other end has sent an invalid message. */
 export class BadMessage extends WireError {
   readonly peer: string;
 
@@ -69,17 +68,17 @@ export class LinkConnection implements AlarmHandler {
   readonly #writer = new MessageWriter();
   readonly #handlers: { readonly first: number; readonly last: number; readonly handler: MessageHandler }[] = [];
   readonly #onBroken: (error: unknown) => void;
-  /** The other end's name in errors, as far as it is known. */
+  /** The other end's name in errors, once it is known. */
   peer: string;
   readonly #mostQueuedBytes: number;
   #isClosed = false;
   readonly #clock: Clock | null;
   #alarm: Alarm | null = null;
-  /** When something came last, and when this is looked at next, monotonic milliseconds. */
+  /** When data last arrived, and when that is checked next, monotonic milliseconds. */
   #heardMs = 0;
   #dueMs = 0;
 
-  /** @param onBroken called with why the link is closed, where that is a fault: OtherVersion before any message of the other end was read */
+  /** @param onBroken called with the fault that closes the link; OtherVersion comes before any message is read */
   constructor(stream: Duplex, onBroken: (error: unknown) => void, { peer, mostQueuedBytes, clock }: LinkOptions = {}) {
     this.#stream = stream;
     this.peer = peer ?? 'the other process';
@@ -107,7 +106,7 @@ export class LinkConnection implements AlarmHandler {
     stream.on('drain', () => {
       for (const { handler } of this.#handlers) handler.onDrain();
     });
-    // That the other process is gone is its supervisor's to say.
+    // The end of the other process is reported by its supervisor.
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (!this.#isClosed && error.code !== 'ECONNRESET' && error.code !== 'EPIPE') this.#onBroken(error);
     });
@@ -116,7 +115,7 @@ export class LinkConnection implements AlarmHandler {
     if (this.#clock !== null) this.#wait(this.#clock.now(), this.#clock);
   }
 
-  /** From here on this one takes the messages of these types. */
+  /** Passes messages of these types to this handler from now on. */
   handle(first: number, last: number, handler: MessageHandler): void {
     this.#handlers.push({ first, last, handler });
   }
@@ -125,22 +124,22 @@ export class LinkConnection implements AlarmHandler {
     return this.#isClosed;
   }
 
-  /** When something came last, monotonic milliseconds; 0 within a machine, where it is not watched. */
+  /** When data last arrived, monotonic milliseconds; 0 within a machine, where it is not watched. */
   get heardMs(): number {
     return this.#heardMs;
   }
 
-  /** Whether the other end does not keep up: wait for `onDrain`. */
+  /** Whether the other end does not keep up: wait for `onDrain` then. */
   get isFull(): boolean {
     return this.#stream.writableLength + this.#writer.waitingBytes >= this.#mostQueuedBytes;
   }
 
-  /** A message begins; `end` follows. */
+  /** Begins a message; `end` must follow. */
   begin(type: number): MessageWriter {
     return this.#writer.begin(type);
   }
 
-  /** The message that was begun ends with these bytes, which are not copied where they are many. Between `cork` and `uncork`. */
+  /** Ends the message with these bytes, without copying large ones. Call it between `cork` and `uncork`. */
   endWith(bytes: Buffer): void {
     if (bytes.length <= MAX_COPIED_BYTES) {
       this.#writer.bytes(bytes).end();
@@ -151,7 +150,7 @@ export class LinkConnection implements AlarmHandler {
     if (!this.#isClosed) this.#stream.write(bytes);
   }
 
-  /** Hands what was gathered to the stream. */
+  /** Writes the buffered messages to the stream. */
   flush(): void {
     const bytes = this.#writer.take();
     if (bytes === null || this.#isClosed) return;
@@ -160,10 +159,10 @@ export class LinkConnection implements AlarmHandler {
       this.#break(`it does not read: more than ${MAX_WAITING_BYTES} bytes wait for it`);
   }
 
-  /** Sends a ping, and closes the link where the other end is silent. */
+  /** Sends a ping, and closes the link if the other end is silent. */
   onAlarm(nowMs: number): void {
     if (this.#isClosed) return;
-    // This process stood still: what came meanwhile is not read yet.
+    // This process was suspended: data of that time is not read yet.
     if (nowMs - this.#dueMs > PING_MS) this.#heardMs = nowMs;
     if (nowMs - this.#heardMs >= SILENT_MS) {
       this.#break(`nothing has come for ${SILENT_MS} ms`);
@@ -194,7 +193,7 @@ export class LinkConnection implements AlarmHandler {
     this.#sayClosed();
   }
 
-  /** What is written up to `uncork` goes out in one go. */
+  /** Data written until `uncork` is sent in one go. */
   cork(): void {
     this.#stream.cork();
   }
@@ -204,7 +203,7 @@ export class LinkConnection implements AlarmHandler {
     this.#stream.uncork();
   }
 
-  /** The other end must get to read our version, whatever it writes: a write behind our close would cost it what waits there. */
+  /** Ends without a reset, so that the other end can read our version even if it is still writing. */
   #part(): void {
     this.#isClosed = true;
     this.#stream.end();
@@ -231,7 +230,7 @@ export class LinkConnection implements AlarmHandler {
     throw new BadMessage(this.peer, `a message of type ${type}`);
   }
 
-  /** Whatever is thrown while a message is read, the other end is to blame. */
+  /** Any error while a message is read is a fault of the other end. */
   #named(type: number, error: unknown): BadMessage {
     return new BadMessage(this.peer, `message ${nameOf(type)}: ${(error as Error).message}`, error);
   }

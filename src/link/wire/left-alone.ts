@@ -1,6 +1,6 @@
 /**
- * Peers that sent a bad message: no link to such a peer is opened, and none from it is taken, for a time that doubles with each further one. After
- * five good minutes the peer is forgotten. Owned by what opens or takes the links.
+ * Peers that sent a bad message: for a pause that doubles with each further one, no link to such a peer is opened and none from it is accepted. After
+ * five minutes without a bad message the peer is forgotten. Owned by the side that opens or accepts the links.
  */
 
 import type { Socket } from 'node:net';
@@ -12,9 +12,9 @@ import { BadMessage } from './connection.js';
 /** The first pause, and the longest. */
 const FIRST_MS = 1000;
 const MAX_MS = 300_000;
-/** A peer is forgotten after so long without a bad message, behind its pause. */
+/** A peer is forgotten after this time without a bad message, counted from the end of its pause. */
 const GOOD_MS = 300_000;
-/** Past it, those whose bad message was longest ago are forgotten. */
+/** Past it, the peer whose bad message is oldest is forgotten. */
 const MAX_PEERS = 1000;
 
 interface BadPeer {
@@ -44,7 +44,7 @@ export class LeftAlone {
     if (this.#peers.size > MAX_PEERS) this.#peers.delete(this.#peers.keys().next().value!);
   }
 
-  /** How long it is left alone from now on, milliseconds; 0: it is not. */
+  /** The remaining pause, milliseconds; 0: none. */
   leftMs(peer: string): number {
     return Math.max(0, (this.#peers.get(peer)?.untilMs ?? 0) - this.#clock.now());
   }
@@ -55,14 +55,14 @@ export class LeftAlone {
 }
 
 /**
- * How links name their other end in errors: another machine; a worker; the tape of a channel. A machine has one name, whichever end has connected.
- * Its address is part of it: a bad message that is sent under the name of another machine does not count against that one.
+ * Names of the other end in errors: a machine, a worker, the tape of a channel. A machine has one name, whichever end has connected. Its address is
+ * part of it, so that a bad message sent under the name of another machine does not count against that machine.
  */
 export function machineOf(node: string, stream: Duplex): string {
   return `machine ${node} (${plainAddress((stream as Partial<Socket>).remoteAddress)})`;
 }
 
-/** An origin whose name is not known. */
+/** An origin whose name is unknown. */
 export function machineAt(url: string): string {
   return `machine at ${new URL(url).host}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Puts messages together, one behind the other, on pages that the stream then holds without a copy:
+ * Assembles messages on pages, which the stream then holds without a copy:
  *
- *   page    │ handed on │ message │ message │ head and fields ┆ …        what is large goes behind its fields as it is
+ *   page    │ handed on │ message │ message │ head and fields ┆ …        large bytes follow their fields without a copy
  *
  * Owned by one connection (connection.ts).
  */
@@ -12,12 +12,12 @@ const PAGE_BYTES = 16 * 1024;
 
 export class MessageWriter {
   #page = Buffer.allocUnsafeSlow(PAGE_BYTES);
-  /** What was handed on, where the present message begins, and the end of all. */
+  /** End of the bytes that were taken, start of the present message, end of all bytes. */
   #taken = 0;
   #from = 0;
   #fill = 0;
 
-  /** The next message; its fields follow. */
+  /** Begins a message; its fields follow. */
   begin(type: number): this {
     this.#from = this.#fill;
     const at = this.#room(HEADER_BYTES);
@@ -57,30 +57,30 @@ export class MessageWriter {
     return this;
   }
 
-  /** A copy of them, with their length. */
+  /** Copies them, preceded by their length. */
   blob(bytes: Buffer): this {
     return this.whole(bytes.length).bytes(bytes);
   }
 
-  /** A copy of them. */
+  /** Copies them. */
   bytes(bytes: Buffer): this {
     const at = this.#room(bytes.length);
     bytes.copy(this.#page, at);
     return this;
   }
 
-  /** The message is whole. @param behind how many bytes go behind its fields */
+  /** Ends the message. @param behind number of bytes that follow its fields elsewhere */
   end(behind = 0): void {
     this.#page.writeUInt32LE(this.#fill - this.#from - HEADER_BYTES + behind, this.#from);
     this.#from = this.#fill;
   }
 
-  /** How much is whole and was not taken yet. */
+  /** Size of the complete messages that were not taken yet. */
   get waitingBytes(): number {
     return this.#from - this.#taken;
   }
 
-  /** All whole messages; null: there is none. */
+  /** All complete messages; null: none. */
   take(): Buffer | null {
     if (this.#from === this.#taken) return null;
     const bytes = this.#page.subarray(this.#taken, this.#from);
@@ -88,7 +88,7 @@ export class MessageWriter {
     return bytes;
   }
 
-  /** Where the next `length` bytes go: on `#page` as it is afterwards. */
+  /** The offset on `#page` of the next `length` bytes. */
   #room(length: number): number {
     if (this.#page.length - this.#fill < length) this.#turn(length);
     const at = this.#fill;
@@ -96,7 +96,7 @@ export class MessageWriter {
     return at;
   }
 
-  /** To a page that has room for it and for what was not taken yet: sockets may hold the old one. */
+  /** Continues on a new page with enough room, as sockets may hold the old one. */
   #turn(length: number): void {
     const kept = this.#fill - this.#taken;
     const page = Buffer.allocUnsafeSlow(Math.max(PAGE_BYTES, 2 * kept + length));

@@ -1,6 +1,6 @@
 /**
- * The version of all that hub and workers say to each other: each end of a link begins with it, and reads nothing else of an end that has another
- * one.
+ * The version of the protocol between hubs, workers and machines: each end of a link begins with it, and reads nothing else from an end with another
+ * version.
  *
  *   │ "airsplnk", 8 │ version, 4 │ messages …        little-endian; never changes, since every version must read that of every other one
  */
@@ -16,9 +16,9 @@ export const LINK_VERSION = 10;
 const MAGIC = Buffer.from('airsplnk');
 export const GREETING_BYTES = MAGIC.length + 4;
 
-/** The other end speaks another version: nothing of it can be understood. */
+/** The other end speaks another version, and nothing else of it is read. */
 export class OtherVersion extends WireError {
-  /** 0: it has said none. */
+  /** 0: it has sent none. */
   readonly version: number;
 
   constructor(version: number) {
@@ -27,7 +27,7 @@ export class OtherVersion extends WireError {
   }
 }
 
-/** With what each end begins. */
+/** The bytes with which each end begins. */
 export function greeting(version = LINK_VERSION): Buffer {
   const bytes = Buffer.alloc(GREETING_BYTES);
   MAGIC.copy(bytes);
@@ -35,12 +35,12 @@ export function greeting(version = LINK_VERSION): Buffer {
   return bytes;
 }
 
-/** Reads with what the other end begins. Owned by one connection. */
+/** Reads the greeting of the other end. Owned by one connection. */
 export class GreetingReader {
   readonly #bytes = Buffer.alloc(GREETING_BYTES);
   #fill = 0;
 
-  /** The next bytes of the stream. Returns how many belong to the greeting; 0: it was read. @throws OtherVersion */
+  /** Takes the next bytes of the stream. @returns how many belong to the greeting; 0: it is complete. @throws OtherVersion */
   take(chunk: Buffer): number {
     if (this.#fill === GREETING_BYTES) return 0;
     const from = this.#fill;

@@ -1,16 +1,16 @@
 /**
- * How messages lie in a stream of bytes, and how one is read. All numbers are little-endian.
+ * The framing of messages in a stream of bytes, and the reader of a message. All numbers are little-endian.
  *
  *   │ length of the payload, 4 │ type, 1 │ payload … │ length │ type │ …
  *
- * Invariant: a message is handed on once, whole, in order, wherever the stream is cut into chunks; nothing is allocated for more than
+ * Invariant: each message is delivered once, whole and in order, however the stream is split into chunks; allocations are bounded by
  * `MAX_MESSAGE_BYTES`. Owned by one connection (connection.ts).
  */
 
 import { isUtf8 } from 'node:buffer';
 
 export const HEADER_BYTES = 5;
-/** The metrics of ten thousand channels, a channel's state with all pushes that it holds; what is of tapes is a few MiB at most. */
+/** Enough for the metrics of ten thousand channels, or a channel's state with all its held pushes; messages of tapes have a few MiB at most. */
 export const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 const NOTHING = Buffer.alloc(0);
@@ -26,7 +26,7 @@ export class WireReader {
   readonly #onMessage: OnMessage;
   readonly #header = Buffer.alloc(HEADER_BYTES);
   #headerFill = 0;
-  /** The message of which a part has come. */
+  /** The payload of the incomplete message. */
   #payload: Buffer | null = null;
   #fill = 0;
 
@@ -34,7 +34,7 @@ export class WireReader {
     this.#onMessage = onMessage;
   }
 
-  /** The next bytes of the stream. @throws WireError, and what `onMessage` throws; there is no going on then */
+  /** Takes the next bytes of the stream. @throws WireError, and errors of `onMessage`; it is unusable then */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {
@@ -48,7 +48,7 @@ export class WireReader {
     }
   }
 
-  /** A header is whole. Returns how much of the chunk behind it was taken. */
+  /** A header is complete. @returns how many bytes of the chunk after it were taken */
   #begin(chunk: Buffer, at: number): number {
     const length = this.#header.readUInt32LE(0);
     if (length > MAX_MESSAGE_BYTES) throw new WireError(`a message of ${length} bytes`);
@@ -57,7 +57,7 @@ export class WireReader {
       this.#onMessage(this.#header[4]!, new MessageReader(chunk.subarray(at, at + length), false));
       return length;
     }
-    // Not of Node's pool: of a segment it is kept for as long as that is on the tape.
+    // Not from Node's pool: the payload of a segment stays as long as that is on the tape.
     this.#payload = Buffer.allocUnsafeSlow(length);
     this.#fill = 0;
     return 0;
@@ -75,23 +75,23 @@ export class WireReader {
   }
 }
 
-/** Of segments, marks, subscriptions, bytes: counting can go on from there in 32 bits. */
+/** Maximum of counters (segments, marks, subscriptions) and sizes: they continue from there in 32 bits. */
 export const MAX_WHOLE = 2 ** 31 - 1;
-/** Of a text that names something, such as a mount; tables of members mostly say less. */
+/** Maximum size of a name, such as a mount; most members have a lower limit. */
 export const MAX_NAME_BYTES = 4096;
-/** Of moments and durations in milliseconds, and of other numbers that are not counts. */
+/** Maximum of times and durations in milliseconds, and of other numbers that are not counts. */
 export const MAX_NUMBER = 2 ** 52;
 
 /**
- * Reads a message's fields in turn. Each throws WireError where the message is too short, and where a value is outside the bounds that the caller
- * names: the other end may be faulty or hostile.
+ * Reads the fields of a message one after the other. Each method throws WireError if the message is too short, or a value is outside the bounds that
+ * the caller gives: the other end may be faulty or hostile.
  */
 export class MessageReader {
   readonly #bytes: Buffer;
   readonly #isOwn: boolean;
   #at = 0;
 
-  /** @param isOwn whether the bytes may be kept as they are; else what is kept is copied */
+  /** @param isOwn whether blobs may refer to these bytes; else they are copied */
   constructor(bytes: Buffer, isOwn: boolean) {
     this.#bytes = bytes;
     this.#isOwn = isOwn;
@@ -101,17 +101,17 @@ export class MessageReader {
     return within(this.#bytes[this.#take(1)]!, 0, most);
   }
 
-  /** Of 4 bytes. */
+  /** An unsigned integer of 4 bytes. */
   whole(most = MAX_WHOLE, least = 0): number {
     return within(this.#bytes.readUInt32LE(this.#take(4)), least, most);
   }
 
-  /** Of 4 bytes, with a sign. */
+  /** A signed integer of 4 bytes. */
   signed(least = -MAX_WHOLE, most = MAX_WHOLE): number {
     return within(this.#bytes.readInt32LE(this.#take(4)), least, most);
   }
 
-  /** Of 8 bytes. */
+  /** A float of 8 bytes. */
   number(least = -MAX_NUMBER, most = MAX_NUMBER): number {
     return within(this.#bytes.readDoubleLE(this.#take(8)), least, most);
   }
@@ -120,22 +120,22 @@ export class MessageReader {
     const length = this.whole(mostBytes);
     const from = this.#take(length);
     const bytes = this.#bytes.subarray(from, from + length);
-    // Broken bytes would be replaced by longer characters, and the text could be too long for the next reader.
+    // Invalid bytes would be replaced by longer characters, and the text could be too long for the next reader.
     if (!isUtf8(bytes)) throw new WireError('it is not UTF-8');
     return bytes.toString('utf8');
   }
 
-  /** Bytes with their length before them; to keep. */
+  /** Bytes preceded by their length. The result may be kept. */
   blob(mostBytes = MAX_WHOLE): Buffer {
     return this.#keep(this.whole(mostBytes));
   }
 
-  /** All that is left; to keep. */
+  /** All remaining bytes. The result may be kept. */
   rest(mostBytes = MAX_WHOLE): Buffer {
     return this.#keep(within(this.#bytes.length - this.#at, 0, mostBytes));
   }
 
-  /** @throws WireError where something is left */
+  /** @throws WireError if bytes remain */
   end(): void {
     if (this.#at < this.#bytes.length) throw new WireError('a message is longer than what it says');
   }
@@ -159,7 +159,7 @@ export class MessageReader {
 }
 
 function within(value: number, least: number, most: number): number {
-  // Never true of NaN.
+  // Never true for NaN.
   if (value >= least && value <= most) return value;
   throw new WireError(`${value} is not within ${least} to ${most}`);
 }
