@@ -1,6 +1,6 @@
 /**
- * Takes connections that begin by asking for a mount straight off the front. They never see Node's HTTP
- * server, whose objects would stay with each listener as long as it plays.
+ * Takes connections whose first bytes ask for a mount directly from the front, past Node's HTTP server, whose objects would stay with each
+ * listener as long as it plays.
  */
 
 import type { Socket } from 'node:net';
@@ -34,7 +34,7 @@ export class ListenerAcceptor {
     this.#heads = new HeadReader(limits);
   }
 
-  /** Takes the connection when its first bytes name a mount; false: they do not. @param headers of the address */
+  /** Takes the connection if its first bytes name a mount, else returns false. @param headers of the address */
   take(socket: Socket, first: Buffer, headers: AddressHeaders): boolean {
     const mount = this.#mountOf(first);
     if (mount === undefined) return false;
@@ -60,7 +60,7 @@ export class ListenerAcceptor {
     if (first.length <= GET.length || !first.subarray(0, GET.length).equals(GET)) return undefined;
     let end = GET.length;
     while (end < first.length && first[end] !== BLANK && first[end] !== QUESTION) end++;
-    // A path that is cut here may go on: that connection goes to Node's HTTP server.
+    // The path may continue in the next chunk: such a connection goes to Node's HTTP server.
     return end === first.length ? undefined : this.#urls.mountAt(first.toString('latin1', GET.length - 1, end));
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Which listeners are admitted, and whether there is room: counts listeners in all, of a channel and of an address, looks at signed URLs, and asks
- * the hook. A place is taken before the hook is asked, so that no more are asked about than there is room for.
+ * Admits listeners: counts them in all, per channel and per address, checks signed URLs, and asks the hook. A listener is counted before the hook is
+ * asked, so that the hook is never asked about more listeners than there is room for.
  *
- *   signed? ─► room? ─► place ─► hook? ─► may listen for limitMs
- *      403       503, or 302 to another node   401, 403, 503
+ *   signed? ─► room? ─► counted ─► hook? ─► may listen for limitMs
+ *      403       503, or 302 to another node    401, 403, 503
  */
 
 import type { KeyObject } from 'node:crypto';
@@ -22,33 +22,33 @@ import type { HookListener } from './hook-call.js';
 import { isSigned } from './signed.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** A crowd that came at once does not come back at once: times are shortened by up to this share. */
+/** Time limits are shortened by up to this share, so that a crowd that came at once does not come back at once. */
 const SPREAD = 0.1;
-/** Of a player's User-Agent, for the hook. */
+/** Characters of a User-Agent that the hook gets. */
 const AGENT_CHARACTERS = 255;
 
-/** What must be known of a mount. */
+/** The members of a mount that admission needs. */
 type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'audio'>;
 
 export interface AdmissionOptions {
   readonly listeners: number;
   readonly listenersPerAddress: number;
   readonly keys: readonly KeyObject[];
-  /** Seconds to wait when the hook is down. */
+  /** In Retry-After while the hook is down. */
   readonly retrySeconds: number;
-  /** Whether an operator has blocked the address. Absent: nobody is. */
+  /** Whether an operator has blocked the address. Absent: none is blocked. */
   isBlocked?(address: string): boolean;
   /** With the other processes; absent: there are none. */
   readonly tallies?: Tallies;
 }
 
-/** A listener's place, from before it is known whether it may listen. Given back once, by `leave` or `end`. */
-export class Place {
+/** An admitted listener in all counts, also while the hook is asked. Released once, by `leave` or `end`. */
+export class Admitted {
   limitMs: number;
   readonly #onFreed: () => void;
   readonly #audience: Audience;
   #audio: PlayableAudio;
-  /** Called when the listener has gone; set when the hook knows it. */
+  /** Called at the end; set for listeners that the hook has allowed. */
   onEnd: ((lastedMs: number) => void) | null = null;
 
   constructor(audience: Audience, audio: PlayableAudio, limitMs: number, onFreed: () => void) {
@@ -59,7 +59,7 @@ export class Place {
     audience.enter(audio);
   }
 
-  /** It waits for another channel's audio. */
+  /** It waits for the audio of another channel, and is counted there. */
   moveTo(audio: PlayableAudio): void {
     if (audio === this.#audio) return;
     this.#audience.enter(audio);
@@ -67,13 +67,13 @@ export class Place {
     this.#audio = audio;
   }
 
-  /** It has not played, and does not come. */
+  /** It will not play. */
   leave(): void {
     this.#audience.leave(this.#audio);
     this.end(0);
   }
 
-  /** It has played; the audience has let it go. */
+  /** It has played, and has left the audience. */
   readonly end = (lastedMs: number): void => {
     this.#onFreed();
     this.onEnd?.(lastedMs);
@@ -101,7 +101,7 @@ export class Admission {
     tallies.onLook(() => this.#all.set('listeners', audience.count));
   }
 
-  /** @throws Refusal not-admitted, where the URL has to be signed and is not, or the address is blocked */
+  /** @throws Refusal not-admitted where the URL is not signed as it has to be, or the address is blocked */
   check({ url, address }: StreamRequest, { access, path }: GuardedMount): void {
     if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
     if (access !== 'signed') return;
@@ -109,14 +109,14 @@ export class Admission {
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
-  /** A place, or the URL of another node that may have one. @throws Refusal unavailable */
-  enter(request: StreamRequest, mount: GuardedMount): Place | string {
-    const elsewhere = this.room(request, mount);
-    if (elsewhere !== null) return elsewhere;
+  /** Counts the listener; where there is no room, the URL of another node that may have some. @throws Refusal unavailable */
+  enter(request: StreamRequest, mount: GuardedMount): Admitted | string {
+    const overflow = this.room(request, mount);
+    if (overflow !== null) return overflow;
     const origin = originOf(request.address);
     this.#byOrigin.add(origin, 1);
     const limitMs = mount.maxListenMs * (1 - SPREAD * Math.random());
-    return new Place(this.#audience, mount.audio, limitMs, () => this.#byOrigin.add(origin, -1));
+    return new Admitted(this.#audience, mount.audio, limitMs, () => this.#byOrigin.add(origin, -1));
   }
 
   /** Null: there is room for one more; else the URL of another node that may have some. @throws Refusal unavailable */
@@ -125,7 +125,7 @@ export class Admission {
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
     if (isFull || !this.hasRoom(mount)) {
-      if (overflowUrl !== undefined) return elsewhere(overflowUrl, mount.path, request.url);
+      if (overflowUrl !== undefined) return overflowTarget(overflowUrl, mount.path, request.url);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
     if (this.#byOrigin.count(originOf(request.address)) >= listenersPerAddress)
@@ -133,19 +133,19 @@ export class Admission {
     return null;
   }
 
-  /** Whether one more may play there. */
+  /** Whether one more listener may play this channel. */
   hasRoom({ audio, maxListeners }: Pick<Mount, 'audio' | 'maxListeners'>): boolean {
     return audio.listeners + this.#byChannel.others(audio.key) < maxListeners;
   }
 
-  /** Asks the hook; resolves with why it may not listen, or null. Never rejects. The place stays taken. */
-  async ask(request: StreamRequest, place: Pick<Place, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
+  /** Asks the hook. Resolves with a refusal, or null where it allows the listener; never rejects. The listener stays counted. */
+  async ask(request: StreamRequest, admitted: Pick<Admitted, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
     const hook = this.#hook()!;
     const given = request.header('authorization');
     const caller = callerOf(request, given);
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
-    if (client !== null) place.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
-    place.limitMs = Math.min(place.limitMs, limitMs);
+    if (client !== null) admitted.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
+    admitted.limitMs = Math.min(admitted.limitMs, limitMs);
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
       return retryLater('unavailable', 'It cannot be found out now who may listen.', this.#options.retrySeconds);
@@ -162,12 +162,12 @@ function callerOf(request: StreamRequest, authorization: string | undefined): Ho
   return { mount: request.url, user, password, address: request.address, agent };
 }
 
-/** The same request at another node: its query goes along. */
-function elsewhere(overflowUrl: string, path: string, url: string): string {
-  // Tolerant headers may hold more than a URL may.
+/** The URL of the same request at another node, with its query. */
+function overflowTarget(overflowUrl: string, path: string, url: string): string {
+  // Heads are read tolerantly: the target may hold characters that a URL may not.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  const there = overflowUrl.replaceAll('{mount}', path.slice(1));
-  return query === '' ? there : `${there}${there.includes('?') ? '&' : '?'}${query}`;
+  const target = overflowUrl.replaceAll('{mount}', path.slice(1));
+  return query === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${query}`;
 }
 
 function notAdmitted(): Refusal {

@@ -1,6 +1,6 @@
 /**
- * Which mounts stand in for a channel while it has no audio, as operators have set it (http/admin/README.md, "Fallbacks"): the same in all processes.
- * A mount that has gone stands in for nothing, and a circle ends where it began.
+ * The mounts that stand in for a channel while it has no audio, as operators have set them (http/admin/README.md, "Fallbacks"): the same in all
+ * processes. A mount that no longer exists is ignored, and a cycle ends where it began.
  */
 
 import type { Mount } from '../../channel/mount.js';
@@ -19,12 +19,12 @@ export class Fallbacks {
     this.#toOf = new Map(fallbacks.map(({ channel, to }) => [channel, to]));
   }
 
-  /** Channels that have one. */
+  /** Channels that have a fallback. */
   get channels(): Iterable<string> {
     return this.#toOf.keys();
   }
 
-  /** The first choice first: what stands in for a channel, for that one, and so on. */
+  /** The fallback of a channel, the fallback of that one, and so on. */
   of(channel: string): readonly Mount[] {
     const found: Mount[] = [];
     const seen = new Set([channel]);

@@ -1,6 +1,4 @@
-/**
- * One call of the operator's hook (hook.ts): its form and its answer, as Icecast's URL authentication has them, and the key of a remembered answer.
- */
+/** One call of the operator's hook (hook.ts): its form and answer, as in Icecast's URL authentication, and the key of a remembered answer. */
 
 import { createHash } from 'node:crypto';
 import type { Outbound } from '../../net/outbound/outbound.js';
@@ -24,9 +22,8 @@ export interface HookAnswer {
 const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
 
 /**
- * What an answer holds for. The hook gets the address and may judge by it, and the query of a public link is not a credential: only the
- * operator knows whether the address matters. A client that sends no credentials at all has only its address. As a digest it takes
- * the same memory whatever a client sends, and contains no password.
+ * The key under which an answer is remembered. Only the operator knows whether the hook judges by the address (`cacheBy`); for a client
+ * without credentials the address always counts. A digest has a fixed size, whatever a client sends, and contains no password.
  */
 export function keyOf({ mount, user, password, address }: HookListener, cacheBy: 'address' | 'credentials'): string {
   const isAnonymous = user === '' && password === '' && !mount.includes('?');
@@ -34,7 +31,7 @@ export function keyOf({ mount, user, password, address }: HookListener, cacheBy:
   return createHash('sha256').update(asked).digest('base64');
 }
 
-/** The fields that Icecast 2.4 sends, but for the server's own name and port. */
+/** The fields that Icecast 2.4 sends, without the server's name and port. */
 export function formOf(action: string, caller: HookListener, client: string, lastedMs?: number): string {
   const { mount, user, password, address, agent } = caller;
   const form = new URLSearchParams({ action, client, mount, user, pass: password, ip: address, agent });
@@ -43,8 +40,8 @@ export function formOf(action: string, caller: HookListener, client: string, las
 }
 
 /**
- * 2xx with `icecast-auth-user: 1` is yes, and `icecast-auth-timelimit: N` says for how many seconds; 2xx without it, 401 and 403 are no.
- * All else, a redirect too, is not an answer (a string that says why): an error page or a wrong URL decides nothing.
+ * 2xx with `icecast-auth-user: 1` means yes, and `icecast-auth-timelimit: N` for how many seconds; 2xx without it, 401 and 403 mean no.
+ * Any other status, a redirect too, is not an answer, since it may be an error page or a wrong URL: a string that says why.
  */
 export function answerOf({ status, headers }: Pick<Outbound, 'status' | 'headers'>): HookAnswer | string {
   if (status === 401 || status === 403) return DENIED;

@@ -1,12 +1,12 @@
 /**
- * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), as Icecast's URL
- * authentication has it. The number of its calls at once is bounded; the others wait, questions before notices, no question longer than its
- * time-out. A hook that does not answer is left alone (breaker.ts), so that it does not cost each listener a time-out.
+ * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), as in Icecast's URL
+ * authentication. The number of concurrent calls is limited; the others wait, questions before notices, no question longer than its time-out.
+ * A hook that does not answer is not called for a while (breaker.ts), so that not every listener waits for a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
  *                               └─────────── down ───────────► whenDown
  *
- * A call is a form by POST on a connection of its own: none that has gone stale passes for a dead hook.
+ * A call is a form by POST on a new connection: a stale connection could look like a dead hook.
  */
 
 import { lookup } from 'node:dns';
@@ -22,46 +22,46 @@ export interface HookOptions {
   /** http or https, with or without a user and password. */
   readonly url: string;
   readonly timeoutMs: number;
-  /** Calls at once, and calls of each kind that wait for their turn. */
+  /** Concurrent calls, and waiting calls of each kind. */
   readonly parallel: number;
   readonly waiting: number;
   readonly cacheMs: number;
   readonly cacheEntries: number;
-  /** Whether a remembered answer holds for one address, or for all who send the same credentials. */
+  /** Whether a remembered answer holds for one address, or for all clients with the same credentials. */
   readonly cacheBy: 'address' | 'credentials';
   readonly whenDown: 'deny' | 'allow';
   readonly breakAfter: number;
   readonly breakMs: number;
-  /** Where the numbers of its listeners begin: other processes have others. */
+  /** The first of its client numbers; other processes have other ranges. */
   readonly firstClient?: number;
-  /** With the other processes: they share the calls. Absent: there are none. */
+  /** Counts shared with the other processes; absent: there are none. */
   readonly tallies?: Tallies;
   /** The outcome of each question, for metrics. */
   onVerdict(verdict: 'allowed' | 'denied' | 'down' | 'remembered'): void;
-  /** It is left alone, and why; or it answers again (null). */
+  /** It is not called for now, and why; null: it answers again. */
   onTroubleChanged(trouble: string | null): void;
 }
 
 export interface HookVerdict {
   readonly verdict: 'allowed' | 'denied' | 'down';
   readonly limitMs: number;
-  /** The number under which the hook knows the listener; null: it was not asked about this one, and gets no notice either. */
+  /** The listener's number at the hook; null: the hook was not asked about this listener, and gets no notice. */
   readonly client: string | null;
 }
 
 interface Call {
   readonly form: string;
   readonly untilMs: number;
-  /** As the breaker admitted it. */
+  /** Of Breaker.admit. */
   readonly trial: number;
-  /** Null: there is no answer. */
+  /** @param answer null: there is none */
   onDone(answer: HookAnswer | null): void;
 }
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-/** A body says nothing. It is read only so that the other side can finish. */
+/** Bodies are ignored. They are read only so that the server can finish. */
 const MAX_BODY_BYTES = 64 * 1024;
 
 export class ListenerHook {
@@ -71,7 +71,7 @@ export class ListenerHook {
   readonly #breaker: Breaker;
   readonly #questions = new Set<Call>();
   readonly #notices = new Set<Call>();
-  /** What was, or is being, answered; oldest first. */
+  /** Answers, given or pending; oldest first. */
   readonly #remembered = new Map<string, { readonly pending: Promise<HookVerdict>; readonly untilMs: number }>();
   readonly #all: Tally;
   #running = 0;
@@ -90,19 +90,19 @@ export class ListenerHook {
     this.#breaker = new Breaker(clock, options.breakAfter, options.breakMs);
   }
 
-  /** The number that was given last. */
+  /** The last client number. */
   get clients(): number {
     return this.#clients;
   }
 
-  /** Resolves within the time-out; never rejects. For a listener allowed with a `client` number `gone` has to be called once. */
+  /** Resolves within the time-out; never rejects. For each listener that is allowed with a `client` number, `gone` has to be called once. */
   async ask(caller: HookListener): Promise<HookVerdict> {
     const { cacheMs, onVerdict } = this.#options;
     const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
       const { verdict, limitMs } = await known.pending;
-      // It may have joined a question that had no answer yet.
+      // The question may have been pending, and have failed.
       onVerdict(verdict === 'down' ? verdict : 'remembered');
       return this.#orWhenDown({ verdict, limitMs, client: null });
     }
@@ -119,10 +119,10 @@ export class ListenerHook {
     if (this.#breaker.isOpen || this.#notices.size >= this.#shareOf(this.#options.waiting)) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
     this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
-    this.#turn();
+    this.#startCalls();
   }
 
-  /** Asks no more: questions that wait are answered as if the hook were down. Notices still go out. */
+  /** Asks no more: waiting questions are answered as if the hook were down. Notices are still sent. */
   close(): void {
     this.#closed = true;
     this.#answerAll();
@@ -147,7 +147,7 @@ export class ListenerHook {
     return new Promise((resolve) => {
       const late = () => {
         if (!this.#questions.delete(call)) return;
-        // Its turn did not come. That says nothing about the hook, unless this was the one call that finds out.
+        // The call was never made: no failure of the hook, unless it was the trial.
         if (this.#breaker.isOpen) this.#breaker.failed(trial);
         resolve(DOWN);
       };
@@ -164,31 +164,31 @@ export class ListenerHook {
         },
       };
       this.#questions.add(call);
-      this.#turn();
+      this.#startCalls();
     });
   }
 
-  /** Of what all processes may have together each has the same part, at least one. */
+  /** Each process has an equal share of a limit, and at least one. */
   #shareOf(limit: number): number {
     return Math.max(1, Math.floor(limit / (1 + this.#all.others('hooks'))));
   }
 
-  /** Makes as many calls as may run. */
-  #turn(): void {
-    const most = this.#shareOf(this.#options.parallel);
-    while (this.#running < most) {
+  /** Starts as many calls as may run. */
+  #startCalls(): void {
+    const limit = this.#shareOf(this.#options.parallel);
+    while (this.#running < limit) {
       const queue = this.#questions.size > 0 ? this.#questions : this.#notices;
       const [call] = queue;
       if (call === undefined) break;
       queue.delete(call);
       this.#running++;
-      this.#make(call);
+      this.#start(call);
     }
     if (this.#running === 0) this.#onIdle?.();
   }
 
-  /** One call, cut when its time is over, body and all. */
-  #make(call: Call): void {
+  /** Makes one call, which is aborted after the time-out, even while its body comes. */
+  #start(call: Call): void {
     let bytes = 0;
     const onBody = (chunk: Buffer) => {
       bytes += chunk.length;
@@ -205,13 +205,13 @@ export class ListenerHook {
         answer(answerOf(outbound));
         outbound.receive({ onBody, onEnd: () => undefined });
       },
-      // A reason may hold the hook's name; a code holds nothing of the URL.
+      // A reason may contain the hook's host name; a code contains nothing of the URL.
       onFailed: (reason, code) => answer(code ?? reason),
       onClosed: () => {
         clearTimeout(deadline);
         answer('no answer');
         this.#running--;
-        this.#turn();
+        this.#startCalls();
       },
     });
     const leftMs = Math.min(this.#options.timeoutMs, Math.max(1, call.untilMs - this.#clock.now()));
@@ -233,7 +233,7 @@ export class ListenerHook {
     }
   }
 
-  /** No question waits for a call that will not be made. */
+  /** Answers questions whose calls will not be made. */
   #answerAll(): void {
     for (const call of this.#questions) call.onDone(null);
     this.#questions.clear();

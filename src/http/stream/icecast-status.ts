@@ -1,9 +1,9 @@
 /**
  * Statistics as Icecast gives them: `/status-json.xsl` of 2.4 (members in its order, `source` an object for one, an array for several,
- * absent for none, `dummy` at the end), and the same as XML, as `/admin/publicstats` of 2.5. Monitoring scripts take them apart by exactly
- * these forms, so nothing is renamed; `connections` and `typical_lag` are ours.
+ * absent for none, `dummy` at the end), and the same as XML, as `/admin/publicstats` of 2.5. Monitoring scripts rely on exactly these
+ * formats, so all names are Icecast's; only `connections` and `typical_lag` are ours.
  *
- * A channel is one source, named by its first configured mount, or by the one that was asked for.
+ * A channel is one source, named by its first configured mount, or by the one in the query.
  */
 
 import { audioInfoOf, formatFacts } from '../../listener/cursor/head.js';
@@ -35,7 +35,7 @@ export function publicStats(facts: StatusFacts, reached: Reached, path: string |
 }
 
 function serverOf({ server, startedMs }: StatusFacts, { host }: Reached): StatusMembers {
-  // Icecast's operator names a person and a place; we know neither, and scripts find the members.
+  // In Icecast these name a person and a place, which we do not know; scripts expect the members.
   return { admin: '', host, location: '', server_id: server, ...times('server_start', startedMs) };
 }
 

@@ -1,4 +1,4 @@
-/** A channel as playlists and statistics see it, and how a request names one. Values are read at each request, never kept. */
+/** A channel for playlists and statistics, and how a request names one. Values are read at each request, never cached. */
 
 import type { Clock } from '../../base/clock.js';
 import { Refusal } from '../../base/refusal.js';
@@ -12,16 +12,16 @@ export interface MountStatus {
   readonly mount: Mount;
   /** Every path at which it can be played; statistics name the first. */
   readonly paths: readonly string[];
-  /** Since when it has been on air without a gap, unix milliseconds; null: it is not. */
+  /** Since when it has been on air without a gap, unix milliseconds; null: it is not on air. */
   readonly onAirSinceMs: number | null;
   /** The title line in force, and the following one; "": none. */
   readonly title: string;
   readonly nextTitle: string;
-  /** The records of these, as JSON; null: none. */
+  /** Their records as JSON; null: none. */
   readonly records: { readonly now: string | null; readonly next: string | null };
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
-  /** How much later than the live edge the median listener hears, milliseconds; null: nobody plays. */
+  /** The lag of the median listener behind the live edge, milliseconds; null: there are no listeners. */
   readonly typicalLagMs: number | null;
 }
 
@@ -29,7 +29,7 @@ export interface StatusFacts {
   /** In configured order, which is also that of `sid`, from 1. */
   readonly channels: readonly MountStatus[];
   readonly publicUrl: PublicUrl;
-  /** As the Server header says. */
+  /** The Server header. */
   readonly server: string;
   /** Unix milliseconds. */
   readonly startedMs: number;
@@ -41,7 +41,7 @@ export function isOnAir({ mount }: MountStatus): boolean {
   return mount.hasAudio || mount.onDemand;
 }
 
-/** The path of `?mount=`, read as a listener's path is; null: it is not there. */
+/** The path of `?mount=`, in the spelling of mounts; null: there is none. */
 export function askedMount(url: string): string | null {
   const mount = parameter(url, 'mount');
   return mount === null ? null : plainPath(mount);

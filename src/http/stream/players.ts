@@ -1,12 +1,12 @@
 /**
- * Those who play: joins them to the audience, and lets them go on at another channel on the same connection, where an operator moves them, or while
- * theirs has no audio and another one stands in for it (fallbacks.ts).
+ * Listeners that play: adds them to the audience, and moves them to another channel on the same connection, where an operator wants it, or while
+ * their channel has no audio and has a fallback (fallbacks.ts).
  *
- *   home has audio ──► silent, and its tape heard to the end ──► first stand-in with audio whose stream their head fits
+ *   home has audio ──► silent, and its tape played to the end ──► first fallback with audio that their head fits
  *          ▲                                                        │
- *          └── home's tape grows again ◄────────────────────────────┘        no such one: they stay where they are
+ *          └── home's tape grows again ◄────────────────────────────┘        without a fallback they stay
  *
- * Invariant: a listener that moves has a place where it goes before it leaves, and stands at the end of a segment.
+ * Invariant: a listener that moves is counted at its destination before it leaves, and moves at the end of a segment.
  */
 
 import type { Socket } from 'node:net';
@@ -19,26 +19,24 @@ import type { Listener, ListenerClient } from '../../listener/cursor/listener.js
 import type { ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import type { Sessions } from '../../listener/sessions/sessions.js';
 import type { Fallbacks } from './fallbacks.js';
-import { canBegin, fits, isReady, type MovingListener, NOT_MOVED, type Stay, type Where } from './stay.js';
+import { canBegin, type Destination, fits, isReady, type MovingListener, NOT_MOVED, type Stay } from './stay.js';
 
-/** How often it is looked for listeners whose channel has no audio, or has some again. */
-const LOOK_MS = 200;
-/** A source may be replaced at once; and what came last may still be on its way from another process. */
+/** How often listeners are moved to fallbacks, and back. */
+const CHECK_MS = 200;
+/** How long a channel is silent before its listeners move: another source may follow, and audio may be on its way from another process. */
 const SILENT_MS = 500;
-/** As many are moved in one look: a crowd must not block the loop. The next look comes at once then. */
-const MAX_PER_LOOK = 200;
-/**
- * Who goes on with another tape of its channel has heard its last one to the edge, but for what was open there: it gets as much, with no burst too.
- */
+/** Listeners that are moved in one check, so that a crowd does not block the loop. Then the next check follows at once. */
+const MAX_PER_CHECK = 200;
+/** The least burst on another tape of the same channel: the last tape was played to its end, but for the open segment. */
 const OPEN_MS = 1000;
 
 export interface PlayersOptions {
-  /** What listeners begin with, and have ahead. */
+  /** The burst, with which listeners begin. */
   readonly burstMs: number;
-  /** How long a tape is waited for that is in another process. */
+  /** How long to wait for a tape of another process. */
   readonly startTimeoutMs: number;
   readonly log: Log;
-  /** Where listeners can be moved, by path. Absent: nowhere. */
+  /** Mounts to which listeners can be moved, by path. Absent: none. */
   readonly mounts?: ReadonlyMap<string, Mount>;
   readonly fallbacks?: Fallbacks;
 }
@@ -50,11 +48,11 @@ export class Players implements AlarmHandler {
   readonly #clock: Clock;
   readonly #options: PlayersOptions;
   readonly #moving = new Map<Listener, MovingListener>();
-  /** Those who are not where they are at home. */
+  /** Listeners that are not at their home channel. */
   readonly #away = new Map<Listener, Stay>();
-  /** Channels with a fallback and without audio → since when, as it was seen here. */
+  /** Channels with a fallback and without audio → since when, as observed here. */
   readonly #silentSinceMs = new Map<string, number>();
-  #lookMs = 0;
+  #checkMs = 0;
 
   constructor(audience: Audience, sessions: Sessions, stats: ListenerStats, clock: Clock, options: PlayersOptions) {
     this.#audience = audience;
@@ -64,9 +62,9 @@ export class Players implements AlarmHandler {
     this.#options = options;
   }
 
-  /** The audience has counted it where it plays (its place). */
+  /** The listener is counted at its channel already (`stay.admitted`). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: Listener): void {
-    const { audio, home, metaint, phase, place, session, connection } = stay;
+    const { audio, home, metaint, phase, admitted, session, connection } = stay;
     const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
@@ -80,7 +78,7 @@ export class Players implements AlarmHandler {
       phase,
       ...(from !== undefined && { before: from }),
       onEnd: ({ ending, bytes, lastedMs }) => {
-        place.end(before.lastedMs + lastedMs);
+        admitted.end(before.lastedMs + lastedMs);
         this.#stats.leave(counted, before.bytes + bytes, before.countedMs + lastedMs);
         const seconds = Math.round(lastedMs / 1000);
         this.#options.log.debug({ connection, channel: audio.key, ending, seconds, bytes }, 'listener ended');
@@ -92,16 +90,16 @@ export class Players implements AlarmHandler {
   }
 
   onAlarm(nowMs: number): void {
-    if (this.#moving.size > 0) this.#moveThose(nowMs);
-    if (nowMs < this.#lookMs) return;
-    this.#lookMs = nowMs + LOOK_MS;
-    let left = this.#lookAway(MAX_PER_LOOK);
-    for (const key of this.#options.fallbacks?.channels ?? []) left = this.#lookAt(key, nowMs, left);
-    if (left === 0) this.#lookMs = nowMs;
+    if (this.#moving.size > 0) this.#moveWaiting(nowMs);
+    if (nowMs < this.#checkMs) return;
+    this.#checkMs = nowMs + CHECK_MS;
+    let left = this.#moveFromFallbacks(MAX_PER_CHECK);
+    for (const key of this.#options.fallbacks?.channels ?? []) left = this.#moveToFallback(key, nowMs, left);
+    if (left === 0) this.#checkMs = nowMs;
   }
 
-  /** Of a channel that has lost its audio. Returns how many more may be moved now. */
-  #lookAt(key: string, nowMs: number, most: number): number {
+  /** Moves the listeners of a channel that has lost its audio. Returns how many more may be moved now. */
+  #moveToFallback(key: string, nowMs: number, most: number): number {
     const home = this.#options.mounts?.get(`/${key}`);
     if (home === undefined || canBegin(home)) {
       this.#silentSinceMs.delete(key);
@@ -113,34 +111,34 @@ export class Players implements AlarmHandler {
     const standIns = this.#options.fallbacks!.of(key).filter(canBegin);
     if (standIns.length === 0) return most;
     let left = most;
-    for (const listener of this.#thoseOf(key)) {
+    for (const listener of this.#listenersOf(key)) {
       if (left === 0) break;
       if (this.#away.has(listener) || this.#moving.has(listener)) continue;
-      // It hears its channel to the end.
+      // It plays the rest of its tape first.
       listener.heldBackMs = 0;
       if (listener.isAtEdge && standIns.some(({ path }) => listener.move(path, true))) left--;
     }
     return left;
   }
 
-  #thoseOf(channel: string): Listener[] {
+  #listenersOf(channel: string): Listener[] {
     const found: Listener[] = [];
     for (const listener of this.#audience.all()) if (listener.channel === channel) found.push(listener);
     return found;
   }
 
-  /** Of those who are away: home has audio again, or what stands in for it is another one now. Returns how many more may be moved now. */
-  #lookAway(most: number): number {
+  /** Moves listeners home that has audio again, or to another fallback. Returns how many more may be moved now. */
+  #moveFromFallbacks(most: number): number {
     let left = most;
     for (const [listener, stay] of this.#away) {
       if (left === 0) break;
       if (listener.slot < 0) this.#away.delete(listener);
-      else if (!this.#moving.has(listener) && this.#goesOn(listener, stay)) left--;
+      else if (!this.#moving.has(listener) && this.#moveOn(listener, stay)) left--;
     }
     return left;
   }
 
-  #goesOn(listener: Listener, stay: Stay): boolean {
+  #moveOn(listener: Listener, stay: Stay): boolean {
     const { home, audio } = stay;
     for (const mount of [home, ...(this.#options.fallbacks?.of(home.audio.key) ?? [])]) {
       if (!canBegin(mount)) continue;
@@ -153,11 +151,11 @@ export class Players implements AlarmHandler {
     return false;
   }
 
-  /** @param comesBack when its home has audio */
+  /** @param comesBack whether it returns when its home has audio */
   #move(listener: Listener, path: string, stay: Stay, comesBack: boolean): boolean {
     const mount = this.#options.mounts?.get(path);
     if (mount === undefined || !canBegin(mount)) return false;
-    // It is there already, away from home.
+    // The destination is the fallback where it is already: now its home.
     if (!comesBack && mount.audio === stay.audio && stay.home.audio !== stay.audio) {
       this.#away.delete(listener);
       stay.home = mount;
@@ -168,7 +166,7 @@ export class Players implements AlarmHandler {
     return true;
   }
 
-  /** Its channel has another tape: of two machines that fed it apart, or of a process that has lost the one before. */
+  /** Its channel has another tape: of another node, or of a process that has lost the one before. */
   #resume(listener: Listener, stay: Stay): boolean {
     if (this.#moving.has(listener)) return true;
     const { audio, client } = stay;
@@ -177,10 +175,10 @@ export class Players implements AlarmHandler {
     return true;
   }
 
-  /** Takes a place where it goes. Where the tape is in another process it moves when that has come, or stays where it is. */
-  #moveTo(listener: Listener, mount: Where, stay: Stay, isGrowing: boolean): void {
-    this.#giveUp(listener);
-    // At its own channel it has one.
+  /** Counts it at its destination. If that tape is in another process, it moves when the tape has come, or stays where it is. */
+  #moveTo(listener: Listener, mount: Destination, stay: Stay, isGrowing: boolean): void {
+    this.#cancelMove(listener);
+    // At its own channel it is counted already.
     if (mount.audio !== stay.audio) this.#audience.enter(mount.audio);
     const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
     const moving: MovingListener = { mount, stay, untilMs, seen: isGrowing ? { tape: undefined, head: 0 } : null };
@@ -188,12 +186,12 @@ export class Players implements AlarmHandler {
     else this.#moving.set(listener, moving);
   }
 
-  #moveThose(nowMs: number): void {
+  #moveWaiting(nowMs: number): void {
     for (const [listener, moving] of this.#moving) {
       if (listener.slot >= 0 && nowMs < moving.untilMs && !isReady(moving)) continue;
       if (listener.slot < 0 || !isReady(moving)) {
-        this.#giveUp(listener);
-        // Where it was nothing comes any more.
+        this.#cancelMove(listener);
+        // Its old tape has ended.
         if (moving.mount.audio === moving.stay.audio) listener.end('format');
       } else {
         this.#moving.delete(listener);
@@ -202,14 +200,14 @@ export class Players implements AlarmHandler {
     }
   }
 
-  #giveUp(listener: Listener): void {
+  #cancelMove(listener: Listener): void {
     const moving = this.#moving.get(listener);
     if (moving === undefined) return;
     this.#moving.delete(listener);
     if (moving.mount.audio !== moving.stay.audio) this.#audience.leave(moving.mount.audio);
   }
 
-  /** Its stream stands at the end of a segment, which is where a block ends: there the other tape begins. */
+  /** Its stream is at the end of a segment, behind an ICY block, where the other tape continues it. */
   #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
     if (audio === stay.audio) this.#audience.enter(audio);
     const end = fits(stay, audio) ? listener.release() : null;
@@ -222,12 +220,12 @@ export class Players implements AlarmHandler {
     const before = stay.before ?? NOT_MOVED;
     const [bytes, countedMs] = [before.bytes + end.bytes, before.countedMs + end.lastedMs];
     const lastedMs = before.lastedMs + end.lastedMs;
-    // With another tape of its channel it is the same listener of that.
+    // On another tape of its own channel it counts as the same listener.
     const isSame = audio === stay.audio;
     if (!isSame) this.#stats.leave(stay.counted, bytes, countedMs);
     if (stay.session !== null) this.#sessions.move(stay.session, audio.key, path);
     const client = { ...stay.client, mount: path };
-    // What lies on a tape that grows again is from before.
+    // A tape that grows again holds old audio: no burst of that.
     const burstMs = seen === null ? Math.max(this.#options.burstMs, isSame ? OPEN_MS : 0) : 0;
     const next: Stay = {
       ...stay,
@@ -243,7 +241,7 @@ export class Players implements AlarmHandler {
   }
 }
 
-/** As if it had asked for it. */
+/** The request that the listener would have sent for its destination. */
 function requestOf({ mount, address, agent, referer }: ListenerClient, playbackSession?: string): ListenerRequest {
   const headers = { 'user-agent': agent, referer, 'x-playback-session-id': playbackSession };
   return { method: 'GET', url: mount, address, header: (name) => headers[name as keyof typeof headers] };

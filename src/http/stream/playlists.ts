@@ -1,6 +1,6 @@
 /**
- * `/{mount}.m3u`, `.pls` and `.xspf`: for players that want a file to open. Each names one stream by its whole URL, with the query
- * that the playlist was asked with, so that a metaid or a signature reaches the stream.
+ * `/{mount}.m3u`, `.pls` and `.xspf`, for players that open files. Each has the URL of one stream, with the query of the playlist's own
+ * request, so that a metaid or a signature reaches the stream.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -16,7 +16,7 @@ interface PlaylistFormat {
   write(url: string, status: MountStatus): string;
 }
 
-/** By the ending of the path. The types are those that players know them by; m3u is byte for byte what Icecast 2.4 sends. */
+/** By the ending of the path, with the types that players expect; m3u is byte for byte that of Icecast 2.4. */
 const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
   m3u: { type: 'audio/x-mpegurl', write: (url) => `${url}\r\n` },
   pls: {
@@ -31,23 +31,23 @@ const PLAYLISTS: Readonly<Record<string, PlaylistFormat>> = {
 export const PLAYLIST_EXTENSIONS = Object.keys(PLAYLISTS);
 
 const ROLE: RouteRole = { role: 'stream' };
-/** Among the routes of any path, that of a playlist's. */
+/** The constraint of the route for playlists, whose path is `/*`. */
 const OF_PLAYLIST: RouteConstraints = { path: 'playlist' };
-/** Of an address, or its very end. */
+/** The end of the path in a URL. */
 const PATH_END = /[?#]|$/;
 /** What a query may hold (RFC 3986, 3.4), blanks and quotes percent-encoded. */
 const QUERY = /^\?[A-Za-z0-9._~!$&()*+,;=:@/?%-]*$/;
 
 interface MountPlaylist {
-  /** Of the mount that it leads to. */
+  /** Of its mount. */
   readonly path: string;
   readonly format: PlaylistFormat;
   readonly channel: MountStatus;
 }
 
 /**
- * One route for the playlists of all mounts, which a request has when its path is one of theirs: with a route each, a thousand channels would
- * start seconds later. A mount of that very name is served before this.
+ * One route for the playlists of all mounts, constrained to their paths: with a route each, a server with a thousand channels would start
+ * seconds later. A mount with the same path takes precedence.
  */
 export function registerPlaylists(
   app: FastifyInstance,
@@ -85,7 +85,7 @@ export function registerPlaylists(
   allowPreflight(app, '/*', ROLE, OF_PLAYLIST);
 }
 
-/** As fastify's router finds a route by it, with single slashes as mounts have; of broken percent-encoding nothing is found, and fastify says so. */
+/** Decoded as fastify's router does, with single slashes as in mounts. "": the percent-encoding is broken, which fastify refuses. */
 function decodedPath(url: string): string {
   const path = url.slice(0, url.search(PATH_END));
   try {

@@ -1,17 +1,16 @@
 /**
- * Under which URL the client can reach this server: what playlists and statistics put before a mount.
+ * The URL under which a client reaches this server, which playlists and statistics put before a mount:
  *
- *   streams.publicUrl, where there is one    else scheme (a trusted proxy's X-Forwarded-Proto, else TLS or not) + the request's Host
+ *   streams.publicUrl, if configured    else scheme (a trusted proxy's X-Forwarded-Proto, else by TLS) + the request's Host
  *
- * Host is outside input: it is a host name or an address with a port, or it is ignored. Nothing in it can end a line, a tag or a
- * text.
+ * Host is untrusted input: unless it is a host name or an address, with or without a port, it is ignored. So it can end no line, tag or text.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { plainAddress, urlHost } from '../../base/ip.js';
 import { addressOf } from '../../net/front/peer.js';
 
-/** Which proxies are believed about the scheme; net/front/peer.ts has the real one. */
+/** Which proxies are trusted about the scheme: Proxies of net/front/peer.ts. */
 interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }
@@ -21,10 +20,10 @@ const HOST = /^(?:[a-z0-9_](?:[a-z0-9._-]{0,252})|\[[0-9a-f:.]{2,45}\])(?::[0-9]
 export class PublicUrl {
   readonly #configured: () => string;
   readonly #trust: ProxyTrust;
-  /** Of the last one that was configured. */
+  /** The last configured URL, and how it is written. */
   #written = { from: '', url: '' };
 
-  /** @param configured as configured now; "": none */
+  /** @param configured streams.publicUrl at present; "": none */
   constructor(configured: () => string, trust: ProxyTrust) {
     this.#configured = configured;
     this.#trust = trust;
@@ -39,12 +38,12 @@ export class PublicUrl {
     return `${this.#scheme(request)}://${authority}`;
   }
 
-  /** The request headers on which the URL depends, for `Vary`: a cache must not give one client the host that another one named. "": none. */
+  /** The request headers on which the URL depends, for `Vary`, so that no cache serves one client the Host of another. "": none. */
   get vary(): string {
     return this.#configured() === '' ? 'Host, X-Forwarded-Proto' : '';
   }
 
-  /** As a URL is written on the wire: no blanks, quotes or angle brackets are left in it. */
+  /** Serialized, so without blanks, quotes or angle brackets. */
   #asWritten(configured: string): string {
     if (this.#written.from !== configured) {
       this.#written = { from: configured, url: new URL(configured).href.replace(/\/+$/, '') };
@@ -55,7 +54,7 @@ export class PublicUrl {
   #scheme(request: IncomingMessage): string {
     const { socket, headers } = request;
     if (this.#trust.isTrusted(addressOf(socket))) {
-      // Of several the last: what the nearest proxy has said, or added.
+      // The last of several: the one of the nearest proxy.
       const scheme = String(headers['x-forwarded-proto'] ?? '')
         .split(',')
         .at(-1)!
@@ -67,12 +66,12 @@ export class PublicUrl {
   }
 }
 
-/** What looks like an address may still be none, and a port be too large. */
+/** URL.canParse refuses what only looks like an address, and ports that are too large. */
 function isAuthority(host: string): boolean {
   return HOST.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** The address at which the request came in: for clients of HTTP/1.0, which name no host. */
+/** The local address of the connection, for HTTP/1.0, where Host may be missing. */
 function localAuthority({ socket }: IncomingMessage): string {
   const address = plainAddress(socket.localAddress) || 'localhost';
   return `${urlHost(address)}:${socket.localPort}`;

@@ -1,18 +1,18 @@
 /**
- * A text about all channels, rendered at most once a second however many ask. Invariant: who asks as what host changes nothing of the
- * rendering: the URL under which a client reaches the server is put in for each answer, in the places that the rendering left for it.
+ * A text about all channels, rendered at most once a second for all clients. Invariant: the rendering does not depend on the request: it has
+ * placeholders, in which each answer gets the URL under which its client reaches the server.
  */
 
-/** No character of any text that came in (metadata/text.ts). */
+/** Placeholders: noncharacters, which metadata/text.ts removes from all texts. */
 const BASE = '\ufdd0';
 const HOST = '\ufdd1';
 const FRESH_MS = 1000;
 
 /** How the client reaches this server. */
 export interface Reached {
-  /** The URL before a mount, without a slash at the end. */
+  /** The URL before a mount, without a trailing slash. */
   readonly base: string;
-  /** Without its port; an IPv6 address in brackets. */
+  /** Without the port; IPv6 addresses in brackets. */
   readonly host: string;
 }
 
@@ -26,7 +26,7 @@ export class SharedText {
   #text = '';
   #untilMs = Number.NEGATIVE_INFINITY;
 
-  /** @param escaped makes a text fit that is put into what `render` returns */
+  /** @param escaped escapes a text for the format that `render` returns */
   constructor(render: (reached: Reached) => string, escaped: (text: string) => string) {
     this.#render = render;
     this.#escape = escaped;

@@ -1,7 +1,7 @@
 /**
  * Statistics as SHOUTcast gives them: `/7.html` of version 1; `/stats`, `/statistics` and `/nextsongs` of version 2, as XML, the first two
- * as JSON too. Names and order are its own; what is not counted here is 0. Listeners are connections, as its are; the unique ones are
- * listeners. Pure.
+ * as JSON too. Names and order are SHOUTcast's; figures that we do not count are 0. Its listeners are our connections, and its unique
+ * listeners our listeners. Pure.
  */
 
 import { formatFacts } from '../../listener/cursor/head.js';
@@ -12,7 +12,7 @@ import type { Reached } from './shared-text.js';
 const PREFIX = '<HTML><meta http-equiv="Pragma" content="no-cache"></head><body>';
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes" ?>';
 
-/** `listeners,status,peak,max,unique,bitrate,song`: readers split at the first six commas, so the song may hold more. */
+/** `listeners,status,peak,max,unique,bitrate,song`: readers split at the first six commas; the song may contain more. */
 export function sevenHtml(channel: MountStatus): string {
   const { mount, counts, maxListeners, title } = channel;
   const { connections, peakConnections, listeners } = counts;
@@ -22,7 +22,7 @@ export function sevenHtml(channel: MountStatus): string {
   return `${PREFIX}${figures.join(',')},${escapeMarkup(title)}</body></html>`;
 }
 
-/** @param more behind the stream's own elements, as XML */
+/** @param more XML behind the stream's own elements */
 export function streamXml(channel: MountStatus, facts: StatusFacts, reached: Reached, more = ''): string {
   const members = { ...streamOf(channel, facts, reached), version: facts.server };
   return document(`${elements(inCapitals(members))}${more}`);
@@ -32,7 +32,7 @@ export function streamJson(channel: MountStatus, facts: StatusFacts, reached: Re
   return JSON.stringify({ ...streamOf(channel, facts, reached), version: facts.server });
 }
 
-/** The whole server with each stream: the element that `/statistics` consists of. */
+/** The element of `/statistics`: the server with all streams. */
 export function serverElement(facts: StatusFacts, reached: Reached): string {
   const streams = facts.channels.map(
     (channel, i) => `<STREAM id="${i + 1}">${elements(inCapitals(streamOf(channel, facts, reached)))}</STREAM>`,
@@ -62,7 +62,7 @@ function inCapitals(members: StatusMembers): StatusMembers {
   return Object.fromEntries(Object.entries(members).map(([name, value]) => [name.toUpperCase(), value]));
 }
 
-/** Bitrate and sample rate are texts in its JSON. */
+/** Bitrate and sample rate are texts in SHOUTcast's JSON. */
 function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reached): StatusMembers {
   const { mount, counts, maxListeners, onAirSinceMs, title, nextTitle, paths } = channel;
   const { facts, audio } = mount;
@@ -77,7 +77,7 @@ function streamOf(channel: MountStatus, { clock }: StatusFacts, { base }: Reache
     servergenre3: '',
     servergenre4: '',
     servergenre5: '',
-    // By it readers find their stream among several.
+    // Readers find their stream by this one.
     serverurl: facts.url || `${base}${paths[0]!}`,
     servertitle: facts.name,
     songtitle: title,
@@ -100,7 +100,7 @@ function serverOf({ channels, server }: StatusFacts): StatusMembers {
     totalstreams: channels.length,
     activestreams: channels.filter(isOnAir).length,
     currentlisteners: sum(({ counts }) => counts.connections),
-    // Of the channels, which need not have had theirs at one time.
+    // A sum of the channels' peaks, which may be of different times.
     peaklisteners: sum(({ counts }) => counts.peakConnections),
     maxlisteners: Math.max(0, ...channels.map(({ maxListeners }) => maxListeners)),
     uniquelisteners: sum(({ counts }) => counts.listeners),

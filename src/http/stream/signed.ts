@@ -1,16 +1,16 @@
 /**
- * Signed URLs that expire: a site that holds a key can let others listen, without asking this server (src/http/stream/README.md, "Who may listen").
+ * Signed URLs that expire: a site with a key can admit listeners without a request to this server (src/http/stream/README.md, "Who may listen").
  *
  *   /live.mp3?expires=1790000000&sig=HEX        sig = HMAC-SHA-256(key, "/live.mp3\n1790000000")
  *
- * An answer does not say what is wrong with a URL: expired, forged and missing are one answer, in the same time.
+ * Expired, forged and missing signatures get the same answer in the same time.
  */
 
 import { createHmac, type KeyObject, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const EXPIRES = /^\d{1,12}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/i;
-/** Compared with where there is nothing to compare. */
+/** Compared where the URL has no signature. */
 const NO_SIGNATURE = randomBytes(32);
 
 /** @param path of the mount, as it stands in the URL @param expires unix seconds, in decimal digits */
@@ -18,7 +18,7 @@ function signatureOf(key: KeyObject, path: string, expires: string): Buffer {
   return createHmac('sha256', key).update(`${path}\n${expires}`).digest();
 }
 
-/** Whether one of the keys has signed this path until later than now. All keys are tried, whichever it is. */
+/** Whether one of the keys has signed this path, and the signature has not expired. All keys are tried, for equal time. */
 export function isSigned(keys: readonly KeyObject[], path: string, query: URLSearchParams, wallMs: number): boolean {
   const expires = query.get('expires') ?? '';
   const sig = query.get('sig') ?? '';

@@ -1,8 +1,8 @@
 /**
- * `/metadata/stations.json`: every station and its channels, for apps, pages and directories: where each is played, in which format, and its
- * titles. Rendered once a second for all who ask (shared-text.ts); as long as nothing changes it is one body, with its tags and compressed forms.
- * Without streams.publicUrl its URLs have the requested host, and `Vary` says so.
- * Invariant: who asks as ever other hosts gets other URLs, and costs no compression: only a few bodies are kept, and few new ones are a second.
+ * `/metadata/stations.json`: all stations and channels, for apps, pages and directories: URLs, formats and titles. Rendered once a second for all
+ * clients (shared-text.ts); while nothing changes the body stays the same, with its ETags and compressed forms. Without streams.publicUrl its URLs
+ * have the requested Host, and `Vary` says so.
+ * Invariant: requests with ever new Hosts cost no compression: only a few bodies are cached, and few new ones are made in a second.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -31,9 +31,9 @@ export interface ListingParts {
 
 const ROLE: RouteRole = { role: 'poll' };
 const HEADERS = { ...READ_CORS, 'Cache-Control': SHARED };
-/** Bodies that are kept: one for each host by which clients reach this server. */
+/** Cached bodies, one for each Host by which clients reach this server. */
 const MAX_BODIES = 8;
-/** Made a second; others are sent as they are. */
+/** New bodies in a second; beyond them the text is sent without ETag and compression. */
 const MAX_NEW = 8;
 const SECOND_MS = 1000;
 
@@ -64,13 +64,13 @@ export function registerStations(app: FastifyInstance, { statuses, publicUrl, cl
   allowPreflight(app, STATIONS_PATH, ROLE);
 }
 
-/** The last body of each host; the one that was asked for longest ago makes room. */
+/** A cache of the last body for each URL of the server: least recently used first out. */
 class Bodies {
   readonly #kept = new Map<string, { readonly text: string; readonly body: CompressibleBody }>();
   #second = 0;
   #made = 0;
 
-  /** Null: there were too many others lately. @param nowMs monotonic */
+  /** Null: too many new ones in this second. @param nowMs monotonic */
   of(url: string, text: string, nowMs: number): CompressibleBody | null {
     const kept = this.#kept.get(url);
     this.#kept.delete(url);

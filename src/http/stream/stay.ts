@@ -1,4 +1,4 @@
-/** A listener while it plays, as far as it goes with it to another channel (players.ts), and when it can go there. */
+/** The state of a listener that moves with it to another channel (players.ts), and the conditions for a move. */
 
 import { type AudioFormat, canFollow } from '../../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
@@ -8,84 +8,84 @@ import type { Mount } from '../../channel/mount.js';
 import type { ListenerClient } from '../../listener/cursor/listener.js';
 import type { CountedListener } from '../../listener/listener-stats.js';
 import type { Session } from '../../listener/sessions/sessions.js';
-import type { Place } from './admission.js';
+import type { Admitted } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 
 export interface Stay {
   readonly audio: PlayableAudio;
-  /** What it asked for, or was moved to: there it comes back. */
+  /** The mount that it asked for, or was moved to, and to which it returns. */
   home: Mount;
-  /** As its head has said; of the second, null: without titles. */
+  /** Of its head; metaint null: without ICY titles. */
   readonly contentType: string;
   readonly metaint: number | null;
-  /** Its blocks, where they stand further apart than a tape has them; they go along with it. */
+  /** Where its ICY blocks are, if they are further apart than on the tape. */
   readonly phase: Phase | null;
-  readonly place: Place;
+  readonly admitted: Admitted;
   readonly session: Session | null;
   /** For the log. */
   readonly connection: StreamRequest['connection'];
   readonly client: ListenerClient;
   readonly counted: CountedListener;
-  /** What it had before it moved. Absent: it has not. */
+  /** Absent: it has not moved yet. */
   readonly before?: Before;
-  /** As its request had it. */
+  /** Of its request. */
   readonly playbackSession: string | undefined;
   readonly readAheadMs: number;
-  /** That of its stream, where its player cannot go on in another one; null: it can. */
+  /** The format of its stream, if its player cannot change to another one; null: it can. */
   readonly format: Omit<AudioFormat, 'codec'> | null;
-  /** When it has listened for as long as it may. */
+  /** When its time limit is over. */
   readonly endMs: number;
-  /** What is missing of the frame in which its stream stands. */
+  /** The rest of the frame at which its stream stopped. */
   readonly cut: Buffer;
 }
 
-/** Of a listener that has moved. */
+/** What counts from before the last move. */
 interface Before {
-  /** Since its connection began to play, milliseconds. */
+  /** Milliseconds since its connection began to play. */
   readonly lastedMs: number;
-  /** Where it is counted now, and what it was sent there. */
+  /** Milliseconds on the channel where it is counted now, and the bytes that it was sent there. */
   readonly countedMs: number;
   readonly bytes: number;
 }
 
 export const NOT_MOVED: Before = { lastedMs: 0, countedMs: 0, bytes: 0 };
 
-/** Where a listener goes. */
-export type Where = Pick<Mount, 'audio' | 'path'>;
+/** Where a listener moves. */
+export type Destination = Pick<Mount, 'audio' | 'path'>;
 
-/** A listener that goes to a channel whose tape is not here yet, or does not grow yet. */
+/** A listener that waits to move: the tape is not in this process yet, or does not grow yet. */
 export interface MovingListener {
-  readonly mount: Where;
+  readonly mount: Destination;
   readonly stay: Stay;
   readonly untilMs: number;
-  /** As it was seen first: audio comes once there is more. Null: what is there is enough. */
+  /** The tape as it was first seen: the listener moves once it has grown. Null: it need not grow. */
   seen: { readonly tape: AudioTape | undefined; readonly head: number } | null;
 }
 
-/** Whether a listener can be sent a burst. */
+/** Whether a listener can start: there is audio for a burst. */
 export function canBegin({ hasAudio, audio }: Mount): boolean {
   return hasAudio && audio.hasSegments;
 }
 
-/** Whether it has audio, or has it in a moment: its source is on air, and no delay line has to fill. */
-export function isThere(mount: Mount): boolean {
+/** Whether a listener can start now or in a moment: the source is on air, and no delay line has to fill. */
+export function hasAudioSoon(mount: Mount): boolean {
   return canBegin(mount) || (mount.hasAudio && mount.audio.delayMs === 0);
 }
 
-/** Whether audio may come. What another process still has comes, though no source does while an encoder is waited for. */
+/** Whether audio may come: from a source, or from the tape of another process, which is played to its end without one. */
 export function isWorthWaiting(mount: Mount): boolean {
   return mount.hopeful || canBegin(mount);
 }
 
-/** Whether the tape is in this process: it comes when the first listener has taken a place. */
-export function isHere({ audio: { tape } }: Where): boolean {
+/** Whether the tape is in this process; the first listener of a channel makes it come. */
+export function isTapeHere({ audio: { tape } }: Destination): boolean {
   return tape !== undefined && tape.head > tape.tail;
 }
 
-/** A tape may hold what its channel had before: behind that its delay line may still have to fill. */
+/** Whether the listener can move now. An old tape may be complete while the delay line behind it still fills. */
 export function isReady(moving: MovingListener): boolean {
   const { mount, seen } = moving;
-  if (!isHere(mount)) return false;
+  if (!isTapeHere(mount)) return false;
   const tape = mount.audio.tape!;
   if (seen === null) return tape.head >= (tape.comesTo ?? 0);
   if (seen.tape === tape) return tape.head > seen.head;
@@ -94,8 +94,8 @@ export function isReady(moving: MovingListener): boolean {
 }
 
 /**
- * The head of its stream holds there too: it has said a type, and bytes between two blocks. Ogg begins with what only its own head has. And its
- * player can go on in that format.
+ * Whether the head that the listener got, with its content type and metaint, is right for the other channel, and the player can follow the format.
+ * No other stream can continue one of Ogg.
  */
 export function fits(
   { contentType, metaint, phase, format }: Pick<Stay, 'contentType' | 'metaint' | 'phase' | 'format'>,

@@ -1,7 +1,6 @@
 /**
- * A request for a mount, however it was read: off the bare socket by the front (the crowd's way: no HTTP objects stay behind, which
- * is three quarters of a listener's memory and half of the cost of joining), or by Node's HTTP server, where it was not the first
- * request on its connection.
+ * A request for a mount, read either directly from the socket (accept.ts; without HTTP objects, which saves three quarters of a listener's
+ * memory and half the cost of joining), or by Node's HTTP server, if it was not the first request on its connection.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,24 +19,24 @@ export interface StreamRequest {
   readonly method: string;
   /** Path and query as requested. */
   readonly url: string;
-  /** What every answer of this address has; the writer of one to the taken connection puts them in. */
+  /** Headers that every answer of this address has; who writes to the taken connection has to add them. */
   readonly addressHeaders: AddressHeaders;
-  /** The client's address, also behind trusted proxies (net/front/peer.ts); "" when it has gone. */
+  /** The client's address, also behind trusted proxies (net/front/peer.ts); "": the client has gone. */
   readonly address: string;
   /** The id of its connection, for the log. */
   readonly connection: string | undefined;
   /** The value of a header, by its lower-case name. */
   header(name: string): string | undefined;
-  /** Whether the client has gone while it waited. */
+  /** Whether the client has gone. */
   readonly gone: boolean;
-  /** The answer is long in coming: nothing else is answered on this connection, and its end is seen. */
+  /** The answer will be late: no other request is answered on this connection, and its end is noticed. */
   wait(): void;
-  /** Gives the connection away: what is written from here on goes out as it is. Nothing else may be called afterwards. */
+  /** Detaches the connection from HTTP. Nothing else may be called afterwards. */
   take(): Socket;
-  /** Sends these bytes as they are and closes, whatever the client does. */
+  /** Sends these bytes and closes the connection. */
   answer(bytes: Buffer): void;
   refuse(refusal: Refusal): void;
-  /** 302: this request may be made there. */
+  /** Answers 302. */
   redirect(location: string): void;
 }
 
@@ -50,7 +49,7 @@ export class HttpStreamRequest implements StreamRequest {
   readonly #pipeline: Pipeline;
   #hasWaited = false;
 
-  /** @param pipeline of its connection: HTTP has no more to do with it once it is taken */
+  /** @param pipeline of its connection, which `take` detaches */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -89,7 +88,7 @@ export class HttpStreamRequest implements StreamRequest {
   wait(): void {
     this.#hasWaited = true;
     this.#pipeline.ignoreRest();
-    // It waits on purpose, perhaps for longer than a connection may be idle (router.ts); what ends it is its owner's affair.
+    // It may wait longer than a connection may be idle (router.ts); the caller limits the time.
     this.#request.socket.setTimeout(0);
   }
 
@@ -98,7 +97,7 @@ export class HttpStreamRequest implements StreamRequest {
     this.#pipeline.release();
     this.#response.detachSocket(socket);
     socket.setTimeout(0);
-    // What it still says is read and dropped, so that its end is noticed.
+    // What the client still sends is read and dropped, so that its end is noticed.
     socket.resume();
     return socket;
   }
@@ -110,7 +109,7 @@ export class HttpStreamRequest implements StreamRequest {
   }
 
   refuse(refusal: Refusal): void {
-    // Requests behind it may have been dropped.
+    // wait() may have dropped further requests.
     sendProblem(this.#response, refusal, this.#hasWaited ? { ...CORS, Connection: 'close' } : CORS);
   }
 
@@ -119,7 +118,7 @@ export class HttpStreamRequest implements StreamRequest {
   }
 }
 
-/** Read off the bare socket. */
+/** Read directly from the socket. */
 export class SocketStreamRequest implements StreamRequest {
   readonly method: string;
   readonly url: string;
@@ -135,7 +134,7 @@ export class SocketStreamRequest implements StreamRequest {
     this.method = head.method;
     this.url = targetOf(head);
     this.#headers = head.headers;
-    // While it waits: an error is an ending, seen by `gone`; a half-closed client has gone too.
+    // While it waits, an error or a half-close means that the client has gone.
     socket.on('error', () => undefined);
     socket.on('end', () => socket.destroy());
     socket.resume();
@@ -153,7 +152,7 @@ export class SocketStreamRequest implements StreamRequest {
     return this.#headers.get(name);
   }
 
-  /** It does nothing else from the first. */
+  /** The connection answers nothing else anyway. */
   wait(): void {}
 
   take(): Socket {

@@ -1,6 +1,6 @@
 /**
- * `GET /{mount}`: admits a listener, waits for audio where there is hope of some, and hands its bare socket with the answer's head
- * to the audience. HTTP's part is over then: the body is close-delimited (src/http/stream/README.md, "Answers").
+ * `GET /{mount}`: admits a listener, waits for audio if some may come, and gives its socket with the answer's head to the audience. The
+ * body is close-delimited, without any HTTP objects (src/http/stream/README.md, "Answers").
  */
 
 import { type Format, formatOf } from '../../audio/frames/format.js';
@@ -16,36 +16,36 @@ import { ofAgent } from '../../listener/player/agent-table.js';
 import { type ReadingPlayers, readAheadMs } from '../../listener/player/reading-players.js';
 import type { Session, Sessions } from '../../listener/sessions/sessions.js';
 import { asRefusal } from '../problem.js';
-import type { Admission, Place } from './admission.js';
+import type { Admission, Admitted } from './admission.js';
 import { clientOf, metaidOf, metaintOf, readBytesOf } from './player-request.js';
 import { Players, type PlayersOptions } from './players.js';
 import { answerProbe, firstBytes, probedBytes } from './probe.js';
-import { canBegin, isHere, isThere, isWorthWaiting } from './stay.js';
+import { canBegin, hasAudioSoon, isTapeHere, isWorthWaiting } from './stay.js';
 import type { StreamRequest } from './stream-request.js';
 
-/** At most this many waiting listeners begin to play in one tick: a crowd that waited for a restart must not block the loop. */
+/** Waiting listeners that start in one tick, so that a crowd does not block the loop after a restart. */
 const MAX_PER_TICK = 50;
-/** When a player that is refused may come again. */
+/** In Retry-After of a refused listener. */
 const RETRY_SECONDS = 5;
 
 export interface StreamOptions extends PlayersOptions {
   /** Players that show a title when they read it. */
   readonly showsOnReading: ReadingPlayers;
-  /** Players that cannot go on where sample rate or channels change: how a product in their user agent begins → in what. */
+  /** Players that cannot follow a change of sample rate or channels: the beginning of a product in their user agent → the formats. */
   readonly endsOnFormatChange: Readonly<Record<string, readonly Format[]>>;
-  /** Called with what went wrong where the client learns only that something did. */
+  /** Gets the error behind an answer 500. */
   onError(error: unknown): void;
 }
 
 /** A listener for which there is no audio yet. */
 interface WaitingListener {
   readonly request: StreamRequest;
-  /** What it asked for, and what it is to play: that, or what stands in for it. */
+  /** The mount that it asked for, and the one that it is to play: the same, or a fallback. */
   readonly home: Mount;
   mount: Mount;
-  readonly place: Place;
+  readonly admitted: Admitted;
   untilMs: number;
-  /** A source on demand has not come in time. */
+  /** A source on demand was started and has not come in time. */
   hasWoken: boolean;
 }
 
@@ -99,7 +99,7 @@ export class Stream implements AlarmHandler {
     });
   }
 
-  /** Takes no more listeners; those that wait are refused. */
+  /** Takes no more listeners, and refuses those that wait. */
   close(): void {
     this.#closed = true;
     this.onAlarm(this.#clock.now());
@@ -107,13 +107,13 @@ export class Stream implements AlarmHandler {
 
   #admit(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
-    const place = this.#admission.enter(request, mount);
-    if (typeof place === 'string') {
+    const admitted = this.#admission.enter(request, mount);
+    if (typeof admitted === 'string') {
       this.#options.log.debug({ connection: request.connection, mount: mount.path }, 'listener sent to the overflow');
-      request.redirect(place);
+      request.redirect(admitted);
     } else if (mount.access === 'hook') {
-      this.#ask(request, mount, place).catch((error: unknown) => this.#options.onError(error));
-    } else this.#begin(request, mount, place);
+      this.#ask(request, mount, admitted).catch((error: unknown) => this.#options.onError(error));
+    } else this.#begin(request, mount, admitted);
   }
 
   #refuse(request: StreamRequest, error: unknown): void {
@@ -126,94 +126,94 @@ export class Stream implements AlarmHandler {
     if (!request.gone) request.refuse(refusal);
   }
 
-  async #ask(request: StreamRequest, mount: Mount, place: Place): Promise<void> {
+  async #ask(request: StreamRequest, mount: Mount, admitted: Admitted): Promise<void> {
     try {
       request.wait();
-      const refusal = await this.#admission.ask(request, place);
+      const refusal = await this.#admission.ask(request, admitted);
       if (refusal !== null) throw refusal;
       if (this.#closed) throw shuttingDown(RETRY_SECONDS);
     } catch (error) {
-      this.#turnAway(request, place, error);
+      this.#turnAway(request, admitted, error);
       return;
     }
-    if (request.gone) place.leave();
-    else this.#begin(request, mount, place);
+    if (request.gone) admitted.leave();
+    else this.#begin(request, mount, admitted);
   }
 
-  /** Plays, or waits for audio. Never throws: whatever goes wrong, the place is given back and the other listeners have their turn. */
-  #begin(request: StreamRequest, home: Mount, place: Place): void {
+  /** Plays, or waits for audio. Never throws: on an error the listener is refused and no longer counted. */
+  #begin(request: StreamRequest, home: Mount, admitted: Admitted): void {
     try {
-      const mount = this.#where(home);
-      place.moveTo(mount.audio);
-      if (canBegin(mount) && isHere(mount)) this.#play(request, mount, place, home);
+      const mount = this.#playable(home);
+      admitted.moveTo(mount.audio);
+      if (canBegin(mount) && isTapeHere(mount)) this.#play(request, mount, admitted, home);
       else if (isWorthWaiting(mount)) {
         request.wait();
         this.#options.log.debug(
           { connection: request.connection, channel: mount.audio.key },
           'listener waits for audio',
         );
-        // A delay line that fills is waited for besides.
+        // And for a delay line to fill.
         const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
         const untilMs = this.#clock.now() + waitMs;
-        this.#waiting.push({ request, home, mount, place, untilMs, hasWoken: false });
+        this.#waiting.push({ request, home, mount, admitted, untilMs, hasWoken: false });
       } else throw noAudio();
     } catch (error) {
-      this.#turnAway(request, place, error);
+      this.#turnAway(request, admitted, error);
     }
   }
 
-  #turnAway(request: StreamRequest, place: Place, why: unknown): void {
-    place.leave();
+  #turnAway(request: StreamRequest, admitted: Admitted, why: unknown): void {
+    admitted.leave();
     this.#refuse(request, why);
   }
 
-  /** True: it waits no more. */
+  /** True: it waits no longer. */
   #settle(waiting: WaitingListener, nowMs: number): boolean {
-    const { request, home, place } = waiting;
-    if (!request.gone && !this.#closed) this.#look(waiting, nowMs);
+    const { request, home, admitted } = waiting;
+    if (!request.gone && !this.#closed) this.#update(waiting, nowMs);
     const { mount, untilMs } = waiting;
-    if (request.gone) place.leave();
-    else if (canBegin(mount) && isHere(mount) && !this.#closed) this.#tryPlay(request, mount, place, home);
-    else if (nowMs >= untilMs || !isWorthWaiting(mount) || this.#closed) this.#turnAway(request, place, noAudio());
+    if (request.gone) admitted.leave();
+    else if (canBegin(mount) && isTapeHere(mount) && !this.#closed) this.#tryPlay(request, mount, admitted, home);
+    else if (nowMs >= untilMs || !isWorthWaiting(mount) || this.#closed) this.#turnAway(request, admitted, noAudio());
     else return false;
     return true;
   }
 
-  /** What it is to play may be another one by now. */
-  #look(waiting: WaitingListener, nowMs: number): void {
-    const { home, place } = waiting;
+  /** Chooses again what it is to play. */
+  #update(waiting: WaitingListener, nowMs: number): void {
+    const { home, admitted } = waiting;
     const isLate = nowMs >= waiting.untilMs && !waiting.hasWoken;
     if (isLate && home.onDemand) waiting.hasWoken = true;
-    const mount = this.#where(home, waiting);
+    const mount = this.#playable(home, waiting);
     if (mount === waiting.mount) return;
     waiting.mount = mount;
-    place.moveTo(mount.audio);
+    admitted.moveTo(mount.audio);
     if (isLate) waiting.untilMs = nowMs + this.#options.startTimeoutMs;
   }
 
-  /** A mount, or what stands in for it while it has no audio. @param waiting has a place already, and may have woken a source that has not come */
-  #where(home: Mount, { hasWoken, mount: own }: Partial<WaitingListener> = {}): Mount {
-    if (isThere(home) || (home.onDemand && hasWoken !== true)) return home;
+  /** A mount, or its fallback while it has no audio. @param waiting is counted already, and may have started a source that has not come */
+  #playable(home: Mount, { hasWoken, mount: own }: Partial<WaitingListener> = {}): Mount {
+    if (hasAudioSoon(home) || (home.onDemand && hasWoken !== true)) return home;
     const standIns = this.#options.fallbacks?.of(home.audio.key) ?? [];
-    return standIns.find((mount) => isThere(mount) && (mount === own || this.#admission.hasRoom(mount))) ?? home;
+    return standIns.find((mount) => hasAudioSoon(mount) && (mount === own || this.#admission.hasRoom(mount))) ?? home;
   }
 
-  #tryPlay(request: StreamRequest, mount: Mount, place: Place, home: Mount): void {
+  #tryPlay(request: StreamRequest, mount: Mount, admitted: Admitted, home: Mount): void {
     try {
-      this.#play(request, mount, place, home);
+      this.#play(request, mount, admitted, home);
     } catch (error) {
-      this.#turnAway(request, place, error);
+      this.#turnAway(request, admitted, error);
     }
   }
 
-  /** @param home what it asked for */
-  #play(request: StreamRequest, mount: Mount, place: Place, home: Mount): void {
+  /** @param home the mount that it asked for */
+  #play(request: StreamRequest, mount: Mount, admitted: Admitted, home: Mount): void {
     const { audio } = mount;
     const metaint = metaintOf(request, audio);
     const head = this.#heads.head(mount.facts, audio, metaint, request.addressHeaders);
     const probed = probedBytes(request);
     if (probed > 0) {
-      place.leave();
+      admitted.leave();
       answerProbe(request.take(), Buffer.concat([head, firstBytes(audio.tape!, metaint !== null, probed)]));
       return;
     }
@@ -232,7 +232,7 @@ export class Stream implements AlarmHandler {
       home,
       contentType,
       metaint,
-      place,
+      admitted,
       session,
       cut: NOTHING,
       phase: metaint === null || metaint === audio.metaint ? null : new Phase(metaint),
@@ -242,23 +242,23 @@ export class Stream implements AlarmHandler {
       counted: this.#stats.join(audio.key, request, session?.metaid ?? null),
       readAheadMs: readAheadMs(showsOnReading, agent),
       format: endsOn ? { sampleRate, channels } : null,
-      endMs: this.#clock.now() + place.limitMs,
+      endMs: this.#clock.now() + admitted.limitMs,
     });
   }
 
-  /** As a GET would be, without a place of its own. */
+  /** Answers as a GET, without counting the listener. */
   #admitHead(request: StreamRequest, mount: Mount): void {
     this.#admission.check(request, mount);
-    const elsewhere = this.#admission.room(request, mount);
-    if (elsewhere !== null) request.redirect(elsewhere);
+    const overflow = this.#admission.room(request, mount);
+    if (overflow !== null) request.redirect(overflow);
     else if (mount.access === 'hook')
       this.#askForHead(request, mount).catch((error: unknown) => this.#options.onError(error));
     else this.#headOnly(request, mount);
   }
 
-  /** The hook hears that it has gone again. */
+  /** The hook is notified of its end at once. */
   async #askForHead(request: StreamRequest, mount: Mount): Promise<void> {
-    const asking: Pick<Place, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
+    const asking: Pick<Admitted, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
     try {
       request.wait();
       const refusal = await this.#admission.ask(request, asking);
@@ -271,10 +271,10 @@ export class Stream implements AlarmHandler {
     }
   }
 
-  /** It never waits. */
+  /** Answers at once, also without audio where a source may come on demand. */
   #headOnly(request: StreamRequest, home: Mount): void {
-    const mount = this.#where(home);
-    // An on-demand source is not woken for a HEAD: its metaint is not known yet.
+    const mount = this.#playable(home);
+    // A HEAD starts no source on demand; its metaint is not known yet.
     if (!canBegin(mount) && !mount.onDemand) throw noAudio();
     const metaint = metaintOf(request, mount.audio);
     request.answer(this.#heads.head(mount.facts, mount.audio, metaint, request.addressHeaders));

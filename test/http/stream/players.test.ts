@@ -56,7 +56,7 @@ async function start(t: Test, metaint = METAINT) {
     contentType: linked.contentType,
     metaint,
     phase: metaint === METAINT ? null : new Phase(metaint),
-    place: { end: (lastedMs: number) => ends.push(lastedMs) },
+    admitted: { end: (lastedMs: number) => ends.push(lastedMs) },
     session: null,
     connection: 1,
     client: from,
