@@ -1,7 +1,7 @@
 /**
- * Who asks at `/admin`, and whether that user may: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), then
- * the right. Every route asks `require` first. Invariants: no page of another origin makes a browser act with the credentials it keeps
- * (README.md, "Pages of others"), no answer is framed, kept, or readable across origins.
+ * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), then the
+ * right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
+ * (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
@@ -18,33 +18,33 @@ import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
 import type { RouteRole } from '../methods.js';
 import { refuseForeign, refuseSimple } from '../origin.js';
 
-/** A user whose secret was right, for one request. */
+/** An authenticated user, for one request. */
 export interface AdminUser {
   readonly name: string;
   readonly rights: readonly Right[];
-  /** Of the client. */
+  /** The client's. */
   readonly address: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
 }
 
-/** A request that was not let in. */
+/** A refused request. */
 export interface AdminRefused {
-  /** Of the client. */
+  /** The client's. */
   readonly address: string;
   readonly connection: string | undefined;
-  /** Of a small, fixed set. */
+  /** One of a small, fixed set. */
   readonly reason: string;
   readonly status: number;
-  /** What was asked for; null: to look at something. */
+  /** The act that was asked for; null: a read. */
   readonly act: string | null;
-  /** Whose credentials were right; null: nobody's, or they were not looked at. */
+  /** The authenticated user; null: none. */
   readonly user: string | null;
   /** For a person. */
   readonly why: string;
 }
 
-/** One, or all of these. */
+/** One right, or several, of which all are needed. */
 export type NeededRight = Right | readonly Right[];
 
 export interface AdminGuards extends Judges {
@@ -53,10 +53,10 @@ export interface AdminGuards extends Judges {
   onRefused(refused: AdminRefused): void;
 }
 
-/** Of each route below /admin. */
+/** The role of all routes below /admin. */
 export const ADMIN_ROLE: RouteRole = { role: 'admin' };
 
-/** Of each answer below /admin. */
+/** The headers of all answers below /admin. */
 export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
@@ -66,7 +66,7 @@ export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 };
 
-/** For the log, beside SECRET_REASONS. */
+/** Reasons in the log, beside SECRET_REASONS. */
 const FOREIGN = 'from another page';
 const MISSING_RIGHT = 'missing right';
 
@@ -79,16 +79,16 @@ export class AdminAccess {
   readonly #guards: AdminGuards;
   readonly #users: () => AdminUsers;
 
-  /** @param users as the configuration has them now */
+  /** @param users of the present configuration */
   constructor(guards: AdminGuards, users: () => AdminUsers) {
     this.#guards = guards;
     this.#users = users;
   }
 
   /**
-   * The user that asks. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
-   * origin, 404 where there are no users, 429 after too many wrong secrets. Sets the headers of every answer here.
-   * @param act what it is about to do; null: to look
+   * Authenticates the user. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
+   * origin, 404 where no users are configured, 429 after too many wrong secrets. Sets ADMIN_HEADERS.
+   * @param act that is asked for; null: a read
    */
   require(
     request: FastifyRequest,
@@ -99,9 +99,7 @@ export class AdminAccess {
     return this.#require(request, reply, right, act, refuseSimple);
   }
 
-  /**
-   * The same for acts as Icecast takes them: by GET too, and as forms. What comes from a browser has to name this origin then.
-   */
+  /** The same for Icecast's acts, which may be GET or a form: requests of a browser have to name this origin. */
   requireIcecast(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -112,8 +110,8 @@ export class AdminAccess {
   }
 
   /**
-   * Whose credentials these are, where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles. Null: no
-   * user's. To be asked behind the gate; takes the same time whichever it is.
+   * The user with these credentials, on paths where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles.
+   * Null: no user has them. To be called behind the gate of secrets; takes the same time for all.
    */
   titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
     const users = this.#users();
@@ -156,7 +154,7 @@ export class AdminAccess {
       throw error;
     }
     const name = await this.#judge(request, reply, users, asked);
-    // It may have had to wait for its turn, and have been removed meanwhile.
+    // The user may have been removed while the comparison waited for its turn.
     const user = this.#users()[name];
     if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
     const refusal = missingRight(user, right);
@@ -171,7 +169,7 @@ export class AdminAccess {
     this.#guards.onRefused({ ...asked, user, reason, status, why });
   }
 
-  /** Resolves with the name of the user; never when the connection has ended meanwhile. */
+  /** Resolves with the name of the user; never settles if the connection ends meanwhile. */
   #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, asked: AdminRequest): Promise<string> {
     const { authorization } = request.headers;
     return new Promise((resolve, reject) => {
@@ -197,13 +195,13 @@ export class AdminAccess {
   }
 }
 
-/** Null: the user has it. */
+/** Null: the user has the right. */
 function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal | null {
   const missing = [needed].flat().find((right) => !rights.includes(right));
   return missing === undefined ? null : new Refusal('not-allowed', `This needs the right ${missing}.`);
 }
 
-/** Whose credentials these are; null: no user's. Takes the same time whichever it is, if any. */
+/** The user with these credentials; null: none. Takes the same time for all. */
 function userOf(users: AdminUsers, authorization: string): string | null {
   const bearer = BEARER.exec(authorization);
   if (bearer === null) {
@@ -212,14 +210,14 @@ function userOf(users: AdminUsers, authorization: string): string | null {
     const { password } = isKnown ? users[basic.user]! : NOBODY;
     return secretMatches(password === undefined ? [] : [password], basic?.password ?? '') ? basic!.user : null;
   }
-  // Headers come as Latin-1, tokens are compared as UTF-8.
+  // Node decodes headers as Latin-1; tokens are compared as UTF-8.
   const token = Buffer.from(authorization.slice(bearer[0].length), 'latin1').toString('utf8');
   let found: string | null = null;
   for (const [name, { tokens }] of Object.entries(users)) if (secretMatches(tokens, token)) found = name;
   return found;
 }
 
-/** A page's script asks for a password itself: with `X-Requested-With` its browser is not made to. */
+/** With `X-Requested-With` no Basic: a page's script asks for the password itself, and its browser must not. */
 function challenge({ headers }: FastifyRequest, detail: string): Refusal {
   const bearer = 'Bearer realm="airsplice admin"';
   const basic = 'Basic realm="airsplice admin", charset="UTF-8"';

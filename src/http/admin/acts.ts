@@ -1,4 +1,4 @@
-/** What is done with the rights `titles` and `operate`. Each act leaves a line in the log (routes.ts). */
+/** The acts of the rights `titles` and `operate`, each of which is logged (routes.ts). */
 
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
@@ -11,10 +11,10 @@ import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOUR
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
-/** Of a push token: as `airsplice token` makes them. */
+/** The size of a push token, as of `airsplice token`. */
 const TOKEN_BYTES = 24;
 
-/** Names in the path. */
+/** Parameters of the paths. */
 interface Named {
   readonly channel: string;
   readonly id: string;
@@ -23,7 +23,7 @@ interface Named {
 
 export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimits, takePush }: AdminParts): void {
   const right = 'titles';
-  /** The channel, which has the rate of its pushes here too. */
+  /** The channel, after one push was taken from its rate. */
   const known = (request: FastifyRequest) => {
     const channel = knownChannel(keys(), request);
     takePush(channel);
@@ -136,7 +136,7 @@ export function registerFallbackActs(routes: AdminRoutes, { queries, keys, wallM
   });
 }
 
-/** Of the configuration as it is now on the disk (src/config/README.md). */
+/** Reads the configuration file again (src/config/README.md). */
 export function registerReload(routes: AdminRoutes, { reload }: AdminParts): void {
   routes.act({ method: 'POST', url: '/admin/reload', right: 'operate', act: 'reload' }, async () => {
     const plan = await reload().catch((error: Error) => {
@@ -225,7 +225,7 @@ function knownChannel(keys: readonly string[], { params }: FastifyRequest): stri
   return channel;
 }
 
-/** In the log `address` is the user's. */
+/** The filter for the log, where `address` is already the user's. */
 function printable({ address, ...filter }: ListenerFilter): object {
   return { ...filter, from: address };
 }

@@ -1,4 +1,4 @@
-/** Bodies and queries of the admin interface, parsed once into typed values; every bad field is named. */
+/** Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. */
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -17,7 +17,7 @@ const filter = {
   agent: text(1, 200).optional(),
 };
 
-/** A crowd is named by something: nothing at all is a mistake. */
+/** A filter without any member is a mistake. */
 const named = <T extends Record<string, unknown>>(value: T) =>
   ['ids', 'channel', 'address', 'agent'].some((name) => value[name] !== undefined);
 const NAMED = { error: 'ids, channel, address or agent must say which listeners' };
@@ -26,7 +26,7 @@ export const END = z.strictObject(filter).refine(named, NAMED);
 export const MOVE = z.strictObject({ ...filter, to: channel }).refine(named, NAMED);
 export const MOVE_ENCODER = z.strictObject({ to: channel });
 export const SOURCE = z.strictObject({ place: whole(0, 1000) });
-/** In the one way in which it is written. */
+/** In its canonical spelling. */
 export const NETWORK = network().transform(plainNetwork);
 export const BLOCK = z.strictObject({
   network: NETWORK,
@@ -36,10 +36,10 @@ export const BLOCK = z.strictObject({
 /** A mount. */
 export const FALLBACK = z.strictObject({ to: text(1, 255).regex(/^\//, { error: 'must be a mount, such as /b' }) });
 export const TOKEN = z.strictObject({ name: text(1, 64) });
-/** How long the token of before stays right. */
+/** How long the old token remains valid. */
 export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });
 
-const page = (most: number, preset: number) => z.coerce.number().pipe(whole(1, most)).default(preset);
+const page = (max: number, preset: number) => z.coerce.number().pipe(whole(1, max)).default(preset);
 export const LISTENERS = z.strictObject({
   channel: filter.channel,
   address: filter.address,
@@ -50,7 +50,7 @@ export const LISTENERS = z.strictObject({
 export const SOME = z.strictObject({ channel: filter.channel, limit: page(1000, 100) });
 export const LOG = z.strictObject({ lines: z.coerce.number().pipe(whole(0, 10_000)).default(100) });
 
-/** A JSON body; none is an empty one. @throws Refusal bad-request, invalid */
+/** A JSON body; a missing one counts as {}. @throws Refusal bad-request, invalid */
 export function bodyOf<T extends z.ZodType>(schema: T, { body }: FastifyRequest): z.output<T> {
   const bytes = body as Buffer | undefined;
   let value: unknown = {};

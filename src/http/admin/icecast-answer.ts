@@ -1,4 +1,4 @@
-/** Icecast's answers as text: elements as XML, and the same as JSON in the form of `/status-json.xsl`. Pure but for what is sent. */
+/** Icecast's answers: elements as XML, and the same as JSON in the format of `/status-json.xsl`. */
 
 import type { FastifyReply } from 'fastify';
 import { escapeMarkup } from '../markup.js';
@@ -6,12 +6,12 @@ import { escapeMarkup } from '../markup.js';
 const XML_TYPE = 'text/xml; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What stands behind a path: nothing is XML. The web pages of 2.4 (`.xsl`) are read by scripts too, which take elements out of them. */
+/** Endings of a path; without one it is XML. `.xsl` gives the XML too: in 2.4 it is a web page, which scripts read as well. */
 export const FORMS = ['', '.xml', '.xsl', '.json'] as const;
 export type Form = (typeof FORMS)[number];
 
 export type Value = string | number | Members | readonly Members[];
-/** Elements in their order; `$` are the attributes. */
+/** Elements in their order; `$` has the attributes. */
 export interface Members {
   readonly [name: string]: Value;
 }
@@ -35,7 +35,7 @@ function attribute(value: Value): string {
   return escapeMarkup(String(value)).replaceAll('"', '&quot;');
 }
 
-/** One of several is an object, several are an array; attributes are members like others. */
+/** A list of one is an object, a longer one an array; attributes are members like others. */
 function jsonOf(value: Value): unknown {
   if (Array.isArray(value))
     return value.length === 1 ? jsonOf(value[0] as Members) : value.map((each: Members) => jsonOf(each));

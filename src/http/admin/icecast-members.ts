@@ -1,9 +1,9 @@
-/** Server, sources and clients with Icecast's names, in the order of 2.4.4. Listeners of a source stand in it as Icecast-KH has them. */
+/** Server, sources and clients with Icecast's names, in the order of 2.4.4; the listeners within a source as in Icecast-KH. */
 
 import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import type { Members } from './icecast-answer.js';
 
-/** No process has had as many connections: process and connection as one number. */
+/** More than the connections of a process: combines process and connection into one number. */
 const OF_PROCESS = 1_000_000_000;
 const BYTES_OF_KBIT = 125;
 
@@ -74,12 +74,12 @@ export function mountMembers(channel: ChannelReport, nowMs: number): Members {
   };
 }
 
-/** As 2.4.4 has it in `listclients`. */
+/** As in `listclients` of 2.4.4. */
 export function clientMembers({ id, address, agent, sinceMs }: ListenerReport, nowMs: number): Members {
   return { IP: address, UserAgent: agent, Connected: secondsSince(sinceMs, nowMs), ID: numberOf(id) };
 }
 
-/** As Icecast-KH has it in a source; `lag` is in bytes. */
+/** As within a source in Icecast-KH; `lag` is in bytes. */
 export function listenerMembers(listener: ListenerReport, bitrateKbps: number, nowMs: number): Members {
   const { id, address, agent, referer, lagMs, sinceMs } = listener;
   const number = numberOf(id);
@@ -94,7 +94,7 @@ export function listenerMembers(listener: ListenerReport, bitrateKbps: number, n
   };
 }
 
-/** Of a client, which Icecast knows by a number: as it is listed everywhere else. */
+/** The listener id for a number that Icecast's clients use. */
 export function clientId(number: number): string {
   return `${Math.floor(number / OF_PROCESS)}-${number % OF_PROCESS}`;
 }
@@ -108,7 +108,7 @@ function secondsSince(ms: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - ms) / 1000));
 }
 
-/** `Mon, 23 Nov 2026 23:13:00 +0000`, and the same as Icecast has ISO 8601. */
+/** `Mon, 23 Nov 2026 23:13:00 +0000`, and the same in ISO 8601 as Icecast writes it. */
 function times(name: string, ms: number): Members {
   const time = new Date(ms);
   return {

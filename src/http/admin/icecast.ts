@@ -1,8 +1,6 @@
 /**
- * Icecast's own admin paths, for scripts and panels that were written for it: the elements, messages and statuses of 2.4.4, in its order; each also
- * with
- * `.xml`, `.xsl` and `.json` behind it (icecast-answer.ts). A mount is any path of a channel; a client's ID is a number that is its own as long as it
- * is connected.
+ * Icecast's own admin paths, for its scripts and control panels: the elements, messages and statuses of 2.4.4, in its order; each path also with
+ * `.xml`, `.xsl` and `.json` (icecast-answer.ts). A mount is any path of a channel; the ID of a client is a number, unique while it is connected.
  */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -106,7 +104,7 @@ function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
       const { hostname } = request;
       return {
         ...serverMembers(channels, { hostname, server: parts.server, startedMs: parts.startedMs }),
-        // Of one mount Icecast-KH shows the listeners too.
+        // With a mount Icecast-KH lists its listeners, too.
         source: mount === '' ? source : await Promise.all(source.map((each, i) => withListeners(each, asked[i]!))),
       };
     },
@@ -147,7 +145,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       const [mount, destination] = [givenMount(request, 'mount'), plainPath(needed(request, 'destination'))];
       const to = (await parts.channels()).find(({ mounts }) => mounts.includes(destination));
       if (to === undefined || to.onAir === null) throw new Refusal('bad-request', 'No such destination');
-      // As Icecast has it. Two mounts of one channel are the same stream.
+      // As in Icecast. Two mounts of one channel are the same stream.
       if (to.channel === channel) throw new Refusal('bad-request', 'supplied mountpoints are identical');
       const answers = await queries.all('move', { filter: { channel }, to: to.channel });
       const refused = answers.reduce((sum, each) => sum + each.refused, 0);
@@ -156,7 +154,7 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
         ? { done: true, message }
         : { done: false, message: `${message}, but for ${refused}: the formats differ` };
     },
-    // Its source may be away already.
+    // The channel need not be on air.
     fallbacks: async (request, { name: by }) => {
       const { channel } = await channelAt(parts, request);
       const to = parameterOf(request, 'fallback');
@@ -182,7 +180,7 @@ async function sourceOf(parts: AdminParts, request: FastifyRequest): Promise<Cha
   return found;
 }
 
-/** The same, on air or not. @throws Refusal bad-request */
+/** The channel of `mount`, on air or not. @throws Refusal bad-request */
 async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<ChannelReport> {
   const mount = givenMount(request, 'mount');
   if (mount === '') throw new Refusal('bad-request', 'Unknown admin request');
@@ -191,7 +189,7 @@ async function channelAt(parts: AdminParts, request: FastifyRequest): Promise<Ch
   return found;
 }
 
-/** Icecast knows no pages: the list is whole, but no process is asked for all of its own at once. */
+/** The complete list, as in Icecast; no process is asked for all of its listeners at once. */
 function listenersOf({ queries }: AdminParts, channel: string): Promise<ListenerReport[]> {
   return allListeners(queries, { channel }, MAX_CLIENTS, CLIENTS_AT_ONCE);
 }
@@ -203,18 +201,18 @@ function needed(request: FastifyRequest, name: string): string {
   return value;
 }
 
-/** A parameter of the address or of a form; "": it is empty, or not there. */
+/** A parameter of the URL or of a form; "": it is empty or missing. */
 function given(request: FastifyRequest, name: string): string {
   return parameterOf(request, name) ?? '';
 }
 
-/** The same of a mount, read as a listener's path is. */
+/** The same for a mount, in the spelling of mounts. */
 function givenMount(request: FastifyRequest, name: string): string {
   const path = given(request, name);
   return path === '' ? '' : plainPath(path);
 }
 
-/** Null: it is not there. */
+/** Null: it is missing. */
 function parameterOf({ url, headers, body }: FastifyRequest, name: string): string | null {
   const type = headers['content-type'] ?? '';
   const posted = Buffer.isBuffer(body) && isForm(type) ? formFields(body, type, '', 16).get(name)?.(decodeUtf8) : null;

@@ -1,21 +1,21 @@
 /**
- * Listeners of all processes by age, a page of them. Each process first says how old those that fit are, then reports those that the page shows, and
- * no others: a page far back costs what the first one does.
+ * Pages of the listeners of all processes, by age. Each process first sends the ages of those that match, then reports only those on the page: a late
+ * page costs the same as the first one.
  */
 
 import type { AdminQueries, ListenerFilter, ListenerReport, ProcessQuestions } from '../../admin/admin-reports.js';
 
-/** Of each process by its number. */
+/** By the number of the process. */
 type Places = ProcessQuestions['listeners']['ask']['places'];
 
 export interface ListenerPage {
-  /** Of those that fit. */
+  /** Of all that match. */
   readonly total: number;
   /** Oldest first. */
   readonly listeners: readonly ListenerReport[];
 }
 
-/** @param offset of the first, in all that fit @param limit how many at most */
+/** @param offset of the first, among all that match @param limit how many at most */
 export async function listenerPage(
   queries: AdminQueries,
   filter: ListenerFilter,
@@ -32,18 +32,18 @@ export async function listenerPage(
   return { total, listeners: await reportsOf(queries, filter, placesOf(numbers, first, end)) };
 }
 
-/** All that fit, oldest first: up to `most`, of which processes report `atOnce` at a time. */
+/** All that match, oldest first: up to `max`, in steps of `atOnce`. */
 export async function allListeners(
   queries: AdminQueries,
   filter: ListenerFilter,
-  most: number,
+  max: number,
   atOnce: number,
 ): Promise<ListenerReport[]> {
-  const { total, startedMs, numbers } = await agesOf(queries, filter, most);
+  const { total, startedMs, numbers } = await agesOf(queries, filter, max);
   const found: ListenerReport[] = [];
   let from = numbers.map(() => 0);
-  for (let passed = 0; passed < Math.min(total, most); passed += atOnce) {
-    const to = passOldest(startedMs, from, Math.min(atOnce, most - passed));
+  for (let passed = 0; passed < Math.min(total, max); passed += atOnce) {
+    const to = passOldest(startedMs, from, Math.min(atOnce, max - passed));
     found.push(...(await reportsOf(queries, filter, placesOf(numbers, from, to))));
     from = to;
   }
@@ -61,13 +61,13 @@ async function reportsOf(queries: AdminQueries, filter: ListenerFilter, places: 
   return (await queries.all('listeners', { ...filter, places })).flat().sort(byAge);
 }
 
-/** Those between, by the numbers of the processes. */
+/** The positions between two, by the numbers of the processes. */
 function placesOf(numbers: readonly number[], from: readonly number[], to: readonly number[]): Places {
   const between = numbers.map((process, i) => [process, { from: from[i]!, count: to[i]! - from[i]! }] as const);
   return Object.fromEntries(between.filter(([, { count }]) => count > 0));
 }
 
-/** How many of each process are passed, once the next `count` oldest are. @param passed how many are already */
+/** Skips the `count` next oldest. Returns how many of each process are skipped. @param passed how many were skipped before */
 function passOldest(startedMs: readonly (readonly number[])[], passed: readonly number[], count: number): number[] {
   const counts = [...passed];
   for (let i = 0; i < count; i++) {

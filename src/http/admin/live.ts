@@ -1,7 +1,7 @@
 /**
- * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the log's lines. One look a
- * second for all who watch, none while nobody does. Bounded: a stream that is not read is cut, and there are at most `streams` of them; where that is
- * not enough for all, the user with the most gives one up. A stream ends when its user's rights or secrets change: who may still look comes again.
+ * Live streams by server-sent events: the channels (a snapshot, then those that have changed, about once a second) and the lines of the log. All
+ * streams share one check a second, and without streams there is none. Limits: a stream that is not read is cut, and there are at most `streams` of
+ * them; past that the user with the most loses one. A stream ends when the rights or secrets of its user change: clients reconnect.
  */
 
 import type { ServerResponse } from 'node:http';
@@ -14,26 +14,26 @@ import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
 
 const EVERY_MS = 1000;
-/** What may wait in a connection of earlier looks: what comes in one look waits all together, however well it is read. */
+/** Unread bytes of earlier checks in a connection. Those of one check may exceed it, since they are written all at once. */
 const MAX_WAITING_BYTES = 1_048_576;
-/** Of lines that a new reader is sent at once: the newest. */
+/** The newest lines, which a new reader gets at once. */
 const MAX_KNOWN_BYTES = 524_288;
-/** How much later than others a process may say its lines: one that hangs for longer is ended. */
+/** How much later than others a process may report its lines: one that hangs for longer is ended. */
 const LATE_MS = 5000;
-/** Of what still waits for a reader when its stream ends: without a byte taken for as long it is cut. */
+/** A stream that has ended is cut after this time without a byte taken. */
 const MAX_ENDING_MS = 2000;
-/** A comment after this many looks without news. */
-const SILENT_LOOKS = 20;
+/** Checks without news before a comment is sent. */
+const SILENT_CHECKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
 interface LiveStream {
   readonly response: ServerResponse;
   readonly user: string;
-  /** As AdminAccess.standing has it. */
+  /** AdminAccess.standing at its beginning. */
   readonly standing: string | null;
-  /** Bytes that it is sent at the beginning, however many. */
+  /** Bytes of its first message, which do not count as unread. */
   readonly firstBytes: number;
-  silentLooks: number;
+  silentChecks: number;
 }
 
 type LiveParts = Pick<AdminParts, 'access' | 'channels' | 'queries' | 'mostStreams'>;
@@ -42,13 +42,13 @@ export class LiveStreams {
   readonly #parts: LiveParts;
   readonly #events = new Set<LiveStream>();
   readonly #logs = new Set<LiveStream>();
-  /** Of each channel as it was sent last. */
+  /** Channel → its JSON as it was sent last. */
   #sent = new Map<string, string>();
-  /** Process → when its last line was logged that was sent; and of all of them. */
+  /** Process → the time of its last line that was sent; and the latest of all. */
   readonly #lineMs = new Map<number, number>();
   #lastLineMs = 0;
   #timer: NodeJS.Timeout | null = null;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
@@ -77,7 +77,7 @@ export class LiveStreams {
     this.#open(reply, this.#logs, { user, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
-  /** Users, or what they may, have changed: streams of those that are concerned end. */
+  /** Ends streams of users whose rights or secrets have changed. */
   refresh(): void {
     for (const stream of this.#all()) {
       if (this.#parts.access.standing(stream.user) !== stream.standing) this.#end(stream);
@@ -93,7 +93,7 @@ export class LiveStreams {
     return [...this.#events, ...this.#logs];
   }
 
-  /** Throws a Refusal. */
+  /** @throws Refusal unavailable */
   #checkRoom(user: string): void {
     if (this.count < this.#parts.mostStreams() || this.#surplusFor(user) !== null) return;
     throw retryLater('unavailable', 'Too many live streams.', 10);
@@ -105,14 +105,14 @@ export class LiveStreams {
     this.#end(this.#surplusFor(user)!);
   }
 
-  /** Nothing may be written behind the end, and who does not read it keeps no connection. */
+  /** Removes it first, since nothing may be written behind the end. */
   #end(stream: LiveStream): void {
     for (const all of [this.#events, this.#logs]) all.delete(stream);
     stream.response.socket?.setTimeout(MAX_ENDING_MS);
     stream.response.end();
   }
 
-  /** The oldest stream of who has the most, where this user would not have more than that afterwards; null: there is none. */
+  /** The oldest stream of the user with the most, if this user would have fewer even with a new one; null: there is none. */
   #surplusFor(user: string): LiveStream | null {
     const streams = this.#all();
     const countOf = (name: string) => streams.filter((stream) => stream.user === name).length;
@@ -121,11 +121,11 @@ export class LiveStreams {
     return streams.find((stream) => countOf(stream.user) === most) ?? null;
   }
 
-  /** @param first what it is sent at once: it has not had the time to read it */
+  /** @param first message, which it has had no time to read */
   #open(reply: FastifyReply, all: Set<LiveStream>, who: Pick<LiveStream, 'user' | 'standing'>, first: string): void {
     reply.hijack();
     const response = reply.raw;
-    const stream: LiveStream = { response, ...who, firstBytes: Buffer.byteLength(first), silentLooks: 0 };
+    const stream: LiveStream = { response, ...who, firstBytes: Buffer.byteLength(first), silentChecks: 0 };
     response.writeHead(200, HEADERS);
     response.socket?.setTimeout(0);
     response.write(`retry: 3000\n\n${first}`);
@@ -136,23 +136,23 @@ export class LiveStreams {
       clearInterval(this.#timer);
       this.#timer = null;
     });
-    this.#timer ??= setInterval(() => void this.#look().catch(() => undefined), EVERY_MS).unref();
-    // What the user may can have changed while this was gathered.
+    this.#timer ??= setInterval(() => void this.#check().catch(() => undefined), EVERY_MS).unref();
+    // The user's rights may have changed meanwhile.
     this.refresh();
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
       if (this.#events.size > 0) this.#sendChanges(await this.#parts.channels());
       if (this.#logs.size > 0) this.#sendLines(await this.#lines(this.#lastLineMs - LATE_MS));
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
     for (const stream of this.#all()) {
-      if (++stream.silentLooks < SILENT_LOOKS) continue;
-      stream.silentLooks = 0;
+      if (++stream.silentChecks < SILENT_CHECKS) continue;
+      stream.silentChecks = 0;
       stream.response.write(':\n\n');
     }
   }
@@ -171,7 +171,7 @@ export class LiveStreams {
     if (news.length > 0) send(this.#logs, news.map((line) => eventText('line', line)).join(''));
   }
 
-  /** Those that were not sent yet: a process that was late says them when others have gone on. @param lines oldest first */
+  /** Lines that were not sent yet; those of a slow process may be older than others that were sent. @param lines oldest first */
   #takeNews(lines: readonly LogLine[]): LogLine[] {
     const news = lines.filter(({ process, atMs }) => atMs > (this.#lineMs.get(process) ?? 0));
     for (const { process, atMs } of news) this.#lineMs.set(process, atMs);
@@ -196,11 +196,11 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
   });
 }
 
-/** The same bytes to all. */
+/** Sends the same bytes to all; cuts those that do not read. */
 function send(streams: Iterable<LiveStream>, text: string): void {
   const bytes = Buffer.from(text);
   for (const stream of streams) {
-    stream.silentLooks = 0;
+    stream.silentChecks = 0;
     if (stream.response.writableLength > stream.firstBytes + MAX_WAITING_BYTES) stream.response.destroy();
     else stream.response.write(bytes);
   }
@@ -210,7 +210,7 @@ function eventText(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }
 
-/** The newest lines, in their order, as far as a new reader is sent them. */
+/** The newest lines up to MAX_KNOWN_BYTES, in their order. */
 function newest(lines: readonly LogLine[]): string {
   const texts: string[] = [];
   let bytes = 0;

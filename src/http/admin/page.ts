@@ -1,6 +1,6 @@
 /**
- * The operator page: `/admin`, and its modules and styles below `/admin/web/`. Who asks for it has to say who it is, as everywhere here: a browser
- * asks its user for the password and sends it along with what the page reads. The page takes nothing from elsewhere, and cannot be framed.
+ * The operator page: `/admin`, and its modules and styles below `/admin/web/`. It needs a user, as all paths here: the browser asks for the password,
+ * and sends it with all that the page reads. The page loads nothing from other hosts, and cannot be framed.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
 import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './access.js';
 
-/** Of its files: all else that this origin has is not for this page, and nothing that is written into it runs. */
+/** Only its own files, and no inline scripts. */
 const PAGE_HEADERS = {
   ...ADMIN_HEADERS,
   'Cache-Control': 'private, no-cache',

@@ -21,20 +21,20 @@ export interface AdminParts {
   readonly log: Log;
   readonly titles: AdminTitles;
   readonly pushLimits: () => PushLimits;
-  /** Takes one of the pushes that a channel may have in a minute, those of its token among them. Throws a Refusal where there is none. */
+  /** Takes one push from the rate of the channel, which pushes with a token share. @throws Refusal too-many */
   takePush(channel: string): void;
-  /** As the Server header says. */
+  /** The Server header. */
   readonly server: string;
   readonly startedMs: number;
-  /** Of channels, in configured order. */
+  /** Keys of the channels, in configured order. */
   keys(): readonly string[];
   channels(): Promise<readonly ChannelReport[]>;
   /** How many push tokens the configuration has for a channel. */
   configuredTokens(channel: string): number;
-  /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
+  /** Reads the configuration again; resolves with the changes, rejects with the reason why it was not applied. */
   reload(): Promise<string>;
   mostRefusals(): number;
-  /** Of live streams at a time. */
+  /** Live streams at a time. */
   mostStreams(): number;
   wallMs(): number;
 }

@@ -1,8 +1,6 @@
 /**
- * How a route of the admin interface is registered: who may, before anything of a body is read; the line that every act leaves in the log, done or
- * refused
- * (who, from where, what, what became of it); and 405 for methods that its path does not take. Who may not is logged by access.ts, at the pace of all
- * refusals.
+ * Registers routes of the admin interface: checks the right before a body is read, logs every act, done or refused (who, from where, what, outcome),
+ * and answers 405 to other methods of a path. Requests without the right are logged by access.ts, at the limited rate of all refusals.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -15,10 +13,11 @@ import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from '
 const BODY_BYTES = 65_536;
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };
 
-/** What an act did, for the log, and the answer: null is 204. */
+/** What an act did. */
 export interface Done {
-  /** Without secrets. */
+  /** For the log; without secrets. */
   readonly what: Readonly<Record<string, unknown>>;
+  /** Absent: 204. */
   readonly answer?: unknown;
   readonly status?: number;
 }
@@ -27,7 +26,7 @@ export interface Act {
   readonly method: 'POST' | 'PUT' | 'DELETE';
   readonly url: string;
   readonly right: NeededRight;
-  /** In the log. */
+  /** Its name in the log. */
   readonly act: string;
 }
 
@@ -36,7 +35,7 @@ export class AdminRoutes {
   readonly #access: AdminAccess;
   readonly #log: Log;
   readonly #users = new WeakMap<FastifyRequest, AdminUser>();
-  /** By path. */
+  /** Path → the methods that it takes. */
   readonly #methods = new Map<string, string[]>();
 
   constructor(app: FastifyInstance, access: AdminAccess, log: Log) {
@@ -45,19 +44,19 @@ export class AdminRoutes {
     this.#log = log;
   }
 
-  /** The user that was let in. */
+  /** The authenticated user. */
   userOf(request: FastifyRequest): AdminUser {
     return this.#users.get(request)!;
   }
 
-  /** @param answer JSON, or undefined where it answers by itself */
+  /** @param answer returns the value to send as JSON, or undefined where it has sent the answer itself */
   read(url: string, answer: (request: FastifyRequest, reply: FastifyReply) => unknown): void {
-    this.#take(url, ['GET', 'HEAD']);
+    this.#addMethods(url, ['GET', 'HEAD']);
     this.#app.route({
       method: ['GET', 'HEAD'],
       url,
       config: ADMIN_ROLE,
-      preParsing: async (request, reply) => this.#let(request, reply, 'read', null),
+      preParsing: async (request, reply) => this.#authorize(request, reply, 'read', null),
       handler: async (request, reply) => {
         const body = await answer(request, reply);
         if (body !== undefined) await reply.headers(JSON_HEADERS).send(JSON.stringify(body));
@@ -67,13 +66,13 @@ export class AdminRoutes {
   }
 
   act({ method, url, right, act }: Act, perform: (request: FastifyRequest, user: AdminUser) => Promise<Done>): void {
-    this.#take(url, [method]);
+    this.#addMethods(url, [method]);
     this.#app.route({
       method,
       url,
       config: ADMIN_ROLE,
       bodyLimit: BODY_BYTES,
-      preParsing: async (request, reply) => this.#let(request, reply, right, act),
+      preParsing: async (request, reply) => this.#authorize(request, reply, right, act),
       handler: async (request, reply) => {
         const user = this.userOf(request);
         const { what, answer, status } = await this.audited(user, act, request.params as object, () =>
@@ -88,7 +87,7 @@ export class AdminRoutes {
     });
   }
 
-  /** Performs it, and logs it. @param asked is logged where it is refused */
+  /** Performs an act and logs it. @param asked is logged if it is refused */
   async audited(user: AdminUser, act: string, asked: object, perform: () => Promise<Done>): Promise<Done> {
     try {
       const done = await perform();
@@ -101,18 +100,23 @@ export class AdminRoutes {
     }
   }
 
-  /** Behind the last one: other methods are refused. */
+  /** After all routes are registered: refuses all other methods. */
   finish(): void {
     for (const [url, methods] of this.#methods) {
       refuseOthers(this.#app, url, methods.join(', '), 'This path takes other methods.', ADMIN_ROLE);
     }
   }
 
-  async #let(request: FastifyRequest, reply: FastifyReply, right: NeededRight, act: string | null): Promise<undefined> {
+  async #authorize(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: NeededRight,
+    act: string | null,
+  ): Promise<undefined> {
     this.#users.set(request, await this.#access.require(request, reply, right, act));
   }
 
-  #take(url: string, methods: readonly string[]): void {
+  #addMethods(url: string, methods: readonly string[]): void {
     this.#methods.set(url, [...(this.#methods.get(url) ?? []), ...methods]);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What a request asks of the statistics, parsed once: whose, of which time, in which periods. A time without an offset is one of the station's clock.
- * All fields that are wrong are named together.
+ * The query of a request for statistics, parsed once: subject, time span, periods. A time without an offset is in the station's time zone. A refusal
+ * names all bad fields.
  */
 
 import { type FieldError, Refusal } from '../../base/refusal.js';
@@ -8,7 +8,7 @@ import { inZone, parseRfc3339, plusBefore } from '../../metadata/time.js';
 import { DIMENSIONS, type Dimension, PERIODS, type Period } from '../../statistics/figures.js';
 import type { Subject, TimeSpan } from '../../statistics/queries.js';
 
-/** A station, as it is configured. */
+/** A configured station. */
 export interface CountedStation {
   readonly key: string;
   readonly name: string;
@@ -20,12 +20,12 @@ const DAY_MS = 86_400_000;
 const DATE = /^\d{4}-\d\d-\d\d$/;
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/;
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/;
-/** So that times have a year of four digits in every zone, also the one at which the last month ends. */
+/** Limits at which years have four digits in every time zone, also at the end of the last month. */
 const [FIRST_YEAR, LAST_YEAR] = [1970, 9998];
 const YEARS = `of the years ${FIRST_YEAR} to ${LAST_YEAR}`;
 const CATEGORY = /^[\x20-\x7e]{0,64}$/;
 
-/** Reads the parameters of one request, and gathers what is wrong. */
+/** Parses the parameters of one request, and collects errors. */
 export class StatisticsQuery {
   readonly #query: URLSearchParams;
   readonly #errors: FieldError[] = [];
@@ -66,7 +66,7 @@ export class StatisticsQuery {
     return { fromMs, beforeMs };
   }
 
-  /** `month`, as the station's clock has it. */
+  /** `month`, in the station's time zone. */
   month({ timezone }: Subject): TimeSpan & { readonly month: string } {
     const month = this.#query.get('month') ?? '';
     const [, year, number] = MONTH.exec(month) ?? [];
@@ -93,7 +93,7 @@ export class StatisticsQuery {
     return category;
   }
 
-  /** Once all has been read. @throws Refusal invalid, with all bad fields */
+  /** To be called after all parameters are read. @throws Refusal invalid, with all bad fields */
   check(): void {
     if (this.#errors.length > 0) throw invalid(this.#errors);
   }
@@ -120,13 +120,13 @@ export class StatisticsQuery {
   }
 }
 
-/** @param text that begins with a year, if it is a time at all */
+/** Whether its year is allowed. @param text of a time */
 function isOfYears(text: string): boolean {
   const year = Number(text.slice(0, 4));
   return year >= FIRST_YEAR && year <= LAST_YEAR;
 }
 
-/** Unix milliseconds; undefined: it is none. */
+/** Unix milliseconds; undefined: not a time. */
 function momentOf(text: string, timezone: string): number | undefined {
   const local = DATE.test(text) ? `${text}T00:00:00` : text;
   if (LOCAL.test(local)) {

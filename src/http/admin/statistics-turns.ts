@@ -1,26 +1,23 @@
 /**
- * Answers of statistics take turns: an answer can be tens of megabytes while it is made, and is held until its reader has it. So one is made at a
- * time, and few have a place at all, from when they are asked for until their response is closed. Past that they are refused. Owned by
- * registerStatistics.
+ * Limits answers of statistics, which can need tens of megabytes until their reader has them: one is made at a time, and STATISTICS_PLACES requests
+ * are admitted, from their arrival until their response is closed; others are refused. Owned by registerStatistics.
  */
 
 import type { ServerResponse } from 'node:http';
 import { Refusal, retryLater } from '../../base/refusal.js';
 
-/** For the few who have the right to read: an operator page asks for one or two at a time. */
+/** Enough for the few users with the right: an operator page requests one or two at a time. */
 export const STATISTICS_PLACES = 8;
 const RETRY_SECONDS = 2;
 
 export class StatisticsTurns {
   #taken = 0;
-  /** Settled once the last that has a place has been made. */
+  /** Settled once the last admitted answer has been made. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /**
-   * Resolves with what `make` made in its turn. Rejects with Refusal unavailable where no place is free or the response is closed; as `make` does.
-   */
+  /** Resolves with the result of `make`, called in its turn. Rejects as `make` does, and with Refusal unavailable: full, or the client has gone. */
   async take<T>(response: ServerResponse, make: () => Promise<T>): Promise<T> {
-    // A response that is closed already would never say so again.
+    // A response that is closed already emits no 'close' any more.
     if (response.destroyed) throw clientGone();
     if (this.#taken >= STATISTICS_PLACES) {
       throw retryLater('unavailable', 'Too many statistics are asked for at once.', RETRY_SECONDS);
@@ -28,7 +25,7 @@ export class StatisticsTurns {
     this.#taken++;
     const made = this.#last.then(() => (response.destroyed ? Promise.reject(clientGone()) : make()));
     this.#last = made.catch(() => undefined);
-    // One that has gone keeps its place until its turn is over: its answer is being made still.
+    // Even if the client has gone it counts until its answer has been made.
     response.once('close', () => void this.#free(made));
     return made;
   }

@@ -1,6 +1,6 @@
 /**
- * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; each as JSON, and with `.csv` at the end of
- * the path as CSV. What they mean: src/statistics/README.md.
+ * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; as JSON, and as CSV with `.csv` at the end
+ * of the path. What they mean: src/statistics/README.md.
  */
 
 import type { FastifyInstance } from 'fastify';
@@ -20,7 +20,7 @@ export interface StatisticsParts {
   readonly access: AdminAccess;
   readonly reader: StatisticsReader;
   readonly clock: Clock;
-  /** As they are configured now. */
+  /** Of the present configuration. */
   stations(): readonly CountedStation[];
 }
 
@@ -28,8 +28,8 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 export const STATISTICS_PATH = '/admin/api/statistics';
 
 /**
- * Reads the query at once, so that a wrong one waits for nobody's turn. What comes back makes the answer.
- * @param isCsv whether it was asked for with .csv
+ * Parses the query, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.
+ * @param isCsv whether the path ends in .csv
  */
 type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => () => Promise<Buffer>;
 

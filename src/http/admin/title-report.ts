@@ -1,4 +1,4 @@
-/** The title in force as an operator sees it, with what a correction of it begins with. */
+/** The title in force for the operator page, with all fields that a correction needs. */
 
 import { type TitleSource, titleLine } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';
