@@ -70,7 +70,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'admin/admin-reports': ['http/admin/api'],
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
-  'http/admin/statistics': ['e2e/statistics', 'http/admin/statistics-query'],
   'hls/placed-titles': ['hls/cutter'],
   'audio/tape/entry': ['audio/tape/tape', 'listener/cursor/listener'],
   'audio/tape/block-spacing': ['audio/channel-audio'],

@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { plainAddress } from '../base/ip.js';
 import { queryOf } from '../base/request-target.js';
 import { isImageUrl } from '../metadata/image-url.js';
-import { refuseWrites } from './methods.js';
+import { readRoute } from './methods.js';
 
 /** Configured names and ports of this server; the Host of each request counts besides. */
 export interface OwnAddresses {
@@ -29,25 +29,19 @@ const HEAD =
 
 /** For GET and HEAD. */
 export function registerCover(app: FastifyInstance, own: () => OwnAddresses): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: PATH,
-    exposeHeadRoute: false,
-    handler: (request, reply) => {
-      const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
-      const origin = originOf(url, request, own());
-      const style = origin === null ? '' : styleOf(url);
-      reply.headers({
-        'Cache-Control': 'no-store',
-        'Content-Security-Policy': policy(origin ?? "'none'", style),
-        'Cross-Origin-Resource-Policy': 'same-origin',
-        'Referrer-Policy': 'no-referrer',
-        'X-Content-Type-Options': 'nosniff',
-      });
-      return reply.type('text/html; charset=utf-8').send(`${HEAD}<style>${style}</style></head></html>`);
-    },
+  readRoute(app, PATH, (request, reply) => {
+    const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
+    const origin = originOf(url, request, own());
+    const style = origin === null ? '' : styleOf(url);
+    reply.headers({
+      'Cache-Control': 'no-store',
+      'Content-Security-Policy': policy(origin ?? "'none'", style),
+      'Cross-Origin-Resource-Policy': 'same-origin',
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    });
+    return reply.type('text/html; charset=utf-8').send(`${HEAD}<style>${style}</style></head></html>`);
   });
-  refuseWrites(app, PATH);
 }
 
 /** A background image, so that a broken one shows nothing. A serialized URL has no quotes, but may have a backslash. */

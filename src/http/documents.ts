@@ -5,11 +5,11 @@
 
 import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
-import { refuseWrites } from './methods.js';
+import { readRoute, refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
 /** The policy of `/docs`. Its script sets styles, and its icons are data: URLs. */
@@ -90,18 +90,12 @@ function serve(app: FastifyInstance, url: string, read: () => Promise<object>): 
     }
     return served;
   };
-  app.route({
-    method: ['GET', 'HEAD'],
-    url,
-    exposeHeadRoute: false,
-    handler: async (request: FastifyRequest, reply: FastifyReply) => {
-      const { body, etag } = await current();
-      reply.headers({ ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' });
-      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-      return reply.type('application/json; charset=utf-8').send(body);
-    },
+  readRoute(app, url, async (request, reply) => {
+    const { body, etag } = await current();
+    reply.headers({ ETag: etag, 'Cache-Control': 'no-cache', 'Access-Control-Allow-Origin': '*' });
+    if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(body);
   });
-  refuseWrites(app, url);
   return current;
 }
 

@@ -3,7 +3,7 @@
  * 15.5.6). It is answered before the body is read, so that no 413 or 415 hides it.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import type { Role } from '../config/schema.js';
 import { GET_METHODS, READ_METHODS } from './allow.js';
@@ -44,6 +44,17 @@ export function refuseOthers(
     },
     handler: async () => undefined,
   });
+}
+
+/** A path that is only read: GET and HEAD have this handler, and all other methods are refused. */
+export function readRoute(
+  app: FastifyInstance,
+  url: string,
+  handler: RouteHandlerMethod,
+  more: Pick<RouteOptions, 'config' | 'preParsing'> = {},
+): void {
+  app.route({ ...more, method: ['GET', 'HEAD'], url, exposeHeadRoute: false, handler });
+  refuseWrites(app, url, more.config);
 }
 
 /** For paths that are only read, by GET and HEAD. */

@@ -1,9 +1,9 @@
 /** `/healthz`, `/readyz` and `/metrics`, for operators and their tools. */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { Refusal } from '../base/refusal.js';
 import { parameter } from '../base/request-target.js';
-import { type RouteRole, refuseWrites } from './methods.js';
+import { readRoute } from './methods.js';
 import type { Readiness } from './readiness.js';
 import { JSON_TYPE } from './reads.js';
 
@@ -16,47 +16,33 @@ export interface Ops {
   metrics(): Promise<string>;
 }
 
-const ROLE: RouteRole = { role: 'ops' };
 const TEXT = 'text/plain; charset=utf-8';
 
 const RETRY = { 'Retry-After': '5' };
 
 export function registerOps(app: FastifyInstance, ops: Ops, readiness: Readiness): void {
   const head = { 'Content-Type': TEXT, 'Cache-Control': 'no-store' };
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/healthz',
-    handler: async (_, reply) => reply.headers(head).send('ok\n'),
-  });
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/readyz',
-    handler: async ({ raw }, reply) => {
-      const { ready } = ops;
-      if (parameter(raw.url!, 'cluster') !== null) {
-        const report = await ops.cluster();
-        if (report === null) throw new Refusal('not-found', 'This server is not in a cluster.');
-        const headers = { ...head, 'Content-Type': JSON_TYPE, ...(!ready && RETRY) };
-        return reply
-          .code(ready ? 200 : 503)
-          .headers(headers)
-          .send(`${JSON.stringify({ ready, ...report })}\n`);
-      }
-      const listing = readiness.of(raw.url!, ready);
-      const { isReady, body } = listing ?? { isReady: ready, body: ready ? 'ready\n' : 'not ready\n' };
-      const headers = { ...head, ...(listing !== null && { 'Content-Type': JSON_TYPE }), ...(!isReady && RETRY) };
+  readRoute(app, '/healthz', async (_, reply) => reply.headers(head).send('ok\n'));
+  readRoute(app, '/readyz', async ({ raw }, reply) => {
+    const { ready } = ops;
+    if (parameter(raw.url!, 'cluster') !== null) {
+      const report = await ops.cluster();
+      if (report === null) throw new Refusal('not-found', 'This server is not in a cluster.');
+      const headers = { ...head, 'Content-Type': JSON_TYPE, ...(!ready && RETRY) };
       return reply
-        .code(isReady ? 200 : 503)
+        .code(ready ? 200 : 503)
         .headers(headers)
-        .send(body);
-    },
+        .send(`${JSON.stringify({ ready, ...report })}\n`);
+    }
+    const listing = readiness.of(raw.url!, ready);
+    const { isReady, body } = listing ?? { isReady: ready, body: ready ? 'ready\n' : 'not ready\n' };
+    const headers = { ...head, ...(listing !== null && { 'Content-Type': JSON_TYPE }), ...(!isReady && RETRY) };
+    return reply
+      .code(isReady ? 200 : 503)
+      .headers(headers)
+      .send(body);
   });
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/metrics',
-    config: ROLE,
-    handler: async (_, reply) => reply.headers({ ...head, 'Content-Type': ops.metricsType }).send(await ops.metrics()),
-  });
-  for (const url of ['/healthz', '/readyz']) refuseWrites(app, url);
-  refuseWrites(app, '/metrics', ROLE);
+  const metrics: RouteHandlerMethod = async (_, reply) =>
+    reply.headers({ ...head, 'Content-Type': ops.metricsType }).send(await ops.metrics());
+  readRoute(app, '/metrics', metrics, { config: { role: 'ops' } });
 }

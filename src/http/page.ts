@@ -7,10 +7,10 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { codeFile } from '../base/own-files.js';
 import { contentTag } from '../metadata/etag.js';
-import { refuseWrites } from './methods.js';
+import { readRoute } from './methods.js';
 import { matchesTag } from './reads.js';
 
 /** A channel as the page shows it. */
@@ -103,24 +103,18 @@ function channelsFile(channels: () => readonly PageChannel[]): () => ServedFile 
 
 /** @param made the file, or a function called for each request @param isForAll a module that pages of any origin may import */
 function serve(app: FastifyInstance, url: string, made: ServedFile | (() => ServedFile), isForAll = false): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url,
-    exposeHeadRoute: false,
-    handler: (request: FastifyRequest, reply: FastifyReply) => {
-      const file = typeof made === 'function' ? made() : made;
-      reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
-      if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
-      else {
-        // The policy names the host.
-        const headers = { 'Content-Security-Policy': policy(request.headers.host), Vary: 'Host' };
-        reply.headers({ ...headers, 'Referrer-Policy': 'no-referrer' });
-      }
-      if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
-      return reply.type(file.type).send(file.body);
-    },
+  readRoute(app, url, (request, reply) => {
+    const file = typeof made === 'function' ? made() : made;
+    reply.headers({ ETag: file.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+    if (isForAll) reply.header('Access-Control-Allow-Origin', '*');
+    else {
+      // The policy names the host.
+      const headers = { 'Content-Security-Policy': policy(request.headers.host), Vary: 'Host' };
+      reply.headers({ ...headers, 'Referrer-Policy': 'no-referrer' });
+    }
+    if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
+    return reply.type(file.type).send(file.body);
   });
-  refuseWrites(app, url);
 }
 
 /** `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. */

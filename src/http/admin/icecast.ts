@@ -3,13 +3,13 @@
  * `.xml`, `.xsl` and `.json` (icecast-answer.ts). A mount is any path of a channel; the ID of a client is a number, unique while it is connected.
  */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
 import { Refusal } from '../../base/refusal.js';
 import { parameter, plainPath } from '../../base/request-target.js';
 import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
-import { refuseOthers, refuseWrites } from '../methods.js';
+import { readRoute, refuseOthers } from '../methods.js';
 import { ADMIN_ROLE, type AdminUser } from './access.js';
 import { FORMS, type Members, sendIcecast } from './icecast-answer.js';
 import {
@@ -45,15 +45,12 @@ export function registerIcecastAdmin(app: FastifyInstance, routes: AdminRoutes, 
 
 function registerRead(app: FastifyInstance, { access }: AdminParts, name: string, read: IcecastRead): void {
   for (const form of FORMS) {
-    const url = `/admin/${name}${form}`;
-    app.route({
-      method: ['GET', 'HEAD'],
-      url,
+    const handler: RouteHandlerMethod = async (request, reply) =>
+      sendIcecast(reply, form, 'icestats', await read(request));
+    readRoute(app, `/admin/${name}${form}`, handler, {
       config: ADMIN_ROLE,
       preParsing: async (request, reply) => void (await access.requireIcecast(request, reply, 'read')),
-      handler: async (request, reply) => sendIcecast(reply, form, 'icestats', await read(request)),
     });
-    refuseWrites(app, url, ADMIN_ROLE);
   }
 }
 

@@ -4,9 +4,9 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
-import { refuseWrites } from '../methods.js';
+import { readRoute } from '../methods.js';
 import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
 import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './access.js';
@@ -41,26 +41,19 @@ export function registerAdminPage(app: FastifyInstance, access: AdminAccess): vo
     const url = name === 'index.html' ? '/admin' : `/admin/web/${name}`;
     serve(app, access, url, fileOf(type, readFileSync(new URL(name, folder))));
   }
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/admin/',
-    config: ADMIN_ROLE,
-    handler: (_request, reply) => reply.headers(ADMIN_HEADERS).code(308).header('Location', '../admin').send(),
-  });
-  refuseWrites(app, '/admin/', ADMIN_ROLE);
+  const moved: RouteHandlerMethod = (_, reply) =>
+    reply.headers(ADMIN_HEADERS).code(308).header('Location', '../admin').send();
+  readRoute(app, '/admin/', moved, { config: ADMIN_ROLE });
 }
 
 function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, body, etag }: ServedFile): void {
-  app.route({
-    method: ['GET', 'HEAD'],
-    url,
+  const handler: RouteHandlerMethod = (request, reply) => {
+    reply.headers({ ...PAGE_HEADERS, ETag: etag });
+    if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type(type).send(body);
+  };
+  readRoute(app, url, handler, {
     config: ADMIN_ROLE,
     preParsing: async (request, reply) => void (await access.require(request, reply, 'read')),
-    handler: (request, reply) => {
-      reply.headers({ ...PAGE_HEADERS, ETag: etag });
-      if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
-      return reply.type(type).send(body);
-    },
   });
-  refuseWrites(app, url, ADMIN_ROLE);
 }

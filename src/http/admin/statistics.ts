@@ -3,14 +3,14 @@
  * of the path. What they mean: src/statistics/README.md.
  */
 
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Clock } from '../../base/clock.js';
 import { queryOf } from '../../base/request-target.js';
 import { measured } from '../../base/watchdog.js';
 import { zonedTime } from '../../metadata/time.js';
 import type { StatisticsReader } from '../../statistics/queries.js';
 import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
-import { refuseWrites } from '../methods.js';
+import { readRoute } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { ADMIN_ROLE, type AdminAccess } from './access.js';
 import { type CountedStation, StatisticsQuery } from './statistics-query.js';
@@ -43,19 +43,13 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
   };
   for (const [path, answer] of Object.entries(answers)) {
     for (const isCsv of [false, true]) {
-      const url = isCsv ? `${path}.csv` : path;
-      app.route({
-        method: ['GET', 'HEAD'],
-        url,
-        config: ADMIN_ROLE,
-        handler: async (request, reply) => {
-          await access.require(request, reply, 'read');
-          const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
-          const body = await turns.take(reply.raw, answer(query, isCsv));
-          return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
-        },
-      });
-      refuseWrites(app, url, ADMIN_ROLE);
+      const handler: RouteHandlerMethod = async (request, reply) => {
+        await access.require(request, reply, 'read');
+        const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
+        const body = await turns.take(reply.raw, answer(query, isCsv));
+        return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
+      };
+      readRoute(app, isCsv ? `${path}.csv` : path, handler, { config: ADMIN_ROLE });
     }
   }
 }
