@@ -75,7 +75,13 @@ const ENTRANCES: Record<string, readonly string[]> = {
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...['metadata/codec.ts', 'metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/log/log-schema.ts'],
     ...['cluster/log/remote-log.ts', 'cluster/titles/ordered-schema.ts'],
-    ...['admin/admin-schema.ts', 'link/control-schema.ts', 'link/facts/facts-schema.ts', 'link/tapes/mark-schema.ts'],
+    ...[
+      'admin/admin-schema.ts',
+      'admin/rows.ts',
+      'link/control-schema.ts',
+      'link/facts/facts-schema.ts',
+      'link/tapes/mark-schema.ts',
+    ],
     ...[
       'link/tapes/offer-schema.ts',
       'channel/place-schema.ts',

@@ -4,6 +4,17 @@
  */
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
+import type {
+  AdminBlock,
+  ChannelFallback,
+  ListenerReport,
+  LogLine,
+  RefusalReport,
+  SessionReport,
+  WatcherReport,
+} from './rows.js';
+
+export type { AdminBlock, ChannelFallback, ListenerReport, LogLine, RefusalReport, SessionReport, WatcherReport };
 
 /** A source of a channel. */
 export interface SourceReport {
@@ -110,28 +121,6 @@ export interface CrowdReport {
   readonly bySecondsBehind: readonly number[];
 }
 
-/** A connection that listens. */
-export interface ListenerReport {
-  /** Of the process and the connection: `3-1204`. */
-  readonly id: string;
-  readonly channel: string;
-  /** The path that it asked for; of one that was moved: where it goes on, `/` and the channel's key where an operator named that. */
-  readonly mount: string;
-  readonly address: string;
-  readonly agent: string;
-  readonly referer: string;
-  readonly sinceMs: number;
-  /** How far what it hears is behind the live edge, milliseconds of audio. */
-  readonly lagMs: number;
-  readonly bytes: number;
-  /** The title that it was sent last, and the one that it hears; "": none. */
-  readonly title: string;
-  readonly hears: string;
-  readonly icy: boolean;
-  /** The beginning of it, null: it has none. */
-  readonly metaid: string | null;
-}
-
 /** Which listeners: all that fit every member that is there. */
 export interface ListenerFilter {
   readonly ids?: readonly string[] | undefined;
@@ -151,54 +140,6 @@ export interface ListenerAges {
   readonly startedMs: readonly number[];
 }
 
-export interface SessionReport {
-  /** The beginning of it. */
-  readonly metaid: string;
-  readonly channel: string;
-  readonly mount: string;
-  /** What was sent last, and what is heard. */
-  readonly written: string;
-  readonly heard: string;
-}
-
-export interface WatcherReport {
-  /** channel, station or listener. */
-  readonly scope: string;
-  /** Of a listener: the beginning of its metaid. */
-  readonly id: string;
-  readonly address: string;
-  readonly sinceMs: number;
-}
-
-export interface RefusalReport {
-  readonly atMs: number;
-  readonly address: string;
-  readonly what: string;
-  readonly why: string;
-  readonly channel: string | null;
-  /** That an encoder asked for; null: none was named. */
-  readonly mount: string | null;
-  readonly status: number;
-}
-
-export interface LogLine {
-  readonly atMs: number;
-  readonly process: number;
-  /** JSON as it was logged. */
-  readonly line: string;
-}
-
-/** An address or network whose connections are refused. */
-export interface AdminBlock {
-  /** As it was asked for: 192.0.2.1, 192.0.2.0/24. */
-  readonly network: string;
-  readonly untilMs: number;
-  readonly reason: string;
-  /** The user who blocked it. */
-  readonly by: string;
-  readonly sinceMs: number;
-}
-
 /** A push token that was made here. */
 export interface MadeToken {
   readonly id: string;
@@ -210,15 +151,6 @@ export interface MadeToken {
   readonly sha256: string;
   /** After this it is wrong, where another one took its place; null: for ever. */
   readonly untilMs: number | null;
-}
-
-/** Where a channel's listeners hear something while it has no audio. */
-export interface ChannelFallback {
-  readonly channel: string;
-  /** A mount, as it was asked for. */
-  readonly to: string;
-  readonly by: string;
-  readonly sinceMs: number;
 }
 
 /** What every process must know. */

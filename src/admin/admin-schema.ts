@@ -1,19 +1,25 @@
 /** What an operator asks, as one process passes it on to another (admin-reports.ts), and what comes back: checked before it is acted on, or shown. */
 
 import { z } from 'zod';
-import { KEY } from '../base/key.js';
 import { network, text, whole } from '../config/field.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
+import {
+  blockRow,
+  channel,
+  fallbackRow,
+  listenerRow,
+  logRow,
+  MAX_TEXT_BYTES,
+  refusalRow,
+  sessionRow,
+  watcherRow,
+} from './rows.js';
 
 /** Of one list in an answer; a page of it has fewer. */
 const MAX_ROWS = 1_000_000;
-/** Of a text that a client sent, such as its user agent. */
-const MAX_TEXT_BYTES = 65_536;
 
-const channel = z.string().regex(KEY);
-const words = cleaned(MAX_TEXT_BYTES);
 const nothing = z.null();
 const ofChannel = z.looseObject({ channel });
 const most = whole(0, MAX_ROWS);
@@ -30,14 +36,8 @@ const named = z
   .looseObject(filter)
   .refine((crowd) => Object.keys(filter).some((name) => crowd[name] !== undefined), { error: 'names no listeners' });
 
-const block = z.looseObject({
-  network: network(),
-  untilMs: moment,
-  reason: cleaned(1024),
-  by: cleaned(1024),
-  sinceMs: moment,
-});
-const fallback = z.looseObject({ channel, to: text(1, 255).regex(/^\//), by: cleaned(1024), sinceMs: moment });
+const block = blockRow.loose();
+const fallback = fallbackRow.loose();
 const token = z.looseObject({
   id: text(1, 64),
   channel,
@@ -80,21 +80,7 @@ export const PROCESS_QUESTIONS: Readonly<
       ...filter,
       places: z.record(z.string().max(16), z.looseObject({ from: most, count: most })),
     }),
-    answer: rows({
-      id: words,
-      channel,
-      mount: words,
-      address: words,
-      agent: words,
-      referer: words,
-      sinceMs: z.number(),
-      lagMs: z.number(),
-      bytes: z.number().min(0),
-      title: words,
-      hears: words,
-      icy: z.boolean(),
-      metaid: words.nullable(),
-    }),
+    answer: rows(listenerRow),
   },
   end: { ask: named, answer: counted },
   move: {
@@ -103,25 +89,10 @@ export const PROCESS_QUESTIONS: Readonly<
   },
   sessions: {
     ask: z.looseObject({ channel: channel.optional(), most }),
-    answer: rows({ metaid: words, channel, mount: words, written: words, heard: words }),
+    answer: rows(sessionRow),
   },
-  watchers: {
-    ask: z.looseObject({ most }),
-    answer: rows({ scope: words, id: words, address: words, sinceMs: z.number() }),
-  },
-  refusals: {
-    ask: nothing,
-    answer: rows({
-      atMs: z.number(),
-      address: words,
-      what: words,
-      why: words,
-      channel: words.nullable(),
-      // Of a process of before this version: none.
-      mount: words.nullable().default(null),
-      status: counted,
-    }),
-  },
+  watchers: { ask: z.looseObject({ most }), answer: rows(watcherRow) },
+  refusals: { ask: nothing, answer: rows(refusalRow) },
   crowd: {
     ask: ofChannel,
     answer: z.looseObject({
@@ -129,10 +100,7 @@ export const PROCESS_QUESTIONS: Readonly<
       bySecondsBehind: z.array(counted).max(1000),
     }),
   },
-  log: {
-    ask: z.looseObject({ afterMs: z.number() }),
-    answer: rows({ atMs: z.number(), process: counted, line: cleaned(1024 * 1024) }),
-  },
+  log: { ask: z.looseObject({ afterMs: z.number() }), answer: rows(logRow) },
   used: { ask: nothing, answer: z.record(z.string().max(256), moment) },
 };
 
@@ -143,6 +111,6 @@ const states = z.looseObject({
 });
 export const adminState: z.ZodType<AdminState> = states;
 
-function rows(members: z.ZodRawShape) {
-  return z.array(z.looseObject(members)).max(MAX_ROWS);
+function rows(row: z.ZodObject) {
+  return z.array(row.loose()).max(MAX_ROWS);
 }

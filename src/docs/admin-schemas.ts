@@ -1,6 +1,9 @@
 /** The shapes of the admin interface (http/admin/README.md). Those with a title have that name in the OpenAPI document (components.ts). */
 
+import type { z } from 'zod';
+import { blockRow, fallbackRow, listenerRow, refusalRow, sessionRow, watcherRow } from '../admin/rows.js';
 import { COUNT, FLAG, type Json, list, NUMBER, object, orNull, TEXT, text, titled } from './json.js';
+import { jsonSchema } from './schemas.js';
 
 export const texts = list(TEXT);
 const moment: Json = { ...NUMBER, description: 'Unix milliseconds.' };
@@ -105,35 +108,7 @@ const DEPTH = object({
 /** In depth. */
 export const ONE_CHANNEL: Json = { title: 'Channel in depth', allOf: [CHANNEL, DEPTH] };
 
-export const LISTENER = titled('Listener', {
-  id: TEXT,
-  channel: TEXT,
-  mount: {
-    ...TEXT,
-    description:
-      'The path that it asked for; of one that was moved: where it goes on, / and a key, or the mount of a fallback.',
-  },
-  address: TEXT,
-  agent: TEXT,
-  referer: TEXT,
-  sinceMs: moment,
-  lagMs: NUMBER,
-  bytes: COUNT,
-  title: TEXT,
-  hears: TEXT,
-  icy: FLAG,
-  metaid: orNull(TEXT),
-});
-
-export const SESSION = titled('Session', { metaid: TEXT, channel: TEXT, mount: TEXT, written: TEXT, heard: TEXT });
-
-export const WATCHER = titled('Watcher', { scope: TEXT, id: TEXT, address: TEXT, sinceMs: moment });
-
 export const HELD_PUSH = titled('Held push', { channel: TEXT, id: TEXT, artist: TEXT, song: TEXT, atMs: moment });
-
-export const FALLBACK = titled('Fallback', { channel: TEXT, to: text('A mount.'), by: TEXT, sinceMs: moment });
-
-export const BLOCK = titled('Block', { network: TEXT, untilMs: moment, reason: TEXT, by: TEXT, sinceMs: moment });
 
 /** How many listeners were ended. */
 export const ended = object({ ended: COUNT });
@@ -157,12 +132,15 @@ export const MADE = titled('Made token', { id: TEXT, channel: TEXT, name: TEXT, 
 
 export const USER = titled('User', { name: TEXT, rights: list({ enum: ['read', 'titles', 'operate'] }) });
 
-export const REFUSAL = titled('Refusal', {
-  atMs: moment,
-  address: TEXT,
-  what: TEXT,
-  why: TEXT,
-  channel: orNull(TEXT),
-  mount: orNull(TEXT),
-  status: COUNT,
-});
+/** The rows of admin/rows.ts by their titles. */
+export function rowShapes() {
+  const row = (title: string, schema: z.ZodObject) => titled(title, jsonSchema(schema).properties);
+  return {
+    LISTENER: row('Listener', listenerRow),
+    SESSION: row('Session', sessionRow),
+    WATCHER: row('Watcher', watcherRow),
+    REFUSAL: row('Refusal', refusalRow),
+    BLOCK: row('Block', blockRow),
+    FALLBACK: row('Fallback', fallbackRow),
+  };
+}

@@ -1,22 +1,17 @@
 /** The OpenAPI document's admin interface (http/admin/README.md). */
 
 import {
-  BLOCK,
   CHANNEL,
   ended,
-  FALLBACK,
   HELD_PUSH,
-  LISTENER,
   MADE,
   ONE_CHANNEL,
-  REFUSAL,
-  SESSION,
+  rowShapes,
   SOURCES,
   TOKEN,
   texts,
   UPSTREAM,
   USER,
-  WATCHER,
 } from './admin-schemas.js';
 import { COUNT, count, type Json, list, object, TEXT, text } from './json.js';
 import { inQuery, ref } from './parameters.js';
@@ -67,6 +62,8 @@ const NEW_BLOCK = {
 };
 const ROTATE = { type: 'object', properties: { keepSeconds: COUNT }, additionalProperties: false };
 
+type RowShapes = ReturnType<typeof rowShapes>;
+
 /** What is seen with the right `read`. @param refusals beside those that all have */
 function read(id: string, summary: string, body: Json, refusals: Json = {}, more: More = {}): Json {
   return get('Admin', id, summary, { ...REFUSED, ...refusals, ...ok(body) }, { ...more, security: SECURITY });
@@ -104,7 +101,7 @@ function act(right: ActRights, id: string, summary: string, { body, answer, stat
   });
 }
 
-function reads(): Json {
+function reads({ LISTENER, SESSION, WATCHER, REFUSAL }: RowShapes): Json {
   const events = text(
     'Events `snapshot` ({channels}), then `change` ({channels, gone}) about once a second where something has changed.',
   );
@@ -131,7 +128,7 @@ function reads(): Json {
   };
 }
 
-function acts(): Json {
+function acts({ BLOCK, FALLBACK }: RowShapes): Json {
   const at = '/admin/api/channels/{channelkey}';
   const [titles, operate, makes] = ['titles', 'operate', 'titles and operate'] as const;
   const push = { body: ref('PushBody'), answer: ref('PushAnswer') };
@@ -241,5 +238,6 @@ function icecastActs(): Json {
 }
 
 export function administration(): Json {
-  return { ...reads(), ...acts(), ...icecastReads(), ...icecastActs() };
+  const rows = rowShapes();
+  return { ...reads(rows), ...acts(rows), ...icecastReads(), ...icecastActs() };
 }

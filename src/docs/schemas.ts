@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';
+import { MAX_COUNTED } from '../metadata/record-schema.js';
 import type { Json } from './json.js';
 import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './stations.js';
 
@@ -140,12 +141,14 @@ const PUSHED: Readonly<Record<string, string>> = {
   extdata: 'Anything of yours, passed on untouched.',
 };
 
-/** @param zodSchema read as what comes in: before defaults and cleaning */
-function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
+/** @param zodSchema of what comes in, before defaults and cleaning */
+export function jsonSchema(zodSchema: z.ZodType): ObjectSchema {
   const { $schema, ...schema } = z.toJSONSchema(zodSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
-      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      // No bounds that only keep numbers exact, and no defaults of answers of older versions.
+      if (jsonSchema.maximum !== undefined && jsonSchema.maximum >= MAX_COUNTED) delete jsonSchema.maximum;
+      if (jsonSchema.default === null) delete jsonSchema.default;
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
