@@ -77,6 +77,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'audio/frames/format': ['audio/frames/framer', 'audio/ogg/ogg', 'source/intake'],
   'audio/frames/header': ['audio/frames/adts', 'audio/frames/framer', 'audio/tape/tape'],
   'audio/ogg/ogg-codec': ['audio/ogg/ogg', 'behaviour/framing-budget'],
+  'audio/ogg/ogg-packets': ['audio/ogg/ogg', 'behaviour/framing-budget'],
   'audio/ogg/ogg-page': ['audio/ogg/ogg', 'audio/ogg/ogg-tape'],
   'audio/ogg/ogg-pages': ['audio/ogg/ogg', 'behaviour/framing-budget'],
   'audio/ogg/ogg-segment': ['audio/ogg/ogg', 'audio/ogg/ogg-tape'],

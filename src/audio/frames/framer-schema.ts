@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import { bytes } from '../../metadata/codec.js';
 import { type Is, MAX_COUNTED } from '../../metadata/record-schema.js';
-import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../ogg/ogg.js';
+import { MAX_HEADER_BYTES } from '../ogg/ogg.js';
+import { MAX_PACKET_BYTES } from '../ogg/ogg-packets.js';
 import { MAX_LACINGS, MAX_PAGE_BYTES } from '../ogg/ogg-page.js';
 import type { FormatState } from './format.js';
 import { SCRATCH_BYTES } from './framer.js';

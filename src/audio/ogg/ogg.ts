@@ -6,7 +6,7 @@
  *     sink                          └─frame┘ └frame┘ └──frame──┘
  *
  * Invariant: every byte of the pages (ogg-pages.ts) that are followed is of a packet handed on or of headers, or is counted in
- * `skippedBytes`. Memory is a page and at most MAX_PACKET_BYTES of a packet under way. Owned by one source.
+ * `skippedBytes`. Memory is a page and a packet under way (ogg-packets.ts). Owned by one source.
  */
 
 import { firstFrame } from '../frames/frame.js';
@@ -15,25 +15,15 @@ import { MeanBitrate } from '../frames/mean-bitrate.js';
 import { KnownLinks } from './known-links.js';
 import { nextHeader, PacketClock, readIdentification } from './ogg-codec.js';
 import { OggLink } from './ogg-link.js';
-import { CONTINUED, FIRST, isFilled, LAST, MAX_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
+import { OggPackets } from './ogg-packets.js';
+import { CONTINUED, FIRST, LAST, MAX_LACINGS, type OggPage, PAGE_HEADER_BYTES } from './ogg-page.js';
 import { OggPages, type PageSink } from './ogg-pages.js';
 import type { OggFramerState } from './ogg-state.js';
-
-/** A larger packet is not a stream's audio; comments that hold a picture may come near. */
-export const MAX_PACKET_BYTES = 1024 * 1024;
 
 /** Pages of header packets before the first audio. A stream has no more; a picture of some MB fits. */
 export const MAX_HEADER_BYTES = 8 * 1024 * 1024;
 /** The longest is that of Opus with a table of 255 channels (RFC 7845, section 5.1). It is sent to every listener with every title. */
 const MAX_IDENTIFICATION_BYTES = 21 + 255;
-const NO_PAGE: OggPage = {
-  flags: 0,
-  granule: -1,
-  serial: -1,
-  sequence: 0,
-  lacings: Buffer.alloc(0),
-  body: Buffer.alloc(0),
-};
 
 export class OggFramer implements PageSink {
   /** Of the latest link; undefined and 0 before the first. */
@@ -51,13 +41,9 @@ export class OggFramer implements PageSink {
   /** The stream of the latest link; -1: there was none. */
   #linkSerial = -1;
   readonly #pages = new OggPages(this, this.counters);
-  /** The page whose packets are being handed on, and how far: the next lacing value, where its packet began and where it has come to. */
-  #page = NO_PAGE;
-  #lacing = 0;
-  #packetAt = 0;
-  #bodyAt = 0;
+  readonly #packets = new OggPackets();
+  /** Of the page whose packets are being handed on: samples that may be played of it, and the counters before it. */
   #leftSamples = 0;
-  #isHead = false;
   #framesBefore = 0;
   #skippedBefore = 0;
   /** The stream that is followed (-1: none), and the number of its next page. */
@@ -72,14 +58,8 @@ export class OggFramer implements PageSink {
   #granule = -1;
   /** The latest packet; and, but for its `fresh`, the next. */
   readonly #frame = firstFrame();
-  /** The present page ended because it was full; and the longest packet of the link. */
-  #isFilled = false;
+  /** The longest packet of the link. */
   #packetMs = 0;
-  /** A packet goes on in the next page: its pieces, their bytes, and whether it is lost all the same. */
-  #isOpen = false;
-  #pieces: Buffer[] = [];
-  #piecesBytes = 0;
-  #isLost = false;
   readonly #mean = new MeanBitrate();
 
   /** @param known links of which a stream may begin in its middle */
@@ -91,7 +71,7 @@ export class OggFramer implements PageSink {
   /** Forgets all that is kept and the stream that was followed, as at the start of a file. Counters and the latest link stay. */
   reset(): void {
     this.#pages.reset();
-    this.#page = NO_PAGE;
+    this.#packets.drop();
     this.#leave();
   }
 
@@ -101,14 +81,8 @@ export class OggFramer implements PageSink {
       format: 'ogg',
       pages: this.#pages.state,
       page: {
-        ...this.#page,
-        lacings: Buffer.from(this.#page.lacings),
-        body: Buffer.from(this.#page.body),
-        lacing: this.#lacing,
-        packetAt: this.#packetAt,
-        bodyAt: this.#bodyAt,
+        ...this.#packets.pageState,
         leftSamples: this.#leftSamples,
-        isHead: this.#isHead,
         frames: frames - this.#framesBefore,
         skipped: skippedBytes - this.#skippedBefore,
       },
@@ -117,7 +91,7 @@ export class OggFramer implements PageSink {
         sequence: this.#sequence,
         granule: this.#granule,
         fresh: this.#frame.fresh,
-        isFilled: this.#isFilled,
+        isFilled: this.#packets.isFilled,
         packetMs: this.#packetMs,
         pageMs: this.pageMs,
         headers: this.#headers,
@@ -125,9 +99,7 @@ export class OggFramer implements PageSink {
       },
       link: this.link?.packets(null, 0) ?? null,
       lastSize: this.#clock?.lastSize ?? 0,
-      open: this.#isOpen
-        ? { piece: Buffer.concat(this.#pieces), bytes: this.#piecesBytes, isLost: this.#isLost }
-        : null,
+      open: this.#packets.openState,
       bitrateKbps: this.#frame.bitrateKbps,
       mean: this.#mean.state,
     };
@@ -136,19 +108,14 @@ export class OggFramer implements PageSink {
   /** Goes on where another one stood. Before the first `push`. */
   adopt({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
     this.#pages.adopt(pages);
-    this.#page = page;
-    this.#lacing = page.lacing;
-    this.#packetAt = page.packetAt;
-    this.#bodyAt = page.bodyAt;
+    this.#packets.adopt(page, open);
     this.#leftSamples = page.leftSamples;
-    this.#isHead = page.isHead;
     this.#framesBefore = -page.frames;
     this.#skippedBefore = -page.skipped;
     this.#serial = stream.serial;
     this.#sequence = stream.sequence;
     this.#granule = stream.granule;
     this.#frame.fresh = stream.fresh;
-    this.#isFilled = stream.isFilled;
     this.#packetMs = stream.packetMs;
     this.pageMs = stream.pageMs;
     this.#headers = stream.headers === null ? null : [...stream.headers];
@@ -159,12 +126,6 @@ export class OggFramer implements PageSink {
       this.#clock.lastSize = lastSize;
       if (stream.headers === null && stream.serial >= 0) this.#know(this.link);
     }
-    if (open !== null) {
-      this.#isOpen = true;
-      this.#pieces = [open.piece];
-      this.#piecesBytes = open.bytes;
-      this.#isLost = open.isLost;
-    }
     this.#frame.bitrateKbps = bitrateKbps;
     this.#mean.adopt(mean);
   }
@@ -174,10 +135,7 @@ export class OggFramer implements PageSink {
     this.#pages.isPaused = true;
   }
 
-  /**
-   * The next bytes of the stream, in any number. Packets that are complete reach the sink before this returns.
-   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest, or with none.
-   */
+  /** As Framer has it, but where it was paused it goes on with the rest, or with none. */
   push(chunk: Buffer): number {
     return this.#pages.push(chunk);
   }
@@ -194,12 +152,11 @@ export class OggFramer implements PageSink {
       this.#leave();
       return false;
     }
-    if (isGap || isContinued !== this.#isOpen) {
+    if (isGap || isContinued !== this.#packets.isOpen) {
       // What goes on here began in a page that never came, and what was open never ends.
       this.#abandon();
       this.#frame.fresh = true;
-      this.#isOpen = isContinued;
-      this.#isLost = isContinued;
+      this.#packets.close(isContinued);
     }
     if (this.#headers !== null) this.#headerBytes += bytes;
     this.#begin(page);
@@ -237,77 +194,51 @@ export class OggFramer implements PageSink {
 
   /** Headers are counted by `#leave`, and a packet that is lost was counted piece by piece. */
   #abandon(): void {
-    if (this.#headers === null && !this.#isLost) this.counters.skippedBytes += this.#piecesBytes;
-    this.#close();
-  }
-
-  #close(): void {
-    this.#isOpen = false;
-    this.#isLost = false;
-    this.#pieces = [];
-    this.#piecesBytes = 0;
+    if (this.#headers === null && !this.#packets.isLost) this.counters.skippedBytes += this.#packets.openBytes;
+    this.#packets.close();
   }
 
   #begin(page: OggPage): void {
-    this.#page = page;
-    this.#lacing = this.#packetAt = this.#bodyAt = 0;
-    this.#isFilled = isFilled(page.lacings);
+    this.#packets.begin(page, this.#headers !== null);
     // At a link's end the position says how much of the last packets is to be played.
     const isTrimmed = (page.flags & LAST) !== 0 && page.granule >= 0 && this.#granule >= 0;
     this.#leftSamples = isTrimmed ? Math.max(0, page.granule - this.#granule) : Number.POSITIVE_INFINITY;
-    this.#isHead = this.#headers !== null;
     this.#framesBefore = this.counters.frames;
     this.#skippedBefore = this.counters.skippedBytes;
   }
 
   /** As PageSink has it. */
   resume(): boolean {
-    const { flags, granule, lacings, body } = this.#page;
-    const isHead = this.#isHead;
-    while (this.#lacing < lacings.length) {
-      if (this.#pages.isPaused) return false;
-      const lacing = lacings[this.#lacing++]!;
-      this.#bodyAt += lacing;
-      if (lacing === 255 || (lacing === 0 && this.#bodyAt === this.#packetAt && !isHead && !this.#isOpen)) continue;
-      this.#leftSamples -= this.#packet(body.subarray(this.#packetAt, this.#bodyAt), this.#leftSamples);
-      this.#packetAt = this.#bodyAt;
+    const packets = this.#packets;
+    const { flags, granule, lacings, body } = packets.page;
+    for (;;) {
+      if (this.#pages.isPaused && packets.hasMore) return false;
+      const packet = packets.next();
+      if (packet === null) break;
+      const { isLost } = packets;
+      packets.close();
+      this.#leftSamples -= this.#packet(packet, isLost);
     }
-    if (lacings.at(-1) === 255) this.#keep(body.subarray(this.#packetAt));
-    else if (!isHead && this.counters.frames === this.#framesBefore) this.#countEmpty(lacings.length + body.length);
+    // A header packet that is too large is nothing wrong.
+    const lostBytes = packets.keepRest();
+    if (this.#headers === null) this.counters.skippedBytes += lostBytes;
+    if (!packets.isHead && lacings.at(-1) !== 255 && this.counters.frames === this.#framesBefore) {
+      const pageBytes = PAGE_HEADER_BYTES + lacings.length + body.length;
+      this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + pageBytes);
+    }
     if (granule >= 0) this.#granule = granule;
-    this.#page = NO_PAGE;
+    packets.drop();
     if ((flags & LAST) !== 0) this.#leave();
     return true;
   }
 
-  /** A page in which nothing is. */
-  #countEmpty(bytes: number): void {
-    this.counters.skippedBytes = Math.max(this.counters.skippedBytes, this.#skippedBefore + PAGE_HEADER_BYTES + bytes);
-  }
-
-  /** A piece of a packet that goes on in the next page. */
-  #keep(piece: Buffer): void {
-    const wasLost = this.#isLost;
-    this.#isOpen = true;
-    this.#piecesBytes += piece.length;
-    if (this.#piecesBytes > MAX_PACKET_BYTES) this.#isLost = true;
-    // A header packet that is too large is nothing wrong.
-    if (this.#isLost && this.#headers === null)
-      this.counters.skippedBytes += wasLost ? piece.length : this.#piecesBytes;
-    if (this.#isLost) this.#pieces = [];
-    else this.#pieces.push(Buffer.from(piece));
-  }
-
-  /** The end of a packet, or all of it. Returns how many samples it plays. */
-  #packet(end: Buffer, mostSamples: number): number {
-    const isLost = this.#isLost;
-    const packet = this.#isOpen && !isLost ? Buffer.concat([...this.#pieces, end]) : end;
-    this.#close();
+  /** Returns how many samples it plays. @param isLost only its end is known */
+  #packet(packet: Buffer, isLost: boolean): number {
     if (this.#headers !== null) {
       this.#header(isLost ? Buffer.alloc(0) : packet, this.#headers);
       return 0;
     }
-    const samples = isLost ? -1 : this.#audio(packet, mostSamples);
+    const samples = isLost ? -1 : this.#audio(packet);
     if (samples < 0) this.counters.skippedBytes += packet.length;
     return Math.max(0, samples);
   }
@@ -328,7 +259,7 @@ export class OggFramer implements PageSink {
     this.#follow(new OggLink(headers, this.#sink.charset), headers);
   }
 
-  /** What comes from now on is of this link. */
+  /** What comes is of this link. */
   #follow(link: OggLink, headers: readonly Buffer[]): void {
     this.#clock = new PacketClock(link.facts.codec, headers);
     this.counters.links++;
@@ -345,18 +276,18 @@ export class OggFramer implements PageSink {
   }
 
   /** Samples, or -1: it is none. */
-  #audio(packet: Buffer, mostSamples: number): number {
+  #audio(packet: Buffer): number {
     const { link } = this;
     if (this.#serial === -1 || link === undefined) return -1;
     const frame = this.#frame;
     if (frame.fresh) this.#clock!.cut();
     const whole = this.#clock!.samples(packet);
     if (whole < 0) return -1;
-    const samples = Math.min(whole, mostSamples);
+    const samples = Math.min(whole, this.#leftSamples);
     const durationMs = (samples * 1000) / link.facts.sampleRate;
     this.#headerBytes = 0;
     this.#packetMs = Math.max(this.#packetMs, durationMs);
-    this.pageMs = this.#isFilled ? MAX_LACINGS * this.#packetMs : 0;
+    this.pageMs = this.#packets.isFilled ? MAX_LACINGS * this.#packetMs : 0;
     this.counters.frames++;
     frame.bytes = packet;
     frame.durationMs = durationMs;

@@ -4,7 +4,8 @@
  */
 
 import { z } from 'zod';
-import { MAX_HEADER_BYTES, MAX_PACKET_BYTES } from '../../audio/ogg/ogg.js';
+import { MAX_HEADER_BYTES } from '../../audio/ogg/ogg.js';
+import { MAX_PACKET_BYTES } from '../../audio/ogg/ogg-packets.js';
 import { KEY } from '../../base/key.js';
 import { bytes } from '../../metadata/codec.js';
 import { MAX_COUNTED, moment, must } from '../../metadata/record-schema.js';

@@ -12,8 +12,9 @@ import { deserialize, serialize } from 'node:v8';
 import t, { type Test } from 'tap';
 import { ChannelAudio } from '../../../src/audio/channel-audio.js';
 import { framerFor } from '../../../src/audio/frames/format.js';
-import { MAX_PACKET_BYTES, OggFramer } from '../../../src/audio/ogg/ogg.js';
+import { OggFramer } from '../../../src/audio/ogg/ogg.js';
 import type { OggLink } from '../../../src/audio/ogg/ogg-link.js';
+import { MAX_PACKET_BYTES } from '../../../src/audio/ogg/ogg-packets.js';
 import {
   CONTINUED,
   FIRST,
