@@ -71,6 +71,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
   'hls/placed-titles': ['hls/cutter'],
+  'audio/channel-tape': ['audio/channel-audio', 'audio/tape/tape-readers'],
   'audio/tape/entry': ['audio/tape/tape', 'listener/cursor/listener'],
   'audio/tape/block-spacing': ['audio/channel-audio'],
   'audio/tape/base-tape': ['audio/tape/tape', 'audio/ogg/ogg-tape', 'audio/tape/tape-readers'],

@@ -1,33 +1,19 @@
 /**
- * A channel's audio: its tape, and the title in force at the live edge. The one writer of the tape.
- *
- * A tape begins with the first audio; its metaint is chosen then (fixed by the channel, else about a quarter of a second of the configured
- * bitrate, else of the source's; of the slowest second of its audio never more than half a second) and again only while none listens:
- * listeners were promised it.
- * Sources know it as an output, listeners as something to read; it knows neither.
+ * A channel's audio: what goes onto its tape (channel-tape.ts), and what waits to. Sources know it as an output, listeners as something to read; it
+ * knows neither.
  *
  *   source ─ write ─► (delay line) ─► tape          a channel with a delay has the line; titles whose audio waits in it wait too
  */
 
 import type { Clock } from '../base/clock.js';
-import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
 import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
+import { ChannelTape, type ChannelTapeOptions } from './channel-tape.js';
 import { DelayLine, type DelayLineState, type LineFrame, type LinePlace } from './delay-line.js';
-import { Arrivals } from './frames/arrivals.js';
-import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
-import { contentTypeOf } from './frames/format.js';
+import { type AudioFormat, frameFormat } from './frames/audio-format.js';
 import type { Frame } from './frames/frame.js';
 import { HeldFrames } from './frames/held-frames.js';
-import { Reservoir } from './frames/reservoir.js';
-import type { OggLink } from './ogg/ogg-link.js';
-import { OggTape, type OpenOgg } from './ogg/ogg-tape.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from './playable-audio.js';
-import type { WritableTape } from './tape/audio-tape.js';
-import { BlockSpacing } from './tape/block-spacing.js';
-import { Mark } from './tape/mark.js';
-import { type OpenSegment, Tape } from './tape/tape.js';
-import { TapeReaders } from './tape/tape-readers.js';
 import { type AwaitedTitle, WaitingTitles } from './tape/waiting-titles.js';
 
 /** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
@@ -36,24 +22,12 @@ const NEAR_MS = 1000;
 const CLOCK_STEP_MS = 1;
 const START: LinePlace = { atMs: 0, atByte: 0 };
 
-export interface ChannelAudioOptions {
+export interface ChannelAudioOptions extends ChannelTapeOptions {
   readonly key: string;
-  readonly lagMs: number;
-  /** The most that a listener is given at once: while nobody listens the tape keeps no more than that takes. Undefined: all of the lag. */
-  readonly burstMs?: number | undefined;
   /** Monotonic milliseconds. */
   now(): number;
-  /** Fixed by the configuration, bytes. */
-  readonly metaint?: number | undefined;
-  readonly bitrateKbps?: number | undefined;
-  /** How titles stand in the stream; undefined: as they are. */
-  readonly icy?: IcyOptions | undefined;
-  /** Whether listeners may have ICY in Ogg too. */
-  readonly icyInOgg?: boolean | undefined;
   /** What is written goes onto the tape so much later; undefined: at once. */
   readonly delay?: { readonly ms: number; readonly clock: Pick<Clock, 'now' | 'alarm'> } | undefined;
-  /** Called when what goes onto the tape is of another format than what went onto it before. */
-  readonly onFormat?: ((from: AudioFormat, to: AudioFormat) => void) | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
 }
@@ -65,43 +39,24 @@ export interface DelayedAudio {
   readonly titles: readonly AwaitedTitle[];
 }
 
-export class ChannelAudio implements PlayableAudio {
+export class ChannelAudio extends ChannelTape implements PlayableAudio {
   readonly key: string;
-  contentType = 'audio/mpeg';
-  audioMs = 0;
-  /** How often another format has come. */
-  formatChanges = 0;
   listeners = 0;
   playing = 0;
   readonly #options: ChannelAudioOptions;
-  readonly #reservoir = new Reservoir();
-  /** The tape while frames (MP3, AAC) come; the other one while packets of Ogg do. Never both. */
-  #frames: Tape | undefined;
-  #packets: OggTape | undefined;
-  #mark: Mark | null = null;
-  #markMs = 0;
   readonly #waiting = new WaitingTitles();
   readonly #held = new HeldFrames();
   /** Null: the channel has no delay. */
   #line: DelayLine | null;
   /** With the next frame another source comes into the line. */
   #isNextSource = false;
-  /** Of the present tape. */
-  #arrivals: Arrivals;
-  readonly #spacing: BlockSpacing;
-  /** The next frame is the first of its source. */
-  #isFirst = true;
-  /** Of what went onto a tape last, whether that is still there or not; null: nothing has. */
-  #format: AudioFormat | null = null;
   /** Of what came in last, where that goes into a delay line; null: nothing has. */
   #coming: AudioFormat | null = null;
-  readonly #readers = new TapeReaders();
 
   constructor(options: ChannelAudioOptions) {
+    super(options);
     this.#options = options;
     this.key = options.key;
-    this.#spacing = new BlockSpacing(options);
-    this.#arrivals = new Arrivals(options.lagMs);
     this.#line = options.delay === undefined ? null : this.#makeLine(options.delay);
   }
 
@@ -124,83 +79,24 @@ export class ChannelAudio implements PlayableAudio {
   }
 
   want(isWanted: boolean): void {
-    this.#readers.isWanted = isWanted;
-    this.#keep();
+    this.readers.isWanted = isWanted;
+    this.keep();
     this.#options.onWanted?.(isWanted);
   }
 
-  arrivedMs(atMs: number): number {
-    return this.#arrivals.momentOf(atMs);
-  }
-
   observe(observer: TapeObserver): void {
-    this.#readers.add(observer);
-    this.#keep();
+    this.readers.add(observer);
+    this.keep();
   }
 
   unobserve(observer: TapeObserver): void {
-    this.#readers.remove(observer);
-    this.#keep();
-  }
-
-  get hasSegments(): boolean {
-    return this.tape !== undefined && this.tape.head > this.tape.tail;
-  }
-
-  get bitrateKbps(): number {
-    return this.#spacing.meanKbps || (this.#options.bitrateKbps ?? 0);
-  }
-
-  get sampleRate(): number {
-    return this.#format?.sampleRate ?? 0;
-  }
-
-  get channels(): number {
-    return this.#format?.channels ?? 0;
+    this.readers.remove(observer);
+    this.keep();
   }
 
   /** Of what came in last; null: nothing has. */
   get format(): AudioFormat | null {
-    return this.#line === null ? this.#format : (this.#coming ?? this.#format);
-  }
-
-  get tape(): WritableTape | undefined {
-    return this.#frames ?? this.#packets;
-  }
-
-  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
-  get sends(): string | null {
-    return this.#packets?.link.facts.codec ?? (this.#frames === undefined ? null : this.contentType);
-  }
-
-  get metaint(): number | null {
-    const tape = this.#options.icyInOgg ? this.tape : this.#frames;
-    return tape?.metaint ?? null;
-  }
-
-  /**
-   * Goes on with a tape that another process has fed until now. Before all else.
-   * @param open its open segment, where all of that is known
-   * @returns it, as its own
-   */
-  adopt(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
-    const tape =
-      from.tape!.rendering(false) === null
-        ? (this.#frames = Tape.adopt(from.tape!, open as OpenSegment))
-        : (this.#packets = OggTape.adopt(from.tape!, open as OpenOgg));
-    const { mark, atMs } = tape.lastTitle;
-    this.#mark = mark;
-    this.#markMs = atMs;
-    this.contentType = from.contentType;
-    const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
-    this.#format = { codec, sampleRate: from.sampleRate, channels: from.channels };
-    this.#spacing.adopt(from.bitrateKbps);
-    for (let seq = tape.tail; seq < tape.head; seq++) {
-      const { endMs } = tape.at(seq)!;
-      this.#arrivals.note(from.arrivedMs(endMs), endMs);
-    }
-    if (open === undefined) this.#reservoir.cut();
-    return tape;
+    return (this.#line === null ? null : this.#coming) ?? this.tapeFormat;
   }
 
   /** Gives away what waits: another process goes on with it. Nothing goes onto the tape any more. @returns null: the channel has no delay */
@@ -252,12 +148,13 @@ export class ChannelAudio implements PlayableAudio {
     const nowMs = this.#options.now();
     // A title in the stream is never found before the audio in front of it.
     const momentMs = nowMs - (agoMs > 0 ? Math.max(0, agoMs - CLOCK_STEP_MS) : agoMs);
-    const isCorrection = last === undefined && this.#mark !== null && isSamePlay(this.#mark.view.record, view.record);
-    // The process before this one has put it there.
-    if (isCorrection && this.#mark?.view.json === view.json) return null;
-    if (isCorrection) return this.#put(view, this.#markMs);
+    const before = this.mark?.view;
+    if (last === undefined && before !== undefined && isSamePlay(before.record, view.record)) {
+      // A correction; else the process before this one has put it there.
+      return before.json === view.json ? null : this.put(view, 0);
+    }
     const place = momentMs > nowMs ? null : (this.#line?.placeAt(momentMs) ?? START);
-    if (place === START && last === undefined) return this.#put(view, this.#arrivals.endAt(momentMs));
+    if (place === START && last === undefined) return this.put(view, this.endAt(momentMs));
     waiting.add(view, momentMs, place, nowMs);
     return null;
   }
@@ -280,7 +177,7 @@ export class ChannelAudio implements PlayableAudio {
 
   /** Another source is on air from the next write on. */
   sourceChanged(): void {
-    if (this.#line === null) this.#changeSource();
+    if (this.#line === null) this.changeSource();
     else this.#isNextSource = true;
   }
 
@@ -290,11 +187,11 @@ export class ChannelAudio implements PlayableAudio {
     this.#line?.leave();
     this.#coming = null;
     this.#isNextSource = false;
-    this.#drop();
+    this.drop();
     const { delay } = this.#options;
     this.#line = delay === undefined ? null : this.#makeLine(delay);
     this.#waiting.clear();
-    this.#mark = null;
+    this.mark = null;
   }
 
   /** Options are others now: while nobody plays another tape begins, else they wait for that. */
@@ -306,19 +203,19 @@ export class ChannelAudio implements PlayableAudio {
   release(): void {
     if (this.playing > 0) return;
     if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
-      this.#drop();
+      this.drop();
       this.#line?.begin();
     } else this.#beginAnew();
   }
 
   /** What waits in a line of another length comes no more. */
   #beginAnew(): void {
-    this.#drop();
+    this.drop();
     const { delay } = this.#options;
     if (this.delayMs === (delay?.ms ?? 0)) return;
     this.#line?.leave();
     while (this.#waiting.first?.place != null) {
-      this.#put(this.#waiting.first.view, 0);
+      this.put(this.#waiting.first.view, 0);
       this.#waiting.shift();
     }
     this.#isNextSource = false;
@@ -327,7 +224,7 @@ export class ChannelAudio implements PlayableAudio {
 
   #makeLine({ ms, clock }: NonNullable<ChannelAudioOptions['delay']>): DelayLine {
     const onFrame = ({ frame, isNextSource }: LineFrame) => {
-      if (isNextSource) this.#changeSource();
+      if (isNextSource) this.changeSource();
       this.#lay(frame, frame.arrivedMs);
     };
     return new DelayLine({ delayMs: ms, clock, onFrame });
@@ -343,14 +240,8 @@ export class ChannelAudio implements PlayableAudio {
     }
     const isFresh = frame.fresh || held.hasGap;
     held.hasGap = false;
-    this.audioMs += frame.durationMs;
-    this.#spacing.count(frame);
     if (!this.#waiting.isEmpty) this.#putWaiting();
-    if (this.playing === 0 && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.#drop();
-    if (frame.link === undefined) this.#writeFrame(frame, isFresh);
-    else this.#writePacket(frame, isFresh, frame.link);
-    this.#arrivals.note(arrivedMs, this.tape!.endMs);
-    this.#readers.onGrown();
+    this.lay(frame, isFresh, arrivedMs, this.playing === 0);
   }
 
   /** Titles whose place is at the tape's end, or near behind it. */
@@ -363,92 +254,13 @@ export class ChannelAudio implements PlayableAudio {
       const { tape } = this;
       const isNear = tape !== undefined && (aheadMs <= NEAR_MS || aheadBytes <= tape.segmentBytes);
       if (aheadBytes > 0 && !isNear) return;
-      this.#put(this.#waiting.first!.view, (tape?.endMs ?? 0) + aheadMs, aheadBytes);
+      this.put(this.#waiting.first!.view, (tape?.endMs ?? 0) + aheadMs, aheadBytes);
       this.#waiting.shift();
     }
   }
 
-  /** @param atMs not before the title before it @param aheadBytes of audio that are written before it */
-  #put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
-    const { icy } = this.#options;
-    const before = this.#mark;
-    const mark =
-      icy === undefined
-        ? new Mark(view)
-        : new Mark(view, blockFor(view, before?.block ?? null, icy), tagsFor(view, before?.tags ?? null, icy));
-    this.#mark = mark;
-    const { tape } = this;
-    if (tape === undefined) return null;
-    this.#markMs = Math.max(this.#markMs, atMs);
-    tape.put(mark, this.#markMs, aheadBytes);
-    if (this.#markMs >= tape.edgeMs) return null;
-    const late = { before, mark, atMs: this.#markMs };
-    this.#readers.onLate(late);
-    return late;
-  }
-
-  #changeSource(): void {
+  protected override changeSource(): void {
     this.#held.drop();
-    this.#spacing.sourceChanged();
-    this.#isFirst = true;
-    this.#reservoir.cut();
-  }
-
-  /**
-   * What comes is of this format: the first of it behind a start, a gap, or a change of source or link. No player goes on in another codec: the tape
-   * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
-   * ends before it (listener.ts).
-   */
-  #follow(format: AudioFormat): void {
-    const before = this.#format;
-    this.#format = format;
-    if (before?.codec === format.codec && canFollow(before, format)) return;
-    this.#spacing.sourceChanged();
-    if (before?.codec === format.codec) {
-      this.tape?.fence();
-      this.#readers.onFence();
-    } else {
-      this.tape?.end();
-      this.#drop();
-      this.contentType = contentTypeOf(format.codec);
-    }
-    if (before === null) return;
-    this.formatChanges++;
-    this.#options.onFormat?.(before, format);
-  }
-
-  #drop(): void {
-    this.#frames = undefined;
-    this.#packets = undefined;
-    this.#markMs = 0;
-    this.#arrivals = new Arrivals(this.#options.lagMs);
-    this.#readers.onTape();
-  }
-
-  #writeFrame({ bytes, durationMs }: Frame, fresh: boolean): void {
-    if (fresh) this.#reservoir.cut();
-    if (fresh || this.#isFirst || this.#packets !== undefined) {
-      this.#isFirst = false;
-      this.#follow(frameFormat(bytes));
-    }
-    if (this.#frames === undefined) {
-      this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
-      this.#keep();
-    }
-    this.#frames.write(this.#reservoir.mend(bytes), durationMs);
-  }
-
-  /** The tape keeps what its readers need, or who comes next. */
-  #keep(): void {
-    this.tape?.keep(this.#readers.isNone ? (this.#options.burstMs ?? null) : null);
-  }
-
-  #writePacket({ bytes, durationMs }: Frame, fresh: boolean, link: OggLink): void {
-    if (link !== this.#packets?.link) this.#follow(link.facts);
-    if (this.#packets === undefined) {
-      this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.#mark);
-      this.#keep();
-    }
-    this.#packets.write(bytes, durationMs, fresh, link);
+    super.changeSource();
   }
 }

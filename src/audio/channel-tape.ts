@@ -1,0 +1,230 @@
+/**
+ * The tape of a channel: of frames while MP3 or AAC comes, of Ogg while that does. It begins with the first audio, and its metaint is chosen then
+ * (block-spacing.ts); it is chosen again only while no listener plays, since the head of the answer promised it. Where the codec changes another tape
+ * begins. ChannelAudio adds what waits.
+ */
+
+import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
+import type { RecordView } from '../metadata/view.js';
+import { Arrivals } from './frames/arrivals.js';
+import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
+import { contentTypeOf } from './frames/format.js';
+import type { Frame } from './frames/frame.js';
+import { Reservoir } from './frames/reservoir.js';
+import type { OggLink } from './ogg/ogg-link.js';
+import { OggTape, type OpenOgg } from './ogg/ogg-tape.js';
+import type { LateTitle, PlayableAudio } from './playable-audio.js';
+import type { WritableTape } from './tape/audio-tape.js';
+import { BlockSpacing, type BlockSpacingOptions } from './tape/block-spacing.js';
+import { Mark } from './tape/mark.js';
+import { type OpenSegment, Tape } from './tape/tape.js';
+import { TapeReaders } from './tape/tape-readers.js';
+
+export interface ChannelTapeOptions extends BlockSpacingOptions {
+  readonly lagMs: number;
+  /** The most that a listener is given at once: while nobody listens the tape keeps no more than that takes. Undefined: all of the lag. */
+  readonly burstMs?: number | undefined;
+  /** How titles stand in the stream; undefined: as they are. */
+  readonly icy?: IcyOptions | undefined;
+  /** Whether listeners may have ICY in Ogg too. */
+  readonly icyInOgg?: boolean | undefined;
+  /** Called when what goes onto the tape is of another format than what went onto it before. */
+  readonly onFormat?: ((from: AudioFormat, to: AudioFormat) => void) | undefined;
+}
+
+export abstract class ChannelTape {
+  contentType = 'audio/mpeg';
+  audioMs = 0;
+  /** How often another format has come. */
+  formatChanges = 0;
+  /** Of what went onto a tape last, whether that is still there or not; null: nothing has. */
+  protected tapeFormat: AudioFormat | null = null;
+  /** The latest title; null: none. */
+  protected mark: Mark | null = null;
+  protected readonly readers = new TapeReaders();
+  /** Its audio time on the tape. */
+  #markMs = 0;
+  readonly #options: ChannelTapeOptions;
+  readonly #reservoir = new Reservoir();
+  readonly #spacing: BlockSpacing;
+  /** Never both. */
+  #frames: Tape | undefined;
+  #packets: OggTape | undefined;
+  /** Of the present tape. */
+  #arrivals: Arrivals;
+  /** The next frame is the first of its source. */
+  #isFirst = true;
+
+  constructor(options: ChannelTapeOptions) {
+    this.#options = options;
+    this.#spacing = new BlockSpacing(options);
+    this.#arrivals = new Arrivals(options.lagMs);
+  }
+
+  get tape(): WritableTape | undefined {
+    return this.#frames ?? this.#packets;
+  }
+
+  get hasSegments(): boolean {
+    return this.tape !== undefined && this.tape.head > this.tape.tail;
+  }
+
+  get metaint(): number | null {
+    const tape = this.#options.icyInOgg ? this.tape : this.#frames;
+    return tape?.metaint ?? null;
+  }
+
+  get sampleRate(): number {
+    return this.tapeFormat?.sampleRate ?? 0;
+  }
+
+  get channels(): number {
+    return this.tapeFormat?.channels ?? 0;
+  }
+
+  get bitrateKbps(): number {
+    return this.#spacing.meanKbps || (this.#options.bitrateKbps ?? 0);
+  }
+
+  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
+  get sends(): string | null {
+    return this.#packets?.link.facts.codec ?? (this.#frames === undefined ? null : this.contentType);
+  }
+
+  /** Audio time at the tape's end at that moment (arrivals.ts). */
+  protected endAt(momentMs: number): number {
+    return this.#arrivals.endAt(momentMs);
+  }
+
+  arrivedMs(atMs: number): number {
+    return this.#arrivals.momentOf(atMs);
+  }
+
+  /**
+   * Goes on with a tape that another process has fed until now. Before all else.
+   * @param open its open segment, where all of that is known
+   * @returns it, as its own
+   */
+  adopt(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
+    const tape =
+      from.tape!.rendering(false) === null
+        ? (this.#frames = Tape.adopt(from.tape!, open as OpenSegment))
+        : (this.#packets = OggTape.adopt(from.tape!, open as OpenOgg));
+    const { mark, atMs } = tape.lastTitle;
+    this.mark = mark;
+    this.#markMs = atMs;
+    this.contentType = from.contentType;
+    const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
+    this.tapeFormat = { codec, sampleRate: from.sampleRate, channels: from.channels };
+    this.#spacing.adopt(from.bitrateKbps);
+    for (let seq = tape.tail; seq < tape.head; seq++) {
+      const { endMs } = tape.at(seq)!;
+      this.#arrivals.note(from.arrivedMs(endMs), endMs);
+    }
+    if (open === undefined) this.#reservoir.cut();
+    return tape;
+  }
+
+  /**
+   * @param isFresh what came before has nothing to do with it @param arrivedMs when it came in, monotonic
+   * @param mayBegin nobody plays: another tape may begin, with a metaint that suits the source
+   */
+  protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
+    this.audioMs += frame.durationMs;
+    this.#spacing.count(frame);
+    if (mayBegin && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.drop();
+    if (frame.link === undefined) this.#writeFrame(frame, isFresh);
+    else this.#writePacket(frame, isFresh, frame.link);
+    this.#arrivals.note(arrivedMs, this.tape!.endMs);
+    this.readers.onGrown();
+  }
+
+  /**
+   * A title takes effect, at the place of the title before it at the earliest.
+   * @param atMs audio time @param aheadBytes of audio that are written before it
+   * @returns its place, where listeners may have been sent it; null: they get the title with its block
+   */
+  protected put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
+    const { icy } = this.#options;
+    const before = this.mark;
+    const mark =
+      icy === undefined
+        ? new Mark(view)
+        : new Mark(view, blockFor(view, before?.block ?? null, icy), tagsFor(view, before?.tags ?? null, icy));
+    this.mark = mark;
+    const { tape } = this;
+    if (tape === undefined) return null;
+    this.#markMs = Math.max(this.#markMs, atMs);
+    tape.put(mark, this.#markMs, aheadBytes);
+    if (this.#markMs >= tape.edgeMs) return null;
+    const late = { before, mark, atMs: this.#markMs };
+    this.readers.onLate(late);
+    return late;
+  }
+
+  /** The next frame is another source's. */
+  protected changeSource(): void {
+    this.#spacing.sourceChanged();
+    this.#isFirst = true;
+    this.#reservoir.cut();
+  }
+
+  /** The tape is let go. */
+  protected drop(): void {
+    this.#frames = undefined;
+    this.#packets = undefined;
+    this.#markMs = 0;
+    this.#arrivals = new Arrivals(this.#options.lagMs);
+    this.readers.onTape();
+  }
+
+  /** The tape keeps what its readers need, or who comes next. */
+  protected keep(): void {
+    this.tape?.keep(this.readers.isNone ? (this.#options.burstMs ?? null) : null);
+  }
+
+  /**
+   * What comes is of this format: the first of it behind a start, a gap, or a change of source or link. No player goes on in another codec: the tape
+   * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
+   * ends before it (listener.ts).
+   */
+  #follow(format: AudioFormat): void {
+    const before = this.tapeFormat;
+    this.tapeFormat = format;
+    if (before?.codec === format.codec && canFollow(before, format)) return;
+    this.#spacing.sourceChanged();
+    if (before?.codec === format.codec) {
+      this.tape?.fence();
+      this.readers.onFence();
+    } else {
+      this.tape?.end();
+      this.drop();
+      this.contentType = contentTypeOf(format.codec);
+    }
+    if (before === null) return;
+    this.formatChanges++;
+    this.#options.onFormat?.(before, format);
+  }
+
+  #writeFrame({ bytes, durationMs }: Frame, isFresh: boolean): void {
+    if (isFresh) this.#reservoir.cut();
+    if (isFresh || this.#isFirst || this.#packets !== undefined) {
+      this.#isFirst = false;
+      this.#follow(frameFormat(bytes));
+    }
+    if (this.#frames === undefined) {
+      this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.mark);
+      this.keep();
+    }
+    this.#frames.write(this.#reservoir.mend(bytes), durationMs);
+  }
+
+  #writePacket({ bytes, durationMs }: Frame, isFresh: boolean, link: OggLink): void {
+    if (link !== this.#packets?.link) this.#follow(link.facts);
+    if (this.#packets === undefined) {
+      this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.mark);
+      this.keep();
+    }
+    this.#packets.write(bytes, durationMs, isFresh, link);
+  }
+}
