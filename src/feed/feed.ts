@@ -1,11 +1,10 @@
 /**
- * The feed: messages to readers, by topic: a channel, a station, a listener. It keeps the last now and next of every channel in
- * memory (polling, first messages and marks read them here), and hands each new message to the topic's watchers.
- * A message is rendered once and shared by all its watchers; its WebSocket frame and its SSE event are made on first use by
- * the connection that writes them.
+ * The feed: messages to readers by topic (a channel, a station, a listener). It keeps the last now and next of every channel in
+ * memory, for polls and first messages, and passes each new message to the topic's watchers. A message is rendered once and
+ * shared by all of them; its WebSocket frame and its SSE event are made on first use.
  *
- * Invariant: within one topic, watchers see versions rise. A watcher gets what is in force and is registered in one step; first
- * messages that it takes later leave out what was published since.
+ * Invariant: within one topic, watchers see versions rise. A watcher is given the records in force and registered in one step; first
+ * messages that it takes later leave out those published since.
  */
 
 import { dropped, type TrackType } from '../metadata/record.js';
@@ -13,15 +12,15 @@ import { type ChannelFace, RecordView } from '../metadata/view.js';
 import { orderName, Seen } from './seen.js';
 import { Sequence } from './sequence.js';
 
-/** One message to readers: a record as JSON. `slot` names what a newer message replaces for a slow reader. */
+/** A message to readers: a record as JSON. For a slow reader a newer message replaces one with the same `slot`. */
 export class Message {
   readonly slot: string;
   readonly json: string;
-  /** What its receiver has seen (seen.ts); in listener scope that of its slot only (sessions.ts). */
+  /** What its receiver has seen (seen.ts); in listener scope session and position (sessions.ts). */
   readonly id: string;
   /** Rises with every message of this process. */
   readonly turn: number;
-  /** The framed bytes, the event with its id, the event's data alone: cached by the connection that writes them first. */
+  /** WebSocket frame, SSE event with its id, the event's data: cached by the connection that writes them first. */
   frame: Buffer | undefined;
   event: Buffer | undefined;
   data: Buffer | undefined;
@@ -34,30 +33,30 @@ export class Message {
   }
 }
 
-/** The first messages of a watcher, taken one by one: it costs no memory, however many channels there are. */
+/** The first messages of a watcher, taken one by one: they take no memory, however many channels there are. */
 export interface Firsts {
-  /** Null: that was all. */
+  /** Null: no more. */
   next(): Message | null;
-  /** The id of the message that `next` gave last. */
+  /** The id of the message that `next` returned last. */
   readonly id: string;
 }
 
 export interface Watcher {
   onMessage(message: Message): void;
-  /** Takes the first messages, now or little by little, and before any message that comes meanwhile. Absent: `onMessage` gets them. */
+  /** Takes the first messages, at once or one by one, before any later message. Absent: `onMessage` gets them. */
   onFirsts?(firsts: Firsts): void;
-  /** What it watches is there no more. */
+  /** Its channel or station was removed. */
   onEnded?(): void;
 }
 
-/** What is in force on a channel. */
+/** The records in force on a channel. */
 interface LastRecords {
   face: ChannelFace;
   now: RecordView | null;
   next: RecordView | null;
   nowMessage: Message | null;
   nextMessage: Message | null;
-  /** The last next, without words, where it was dropped; null: it was not, or there is another. */
+  /** The last next without text, if it was dropped; null: it was not, or there is another. */
   dropped: { readonly view: RecordView; readonly message: Message; readonly issued: number } | null;
 }
 
@@ -65,7 +64,7 @@ const NOTHING = { now: null, next: null, nowMessage: null, nextMessage: null, dr
 
 interface Station {
   channels: readonly string[];
-  /** Another number whenever what is in force changes. */
+  /** Changes whenever a record in force does. */
   changes: number;
 }
 
@@ -75,17 +74,17 @@ export class Feed {
   readonly #channels = new Map<string, LastRecords>();
   readonly #stations = new Map<string, Station>();
   readonly #topics = new Map<string, Set<Watcher>>();
-  /** The order of all that is published here. */
+  /** The order of all published messages. */
   readonly sequence = new Sequence();
-  /** Called with a listener's first watcher, and when the last one has gone, in whatever timing. Null: nobody wants to know. */
+  /** Called when a listener gets its first watcher, and when the last one has gone, of either timing. */
   onListenerWatched: ((metaid: string, isWatched: boolean) => void) | null = null;
   #turn = 0;
-  /** Of all stations: one that goes and comes back has none of its former numbers. */
+  /** Counts for all stations, so that a station that is removed and comes back has new numbers. */
   #changes = 0;
 
   /**
-   * The stations and their channels from now on, in configured order. What stays keeps its records, which are as its face is now, and its watchers;
-   * those of what goes hear that it has ended.
+   * Sets the stations and their channels, in configured order. Existing ones keep their records, rendered with the new face, and their watchers;
+   * watchers of removed ones are ended.
    */
   change(stations: ReadonlyMap<string, readonly ChannelFace[]>): void {
     const gone = new Set([...this.#channels.keys()].map((key) => `channel ${key}`));
@@ -103,14 +102,14 @@ export class Feed {
         const last = before.get(face.key) ?? { face, ...NOTHING };
         this.#channels.set(face.key, last);
         gone.delete(`channel ${face.key}`);
-        if (last.face !== face) this.#present(last, face);
+        if (last.face !== face) this.#applyFace(last, face);
       }
     }
     for (const topic of gone) for (const watcher of this.#topics.get(topic) ?? []) watcher.onEnded?.();
   }
 
-  /** What is in force says the new name; who has it already is not sent it again. */
-  #present(last: LastRecords, face: ChannelFace): void {
+  /** Renders the records in force with the new face, without a message. */
+  #applyFace(last: LastRecords, face: ChannelFace): void {
     last.face = face;
     if (last.now !== null) this.set(face.key, 'now', new RecordView(last.now.record, face));
     if (last.next !== null) this.set(face.key, 'next', new RecordView(last.next.record, face));
@@ -124,12 +123,12 @@ export class Feed {
     return this.#stations.has(station);
   }
 
-  /** The record in force, or null. Undefined: no such channel. */
+  /** The record in force, or null. Undefined: unknown channel. */
   last(channel: string, type: TrackType): RecordView | null | undefined {
     return this.#channels.get(channel)?.[type];
   }
 
-  /** As long as this number stays, so does what `lastOfStation` gives. */
+  /** Changes whenever the result of `lastOfStation` may. */
   changesOfStation(station: string): number {
     return this.#stations.get(station)?.changes ?? 0;
   }
@@ -146,10 +145,10 @@ export class Feed {
     return views;
   }
 
-  /** Sets what is in force without a message: at start, and when a next is spent. */
+  /** Sets a record in force without a message: at the start, and when a next is spent. */
   set(channel: string, type: TrackType, view: RecordView | null): void {
     const last = this.#channels.get(channel);
-    // It has gone since the record was committed.
+    // It was removed since the record was committed.
     if (last === undefined) return;
     if (view === null && last[type] === null) return;
     last[type] = view;
@@ -163,37 +162,37 @@ export class Feed {
     }
   }
 
-  /** What follows will not come: every watcher of the channel and its station gets it without words. @returns that; null: nothing followed */
+  /** Drops the next: watchers of the channel and its station get it without text. @returns that; null: there was none */
   dropNext(channel: string): RecordView | null {
     const last = this.#channels.get(channel);
     const next = last?.next;
     if (last === undefined || !next) return null;
     const view = new RecordView(dropped(next.record), last.face);
     this.set(channel, 'next', null);
-    // One that was pushed without words: readers have it.
+    // It was pushed without text: readers have it already.
     if (view.json === next.json) return null;
     const issued = this.sequence.dropPublished(stampOf(view));
     const message = new Message(`${channel} next`, this.sequence.text, view.json, ++this.#turn);
     last.dropped = { view, message, issued };
-    this.#publishAbove(last, message);
+    this.#publishToReaders(last, message);
     return view;
   }
 
-  /** The last next, without words, where it was dropped; null: it was not, or there is another. */
+  /** The last next without text, if it was dropped. */
   droppedNext(channel: string): RecordView | null {
     return this.#channels.get(channel)?.dropped?.view ?? null;
   }
 
-  /** A record takes effect: it is in force, and every watcher of the channel and its station gets it. */
+  /** A record takes effect: watchers of the channel and its station get it. */
   publish(view: RecordView): void {
     const { channel, type } = view.record;
     this.set(channel, type, view);
     const last = this.#channels.get(channel);
     if (last === undefined) return;
-    this.#publishAbove(last, (type === 'now' ? last.nowMessage : last.nextMessage)!);
+    this.#publishToReaders(last, (type === 'now' ? last.nowMessage : last.nextMessage)!);
   }
 
-  #publishAbove({ face }: LastRecords, message: Message): void {
+  #publishToReaders({ face }: LastRecords, message: Message): void {
     this.#publish(`channel ${face.key}`, message);
     this.#publish(`station ${face.station}`, message);
   }
@@ -204,8 +203,8 @@ export class Feed {
   }
 
   /**
-   * First `next`, then `now` (some clients show the last frame whatever its type), then every change.
-   * @param seen the id of the last message that this reader had on an earlier connection: what it has seen is not repeated
+   * Sends `next`, then `now` (some clients show the last frame whatever its type), then every change.
+   * @param seen the id of the reader's last message on an earlier connection: what it has seen is not repeated
    */
   watchChannel(channel: string, watcher: Watcher, seen?: string): () => void {
     this.#begin([channel], watcher, seen);
@@ -218,7 +217,7 @@ export class Feed {
     return this.#subscribe(`station ${station}`, watcher);
   }
 
-  /** A metaid need not play yet; the first messages are up to the caller, which has the session. */
+  /** The metaid need not play yet; the first messages are up to the caller, which has the session. */
   watchListener(metaid: string, sync: Sync, watcher: Watcher): () => void {
     const wasWatched = this.onListenerWatched !== null && this.#hasWatchers(metaid);
     const end = this.#subscribe(`listener ${sync} ${metaid}`, watcher);
@@ -233,7 +232,7 @@ export class Feed {
     };
   }
 
-  /** Whether this listener has watchers in this timing: what no watcher reads is not rendered. */
+  /** Whether this listener has watchers in this timing; else nothing needs to be rendered. */
   isWatched(metaid: string, sync: Sync): boolean {
     return this.#topics.has(`listener ${sync} ${metaid}`);
   }
@@ -248,7 +247,7 @@ export class Feed {
     else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.onMessage(message);
   }
 
-  /** Two places for each channel: its next, its now. What was published after this moment is left out. */
+  /** Two places for each channel: next, now. Later messages are left out. */
   #firsts(channels: readonly string[], seen: Seen): Firsts {
     const { text: covered } = this.sequence;
     const turn = this.#turn;
@@ -289,7 +288,7 @@ export class Feed {
   }
 }
 
-/** A record that was stored by a version without stamps comes before all others. */
+/** A record stored by a version without stamps precedes all others. */
 export function stampOf(view: RecordView): number {
   return view.record.stamp ?? 1;
 }

@@ -1,21 +1,21 @@
 /**
- * What a reader has seen of a topic, as the id that it sends back when it resumes (SSE's Last-Event-ID).
+ * What a reader has seen of a topic, as an id that it sends back when it resumes (SSE's Last-Event-ID).
  *
- *   places    n0 n1 │ n2 n3 n4 │ n5 …        two for each channel, in configured order: its next, its now
+ *   places    n0 n1 │ n2 n3 n4 │ n5 …        two for each channel, in configured order: next, now
  *   covered   by S2   by S1      by B        id "S2.1,S1.4,B@order"
  *
- * Usually one step, B, is all: what the sequence had published when the last message went out. The first messages go out in configured
- * order and not in the sequence's, so each of them adds a step: all that S covers is seen up to this place. A reader that is cut
- * off within them, again and again, has more steps; a place further on replaces those before it.
+ * Usually it is only B: what the sequence had published at the last message. First messages are sent in configured order and not in the
+ * sequence's, so each of them adds a step: up to this place all that S covers is seen. A reader that is cut off within them repeatedly has
+ * more steps; a later place replaces the earlier ones.
  *
- * `order` shows whether the places are still those that the id means: after a change of configuration only B holds.
+ * `order` identifies the places: after a change of configuration only B holds.
  */
 
 import { createHash } from 'node:crypto';
 import { type Covered, readCovered } from './sequence.js';
 
 interface Step {
-  /** The last place that it covers. */
+  /** The last place covered. */
   readonly upTo: number;
   readonly covered: Covered;
 }
@@ -38,7 +38,7 @@ export class Seen {
     this.#order = order;
   }
 
-  /** @param id what the reader saw last; what is not an id of ours counts as nothing @param order the order of its channels now */
+  /** @param id of the reader's last message; an invalid one counts as nothing @param order of its channels now (orderName) */
   static read(id: string | undefined, order: string): Seen {
     const [steps, named] = (id ?? '').split('@') as [string, string?];
     const parts = steps.split(',');
@@ -60,7 +60,7 @@ export class Seen {
     return this.#at(place).has(stamp);
   }
 
-  /** It has the record at this place, and not that it was dropped. @param issued what Sequence.dropPublished returned */
+  /** Whether it has the record at this place, but not that it was dropped. @param issued from Sequence.dropPublished */
   missesDrop(place: number, stamp: number, issued: number): boolean {
     const covered = this.#at(place);
     return covered.has(stamp) && !covered.hasDrop(stamp, issued);
@@ -70,7 +70,7 @@ export class Seen {
     return this.#steps.find((step) => place <= step.upTo)?.covered ?? this.#base;
   }
 
-  /** The id of a first message at this place, when everything in `covered` has been sent up to there. */
+  /** The id of a first message at this place: everything in `covered` has been sent up to there. */
   idAfter(place: number, covered: string): string {
     const steps = [`${covered}.${place.toString(36)}`];
     for (const step of this.#steps) {

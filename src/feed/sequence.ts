@@ -1,46 +1,46 @@
 /**
- * The order of everything that is published to readers, over all channels. Each record gets a stamp while it is decided, which is stored
- * with it, so the order survives a crash; a stamp is close to the wall clock, but rises whatever that clock does.
+ * The order of all published records, over all channels. Each record gets a stamp when it is decided, which is stored with it, so that the
+ * order survives a crash; a stamp is close to the wall clock, but always rises.
  *
  *   issue ──► commit ─(hold)─► publish  published = 7, open = {5}:  text "7-2", all up to 7 were published except 5
  *
- * That a published record was dropped is published, too, without a stamp of its own: "7-2~1" says it of 6, until a later one is published.
+ * A dropped record is published too, without a stamp of its own: "7-2~1" says that 6 was dropped, until a later record is published.
  *
- * Changes of different channels are committed side by side and may overtake each other: what is still open below the highest
- * published stamp is part of the text. Invariant: a reader with that text has exactly the records that it covers.
+ * Changes of different channels are committed concurrently and may overtake each other: stamps that are still open below the highest
+ * published one are part of the text. Invariant: a reader with that text has exactly the records that it covers.
  */
 
-/** What a text of the sequence covers. */
+/** The records that a text of the sequence covers. */
 export interface Covered {
-  /** As it stands in ids. */
+  /** As in ids. */
   readonly text: string;
   has(stamp: number): boolean;
-  /** Also that this record was dropped. @param issued what `dropPublished` returned */
+  /** Whether it covers that this record was dropped. @param issued from `dropPublished` */
   hasDrop(stamp: number, issued: number): boolean;
 }
 
 const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*(?:~[0-9a-z]{1,10})*$/;
-/** A text goes into a header. What is left out of it may be sent twice. */
+/** Bounds the text, which goes into a header. Further drops may be sent twice. */
 const MAX_DROPPED = 50;
 
 export class Sequence {
   #last = 0;
   #published = 0;
   readonly #open = new Set<number>();
-  /** Of the open ones, those that are committed and wait to be published. */
+  /** Open stamps of records that are committed and wait to be published. */
   readonly #held = new Set<number>();
-  /** Published ones that were dropped → the highest stamp that had been issued then. Until one above that is published. */
+  /** Dropped records → the highest stamp issued then. Kept until a later one is published. */
   readonly #dropped = new Map<number, number>();
-  /** Open in the process from which the records come. */
+  /** Open stamps of the process from which the records come. */
   #remote: readonly number[] = [];
   #text: string | undefined;
 
-  /** The highest stamp issued, published or not. To be stored with every change: the clock may stand further back after a restart. */
+  /** The highest stamp issued, published or not. Stored with every change, as the clock may be behind after a restart. */
   get last(): number {
     return this.#last;
   }
 
-  /** Takes up where the process before this one stopped: no stamp is given twice. */
+  /** Continues after the last stamp of a previous process: none is issued twice. */
   follow(last: number): void {
     this.#last = Math.max(this.#last, last);
   }
@@ -52,14 +52,14 @@ export class Sequence {
     return this.#last;
   }
 
-  /** A stamp that was issued elsewhere, of a record that is about to be published here. */
+  /** A stamp of another process, for a record that will be published here. */
   expect(stamp: number): void {
     this.follow(stamp);
     this.#open.add(stamp);
     this.#text = undefined;
   }
 
-  /** The record is about to be published, or was by the process before this one. */
+  /** The record is being published, or was by a previous process. */
   publish(stamp: number): void {
     this.#open.delete(stamp);
     this.#held.delete(stamp);
@@ -69,44 +69,44 @@ export class Sequence {
     this.#text = undefined;
   }
 
-  /** A published record is dropped. @returns the highest stamp that was issued, here or by the process before this one */
+  /** A published record is dropped. @returns the highest stamp issued */
   dropPublished(stamp: number): number {
     if (this.#dropped.size < MAX_DROPPED) this.#dropped.set(stamp, this.#last);
     this.#text = undefined;
     return this.#last;
   }
 
-  /** The record is committed and will be published later: until then it stays open. */
+  /** The record is committed and will be published later: its stamp stays open. */
   hold(stamp: number): void {
     this.#open.add(stamp);
     this.#held.add(stamp);
     this.#text = undefined;
   }
 
-  /** A held record is not published: a newer one takes its place. */
+  /** A held record is not published: a newer one replaces it. */
   drop(stamp: number): void {
     this.#held.delete(stamp);
     this.settle(stamp);
   }
 
-  /** The change is over, published or not; one that is held goes on. Idempotent. */
+  /** The change is finished, published or not; no effect on a held one. Idempotent. */
   settle(stamp: number): void {
     if (this.#held.has(stamp)) return;
     if (this.#open.delete(stamp)) this.#text = undefined;
   }
 
-  /** Stamps that were issued and not published yet, for processes that read this one's records. */
+  /** Stamps issued and not published yet, for processes that get this one's records. */
   get open(): readonly number[] {
     return [...this.#open];
   }
 
-  /** Where the records come from another process: the stamps that are open there, as of the record that is published next. */
+  /** The open stamps of the process from which the records come, as of the next record to be published. */
   setRemote(open: readonly number[]): void {
     this.#remote = open;
     this.#text = undefined;
   }
 
-  /** What has been published by now. */
+  /** Describes what has been published so far. */
   get text(): string {
     if (this.#text !== undefined) return this.#text;
     let text = this.#published.toString(36);
@@ -116,13 +116,13 @@ export class Sequence {
     return (this.#text = text);
   }
 
-  /** As the text names what is open below the highest published stamp. */
+  /** The text of a stamp that is open below the highest published one. */
   #missing(stamp: number): string {
     return stamp < this.#published ? `-${(this.#published - stamp).toString(36)}` : '';
   }
 }
 
-/** Reads a text of a sequence; null: it is none. */
+/** Parses a text of a sequence; null: invalid. */
 export function readCovered(text: string): Covered | null {
   if (!TEXT.test(text)) return null;
   const [order, ...drops] = text.split('~');

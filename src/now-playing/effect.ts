@@ -1,8 +1,8 @@
 /**
- * How a record takes effect on a channel: the next that it spends, its history entries, and what the fallback title covers.
+ * The effect of a record on a channel: the next that it spends, its history entries, and what the fallback title covers.
  * Pure functions; the only place that makes a Change.
  *
- * Invariant: every change raises the channel's version by one, and a record carries the version of the change that made it.
+ * Invariant: every change raises the channel's version by one, and a record has the version of the change that made it.
  */
 
 import {
@@ -16,45 +16,44 @@ import {
 } from '../metadata/record.js';
 import { type Change, type ChannelState, type HistoryEntry, MAX_ENDED, type PastPlay } from './state.js';
 
-/** Where and when something is accepted. */
 export interface Moment {
   /** The channel key. */
   readonly channel: string;
   /** Unix milliseconds. */
   readonly wallMs: number;
-  /** A fresh UUID, asked for only where the sender gave no id. */
+  /** A new UUID, for senders that gave no id. */
   readonly newId: () => string;
-  /** For how long the real now has been in force, milliseconds, whatever the wall clock was set to meanwhile. */
+  /** How long the real now has been in force, milliseconds, however the wall clock was set meanwhile. */
   readonly ageMs: (now: TrackRecord) => number;
 }
 
-/** How long after its start a next that was pushed with one is dropped. */
+/** How long after its start a next that was pushed with a time is dropped. */
 const NEXT_KEPT_MS = 60_000;
-/** A wall clock that goes back by less counts as a burst of titles; by more, as a clock that was set. */
+/** Below this a wall clock that goes back is taken for a burst of titles, above for a clock that was set. */
 const SAME_MOMENT_MS = 1000;
 
-/** The following track as readers see it at this moment: null when there is none, or its start (if pushed with one) + 60 s has passed. */
+/** The next as readers see it now; null: none, or its time (if pushed with one) passed NEXT_KEPT_MS ago. */
 export function currentNext(state: ChannelState, wallMs: number): TrackRecord | null {
   const { next } = state;
   if (next === null) return null;
   return state.nextHasTime && isOver(next.startSeconds, wallMs) ? null : next;
 }
 
-/** Whether a next that was pushed with this start is dropped. */
+/** Whether a next with this time is dropped. */
 export function isOver(startSeconds: number, wallMs: number): boolean {
   return wallMs >= startSeconds * 1000 + NEXT_KEPT_MS;
 }
 
-/** The last `now` that is not the fallback title: the one in force, or the one covered. Null: none, or it has run out. */
+/** The last `now` that is not the fallback title: in force, or covered. Null: none, or it has run out. */
 export function realNow(state: ChannelState): TrackRecord | null {
   if (state.lost) return state.covered;
   return state.now?.source === 'fallback' ? null : state.now;
 }
 
 /**
- * The moment whose audio the title on air begins with, unix milliseconds: that of its `time`, where it lies in the past, else that at which it
- * came. A `time` in whole seconds does not say when in the second of its arrival it began. A title that returns begins where it does.
- * @param offsetMs how much later than its sender says its audio comes in
+ * The moment at which the audio of the title on air begins, unix milliseconds: its `time`, if that is in the past, else its arrival, which is more
+ * exact than a `time` within the same second. A title that returns begins when it does.
+ * @param offsetMs how long after that its audio arrives
  */
 export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAirSinceMs'>, offsetMs = 0): number {
   const { startSeconds, effectAtMs } = now!;
@@ -63,22 +62,19 @@ export function placeMs({ now, onAirSinceMs }: Pick<ChannelState, 'now' | 'onAir
   return Math.min(saidMs, effectAtMs) + offsetMs;
 }
 
-/**
- * How long ago a moment was, milliseconds. Negative: it lies ahead, by no more than the offset allows, since the clock that named it may be ahead of
- * this one.
- */
+/** How long ago a moment was, milliseconds. Negative: it is ahead, by the offset at most, as the sender's clock may be ahead. */
 export function agoOf(placeMs: number, wallMs: number, offsetMs: number): number {
   return Math.max(wallMs - placeMs, Math.min(0, -offsetMs));
 }
 
-/** A change of which readers get nothing. */
+/** A change that readers do not see. */
 export function changeSilently(state: ChannelState, changed: Partial<ChannelState>): Change {
   return { state: { ...state, ...changed, version: state.version + 1 }, record: null, history: [] };
 }
 
 /**
- * A track becomes `now` (while the source is lost: what the fallback title covers). The next is spent by a now with its id, or with
- * its artist and song, and gives it its id where none was sent; the second other now drops it.
+ * A track becomes `now` (while the source is lost: the title that the fallback title covers). A now with the id, or the artist and song, of
+ * the next spends it, and takes over its id if none was sent; the second other now drops the next.
  * @param saidSeconds see ChannelState
  */
 export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
@@ -89,39 +85,39 @@ export function takeNow(state: ChannelState, track: Track, at: Moment, saidSecon
     ...(isNext ? withIdOf(track, next) : track),
     channel: at.channel,
     version: state.version + 1,
-    // It names the play in reports.
+    // It identifies the play in reports.
     effectAtMs: state.now === null ? at.wallMs : instantAfter(sinceMs, at.wallMs),
   };
   const change = putNow({ ...state, ...followingNext(state, record, null, at) }, record, at);
   return { ...change, state: { ...change.state, saidSeconds } };
 }
 
-/** The `now` with other fields: the same play. History has the row with them; of other words it keeps both. */
+/** The same play with other fields. History updates its row; with other text it keeps both. */
 export function correctNow(state: ChannelState, track: Track, at: Moment): Change {
   const now = realNow(state)!;
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: now.effectAtMs };
   return putNow({ ...state, ...followingNext(state, record, now, at) }, record, at);
 }
 
-/** One that is over, with other fields: readers get nothing, history has its row with them. */
+/** A past play with other fields: history updates its row, readers get nothing. */
 export function correctEnded(state: ChannelState, past: PastPlay, record: TrackRecord): Change {
   const { fromMs, toMs } = past;
   const ended = state.ended!.map((one) => (one === past ? { ...past, record } : one));
   return { ...changeSilently(state, { ended }), history: [{ record, fromMs, toMs }] };
 }
 
-/** There is no `next` any more. */
+/** Removes the `next`. */
 export function dropNext(state: ChannelState): Change {
   return changeSilently(state, { next: null, nowsSinceNext: 0, nextHasTime: false });
 }
 
-/** A track becomes `next`; history has no entry of it. */
+/** A track becomes `next`, without an entry in the history. */
 export function takeNext(state: ChannelState, track: Track, hasTime: boolean, at: Moment): Change {
   const record = { ...track, channel: at.channel, version: state.version + 1, effectAtMs: at.wallMs };
   return { ...changeSilently(state, { next: record, nowsSinceNext: 0, nextHasTime: hasTime }), record };
 }
 
-/** A record is on air from this moment, whatever it does to a next. Its version is the state's plus one. */
+/** A record is on air from this moment, without effect on a next. Its version is the state's plus one. */
 export function putOnAir(state: ChannelState, record: TrackRecord, at: Moment): Change {
   const { now, onAirSinceMs: fromMs, saidSeconds } = state;
   const sinceMs = now === null ? at.wallMs : instantAfter(fromMs, at.wallMs);
@@ -150,14 +146,14 @@ function putNow(state: ChannelState, record: TrackRecord, at: Moment): Change {
   return { state: { ...state, version, now: record }, record, history: [{ record, fromMs, toMs: null }] };
 }
 
-/** What returns with the source. Where it was on air before that was lost, history has its row with it. */
+/** The title that returns with the source. If it was on air before, history updates its row. */
 function putCovered(state: ChannelState, record: TrackRecord): Change {
   const covered = { ...state, covered: record };
   const past = state.ended?.find((one) => isSamePlay(one.record, record) && isSameWords(one.record, record));
   return past === undefined ? changeSilently(covered, {}) : correctEnded(covered, past, record);
 }
 
-/** @param corrected the record that is corrected; null: it is another now. A correction spends no next that the record had not spent. */
+/** @param corrected the record that is corrected, whose correction spends no other next; null: it is another now */
 function followingNext(state: ChannelState, record: TrackRecord, corrected: TrackRecord | null, at: Moment) {
   const next = currentNext(state, at.wallMs);
   const nowsSinceNext = state.nowsSinceNext + (corrected === null ? 1 : 0);
@@ -173,12 +169,12 @@ export function isSameTrack(one: Track, other: Track): boolean {
   return one.id === other.id || isSameWords(one, other);
 }
 
-/** A now without words and content type only ends what was on air. */
+/** A now without text and content type only ends the previous title. */
 export function isTitle(record: TrackRecord): boolean {
   return titleLine(record) !== '' || record.etype !== 0;
 }
 
-/** No two titles begin in one millisecond, so that a page of history can end between them. */
+/** No two titles begin in the same millisecond, so that a page of history can end between them. */
 function instantAfter(sinceMs: number, wallMs: number): number {
   return wallMs <= sinceMs && sinceMs - wallMs < SAME_MOMENT_MS ? sinceMs + 1 : wallMs;
 }

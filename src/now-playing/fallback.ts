@@ -1,6 +1,6 @@
 /**
- * The channel's own title, for when there is no better one: after the duration of the title on air, and (where the channel says
- * so) while its first source is not on air (src/now-playing/README.md, "Fallback title"). Pure functions; src/titles/scheduler.ts watches
+ * The channel's own title when there is no better one: after the duration of the title on air, and, if so configured,
+ * while its first source is not on air (src/now-playing/README.md, "Fallback title"). Pure functions; src/titles/scheduler.ts watches
  * clock and sources.
  *
  *   lost:  now ──► covered, the fallback title becomes now; pushes go to covered     found:  covered ──► now
@@ -11,7 +11,7 @@ import { changeSilently, type Moment, putOnAir, realNow } from './effect.js';
 import { DEFAULTS } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 
-/** After a pause of a source up to this its title returns: it is still what that plays. */
+/** The longest pause of a source after which its title returns. */
 export const RETURNS_MS = 600_000;
 
 /** Clean text (metadata/text.ts). */
@@ -20,7 +20,6 @@ export interface FallbackTitle {
   readonly song: string;
 }
 
-/** A channel's own title, and when it is in force. */
 export interface FallbackRules {
   readonly title: FallbackTitle;
   /** How much longer than its duration a title stays. */
@@ -34,14 +33,14 @@ export function runOut(state: ChannelState, effectAtMs: number, title: FallbackT
   return state.lost ? changeSilently(state, { covered: null }) : putOnAir(state, fallbackRecord(state, title, at), at);
 }
 
-/** The configured title differs from the fallback title in force. Null: it does not, or none is in force. */
+/** Updates a fallback title in force to the configured one. Null: no change. */
 export function reword(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
   const { now } = state;
   if (now?.source !== 'fallback' || (now.artist === title.artist && now.song === title.song)) return null;
   return putOnAir(state, fallbackRecord(state, title, at), at);
 }
 
-/** The channel's own source is off air. Null: that was known. */
+/** The channel's own source is off air. Null: known already. */
 export function sourceLost(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
   if (state.lost) return null;
   const lost = { lost: true, covered: realNow(state) };
@@ -50,8 +49,8 @@ export function sourceLost(state: ChannelState, title: FallbackTitle, at: Moment
 }
 
 /**
- * It is on air again: the last real title returns, unless it has run out or belongs to another source (then the fallback title stays). Null: it was
- * not lost. @param speaker the source on air; undefined: not known
+ * It is on air again: the last real title returns, unless it has run out or is another source's (then the fallback title stays).
+ * @param speaker the source on air; undefined: unknown @returns null: it was not lost
  */
 export function sourceFound(state: ChannelState, at: Moment, speaker?: string): Change | null {
   if (!state.lost) return null;
@@ -61,7 +60,7 @@ export function sourceFound(state: ChannelState, at: Moment, speaker?: string): 
   return putOnAir({ ...state, lost: false, covered: null }, { ...covered, version: state.version + 1 }, at);
 }
 
-/** A title without an end that no source has said returns after a pause only. */
+/** A title that no source has sent returns within its duration, without a duration after a short pause only. */
 function mayReturn(
   { onAirSinceMs }: ChannelState,
   covered: TrackRecord,
@@ -74,17 +73,12 @@ function mayReturn(
 }
 
 export function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Moment): TrackRecord {
-  const id = at.newId();
-  return {
-    ...DEFAULTS,
-    ...title,
-    id,
-    madeId: id,
-    type: 'now',
-    source: 'fallback',
-    startSeconds: Math.floor(at.wallMs / 1000),
-    channel: at.channel,
-    version: state.version + 1,
-    effectAtMs: at.wallMs,
-  };
+  const { channel, wallMs } = at;
+  return { ...newPlay(at), ...title, source: 'fallback', channel, version: state.version + 1, effectAtMs: wallMs };
+}
+
+/** The fields of a `now` that was not pushed and begins at this moment, with an id made here. */
+export function newPlay({ newId, wallMs }: Moment) {
+  const id = newId();
+  return { ...DEFAULTS, id, madeId: id, type: 'now' as const, startSeconds: Math.floor(wallMs / 1000) };
 }

@@ -1,6 +1,6 @@
 /**
- * Pushes that wait for their time: a `now` with a `time` shortly ahead takes effect at that moment, and no reader gets it before
- * (src/now-playing/README.md, "Held pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
+ * Held pushes: a `now` with a `time` shortly ahead takes effect, and reaches readers, at that time (src/now-playing/README.md, "Held
+ * pushes"). Pure functions; src/titles/scheduler.ts watches the clock.
  */
 
 import { type Refusal, retryLater } from '../base/refusal.js';
@@ -13,7 +13,7 @@ import type { Change, ChannelState } from './state.js';
 export interface HoldRules {
   /** How far ahead a push is held, seconds; 0: never. */
   readonly holdSeconds: number;
-  /** How many of a channel are held at most. */
+  /** Maximum number of held pushes of a channel. */
   readonly heldPushes: number;
 }
 
@@ -38,7 +38,7 @@ export function holdPush(
   return { change, answer: { ...track, channel: at.channel, version: change.state.version, effectAtMs } };
 }
 
-/** The first held push that is due takes effect, or null: none is. Of those of one second the last has it. */
+/** The first due held push takes effect; of several for one second only the last does. Null: none is due. */
 export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, at: Moment): Change | null {
   const place = state.held.findIndex(isDue);
   if (place === -1) return null;
@@ -57,16 +57,16 @@ export function takeHeld(state: ChannelState, isDue: (track: Track) => boolean, 
     ageMs: at.ageMs(now),
   });
   if (like === 'other') return takeNow(rest, due, at);
-  // Its play is on air: another message of it came first.
+  // Another message has begun its play.
   return like === 'equal' ? changeSilently(rest, {}) : correctNow(rest, corrected(now, sent), at);
 }
 
-/** The held push of which a message speaks. @param timeSeconds its time, or this moment */
+/** The held push that a message refers to. @param timeSeconds the message's time, or now */
 export function heldOf({ held }: ChannelState, input: Meant, timeSeconds: number): Track | undefined {
   return held.find((track) => isOfHeld(track, input, timeSeconds));
 }
 
-/** What a push makes of the held one of its play, if there is one. */
+/** The track of a push, completed by the held push of its play, if there is one. */
 export function trackOf(held: Track | undefined, input: PushInput, at: Moment, startSeconds: number): Track {
   return held !== undefined && isSameWords(held, input)
     ? { ...corrected(held, input), startSeconds }

@@ -1,5 +1,5 @@
 /**
- * What was on air, as readers receive it: channel records with `from` and `to`, or an as-run log in CSV (RFC 4180). Pure.
+ * Renders the history: channel records with `from` and `to`, or an as-run log in CSV (RFC 4180). Pure.
  */
 
 import { csvLine } from '../base/csv.js';
@@ -10,7 +10,7 @@ const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
 
 export type HistoryForm = 'json' | 'csv';
 
-/** How a page is put together: `open`, an entry, `separator`, another entry, `close`. */
+/** A page is `open`, an entry, `separator`, another entry, `close`. */
 interface HistoryWriter {
   readonly open: string;
   line(entry: HistoryEntry, face: ChannelFace): string;
@@ -29,7 +29,7 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
     separator: ',',
     close: ']',
   },
-  /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe before them. */
+  /** The same as CSV; `to` is empty while a title is on air. Cells that a spreadsheet would run get an apostrophe. */
   csv: {
     open: `${CSV_HEAD}\r\n`,
     line: ({ record, fromMs, toMs }) => {

@@ -1,7 +1,7 @@
 /**
- * What is on air and what follows: the state machine of one channel, as pure functions. Time and new ids are passed in, a
- * change is returned; the caller commits it before readers see it. What a record does when it takes effect is in effect.ts,
- * what waits for its time in held.ts, what repeats or corrects in repeat.ts, the channel's own title in fallback.ts.
+ * The state machine of one channel's now and next, as pure functions. Time and new ids are passed in, a change is returned;
+ * the caller commits it before readers see it. The effect of a record is in effect.ts, held pushes in held.ts, repeats and
+ * corrections in repeat.ts, the channel's own title in fallback.ts.
  *
  *   metapush now ─┐                      ┌─► now   replaced by the last one accepted
  *   encoder,      ├─► version + 1 ──────►┤
@@ -27,48 +27,38 @@ import {
   takeNext,
   takeNow,
 } from './effect.js';
-import { type FallbackTitle, fallbackRecord } from './fallback.js';
+import { type FallbackTitle, fallbackRecord, newPlay } from './fallback.js';
 import { type HoldRules, heldOf, holdPush, trackOf } from './held.js';
-import {
-  CLOCK_SECONDS,
-  corrected,
-  DEFAULTS,
-  isCovered,
-  isNamedAs,
-  lateOf,
-  likeness,
-  makeTrack,
-  mayHaveId,
-} from './repeat.js';
+import { CLOCK_SECONDS, corrected, endedOf, hasSameText, isCovered, likeness, makeTrack, mayHaveId } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 import { holdMs, mayReplace, type TrustRules } from './trust.js';
 
-/** A title as encoders and upstreams send it; clean (metadata/text.ts). Both parts empty: it clears. */
+/** A title of an encoder or upstream, as clean text (metadata/text.ts). Both parts empty: no title. */
 export interface PlainTitle {
   readonly artist: string;
   readonly song: string;
-  /** What stood between artist and song; absent: the default. */
+  /** Between artist and song; absent: the default. */
   readonly separator?: string;
   readonly source: 'encoder' | 'upstream';
   /** The URL of an image; absent: none. */
   readonly cover?: string;
-  /** As a track has it. */
+  /** As in a track. */
   readonly saidBy?: string | undefined;
 }
 
-/** What becomes of a push. */
+/** The outcome of a push. */
 export interface Pushed {
   /** Null: it is a repeat. */
   readonly change: Change | null;
-  /** The record for the answer: the one in force, or the one that will be. */
+  /** The record for the answer: in force, or to come. */
   readonly answer: TrackRecord;
-  /** Its time was further ahead than pushes are held: the sender's clock is wrong, or ours. */
+  /** Its time was further ahead than pushes are held: a clock is wrong. */
   readonly isFarAhead: boolean;
 }
 
 /**
- * A push: it takes effect, is held for its time, corrects what is in force, or repeats it. A now whose time is further ahead than
- * that is applied at once and carries the moment of arrival.
+ * A push takes effect, is held for its time, or corrects or repeats a play. A now whose time is too far ahead to be held takes effect at
+ * once, with its arrival as its time.
  * @throws Refusal too-many
  */
 export function acceptPush(state: ChannelState, input: PushInput, at: Moment, rules: HoldRules): Pushed {
@@ -86,7 +76,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   const like = now === null ? 'other' : likeness(now, input, compared);
   if (now !== null && like === 'equal') return { change: null, answer: now, isFarAhead };
   if (now !== null && like === 'correction') return applied(correctNow(state, corrected(now, input), at), isFarAhead);
-  const past = lateOf(state.ended, input, sinceSeconds(state));
+  const past = endedOf(state.ended, input, sinceSeconds(state));
   if (past !== undefined) {
     if (isCovered(past.record, input)) return { change: null, answer: past.record, isFarAhead };
     const record = corrected(past.record, input);
@@ -95,7 +85,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   if (isAhead) return { ...holdPush(state, { ...input, timeSeconds }, at, rules), isFarAhead };
   const isSaid = input.timeSeconds !== undefined && !isFarAhead;
   const held = heldOf(state, input, isSaid ? timeSeconds : at.wallMs / 1000);
-  // A play that was announced begins when that said, where this says nothing of it.
+  // A push without a time begins an announced play at the time announced.
   const announced = held !== undefined && isSameWords(held, input) ? held.startSeconds : arrivalSeconds;
   const beganSeconds = Math.abs(announced - arrivalSeconds) < CLOCK_SECONDS ? announced : arrivalSeconds;
   const track = trackOf(held, input, at, isSaid ? timeSeconds : beganSeconds);
@@ -103,7 +93,7 @@ function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldR
   return applied(takeNow({ ...state, held: others }, track, at, isFarAhead ? timeSeconds : null), isFarAhead);
 }
 
-/** The start of what is in force, unix seconds. */
+/** The start of the title in force, unix seconds. */
 function sinceSeconds({ now, onAirSinceMs }: ChannelState): number {
   return now?.startSeconds ?? onAirSinceMs / 1000;
 }
@@ -113,8 +103,8 @@ function applied(change: Change, isFarAhead: boolean): Pushed {
 }
 
 /**
- * A next goes to readers at once, and is never held. It has not begun: a time that is sent moves it. One whose start has long passed goes to no
- * reader; where it is the next that they have, that one is dropped.
+ * A next goes to readers at once, and is never held. Another time moves it. One whose time passed long ago goes to no reader; if it is
+ * the next that they have, that is dropped.
  */
 function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
@@ -136,7 +126,8 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
     const answer = { ...track, channel: at.channel, version, effectAtMs: at.wallMs };
     return { change, answer, isFarAhead: false };
   }
-  const isKnown = next !== null && mayHaveId(next, input.id) && (isSameWords(next, input) || isMeantById(next, input));
+  const isKnown =
+    next !== null && mayHaveId(next, input.id) && (isSameWords(next, input) || isSameByIdAndTime(next, input));
   if (!isKnown) {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
     return nextApplied(takeNext(state, track, hasTime, at));
@@ -151,25 +142,25 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   return { change, answer: next, isFarAhead: false };
 }
 
-/** In other words it is the same only by its id, and at the same time. */
-function isMeantById({ id, startSeconds }: TrackRecord, input: PushInput): boolean {
+/** With other text it is the same only by its id and time. */
+function isSameByIdAndTime({ id, startSeconds }: TrackRecord, input: PushInput): boolean {
   const { timeSeconds = startSeconds } = input;
   return id === input.id && Math.floor(timeSeconds) === Math.floor(startSeconds);
 }
 
-/** The play that a next announces too late: it is in force, or over. Null: it is still to come. */
+/** The play that a next announces too late: in force, or past. Null: it is still to come. */
 function ownNow(state: ChannelState, input: PushInput, at: Moment): TrackRecord | null {
   const { saidSeconds } = state;
   const now = realNow(state);
-  if (now !== null && isNamedAs(now, input)) {
+  if (now !== null && hasSameText(now, input)) {
     const ageMs = at.ageMs(now);
     const nowSeconds = at.wallMs / 1000;
-    // Without a time it is late only shortly after its play began: later it may be played again.
+    // Without a time it is late only shortly after the play began; later it announces another one.
     const isNew = input.timeSeconds !== undefined || ageMs < CLOCK_SECONDS * 1000;
     const like = likeness(now, input, { saidSeconds, nowSeconds, isFarAhead: false, ageMs });
     if (isNew && like !== 'other') return now;
   }
-  return lateOf(state.ended, input, sinceSeconds(state))?.record ?? null;
+  return endedOf(state.ended, input, sinceSeconds(state))?.record ?? null;
 }
 
 function nextApplied(change: Change): Pushed {
@@ -177,9 +168,8 @@ function nextApplied(change: Change): Pushed {
 }
 
 /**
- * A title from the stream itself takes effect, or null: nothing changes. That is so when it is in force already, while one that is
- * trusted more holds (trust.ts), while the source is lost, and when an empty title comes from another source than the title in force.
- * In the words of another source in the stream, whose time is over, it is its own from now on.
+ * A title of a source takes effect. Null: nothing changes, since it is in force already, a more trusted title holds (trust.ts), the source is
+ * lost, or it is empty and the title in force another source's. The text of another source's title, whose time is over, becomes its own.
  */
 export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { now, lost } = state;
@@ -189,61 +179,38 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   if (!mayReplace(now, title.source, at.ageMs, rules)) return null;
   if (now !== null && line === titleLine(now) && isStillSaid(now, title, at)) {
     if (now.source === 'metapush' || (now.source === title.source && now.saidBy === title.saidBy)) return null;
-    const said = saidAs(now, title);
+    const said = asTitleOf(now, title);
     return now.source === title.source ? changeSilently(state, { now: said }) : correctNow(state, said, at);
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
-  const id = at.newId();
-  const track: Track = {
-    ...DEFAULTS,
-    id,
-    madeId: id,
-    type: 'now',
-    artist: title.artist,
-    song: title.song,
-    separator: title.separator ?? DEFAULT_SEPARATOR,
-    cover: title.cover ?? '',
-    source: title.source,
-    startSeconds: Math.floor(at.wallMs / 1000),
-  };
-  return takeNow(state, saidAs(track, title), at);
+  const { artist, song, source, separator = DEFAULT_SEPARATOR, cover = '' } = title;
+  return takeNow(state, asTitleOf({ ...newPlay(at), artist, song, separator, cover, source }, title), at);
 }
 
-/** A title of this source. */
-function saidAs<T extends Track>(track: T, { source, saidBy }: PlainTitle): T {
+/** The track as a title of this source. */
+function asTitleOf<T extends Track>(track: T, { source, saidBy }: PlainTitle): T {
   const { saidBy: _, ...rest } = track;
   return { ...rest, source, ...(saidBy !== undefined && { saidBy }) } as T;
 }
 
 /**
- * The title in force is of another source than the one on air, which has sent none: it ends. Null: it is that one's, or no source's.
- * @param speaker the source on air @param title of the channel; null: it has none, and there is no title then
+ * Ends the title in force of a source that is no longer on air. Null: it is the speaker's, or no source's.
+ * @param speaker the source on air @param title replaces it; null: the channel has no fallback title
  */
 export function endTitle(state: ChannelState, speaker: string, title: FallbackTitle | null, at: Moment): Change | null {
   const { now, lost } = state;
   if (lost || now?.saidBy === undefined || now.saidBy === speaker || titleLine(now) === '') return null;
-  const empty = { ...saidAs(now, { artist: '', song: '', source: now.source as PlainTitle['source'] }), cover: '' };
-  const id = at.newId();
-  const none = {
-    ...empty,
-    id,
-    madeId: id,
-    artist: '',
-    song: '',
-    startSeconds: Math.floor(at.wallMs / 1000),
-    effectAtMs: at.wallMs,
-  };
-  return putOnAir(
-    state,
-    title === null ? { ...none, version: state.version + 1 } : fallbackRecord(state, title, at),
-    at,
-  );
+  if (title !== null) return putOnAir(state, fallbackRecord(state, title, at), at);
+  const { saidBy: _, ...ended } = now;
+  const version = state.version + 1;
+  const empty = { ...newPlay(at), artist: '', song: '', separator: now.separator };
+  return putOnAir(state, { ...ended, ...empty, version, effectAtMs: at.wallMs }, at);
 }
 
 /**
- * The title that stands in the stream returns when a push has kept it out for long enough, so that one stray push does not mute a
- * live studio until its next title. Null: the push still holds, or has the same words, which then stay or run out like any other's.
+ * The title in the stream returns when a push's time is over, so that one stray push does not mute a live studio until its next
+ * title. Null: the push still holds, or has the same text.
  */
 export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { now, lost } = state;
@@ -253,7 +220,7 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
 }
 
-/** Whether a title in the words of the one in force says nothing new. */
+/** Whether a title with the text of the one in force is that play. */
 function isStillSaid(now: TrackRecord, { source }: PlainTitle, { ageMs }: Moment): boolean {
   if (now.source === 'fallback') return false;
   return now.source === source || now.durationSeconds === 0 || ageMs(now) < now.durationSeconds * 1000;

@@ -1,4 +1,4 @@
-/** Records of a state with their stamp of the sequence (feed/sequence.ts): those that have the version of the change. */
+/** Sets the stamp of the sequence (feed/sequence.ts) on the records of a state that have the version of the change. */
 
 import type { TrackRecord } from '../metadata/record.js';
 import type { Change, ChannelState } from './state.js';

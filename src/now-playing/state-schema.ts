@@ -1,6 +1,6 @@
 /**
- * A channel's state and history from another process, machine, file or version (metadata/record-schema.ts): checked before they are used. Members
- * that a newer version has added are kept.
+ * Checks a channel's state and history from another process, machine, file or version (metadata/record-schema.ts). Members that a newer version has
+ * added are kept.
  */
 
 import { z } from 'zod';
@@ -51,7 +51,7 @@ export { next as nextSchema, now as nowSchema };
 
 const RECORDS = ['now', 'next', 'covered'] as const;
 
-/** Checks what no schema of one member can: the records of a state are of its channel, and not newer than the state. Null: they are. */
+/** Checks that the records of a state are of its channel, and not newer than the state. Null: they are. */
 export function stateFault(
   channel: string,
   state: Pick<ChannelState, 'version' | 'ended' | (typeof RECORDS)[number]>,
@@ -73,11 +73,11 @@ function endedFault(channel: string, ended: ChannelState['ended'], version: numb
 
 export interface SalvagedState {
   readonly state: ChannelState;
-  /** What could not be read, for a person; empty: nothing. */
+  /** The unreadable members, for a person. */
   readonly bad: readonly string[];
 }
 
-/** What can be read of a state; each other member is as in an empty state. */
+/** The readable members of a state; the others are as in an empty state. */
 export function salvageState(channel: string, value: unknown): SalvagedState {
   if (typeof value !== 'object' || value === null) return { state: EMPTY_STATE, bad: ['it is not an object'] };
   const given = value as Readonly<Record<string, unknown>>;
@@ -105,7 +105,7 @@ export function salvageState(channel: string, value: unknown): SalvagedState {
   return { state: state as unknown as ChannelState, bad };
 }
 
-/** Null: it is malformed, or of another channel. */
+/** Null: malformed, or of another channel. */
 export function readEntry(channel: string, value: unknown): HistoryEntry | null {
   const { value: entry } = check<HistoryEntry>(entrySchema, value);
   return entry?.record.channel === channel ? entry : null;

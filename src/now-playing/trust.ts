@@ -2,21 +2,21 @@
  * Which origins of titles a channel believes (`titlesFrom`, best first), and how long a better one keeps the others out (src/now-playing/README.md,
  * "Trust"). Pure; used by the state machine (now-playing.ts).
  *
- *   metapush   outranks those behind it for its duration + grace, or for pushHoldSeconds when it has none;
- *              then the title that stands in the stream returns (returnTitle in now-playing.ts)
- *   encoder,   outranks those behind it for as long as that source is on air
+ *   metapush   outranks those after it for its duration + grace, or for pushHoldSeconds without a duration;
+ *              then the title in the stream returns (returnTitle in now-playing.ts)
+ *   encoder,   outranks those after it as long as that source is on air
  *   upstream
  */
 
 import type { TrackRecord } from '../metadata/record.js';
 
-/** Where a title may come from, as the configuration names it. */
+/** The origin of a title, as in the configuration. */
 export type TitleOrigin = 'metapush' | 'encoder' | 'upstream';
 
 export interface TrustRules {
-  /** In order of trust; an origin that is left out is not believed. */
+  /** In order of trust; others are not believed. */
   readonly titlesFrom: readonly TitleOrigin[];
-  /** The origin whose audio is on air; null where that is a file's, or none is. */
+  /** The origin whose audio is on air; null: a file, or none. */
   readonly originOnAir: TitleOrigin | null;
   /** How long a pushed now without a duration keeps other titles out. */
   readonly pushHoldSeconds: number;
@@ -24,12 +24,12 @@ export interface TrustRules {
   readonly graceSeconds: number;
 }
 
-/** For how long from its effect a pushed now keeps other titles out, milliseconds. */
+/** How long after its effect a pushed now keeps other titles out, milliseconds. */
 export function holdMs(push: TrackRecord, rules: TrustRules): number {
   return (push.durationSeconds > 0 ? push.durationSeconds + rules.graceSeconds : rules.pushHoldSeconds) * 1000;
 }
 
-/** Whether a title of this origin may replace the one in force. @param ageMs for how long a record has been in force */
+/** Whether a title of this origin may replace the one in force. @param ageMs how long a record has been in force */
 export function mayReplace(
   now: TrackRecord | null,
   origin: TitleOrigin,

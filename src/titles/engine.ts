@@ -1,13 +1,13 @@
 /**
- * The port through which every change of metadata goes, whether this is one process or many machines: a change is decided on the
- * channel's last state, committed, and then delivered to each node in version order. Invariant: a change's version is one more than
- * that of the state before it (src/titles/README.md, "The engine's contract"). Implementations: local.ts (default); all pass
+ * The port for every change of metadata, with one process or many machines: a change is decided on the channel's last state,
+ * committed, and then delivered to each node in version order. Invariant: a change's version is one more than that of the previous
+ * state (src/titles/README.md, "The engine's contract"). Implementations: local.ts (default) and cluster/titles/cluster-engine.ts; both pass
  * test/titles/engine-contract.ts.
  */
 
 import type { Change, ChannelState } from '../now-playing/state.js';
 
-/** Called on this node with every change of a channel, whichever node has decided it, in version order, after its commit. */
+/** Called on this node with every committed change of a channel, whichever node has decided it, in version order. */
 export type Deliver = (channel: string, change: Change) => void;
 
 export interface States {
@@ -17,12 +17,12 @@ export interface States {
 
 export interface Engine extends States {
   /**
-   * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null when `decide`
-   * finds nothing to change. What `decide` throws comes back as the rejection. Rejects with Refusal `unavailable` when it cannot be
-   * made durable: nothing has changed then.
-   * @param decide pure and repeatable: an engine may ask again on a newer state
+   * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null if `decide`
+   * changes nothing. Rejects with what `decide` throws, or with Refusal `unavailable` if the change cannot be made durable: nothing has
+   * changed then.
+   * @param decide pure and repeatable: an engine may call it again with a newer state
    */
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null>;
-  /** Refuses new changes, waits for those under way. Idempotent. */
+  /** Refuses new changes and waits for those under way. Idempotent. */
   close(): Promise<void>;
 }

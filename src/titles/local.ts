@@ -1,6 +1,6 @@
 /**
- * The engine of a single process: a queue per channel, the store behind it. Changes of one channel wait for each other, so each is
- * decided on a committed state; changes of different channels share the store's commits.
+ * The engine of a single node: a queue for each channel before the store. Each change is decided on the committed state of the
+ * one before it; changes of different channels share the store's commits.
  */
 
 import { retryLater, shuttingDown } from '../base/refusal.js';
@@ -8,7 +8,7 @@ import { type Change, type ChannelState, EMPTY_STATE } from '../now-playing/stat
 import type { Store } from '../store/store.js';
 import type { Deliver, Engine } from './engine.js';
 
-/** By then a disk may have room again, or another process may have taken over. */
+/** By then the disk may have space again, or another process may have taken over. */
 const RETRY_SECONDS = 2;
 
 interface ChannelQueue {
@@ -23,7 +23,7 @@ export class LocalEngine implements Engine {
   readonly #onError: (error: unknown) => void;
   #closed = false;
 
-  /** @param onError called with the cause when the store fails; the pusher's answer says only that it did */
+  /** @param onError called with the cause when the store fails, which a push's answer does not reveal */
   constructor(store: Store, deliver: Deliver, onError: (error: unknown) => void) {
     this.#store = store;
     this.#deliver = deliver;

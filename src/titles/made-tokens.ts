@@ -1,16 +1,16 @@
 /**
- * Push tokens: those of the configuration and those that an operator has made, by channel, and when each was used last. A channel has
- * at most MAX_MADE of the latter, and finding out takes the same time however many there are. Invariant: a token is right
- * only while its maker has the rights to make it, even before the hub has removed it.
+ * Push tokens that operators have made, by channel, and when each token, also of the configuration, was used last. A check takes the
+ * same time however many there are. Invariant: a token is right only while its maker has the right to make it, even before the hub has
+ * removed it.
  */
 
 import { timingSafeEqual } from 'node:crypto';
 
-/** Of a channel. */
+/** For each channel. */
 export const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
-/** As the hub keeps it (admin/admin-reports.ts). */
+/** As kept by the hub (admin/admin-reports.ts). */
 export interface TokenDigest {
   readonly id: string;
   readonly channel: string;
@@ -18,7 +18,7 @@ export interface TokenDigest {
   readonly by: string;
   /** In hexadecimal. */
   readonly sha256: string;
-  /** After this it is wrong; null: never. */
+  /** When it expires; null: never. */
   readonly untilMs: number | null;
 }
 
@@ -42,7 +42,7 @@ export class MadeTokens {
     this.#mayMake = mayMake;
   }
 
-  /** These and no others. */
+  /** Replaces all tokens. */
   set(tokens: readonly TokenDigest[]): void {
     this.#byChannel = new Map();
     for (const { id, channel, by, sha256, untilMs } of tokens) {
@@ -52,7 +52,7 @@ export class MadeTokens {
     }
   }
 
-  /** Whether it is one of the channel's. Constant time. @param sha256 of the token */
+  /** Whether it is a token of the channel. Constant time. @param sha256 of the token */
   has(channel: string, sha256: Buffer): boolean {
     const known = this.#byChannel.get(channel) ?? [];
     const nowMs = this.#wallMs();

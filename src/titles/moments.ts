@@ -1,6 +1,6 @@
 /**
- * Where and when something is decided: the state machine is pure, and gets time, ids and the age of the title in force from here. The age goes by
- * the monotonic clock, across a restart by the wall clock.
+ * Time, new ids and the age of the title in force, for the pure state machine. The age is measured by the monotonic clock, across a restart by the
+ * wall clock.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.js';
 import { playId, type TrackRecord } from '../metadata/record.js';
 import type { Moment } from '../now-playing/effect.js';
 
-/** Since when the real now of a channel has been in force, monotonic milliseconds. */
+/** The real now of a channel, and since when it has been in force, monotonic milliseconds. */
 interface Play {
   readonly effectAtMs: number;
   readonly id: string;
@@ -23,17 +23,17 @@ export class Moments {
     this.#clock = clock;
   }
 
-  /** This moment, on a channel. */
+  /** The present moment on a channel. */
   of(channel: string): Moment {
     const wallMs = this.#clock.wallMs();
     return { channel, wallMs, newId: randomUUID, ageMs: (now) => this.ageMs(channel, now) };
   }
 
-  /** For how long the real now of a channel has been in force, milliseconds. The first call with it notes since when. */
+  /** How long the real now of a channel has been in force, milliseconds. The first call for a record starts its time. */
   ageMs(channel: string, now: TrackRecord): number {
     let play = this.#plays.get(channel);
     if (play?.effectAtMs !== now.effectAtMs || play.id !== playId(now)) {
-      // Just now, unless it was loaded from the store. A clock that was set back meanwhile counts as no time.
+      // 0, unless it was loaded from the store. A clock that was set back meanwhile counts as 0 too.
       const ageMs = Math.max(0, this.#clock.wallMs() - now.effectAtMs);
       play = { effectAtMs: now.effectAtMs, id: playId(now), sinceMs: this.#clock.now() - ageMs };
       this.#plays.set(channel, play);

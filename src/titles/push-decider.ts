@@ -1,6 +1,6 @@
 /**
- * What a push or a withdrawal changes, decided on the last committed state, where the engine is. A worker asks for it over its link
- * (link/worker-titles.ts); in one process nothing stands between.
+ * Decides pushes and withdrawals on the last committed state, where the engine is. Workers call it over their link
+ * (link/worker-titles.ts).
  */
 
 import type { Log } from '../base/log.js';
@@ -15,21 +15,21 @@ import type { Engine } from './engine.js';
 import type { Moments } from './moments.js';
 
 export interface DecidedPush {
-  /** The record for the answer: the one in force, or the one that will be. */
+  /** The record for the answer: in force, or to come. */
   readonly answer: TrackRecord;
   readonly isFarAhead: boolean;
-  /** Of the record that readers get; null: the push waits for its time, repeats, or corrects a title that is over. */
+  /** Of the record that readers get; null: the push is held, repeats, or corrects a past title. */
   readonly version: number | null;
 }
 
 /** A held push by its id, or the next. */
 export type Withdrawal = { readonly held: string } | 'next';
 
-/** Both resolve after the commit and once the readers of this server have been written to. They reject with a Refusal. */
+/** Both resolve once the change is committed and this server's readers have been written to; reject with a Refusal. */
 export interface PushDecisions {
   /** @param connection its id, for the log */
   push(channel: string, input: PushInput, connection?: string): Promise<DecidedPush>;
-  /** False: there is none. */
+  /** False: there was nothing to withdraw. */
   withdraw(channel: string, what: Withdrawal): Promise<boolean>;
 }
 
@@ -39,13 +39,13 @@ export interface PushDeciderParts {
   readonly engine: Engine;
   readonly moments: Moments;
   readonly log: Log;
-  /** Of a channel; undefined: it has gone. */
+  /** Undefined: the channel was removed. */
   rulesOf(channel: string): PushRules | undefined;
-  /** How many pushes of a channel may wait for their time. */
+  /** Maximum number of held pushes of a channel. */
   readonly heldPushes: () => number;
-  /** Does what is due on a channel: a held push that is due at this moment comes before a new one. */
+  /** Applies what is due on a channel, so that a held push due now precedes a new one. */
   check(channel: string): void;
-  /** Whether workers can be sent it. Absent: there are none. */
+  /** Whether the change fits a message to workers. Absent: there are none. */
   fits?(change: Change): boolean;
 }
 
@@ -93,7 +93,7 @@ export class PushDecider implements PushDecisions {
     return change !== null;
   }
 
-  /** @throws Refusal where the channel has gone since its token was read */
+  /** @throws Refusal if the channel was removed since its token was checked */
   #rulesOf(channel: string): PushRules {
     const rules = this.#parts.rulesOf(channel);
     if (rules === undefined) throw new Refusal('not-found', 'This channel has gone.');

@@ -1,6 +1,5 @@
 /**
- * Pushes, as HTTP hands them on: which token may push to which channel, and what a push is answered. What it changes is decided where the engine is
- * (push-decider.ts).
+ * Pushes from HTTP: which token may push to which channel, and the answer of a push. Its effect is decided where the engine is (push-decider.ts).
  */
 
 import { createHash } from 'node:crypto';
@@ -30,29 +29,29 @@ export interface PushParts {
   readonly log: Log;
   /** Tokens that operators have made. Absent: there are none. */
   readonly madeTokens?: MadeTokens;
-  /** Whether the readers of a channel get the record with this version later. */
+  /** Whether the channel's readers get the record with this version later. */
   isWaiting(channel: string, version: number): boolean;
 }
 
 export interface AcceptedPush {
-  /** The answer's. */
+  /** The body of the answer. */
   readonly json: string;
-  /** Whether this process's readers were written to: not yet where it waits for its time or they get it later, not at all where it repeats. */
+  /** Whether this process's readers were written to: not if the push is held or a repeat, or the readers are delayed. */
   readonly isPublished: boolean;
 }
 
 /** The record in force. */
 export interface InForce {
   readonly record: TrackRecord;
-  /** Whether a push with its id corrects it; otherwise that push is another play. */
+  /** Whether a push with its id corrects it; else that is another play. */
   readonly isCorrectable: boolean;
 }
 
 export class Pushes {
   readonly #parts: PushParts;
-  /** Pushes whose time was too far ahead to hold them: the clock of the sender is wrong, or ours. */
+  /** Pushes whose time was too far ahead to be held: a clock is wrong. */
   readonly #farAhead: ChannelCounter;
-  /** Pushes of which something was not taken. */
+  /** Pushes with ignored fields. */
   readonly #ignoring: ChannelCounter;
 
   constructor(parts: PushParts) {
@@ -66,23 +65,23 @@ export class Pushes {
     );
   }
 
-  /** Whether the token may push to the channel. Finding out takes the same time for an unknown channel. */
+  /** Whether the token may push to the channel. Takes the same time for an unknown channel. */
   authorizes(channel: string, token: string): boolean {
     const { channels, madeTokens } = this.#parts;
     const rules = channels.get(channel)?.rules;
     const sha256 = createHash('sha256').update(token, 'utf8').digest();
-    // Both are always asked.
+    // Both are always checked.
     const isMade = madeTokens?.has(channel, sha256) ?? false;
     const isConfigured = rules === undefined ? secretMatches([], sha256) : rules.authorizesPush(sha256);
     if (isConfigured) madeTokens?.use(`${channel} config-${rules!.placeOfToken(sha256)}`);
     return isConfigured || (isMade && rules !== undefined);
   }
 
-  /** Takes a push; resolves after commit and readers. Rejects with a Refusal. @param connection its id, for the log */
+  /** Resolves after commit and readers. Rejects with a Refusal. @param connection its id, for the log */
   async push(channel: string, input: PushInput, connection?: string): Promise<AcceptedPush> {
     const { decisions, faces, isWaiting } = this.#parts;
     const face = faces.get(channel);
-    // It has gone since the token was read.
+    // It was removed since the token was checked.
     if (face === undefined) throw new Refusal('not-found', 'This channel has gone.');
     const { answer, isFarAhead, version } = await decisions.push(channel, input, connection);
     if (isFarAhead) this.#farAhead.count(channel);
@@ -90,38 +89,38 @@ export class Pushes {
     return { json: new RecordView(answer, face).pushAnswer(), isPublished };
   }
 
-  /** Takes back what waits for its time, or what follows. False: there is none. Rejects with a Refusal. */
+  /** Withdraws a held push, or the next. False: there is none. Rejects with a Refusal. */
   withdraw(channel: string, what: Withdrawal): Promise<boolean> {
     return this.#parts.decisions.withdraw(channel, what);
   }
 
-  /** What waits for its time, earliest first. */
+  /** Held pushes, earliest first. */
   held(channel: string): readonly Track[] {
     return this.#parts.states.state(channel).held;
   }
 
-  /** As it is committed, also where readers get it later; null: nothing has come yet. */
+  /** The committed record, even if readers get it later; null: none yet. */
   inForce(channel: string): InForce | null {
     const { states, moments } = this.#parts;
     const state = states.state(channel);
     const { now: record } = state;
     if (record === null) return null;
-    // Ages are of the real now.
+    // Only the real now has an age.
     const isReal = record === realNow(state);
     return { record, isCorrectable: isReal && takesCorrection(record, moments.ageMs(channel, record)) };
   }
 
-  /** Of an accepted push some fields were not taken. */
+  /** Some fields of an accepted push were ignored. */
   ignored(channel: string, fields: readonly string[]): void {
     this.#ignoring.count(channel, fields.join(', '));
   }
 
-  /** Channel → how many pushes had fields that were not taken, for metrics. */
+  /** Channel → pushes with ignored fields, for metrics. */
   get ignoring(): ReadonlyMap<string, { readonly count: number }> {
     return this.#ignoring.counts;
   }
 
-  /** Channel → how many pushes had a time too far ahead, for metrics. */
+  /** Channel → pushes with a time too far ahead, for metrics. */
   get farAhead(): ReadonlyMap<string, { readonly count: number }> {
     return this.#farAhead.counts;
   }

@@ -1,11 +1,11 @@
 /**
- * Titles on their way to the readers of channels and stations, who may get them later than the tape: when the listeners hear them, for apps and pages
- * that know no metaid (README.md, "The delay of readers").
+ * Delays titles for the readers of channels and stations until the listeners hear them, for apps and pages without a metaid (README.md, "The delay
+ * of readers").
  *
- *   now ──► │ now 7 │ now 8 │ ──► feed        in order, each at its moment; a next passes at once
+ *   now ──► │ now 7 │ now 8 │ ──► feed        in order, each at its time; a next passes at once
  *
- * Invariant: every now is published in its turn, and a correction of one that waits takes its place; a next that one of them has spent stays in
- * force until that one is. What waits is committed: after a restart it is in force at once. Owned by service.ts.
+ * Invariant: every now is published in order, and a correction replaces a waiting title; a next that a waiting title has spent stays in force until
+ * that is published. Waiting titles are committed, and in force at once after a restart. Owned by readers.ts.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
@@ -17,15 +17,15 @@ import { isSameTrack } from '../now-playing/effect.js';
 export interface ReaderDelayParts {
   readonly feed: Feed;
   readonly clock: Clock;
-  /** How many titles of a channel wait at most: past it the first is published. */
-  readonly most: () => number;
-  /** What followed will not come. @param view of it, without words */
+  /** Maximum number of waiting titles of a channel: beyond it the first is published. */
+  readonly max: () => number;
+  /** A next was dropped. @param view of it, without text */
   onDropped(view: RecordView): void;
 }
 
 interface DelayedTitle {
   view: RecordView;
-  /** Whether the following track goes with it. */
+  /** Whether the next ends with it. */
   spendsNext: boolean;
   readonly dueMs: number;
 }
@@ -38,22 +38,22 @@ export class ReaderDelay {
     this.#parts = parts;
   }
 
-  /** A now takes effect. @param delayMs 0 or less: at once @param spendsNext whether the channel has no following track any more */
+  /** A now takes effect. @param delayMs 0 or less: at once @param spendsNext whether the channel has no next any more */
   now(view: RecordView, delayMs: number, spendsNext: boolean): void {
     this.#queue(view.record.channel).now(view, delayMs, spendsNext);
   }
 
-  /** A following track, which is published at once. */
+  /** Publishes a next at once. */
   next(view: RecordView): void {
     this.#queue(view.record.channel).next(view);
   }
 
-  /** The channel has no following track any more. */
+  /** The channel has no next any more. */
   dropNext(channel: string): void {
     this.#queue(channel).dropNext();
   }
 
-  /** The channel has gone: what waits is not published. */
+  /** The channel was removed: waiting titles are dropped. */
   forget(channel: string): void {
     this.#queues.get(channel)?.end();
     this.#queues.delete(channel);
@@ -71,7 +71,7 @@ export class ReaderDelay {
   }
 }
 
-/** The titles of one channel that wait. */
+/** The waiting titles of one channel. */
 class DelayedChannel implements AlarmHandler {
   readonly #channel: string;
   readonly #parts: ReaderDelayParts;
@@ -84,7 +84,7 @@ class DelayedChannel implements AlarmHandler {
   }
 
   now(view: RecordView, delayMs: number, spendsNext: boolean): void {
-    const { feed, clock, most } = this.#parts;
+    const { feed, clock, max } = this.#parts;
     const last = this.#waiting.at(-1);
     if (last !== undefined && isSamePlay(last.view.record, view.record)) {
       feed.sequence.drop(stampOf(last.view));
@@ -100,12 +100,12 @@ class DelayedChannel implements AlarmHandler {
     }
     this.#waiting.push({ view, spendsNext, dueMs });
     feed.sequence.hold(stampOf(view));
-    if (this.#waiting.length > most()) this.#publishFirst();
+    if (this.#waiting.length > max()) this.#publishFirst();
     this.#alarm ??= clock.alarm(this.#waiting[0]!.dueMs, this);
   }
 
   next(view: RecordView): void {
-    // What they have spent is the one before it.
+    // They have spent the previous next, not this one.
     for (const title of this.#waiting) title.spendsNext = false;
     this.#parts.feed.publish(view);
   }
@@ -131,7 +131,7 @@ class DelayedChannel implements AlarmHandler {
     if (this.#waiting.length > 0) this.#alarm = this.#parts.clock.alarm(this.#waiting[0]!.dueMs, this);
   }
 
-  /** What is in force already needs no delay to be put right. */
+  /** A correction of the title in force needs no delay. */
   #isInForce(view: RecordView): boolean {
     const inForce = this.#parts.feed.last(this.#channel, 'now');
     return inForce != null && isSamePlay(inForce.record, view.record);
@@ -145,7 +145,7 @@ class DelayedChannel implements AlarmHandler {
   #publish(view: RecordView, spendsNext: boolean): void {
     const { feed } = this.#parts;
     const next = feed.last(this.#channel, 'next') ?? null;
-    // That it has had its turn is said by the now itself.
+    // The now itself tells readers that the next was played.
     if (spendsNext && next !== null && isSameTrack(next.record, view.record)) feed.set(this.#channel, 'next', null);
     else if (spendsNext) this.#dropNext();
     feed.publish(view);

@@ -1,6 +1,6 @@
 /**
- * Committed changes on their way to the readers of this process: watchers and polls of channels and stations, who may get a title later than the
- * tape (reader-delay.ts), and listeners' watchers, who get a following track. What a change puts on the tape is not done here (service.ts).
+ * Passes committed changes on to the readers of this process: watchers and polls of channels and stations, maybe later than the tape
+ * (reader-delay.ts), and a next to listeners' watchers. The tape is up to service.ts.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -22,11 +22,11 @@ export interface TitleReaderParts {
   readonly moments: Moments;
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly clock: Clock;
-  /** How many titles of a channel may wait for their readers. */
-  readonly most: () => number;
-  /** How much later than the live edge the readers of a channel and its station get a title, milliseconds. */
+  /** Maximum number of a channel's titles that wait for their readers. */
+  readonly max: () => number;
+  /** How long after the live edge the readers of a channel and its station get a title, milliseconds. */
   delayMs(channel: string): number;
-  /** How much later than its sender says the audio of a title of this origin comes in, milliseconds. */
+  /** How long after a title of this origin its audio arrives, milliseconds. */
   offsetMs(channel: string, source: TrackRecord['source']): number;
 }
 
@@ -36,12 +36,12 @@ export class TitleReaders {
 
   constructor(parts: TitleReaderParts) {
     this.#parts = parts;
-    const { feed, clock, most, listenerFeed, sessions } = parts;
+    const { feed, clock, max, listenerFeed, sessions } = parts;
     const onDropped = (view: RecordView) => listenerFeed.next(view, sessions);
-    this.#delay = new ReaderDelay({ feed, clock, most, onDropped });
+    this.#delay = new ReaderDelay({ feed, clock, max, onDropped });
   }
 
-  /** What was committed before is in force again, before anybody can read. */
+  /** Puts the committed titles in force, before there are readers. */
   restore(states: States): void {
     for (const [key, face] of this.#parts.faces) this.#restore(key, face, states);
   }
@@ -49,7 +49,7 @@ export class TitleReaders {
   #restore(key: string, face: ChannelFace, states: States): void {
     const { feed, clock, moments } = this.#parts;
     const state = states.state(key);
-    // A client may have seen a later one than those that are left.
+    // A client may have seen a later stamp than those of the records in force.
     feed.sequence.follow(state.stamp ?? 0);
     const real = realNow(state);
     if (real !== null) moments.ageMs(key, real);
@@ -58,7 +58,7 @@ export class TitleReaders {
     if (next !== null) feed.set(key, 'next', new RecordView(next, face));
   }
 
-  /** What was committed while there was no link: readers get it as they get any change. */
+  /** Delivers changes that were committed while there was no link. */
   catchUp(states: States): void {
     const { feed, faces, clock } = this.#parts;
     for (const [key, face] of faces) {
@@ -72,7 +72,7 @@ export class TitleReaders {
     }
   }
 
-  /** A committed change. @param view of its record, where it has one */
+  /** Delivers a committed change. @param view of its record, if it has one */
   deliver(channel: string, { record, state }: Change, view: RecordView | null): void {
     const { clock, moments, listenerFeed, sessions, delayMs, offsetMs } = this.#parts;
     const real = realNow(state);
@@ -90,12 +90,12 @@ export class TitleReaders {
     }
   }
 
-  /** Channels that have gone. */
+  /** Channels were removed. */
   forget(channels: readonly string[]): void {
     for (const channel of channels) this.#delay.forget(channel);
   }
 
-  /** What was committed before of channels that are new is in force again. */
+  /** Channels were added: puts their committed titles in force. */
   begin(channels: readonly string[], states: States): void {
     for (const channel of channels) this.#restore(channel, this.#parts.faces.get(channel)!, states);
   }
@@ -105,7 +105,7 @@ export class TitleReaders {
     return this.#delay.isWaiting(channel, version);
   }
 
-  /** Once a second: a next whose time has passed is dropped. */
+  /** Once a second: drops each next whose time has passed. */
   tidy(states: States): void {
     const { feed, faces, clock } = this.#parts;
     for (const channel of faces.keys()) {

@@ -1,11 +1,11 @@
 /**
- * What happens to titles by the clock: a held push becomes due, a title runs out, the stream's own title returns when a push no
- * longer outranks it, the fallback title stands in while a channel's own source is lost. It decides nothing itself: what is due goes
- * through the engine like any other change.
+ * Changes of titles by the clock: a held push becomes due, a title runs out, the stream's own title returns when a push no
+ * longer outranks it, the fallback title is in force while a channel's own source is lost. All of them go through the engine like any
+ * other change.
  *
- * Two clocks. A held push waits for its time by the wall clock; but where that clock is set back, no longer than it would have waited
- * when it came. How long a title has been in force is measured by the monotonic clock; across a restart by the wall clock.
- * A check once a second finds what is due even when the clock is set; an alarm makes it exact. Owned by service.ts.
+ * A held push waits for its time by the wall clock, but no longer than computed when it came, should that clock be set back. The age of
+ * a title is measured by the monotonic clock, across a restart by the wall clock. A check once a second finds what is due even
+ * after the clock was set; an alarm makes it exact. Owned by service.ts.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
@@ -21,11 +21,11 @@ import type { Engine } from './engine.js';
 import type { Moments } from './moments.js';
 import type { Speaker } from './speakers.js';
 
-/** How far ahead an alarm is set; what is further off is found by a later check. */
+/** How far ahead an alarm is set; later checks find the rest. */
 const ALARM_WITHIN_MS = 1500;
-/** So long after it has come on air a source may send its first title. */
+/** How long a source on air may take for its first title. */
 const UNTITLED_MS = 5000;
-/** How much later than computed at first a held push may come when the wall clock is a little slow. */
+/** How much later than first computed a held push may take effect if the wall clock is a little slow. */
 const SLACK_MS = 1000;
 
 export interface TitleSchedulerParts {
@@ -35,11 +35,11 @@ export interface TitleSchedulerParts {
   /** How far ahead pushes are held, seconds. */
   holdSeconds(channel: string): number;
   fallback(channel: string): FallbackRules | null;
-  /** Whether the first of a channel's sources is not the one on air. */
+  /** Whether the first of a channel's sources is not on air. */
   isSourceLost(channel: string): boolean;
   /** The title in the stream of the source on air; null: none. */
   streamTitle(channel: string): PlainTitle | null;
-  /** The source on air that may have titles; undefined: none. Absent: titles stay whichever is on air. */
+  /** The source on air, if it may have titles. Absent: titles stay whichever source is on air. */
   speaker?(channel: string): Speaker | undefined;
   trust(channel: string): TrustRules;
   onError(error: unknown): void;
@@ -48,7 +48,7 @@ export interface TitleSchedulerParts {
 export class TitleScheduler {
   readonly #parts: TitleSchedulerParts;
   readonly #schedules = new Map<string, ChannelSchedule>();
-  /** Channel → how many changes of whether its source is lost are under way. */
+  /** Channel → changes under way of whether its source is lost. */
   readonly #deciding = new Map<string, number>();
 
   constructor(parts: TitleSchedulerParts) {
@@ -56,17 +56,14 @@ export class TitleScheduler {
   }
 
   /**
-   * Does what is due on a channel, and sets an alarm for what soon will be. Resolves when it has been committed, or
-   * refused. Never rejects: what goes wrong is reported to `onError`.
+   * Applies what is due on a channel, and sets an alarm for what soon will be. Resolves when all is committed or
+   * refused. Never rejects: errors go to `onError`.
    */
   check(channel: string): Promise<void> {
     return this.#schedule(channel).check();
   }
 
-  /**
-   * Puts the fallback title in force where the channel's own source is lost, and takes it back when that is on air again.
-   * Never rejects.
-   */
+  /** Puts the fallback title in force when the channel's own source is lost, and ends it when that is on air again. Never rejects. */
   checkSource(channel: string): Promise<void> {
     return settle(this.#checkSource(channel), this.#parts);
   }
@@ -76,7 +73,7 @@ export class TitleScheduler {
     const rules = fallback(channel);
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
     const deciding = this.#deciding.get(channel) ?? 0;
-    // The state says nothing of what is being decided: a source that is back at once would count as lost, and its title not be taken.
+    // The state lags behind a change under way: a source that is back at once would still count as lost, and its title be refused.
     if (deciding === 0 && isLost === engine.state(channel).lost) return;
     const decide = (state: ChannelState) =>
       isLost
@@ -92,7 +89,7 @@ export class TitleScheduler {
     }
   }
 
-  /** The channel has gone. */
+  /** The channel was removed. */
   forget(channel: string): void {
     this.#schedules.get(channel)?.end();
     this.#schedules.delete(channel);
@@ -109,7 +106,7 @@ export class TitleScheduler {
 class ChannelSchedule implements AlarmHandler {
   readonly #channel: string;
   readonly #parts: TitleSchedulerParts;
-  /** Held push, by name since engines may give a new object each time → when it is due at the latest, monotonic milliseconds. */
+  /** Name of a held push (engines may return new objects) → when it is due at the latest, monotonic milliseconds. */
   readonly #latestMs = new Map<string, number>();
   #alarm: Alarm | null = null;
   #isEnded = false;
@@ -156,7 +153,7 @@ class ChannelSchedule implements AlarmHandler {
       due(UNTITLED_MS - sinceMs, (fresh) => endTitle(fresh, speaker.name, rules?.title ?? null, moments.of(channel)));
     }
     if (now !== null) {
-      // Always asked for: its first call notes since when the title has been in force.
+      // Always called: the first call starts the title's time.
       const ageMs = moments.ageMs(channel, now);
       const stream = now.source === 'metapush' ? streamTitle(channel) : null;
       if (stream !== null) {
@@ -174,7 +171,7 @@ class ChannelSchedule implements AlarmHandler {
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
   }
 
-  /** How long a held push has still to wait, milliseconds; 0 or less: it is due. */
+  /** Remaining time of a held push, milliseconds; 0 or less: it is due. */
   #waitMs(track: Track): number {
     const { clock, holdSeconds } = this.#parts;
     const byWallMs = track.startSeconds * 1000 - clock.wallMs();
@@ -198,7 +195,7 @@ function nameOf(track: Track): string {
   return `${track.startSeconds} ${track.id}`;
 }
 
-/** What the store refused is tried again at the next check: no caller awaits an answer. */
+/** Never rejects: a refused change is retried at the next check. */
 async function settle(update: Promise<unknown>, parts: TitleSchedulerParts): Promise<void> {
   try {
     await update;

@@ -1,7 +1,7 @@
 /**
- * The one way for metadata to change: a push, a title of a source or a moment by the clock is decided by the state machine,
+ * The only way to change metadata: a push, a title of a source or a scheduled change is decided by the state machine,
  * committed by the engine, and comes back through `deliver` to the tape and the readers (src/titles/README.md, "The walk of a change").
- * Here is what happens where the channels are: titles of sources, moments by the clock, marks on the tapes. Pushes: pushes.ts; readers: readers.ts.
+ * This is the part where the channels are: titles of sources, scheduled changes, marks on the tapes. Pushes: pushes.ts; readers: readers.ts.
  *
  * Invariant: commit, then the tape, then the readers (unless theirs is delayed), then the answer. Made by app/hub/titles.ts.
  */
@@ -36,13 +36,13 @@ export interface TitleServiceParts {
   readonly rules: Pick<TrustRules, 'pushHoldSeconds' | 'graceSeconds'>;
   /** Limit of an artist or a song from a source; longer ones are cut. */
   readonly textBytes: number;
-  /** How often titles of encoders and upstreams are taken, by channel and origin. */
+  /** Limits titles of encoders and upstreams, by channel and origin. */
   readonly sourceTitleRate: Rate;
-  /** Whether titles of this channel go by the sources here. Absent: always; of several machines it is one. */
+  /** Whether this node's sources decide on titles of the channel: of several machines one does. Absent: always. */
   goesBySources?(channel: string): boolean;
-  /** Listeners may have been sent the place of a title. */
+  /** A title came after its place was sent to listeners. */
   onLate(channel: string, late: LateTitle): void;
-  /** Called with what should not happen. */
+  /** Called with unexpected errors. */
   onError(error: unknown): void;
 }
 
@@ -50,10 +50,10 @@ export class TitleService {
   readonly #parts: TitleServiceParts;
   readonly #engine: Engine;
   readonly #scheduler: TitleScheduler;
-  /** Titles of encoders and upstreams that came past the limit. */
+  /** Titles of encoders and upstreams beyond the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
-  /** Titles in which placeholders were not filled in. */
+  /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;
   readonly #speakers: Speakers;
 
@@ -91,10 +91,7 @@ export class TitleService {
     });
   }
 
-  /**
-   * Puts what was committed before back on the tapes; then lets happen, in order, what came due while the server was down. After the readers have
-   * it, and before anybody can read.
-   */
+  /** At the start, after the readers' `restore`: puts titles back on the tapes, then applies in order what came due meanwhile. */
   async restore(): Promise<void> {
     await this.begin([...this.#parts.channels.keys()]);
   }
@@ -103,26 +100,26 @@ export class TitleService {
     if (!this.#parts.channels.get(key)!.isElsewhere) this.fed(key);
   }
 
-  /** The channel is fed here from now on: the title in force is on its tape. */
+  /** The channel is fed here from now on: puts the title in force on its tape. */
   fed(key: string): void {
     const [channel, face] = [this.#parts.channels.get(key), this.#parts.faces.get(key)];
     const { now } = this.#engine.state(key);
-    // It may have gone meanwhile.
+    // It may have been removed meanwhile.
     if (now !== null && channel !== undefined && face !== undefined) channel.audio.title(new RecordView(now, face));
   }
 
-  /** Does what is due on a channel. */
+  /** Applies what is due on a channel. */
   check(channel: string): void {
     if (this.#parts.channels.has(channel)) void this.#scheduler.check(channel);
   }
 
-  /** Channels that are new: what was committed of them before is on their tapes again. Before their sources run. */
+  /** Channels were added, their sources do not run yet: puts committed titles on their tapes. */
   begin(keys: readonly string[]): Promise<unknown> {
     for (const key of keys) this.#restoreTape(key);
     return Promise.all(keys.map((key) => this.#scheduler.check(key)));
   }
 
-  /** Channels that have gone. */
+  /** Channels were removed. */
   forget(keys: readonly string[]): void {
     for (const key of keys) {
       this.#scheduler.forget(key);
@@ -130,14 +127,14 @@ export class TitleService {
     }
   }
 
-  /** Channel → titles of its source that came past the limit, for metrics. */
+  /** Channel → titles of its source beyond the limit, for metrics. */
   get delayedTitles(): ReadonlyMap<string, { readonly count: number }> {
     return this.#delayedTitles.counts;
   }
 
   /**
-   * Takes a title of a source, in its stream or beside it. Resolves when it is accepted or ignored, or at once when it has to
-   * wait. Never rejects: its sender awaits no answer.
+   * A title of a source, in its stream or beside it. Resolves when it is accepted or ignored, or at once if it has to
+   * wait. Never rejects.
    */
   readonly streamTitle = async (channel: string, sourceTitle: SourceTitle, source: Source): Promise<void> => {
     const title = plainTitle(sourceTitle, source, this.#parts.textBytes, (part) =>
@@ -147,13 +144,13 @@ export class TitleService {
     await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
 
-  /** Whether it has changed something, or should have. */
+  /** Whether it has changed something, or failed to. */
   async #commitTitle(channel: string, title: PlainTitle, source: Source): Promise<boolean> {
     const { channels, log } = this.#parts;
     const known = channels.get(channel);
     if (known === undefined) return false;
     const { onAir } = known.switch;
-    // It had to wait, and another source is on air by now. An encoder's title may come while no source is connected.
+    // While it waited another source came on air. An encoder's title may come while no source is connected.
     if (!known.isElsewhere && source !== onAir && (source.kind !== 'encoder' || source.state === 'up')) {
       log.debug(
         { channel, source: title.source, onAir: onAir?.kind ?? null },
@@ -161,7 +158,7 @@ export class TitleService {
       );
       return false;
     }
-    // Where no encoder is connected, another program speaks.
+    // Without a connected encoder another program has sent it.
     const saidBy = source === onAir && source.state === 'up' ? this.#speaker(channel)?.name : undefined;
     try {
       const change = await this.#engine.update(channel, (state) =>
@@ -179,19 +176,19 @@ export class TitleService {
     }
   }
 
-  /** Commits the titles that wait, refuses new changes, and waits for those under way. Idempotent. */
+  /** Commits waiting titles, refuses new changes, and waits for those under way. Idempotent. */
   async close(): Promise<void> {
     await this.#titleRate.close();
     await this.#engine.close();
   }
 
-  /** A committed change takes effect on the tape. @param view of its record, where it has one; called before the readers' */
+  /** A committed change takes effect on the tape, before the readers get it. @param view of its record, if it has one */
   deliver(channel: string, { record, state, connection }: Change, view: RecordView | null): void {
     this.check(channel);
     if (record === null || view === null) return;
     const { type, source } = record;
     const known = this.#parts.channels.get(channel)!;
-    // Where another machine feeds it the title is on its tape already.
+    // If another machine feeds the channel, the title is on its tape already.
     if (type === 'now' && !known.isElsewhere) {
       const late = known.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
@@ -199,7 +196,7 @@ export class TitleService {
     this.#parts.log.info({ channel, connection, type, source, title: view.title }, 'title');
   }
 
-  /** How long ago the audio of the title on air came in, milliseconds; less than 0: it will. */
+  /** How long ago the audio of the title on air arrived, milliseconds; negative: it will. */
   #agoMs(channel: string, state: ChannelState, source: TrackRecord['source']): number {
     const { channels, clock } = this.#parts;
     const offsetMs = channels.get(channel)!.served.titleOffsetMs(source);
@@ -215,7 +212,7 @@ export class TitleService {
     if (this.#goesBySources(channel)) void this.#scheduler.checkSource(channel);
   }
 
-  /** Where another machine feeds the channel, its encoder's titles may come here. */
+  /** An encoder's titles may come here even if another machine feeds the channel. */
   #takesTitles(channel: string, { kind }: Source): boolean {
     const isElsewhere = this.#parts.channels.get(channel)?.isElsewhere ?? false;
     return this.#goesBySources(channel) || (isElsewhere && kind === 'encoder');
@@ -225,15 +222,15 @@ export class TitleService {
     return this.#parts.goesBySources?.(channel) ?? true;
   }
 
-  /** The source on air, whose titles they are. */
+  /** The source on air, as the sender of titles. */
   #speaker(channel: string): Speaker | undefined {
     const known = this.#parts.channels.get(channel);
     if (known === undefined) return undefined;
     if (known.isElsewhere || !this.#goesBySources(channel)) return this.#speakers.lose(channel);
-    return this.#speakers.see(channel, known.switch.onAir, this.#engine.state(channel));
+    return this.#speakers.update(channel, known.switch.onAir, this.#engine.state(channel));
   }
 
-  /** Once a second: does what is due. */
+  /** Once a second: applies what is due. */
   tidy(): void {
     for (const channel of this.#parts.channels.keys()) {
       void this.#scheduler.check(channel);
@@ -250,7 +247,7 @@ export class TitleService {
       titlesFrom,
       originOnAir: isElsewhere ? 'encoder' : onAir === null ? null : titleOriginOf(onAir),
       pushHoldSeconds,
-      // Where a push would give way to the fallback title, it gives way to the stream's.
+      // A push yields to the stream's title when it would yield to the fallback title.
       graceSeconds: Math.min(graceSeconds, fallback?.graceSeconds ?? graceSeconds),
     };
   }

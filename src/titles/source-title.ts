@@ -1,4 +1,4 @@
-/** Titles of sources, in their streams or beside them, as the state machine takes them. Pure. */
+/** Converts titles of sources, in their streams or beside them, for the state machine. Pure. */
 
 import { isUnfilled } from '../metadata/placeholder.js';
 import { readSpotTitle } from '../metadata/spot-title.js';
@@ -8,8 +8,8 @@ import type { PlainTitle } from '../now-playing/now-playing.js';
 import type { Source, SourceTitle } from '../source/source.js';
 
 /**
- * A source's title, each part cut at `textBytes`. Null: sources of this kind have none, or nothing of it was filled in.
- * @param onUnfilled called with a part that is only placeholders
+ * A source's title, each part cut at `textBytes`. Null: sources of this kind have no titles, or all parts are unfilled.
+ * @param onUnfilled called with a part that consists of placeholders
  */
 export function plainTitle(
   sourceTitle: SourceTitle,
@@ -19,7 +19,7 @@ export function plainTitle(
 ): PlainTitle | null {
   const origin = titleOriginOf(source);
   if (origin === null) return null;
-  // Icecast writes as entities what its Latin-1 does not have.
+  // Icecast writes characters that Latin-1 lacks as entities.
   const read = origin === 'upstream' ? readEntities : (text: string) => text;
   const title =
     typeof sourceTitle === 'string'
@@ -44,7 +44,7 @@ function partsOf(
   return (origin === 'upstream' ? readSpotTitle(line) : null) ?? splitTitle(line);
 }
 
-/** Of an encoder that says the artist, and once more in the title: `artist=A`, `title=A - B`. */
+/** For encoders that repeat the artist in the title: `artist=A`, `title=A - B`. */
 function withoutArtist(song: string, artist: string): string {
   if (artist === '' || song.slice(0, artist.length).toLowerCase() !== artist.toLowerCase()) return song;
   const rest = song.slice(artist.length);
@@ -52,7 +52,7 @@ function withoutArtist(song: string, artist: string): string {
   return separator === undefined ? song : rest.slice(separator.length).trim() || song;
 }
 
-/** The origin of this source's titles; null: sources of this kind have none. */
+/** The origin of a source's titles; null: sources of this kind have none. */
 export function titleOriginOf(source: Source): PlainTitle['source'] | null {
   if (source.kind === 'file') return null;
   return source.kind === 'pull' ? 'upstream' : 'encoder';

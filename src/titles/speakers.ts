@@ -1,6 +1,6 @@
 /**
- * Whose the titles of a channel's source are: a name for each sender from its first frame on air to its last, pauses up to RETURNS_MS included. A
- * title carries that name, so it is known as another's in any process, on any machine (src/now-playing/README.md, "Whose title"). Owned by
+ * Names the sender of a channel's titles: a source has one name from its first frame on air to its last, including pauses up to RETURNS_MS. Titles
+ * carry that name, by which any process or machine tells one source's titles from another's (src/now-playing/README.md, "Whose title"). Owned by
  * service.ts.
  */
 
@@ -12,13 +12,13 @@ import type { Source } from '../source/source.js';
 
 export interface Speaker {
   readonly name: string;
-  /** Since when it is on air, without a pause, monotonic milliseconds. */
+  /** When its present time on air began, monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
 interface Known extends Speaker {
   readonly sender: string;
-  /** When it went off the air; null: it is there. */
+  /** When it went off the air; null: it is on air. */
   leftMs: number | null;
   sinceMs: number;
 }
@@ -26,7 +26,7 @@ interface Known extends Speaker {
 export class Speakers {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
-  /** Channel → when it was last known that another machine feeds it. */
+  /** Channel → when another machine was last known to feed it. */
   readonly #lostMs = new Map<string, number>();
   readonly #startedMs: number;
 
@@ -35,8 +35,8 @@ export class Speakers {
     this.#startedMs = clock.now();
   }
 
-  /** The one on air now. @param onAir the channel's source */
-  see(channel: string, onAir: Source | null, state: ChannelState): Speaker | undefined {
+  /** The present speaker. @param onAir the channel's source */
+  update(channel: string, onAir: Source | null, state: ChannelState): Speaker | undefined {
     const nowMs = this.#clock.now();
     const known = this.#known.get(channel);
     const sender = onAir?.state === 'up' ? onAir.sender : undefined;
@@ -64,7 +64,7 @@ export class Speakers {
     this.#lostMs.set(channel, this.#clock.now());
   }
 
-  /** The channel has gone. */
+  /** The channel was removed. */
   forget(channel: string): void {
     this.#known.delete(channel);
     this.#lostMs.delete(channel);

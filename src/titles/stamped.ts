@@ -1,6 +1,6 @@
 /**
- * An engine whose every record carries a stamp of the sequence (feed/sequence.ts), issued while it is decided and so committed
- * with it: the order in which readers see the records of many channels survives a crash. Wraps any engine of a single node.
+ * Wraps the engine of a single node so that each record gets a stamp of the sequence (feed/sequence.ts) when it is decided, which is
+ * committed with it: the order of records of different channels survives a crash.
  */
 
 import type { Sequence } from '../feed/sequence.js';

@@ -1,14 +1,14 @@
 /**
- * How often titles of encoders and upstreams become records: a bucket for each channel and origin, as large as that of pushes, since
- * each costs a flush of the disk, a line of history and a message to every reader, and a stranger may send them.
- * Invariant: the newest is never lost. One past the limit takes the place of the one that waits, and is committed when the bucket
- * allows; its sender does not wait. Owned by service.ts.
+ * Limits titles of encoders and upstreams: a bucket for each channel and origin, as large as that of pushes, since each title costs a
+ * flush of the disk, a line of history and a message to every reader.
+ * Invariant: the newest title is never lost. Beyond the limit it replaces the waiting one, and is committed when the bucket allows.
+ * Owned by service.ts.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
 import type { Rate } from '../net/limits/rate.js';
 
-/** Commits one title; resolves with whether it cost something. Never rejects. */
+/** Commits a title; resolves with whether it counts against the limit. Never rejects. */
 export type CommitTitle = () => Promise<boolean>;
 
 interface WaitingTitle {
@@ -20,12 +20,12 @@ export class TitleRate {
   readonly #clock: Clock;
   readonly #rate: Rate;
   readonly #onDelayed: (channel: string) => void;
-  /** Channel and origin → the newest that came past the limit. */
+  /** Channel and origin → the newest title beyond the limit. */
   readonly #waiting = new Map<string, WaitingTitle>();
 
   /**
    * @param rate remembers at least as many keys as there are channels and origins
-   * @param onDelayed called for each title that was not committed at once
+   * @param onDelayed called for each title beyond the limit
    */
   constructor(clock: Clock, rate: Rate, onDelayed: (channel: string) => void) {
     this.#clock = clock;
@@ -33,7 +33,7 @@ export class TitleRate {
     this.#onDelayed = onDelayed;
   }
 
-  /** A new title; it replaces the one of the same origin that waits. Resolves when it is committed, or at once if it has to wait. */
+  /** A new title, which replaces a waiting one of the same origin. Resolves when it is committed, or at once if it has to wait. */
   async offer(channel: string, origin: string, commit: CommitTitle): Promise<void> {
     const key = `${channel} ${origin}`;
     const waiting = this.#waiting.get(key);
@@ -44,11 +44,11 @@ export class TitleRate {
     }
     waiting?.alarm.cancel();
     this.#waiting.delete(key);
-    // A title that changes nothing costs nothing.
+    // A title that changes nothing does not count.
     if (!(await commit())) this.#rate.giveBack(key);
   }
 
-  /** Commits all that wait, at the end. */
+  /** Commits all waiting titles, before the end. */
   async close(): Promise<void> {
     const all = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -60,7 +60,7 @@ export class TitleParts {
       moments,
       faces,
       clock,
-      most: () => 64,
+      max: () => 64,
       delayMs: () => options.readerDelayMs ?? 0,
       offsetMs: (channel, source) => channels.get(channel)!.served.titleOffsetMs(source),
     });

@@ -23,7 +23,7 @@ class DelayedReader {
   constructor() {
     this.feed.change(new Map([['demo', [FACE, { ...FACE, key: 'other' }]]]));
     const { feed, clock } = this;
-    this.delay = new ReaderDelay({ feed, clock, most: () => MOST, onDropped: () => undefined });
+    this.delay = new ReaderDelay({ feed, clock, max: () => MOST, onDropped: () => undefined });
     const onMessage = ({ json }: Message) => {
       const { song, type } = JSON.parse(json) as { song: string; type: string };
       // That a next was dropped: test/behaviour/dropped-next.test.ts.

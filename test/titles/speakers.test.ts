@@ -25,13 +25,13 @@ t.test('one sender has one name, over a pause of ten minutes at most', async (t)
     for (const away of [file, null, { ...encoder('one'), state: 'idle' } as Source]) {
       const clock = new FakeClock();
       const speakers = new Speakers(clock);
-      const name = speakers.see('a', encoder('one'), EMPTY_STATE)!.name;
+      const name = speakers.update('a', encoder('one'), EMPTY_STATE)!.name;
       clock.advance(RETURNS_MS * 3);
-      t.equal(speakers.see('a', encoder('one'), EMPTY_STATE)?.name, name, 'however long it is there');
-      t.equal(speakers.see('a', away, EMPTY_STATE), undefined);
+      t.equal(speakers.update('a', encoder('one'), EMPTY_STATE)?.name, name, 'however long it is there');
+      t.equal(speakers.update('a', away, EMPTY_STATE), undefined);
       clock.advance(awayMs);
-      t.equal(speakers.see('a', away, EMPTY_STATE), undefined);
-      const back = speakers.see('a', encoder('one'), EMPTY_STATE)!;
+      t.equal(speakers.update('a', away, EMPTY_STATE), undefined);
+      const back = speakers.update('a', encoder('one'), EMPTY_STATE)!;
       t.equal(back.name === name, isSame, `${awayMs} ms, ${away?.state}`);
       t.equal(back.sinceMs, clock.now(), 'it is there from then on');
     }
@@ -43,10 +43,10 @@ t.test('another sender has another name; who comes behind it is a new one', asyn
   const speakers = new Speakers(clock);
   const names = ['one', 'two', 'one'].map((sender) => {
     clock.advance(1000);
-    return speakers.see('a', encoder(sender), EMPTY_STATE)!.name;
+    return speakers.update('a', encoder(sender), EMPTY_STATE)!.name;
   });
   t.equal(new Set(names).size, 3);
-  t.not(speakers.see('b', encoder('three'), EMPTY_STATE)!.name, names[2], 'of each channel');
+  t.not(speakers.update('b', encoder('three'), EMPTY_STATE)!.name, names[2], 'of each channel');
 });
 
 t.test('after a restart, or when another machine has fed it, it is known by its title', async (t) => {
@@ -59,13 +59,17 @@ t.test('after a restart, or when another machine has fed it, it is known by its 
     const started = new Speakers(clock);
     const moved = new Speakers(clock);
     clock.advance(RETURNS_MS * 2);
-    moved.see('a', encoder('two'), EMPTY_STATE);
+    moved.update('a', encoder('two'), EMPTY_STATE);
     moved.lose('a');
     const restarted = new Speakers(clock);
     clock.advance(passedMs);
     for (const speakers of [restarted, moved])
-      t.equal(speakers.see('a', encoder(sender), said('one.5'))?.name === 'one.5', isSame, `${sender}, ${passedMs} ms`);
-    t.not(started.see('a', encoder('one'), said('one.5'))?.name, 'one.5', 'long after its start');
+      t.equal(
+        speakers.update('a', encoder(sender), said('one.5'))?.name === 'one.5',
+        isSame,
+        `${sender}, ${passedMs} ms`,
+      );
+    t.not(started.update('a', encoder('one'), said('one.5'))?.name, 'one.5', 'long after its start');
   }
 });
 

@@ -110,7 +110,7 @@ export class Worker {
       clock,
       listenerFeed,
       sessions,
-      most: () => config.metadata.heldPushes,
+      max: () => config.metadata.heldPushes,
       delayMs: (channel) => this.#delayMs(channel),
       offsetMs: (channel, source) => channels.get(channel)!.titleOffsetMs(source),
     });
