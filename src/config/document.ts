@@ -1,11 +1,11 @@
 /**
- * The YAML text of a configuration: read, filled from the environment, and able to say where each member stands.
+ * The YAML text of a configuration: parsed, filled from the environment, with the place of each member.
  * Invariant: no problem found here repeats a text of the file, since any text may be a secret; only names of variables appear.
  */
 
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 
-/** Where a member stands: map keys and list indices (from 0), from the top. */
+/** The path of a member: map keys and list indices (from 0), from the top. */
 export type Path = readonly (string | number)[];
 
 /** Something wrong in the file. Line and column count from 1. */
@@ -18,14 +18,14 @@ export interface Problem {
   readonly message: string;
 }
 
-// ${NAME} or ${NAME:-default}; the last branch catches what was meant to be one and is none.
-// A default contains no variable, so that text after an unclosed one is not scanned again and again.
+// ${NAME} or ${NAME:-default}; the last branch matches invalid ones.
+// A default contains no variable, so that text after an unclosed one is not scanned repeatedly.
 const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}|)/g;
 
-// The parser makes regular expressions as long as a line's indent; at some thousand columns they crash the process.
+// The parser builds regular expressions as long as a line's indent, which crash the process at some thousand columns.
 const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
-// For these the parser's own sentence quotes the file, or speaks to programmers.
+// In place of the parser's messages that quote the file, or are for programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
   BAD_DIRECTIVE: 'A line that starts with % is not an option',
   DUPLICATE_KEY: 'This name is used twice here',
@@ -37,11 +37,13 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
 };
 
+const UNQUOTED_VARIABLE = `Put \${…} in quotes here: within { } and [ ] YAML reads its brackets as structure`;
+
 export class ConfigDocument {
   /** Plain data, variables filled in; undefined when `broken`. */
   readonly value: unknown;
   readonly problems: readonly Problem[];
-  /** The YAML itself is wrong, so that what it seems to say cannot be checked. */
+  /** The YAML itself is wrong, so that its content cannot be checked. */
   readonly broken: boolean;
   readonly #document: Document.Parsed;
   readonly #lines = new LineCounter();
@@ -57,6 +59,13 @@ export class ConfigDocument {
       return;
     }
     const faults = [...this.#document.errors, ...this.#document.warnings];
+    const unquoted = faults.filter(({ pos }) => text.startsWith('${', pos[0] - 1));
+    if (unquoted.length > 0) {
+      // The parser misreads everything after it: further faults mean nothing.
+      this.problems = unquoted.map(({ pos }) => this.#problem(pos[0] - 1, [], UNQUOTED_VARIABLE));
+      this.broken = true;
+      return;
+    }
     const problems = faults.map((fault) => this.#problem(fault.pos[0], [], SENTENCES[fault.code] ?? fault.message));
     let broken = faults.some((fault) => fault.code !== 'DUPLICATE_KEY');
     this.#fill(this.#document.contents, [], env, (node, path, message) => {
@@ -66,7 +75,7 @@ export class ConfigDocument {
     try {
       this.value = broken ? undefined : this.#document.toJS();
     } catch {
-      // Every alias is known by now, so what fails is aliases of aliases that multiply without end.
+      // Every alias is known here, so these are aliases of aliases that multiply without end.
       broken = true;
       problems.push(this.#problem(0, [], 'Aliases (*name) are used too often'));
     }
@@ -74,12 +83,12 @@ export class ConfigDocument {
     this.broken = broken;
   }
 
-  /** A problem with the member at `path`: at its key, at its value, or, when it is missing, at its parent. */
+  /** A problem with the member at `path`: at its key, at its value, or at its parent if it is missing. */
   problemAt(path: Path, at: 'key' | 'value', message: string): Problem {
     return this.#problem(this.#offset(path, at), path, message);
   }
 
-  /** The names of a map's members as they stand in the file (a plain object puts those that look like numbers first). */
+  /** The names of a map's members in the order of the file (a plain object puts those that look like numbers first). */
   keysAt(path: Path): readonly string[] {
     const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
     const map = isAlias(node) ? node.resolve(this.#document) : node;
@@ -96,7 +105,7 @@ export class ConfigDocument {
     if (isMap(node)) {
       for (const pair of node.items) {
         const name = keyText(pair.key);
-        // As a member of a plain object, everything after this would skip it without a word.
+        // As a member of a plain object it would be ignored silently.
         if (name === '__proto__') report(pair.key, [...path, name], 'is not an option');
         this.#fill(pair.value, [...path, name], env, report);
       }
@@ -154,7 +163,7 @@ function fromEnvironment(text: string, env: NodeJS.ProcessEnv, report: (message:
   });
 }
 
-// What YAML makes of a text without quotes; it is not parsed as YAML again, so a variable cannot bring structure with it.
+// The value of a text without quotes. It is not parsed as YAML again, so that a variable cannot contain structure.
 function typed(text: string): string | number | boolean {
   if (/^-?[0-9]+(\.[0-9]+)?$/.test(text)) return Number(text);
   return text === 'true' || (text === 'false' ? false : text);

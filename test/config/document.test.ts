@@ -16,6 +16,20 @@ t.test('a line that is indented too far is named, and not parsed: the parser wou
   t.same(new ConfigDocument(`a: 1\n${' '.repeat(300)}\n`, {}).value, { a: 1 }, 'a line of blanks');
 });
 
+t.test('a variable without quotes in a flow map or list is one problem, at its place', async (t) => {
+  const rest = 'stations:\n  wave:\n    channels: { one: {}, two: {} }\n';
+  for (const [line, column] of [
+    [`address: { port: \${PORT}, host: a }`, 18],
+    [`address: { host: radio-\${HOST:-a}.example }`, 24],
+    [`ports: [\${PORT}, 2]`, 9],
+  ] as const) {
+    const { broken, problems } = new ConfigDocument(`a: "\${PORT}"\n${line}\n${rest}`, { PORT: '1' });
+    t.match({ broken, problems }, { broken: true, problems: [{ line: 2, column, message: /in quotes/ }] }, line);
+    t.equal(problems.length, 1, line);
+  }
+  t.same(new ConfigDocument(`a: { b: "\${X}", c: ["\${X}"] }\n`, { X: 'x' }).value, { a: { b: 'x', c: ['x'] } });
+});
+
 t.test('variables that are not closed are named, and take as long as their length', async (t) => {
   const env = { A: '' };
   t.equal((new ConfigDocument(`a: "\${A:-x$y}"`, env).value as { a: string }).a, 'x$y');

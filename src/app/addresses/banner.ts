@@ -1,5 +1,5 @@
 /**
- * What is printed when the server plays: lines to paste, for the person who has just started it for the first time.
+ * What is printed when the server has started: lines to paste, for a first try.
  */
 
 import { urlHost } from '../../base/ip.js';
@@ -45,7 +45,10 @@ export function banner(config: Config, ports: readonly number[]): string {
     const ffmpeg = `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg`;
     show('feed', 'encoder', (at) => `${ffmpeg} ${at.isTls ? '-tls 1 ' : ''}icecast://${login}@${at.host}${mount}`);
   }
-  return `\n  airsplice plays.\n\n${lines.join('')}\n`;
+  // Encoders and upstreams are not connected yet.
+  const hasAudio = channel.sources.some(({ type }) => type === 'file');
+  const state = hasAudio ? 'airsplice plays.' : `airsplice runs. ${key} plays as soon as its source sends audio.`;
+  return `\n  ${state}\n\n${lines.join('')}\n`;
 }
 
 /** An address as its own user's programs reach it. */

@@ -44,6 +44,17 @@ t.test('each line leads to an address that serves it', async (t) => {
   t.match(line('feed'), `source:demo-source@127.0.0.1:${app.ports[4]}/demo.mp3`);
 });
 
+t.test('it says that the channel plays only where a file does', async (t) => {
+  const text = async (sources: string) => {
+    const stations = `stations: { house: { channels: { wave: { sources: [${sources}] } } } }\n`;
+    const { app, folder } = await startServer(t, `addresses: [${address('')}]\n${stations}`);
+    return banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+  };
+  t.match(await text(`{ type: file, path: ${DEMO_AUDIO} }`), /^\n {2}airsplice plays\.\n/);
+  for (const source of ['{ type: encoder, password: demo-source }', '{ type: pull, url: http://127.0.0.1:1/ }'])
+    t.match(await text(source), /^\n {2}airsplice runs\. wave plays as soon as its source sends audio\.\n/, source);
+});
+
 t.test('what no address serves is not shown', async (t) => {
   const shown = async (addresses: string) => {
     const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${PROXIES}\n${STATIONS}`);
