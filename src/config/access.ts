@@ -1,6 +1,6 @@
 /**
- * Who may listen: the hook that is asked about each listener, and the keys of signed URLs. Channels choose between them by `access`;
- * that what they choose is there is a rule of checks.ts.
+ * Options for who may listen: the hook that decides on each listener, and the keys of signed URLs. A channel chooses one by `access`;
+ * checks.ts makes sure that it is configured.
  */
 
 import { choice, list, seconds, section, webUrl, whole } from './field.js';

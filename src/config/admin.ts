@@ -1,28 +1,28 @@
 /**
- * Who may see and do what at `/admin` (http/admin/README.md). Without users there is no admin interface. What is kept of a password or token is its
- * digest, as of every secret (secret.ts).
+ * Users of `/admin` and their rights (http/admin/README.md). Without users there is no admin interface. Passwords and tokens are kept as digests, as
+ * all secrets are (secret.ts).
  */
 
 import { z } from 'zod';
 import { choice, list, section, whole } from './field.js';
 import { type Secret, secretSchema } from './secret.js';
 
-/** read: everything that is shown. titles: push, correct, withdraw. operate: connections, sources, blocks, reload, to revoke push tokens. */
+/** read: see everything. titles: push, correct, withdraw. operate: connections, sources, blocks, reload, revoking push tokens. */
 export const RIGHTS = ['read', 'titles', 'operate'] as const;
 export type Right = (typeof RIGHTS)[number];
-/** What it takes to make a push token: it pushes titles, so its maker needs that right too. It ends when its maker loses either of them. */
+/** Needed to make a push token, which is valid only while its maker has both rights. */
 export const TOKEN_RIGHTS: readonly Right[] = ['titles', 'operate'];
 
 export interface AdminUserConfig {
   readonly password?: Secret | undefined;
-  /** Sent as a bearer. Two, so that a new one can be in use before the old one goes. */
+  /** Bearer tokens. Two, so that a new one can be used before the old one is removed. */
   readonly tokens: readonly Secret[];
   readonly rights: readonly Right[];
 }
 
 export type AdminUsers = Readonly<Record<string, AdminUserConfig>>;
 
-/** Whether there is such a user now, with the rights that a maker of push tokens needs. */
+/** Whether this user exists and may make push tokens. */
 export function mayMakeTokens(users: AdminUsers, name: string): boolean {
   return Object.hasOwn(users, name) && TOKEN_RIGHTS.every((right) => users[name]!.rights.includes(right));
 }
@@ -42,10 +42,10 @@ export function adminSchema(env: NodeJS.ProcessEnv) {
   });
   return section({
     users: users.refine((all) => Object.keys(all).length <= 100, { error: 'must be at most 100 users' }).default({}),
-    // Refusals and lines of the log that are kept to be shown.
+    // Refusals and lines of the log that are kept.
     refusals: whole(1, 10_000).default(200),
     logLines: whole(1, 10_000).default(500),
-    // Of live streams (events, log) at a time: all together.
+    // Live streams (events, log) at a time.
     streams: whole(1, 1000).default(20),
     blocks: whole(1, 100_000).default(1000),
   }).prefault({});

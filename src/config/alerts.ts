@@ -1,12 +1,23 @@
 /**
- * What is wrong with the server itself, and who is sent word of it: webhooks, and from when on something is an alert. The options are explained in
- * config/example.yaml, the alerts in src/alerts/README.md.
+ * Options of alerts about the server itself: webhooks, and the thresholds of each alert. The options are explained in config/example.yaml, the alerts
+ * in src/alerts/README.md.
  */
 
-import { createSecretKey, type KeyObject } from 'node:crypto';
-import { z } from 'zod';
-import { KEY } from '../base/key.js';
-import { choice, list, onAnyMap, seconds, section, text, webUrl, whole } from './field.js';
+import { createSecretKey } from 'node:crypto';
+import type { z } from 'zod';
+import {
+  channelKey,
+  choice,
+  fromEnvironment,
+  list,
+  parsed,
+  retrySeconds,
+  seconds,
+  section,
+  text,
+  webUrl,
+  whole,
+} from './field.js';
 
 export const ALERT_EVENTS = [
   ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles', 'tape-lost'] as const),
@@ -17,8 +28,7 @@ export type AlertEvent = (typeof ALERT_EVENTS)[number];
 export const ALERT_FORMATS = ['json', 'slack', 'discord', 'teams', 'mail'] as const;
 export type AlertFormat = (typeof ALERT_FORMATS)[number];
 
-const FROM_ENVIRONMENT = /^env:([A-Za-z_][A-Za-z0-9_]*)$/;
-/** As Standard Webhooks write a secret: this, and base64 of the key. */
+/** Before the base64 of a key, in Standard Webhooks. */
 const PREFIX = 'whsec_';
 const MIN_KEY_BYTES = 24;
 
@@ -34,16 +44,7 @@ export function alertsSchema(env: NodeJS.ProcessEnv) {
     certificateDays: whole(0, 365).default(14),
     limitPercent: whole(1, 100).default(90),
     timeoutSeconds: seconds(0.05, 60).default(10),
-    retrySeconds: section({
-      min: seconds(0.05, 3600).default(1),
-      max: seconds(0.05, 3600).default(300),
-    })
-      .refine((retry) => !(retry.min > retry.max), {
-        path: ['max'],
-        error: 'must not be less than min',
-        when: onAnyMap,
-      })
-      .prefault({}),
+    retrySeconds: retrySeconds(300),
     giveUpSeconds: seconds(0, 604_800).default(86_400),
     waiting: whole(1, 100_000).default(1000),
   });
@@ -60,20 +61,13 @@ function webhookSchema(env: NodeJS.ProcessEnv) {
   });
 }
 
-function channelKey() {
-  const error = 'must be the key of a channel';
-  return z.string({ error }).regex(KEY, { error });
-}
-
-/** A key that signs, which shows nothing of itself. */
+/** A signing key, as an object that does not print it. */
 function webhookSecret(env: NodeJS.ProcessEnv) {
   const error = `must be env: and the name of an environment variable that holds a text of at least ${MIN_KEY_BYTES} bytes, or whsec_ and base64 of that`;
-  return z.string({ error }).transform((written, context): KeyObject => {
-    const value = env[FROM_ENVIRONMENT.exec(written)?.[1] ?? ''] ?? '';
+  return parsed(error, (text) => {
+    const value = fromEnvironment(text, env) ?? '';
     const key = value.startsWith(PREFIX) ? Buffer.from(value.slice(PREFIX.length), 'base64') : Buffer.from(value);
-    if (key.length >= MIN_KEY_BYTES) return createSecretKey(key);
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+    return key.length >= MIN_KEY_BYTES ? createSecretKey(key) : undefined;
   });
 }
 

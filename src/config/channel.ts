@@ -1,6 +1,6 @@
 /**
- * Stations, their channels and what feeds these: the part of the configuration that an operator writes by hand.
- * Every default stands here or in schema.ts, in the literal itself. What concerns several members at once is in checks.ts.
+ * Stations, channels and their sources: the part of the configuration that an operator writes by hand.
+ * Every default is in the literal here or in schema.ts. Rules that span several members are in checks.ts.
  */
 
 import { z } from 'zod';
@@ -25,12 +25,11 @@ import { channelHlsSchema } from './hls.js';
 import { pullSchema } from './pull.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
 
-/** What a configuration is read with. */
 export interface ConfigContext {
   readonly env: NodeJS.ProcessEnv;
   /** The folder of the configuration file, absolute: paths are relative to it. */
   readonly folder: string;
-  /** Why a file of this absolute path cannot be played, null: it can. Absent: that is not looked at. */
+  /** Why a file of this absolute path cannot be played; null: it can. Absent: not checked. */
   readonly audioProblem?: ((path: string) => string | null) | undefined;
 }
 
@@ -73,7 +72,7 @@ function unionProblem(issue: { readonly code?: string }): string {
   return issue.code === 'invalid_union' ? 'must be one of: encoder, file, pull' : 'must be a map of options';
 }
 
-/** The content types that icy.etypes may name: a word of metadata/icy.ts, or an id of the specification. */
+/** Keys of icy.etypes: a word of metadata/icy.ts, or an id of the specification. */
 const ETYPE = /^(unknown|jingle|promo|advertising|news|article|music|0|10[1-5]|100[1-8])$/;
 const ETYPE_ERROR = 'must be one of: unknown, jingle, promo, advertising, news, article, music, or an etype id';
 

@@ -1,7 +1,6 @@
 /**
- * Rules that span several members: what is unique, what is reserved, and what the demo's secrets forbid.
- * They look at the data as it was read, not at what the schema made of it, so that they are reported together with the schema's
- * problems: a member of the wrong type is ignored here. Pure functions.
+ * Rules that span several members: unique and reserved paths, options that need others, the demo's secrets. They check the data before
+ * the schema does, so that their problems are reported together with the schema's: a member of the wrong type is ignored here. Pure functions.
  */
 
 import { isLoopback, plainAddress } from '../base/ip.js';
@@ -19,13 +18,13 @@ export interface Finding {
   readonly message: string;
 }
 
-/** First path segments that are routes of ours; no mount may be or lie under one. */
+/** First path segments of our own routes, which no mount may have. */
 const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
   7.html stats statistics nextsongs web client.js favicon.ico robots.txt`.split(/\s+/),
 );
 
-/** Whether a path that begins with this segment is a route of ours. */
+/** Whether paths with this first segment are our own routes. */
 export function isReserved(segment: string): boolean {
   return RESERVED.has(segment);
 }
@@ -36,7 +35,7 @@ interface RawChannel {
   readonly value: unknown;
 }
 
-/** Finds everything wrong that no single member shows. `raw` is the file's data with variables filled in. */
+/** @param raw the file's data with variables filled in */
 export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   const channels = entries(member(raw, 'stations')).flatMap(([station, value]) =>
     entries(member(value, 'channels')).map(
@@ -59,7 +58,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   ];
 }
 
-/** Each URL path belongs to one channel only, and none hides a route of ours. */
+/** Each URL path belongs to one channel only, and none hides our own routes. */
 function checkPaths(channels: readonly RawChannel[]): Finding[] {
   const findings: Finding[] = [];
   const owners = new Map<string, string>();
@@ -73,7 +72,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
       findings.push({ path, at, message: listed ? 'need not be listed: the key is always a mount' : taken });
     } else owners.set(mount, key);
   };
-  // Keys first: they are always mounts, so of a key and an equal mount the mount is the one to change.
+  // Keys first: they are always mounts, so that of a key and an equal mount the mount is reported.
   for (const { key, path } of channels) if (KEY.test(key)) claim(`/${key}`, key, path, 'key');
   for (const { key, path, value } of channels) {
     for (const [index, mount] of items(member(value, 'mounts'))) {
@@ -83,7 +82,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
   return findings;
 }
 
-/** The channel that SHOUTcast's listen URLs lead to has to be there, and no mount may be one of them (http/stream/listen-urls.ts). */
+/** The channel of SHOUTcast's listen URLs must exist, and no mount may be one of those URLs (http/stream/listen-urls.ts). */
 function checkListenUrls(named: unknown, channels: readonly RawChannel[]): Finding[] {
   if (typeof named !== 'string' || !KEY.test(named)) return [];
   if (!channels.some(({ key }) => key === named)) {
@@ -105,7 +104,7 @@ function checkListenUrls(named: unknown, channels: readonly RawChannel[]): Findi
     }));
 }
 
-/** One encoder at a time: whether a second one may replace it is `takeover` (src/http/ingest/README.md). */
+/** A channel has one encoder, which another may replace by `takeover` (src/http/ingest/README.md). */
 function checkEncoders(channels: readonly RawChannel[]): Finding[] {
   return channels.flatMap(({ path, value }) =>
     items(member(value, 'sources'))
@@ -115,7 +114,7 @@ function checkEncoders(channels: readonly RawChannel[]): Finding[] {
   );
 }
 
-/** A source that sends nothing because a piece is under way must not be cut off meanwhile (source/due.ts). */
+/** A source that is silent between two pieces must not be cut off (source/due.ts). */
 function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const sources = member(raw, 'sources');
   const written = member(sources, 'pieceSeconds');
@@ -140,7 +139,7 @@ function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   return [...least(['sources'], 'bodyTimeoutSeconds', sources, BODY_TIMEOUT_SECONDS), ...pulls];
 }
 
-/** A deprecated host says since when, until when, and which host succeeds it (RFC 9745, RFC 8594). */
+/** The role legacy needs the dates of its deprecation and its successor (RFC 9745, RFC 8594). */
 function checkLegacy(raw: unknown): Finding[] {
   if (member(raw, 'legacy') !== undefined) return [];
   return items(member(raw, 'addresses')).flatMap(([a, address]) =>
@@ -150,7 +149,7 @@ function checkLegacy(raw: unknown): Finding[] {
   );
 }
 
-/** What guards a channel has to be there. */
+/** The access of a channel needs its hook or keys. */
 function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   return channels.flatMap(({ path, value }): Finding[] => {
     const access = member(value, 'access');
@@ -199,7 +198,7 @@ function checkProxied(raw: unknown): Finding[] {
     .map(([a]) => ({ path: ['addresses', a, 'proxyProtocol'], at: 'value', message: 'needs proxies.trusted' }));
 }
 
-/** Channels of which webhooks are sent alerts have to be there. */
+/** Channels named in webhooks must exist. */
 function checkAlerts(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const known = new Set(channels.map(({ key }) => key));
   return items(member(member(raw, 'alerts'), 'webhooks')).flatMap(([w, webhook]) =>
@@ -209,7 +208,7 @@ function checkAlerts(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   );
 }
 
-/** A port for encoders at an address that takes none would only refuse them. */
+/** A port for encoders needs the role encoder. */
 function checkShoutcastPorts(raw: unknown): Finding[] {
   return items(member(raw, 'addresses')).flatMap(([a, address]) => {
     const roles = member(address, 'roles');
@@ -219,7 +218,7 @@ function checkShoutcastPorts(raw: unknown): Finding[] {
   });
 }
 
-/** Secrets that anyone can read in the repository may not guard an address that others can reach. */
+/** The demo's secrets, which anyone can read, must not guard an address that others can reach. */
 function checkDemoSecrets(raw: unknown, channels: readonly RawChannel[], env: NodeJS.ProcessEnv): Finding[] {
   if (member(raw, 'demoSecretsInPublic') === DEMO_SECRETS_CONSENT) return [];
   const demo = channels.find(({ value }) =>
@@ -247,7 +246,7 @@ function isThisMachine(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(plainAddress(host));
 }
 
-/** Where what all machines have in common is had from, in one way; the port for other machines is one of its own. */
+/** Machines share their state by Redis or by origins, not both; the port for other machines is separate. */
 function checkCluster(raw: unknown): Finding[] {
   const cluster = member(raw, 'cluster');
   if (typeof cluster !== 'object' || cluster === null) return [];

@@ -1,26 +1,26 @@
 /**
- * What a change of each option concerns, once a reload has put it in force. The longest beginning of an option's path counts; `*` stands for the key
- * of a station or channel. test/config/plan.test.ts holds the table and the schema together.
+ * When a change of each option takes effect after a reload. The rule with the longest prefix of the option's path counts; `*` is the key of a station
+ * or channel. test/config/plan.test.ts compares the table with the schema.
  */
 
-/** When a change is felt, as an operator reads it. */
+/** When a change takes effect, as text for operators. */
 export const EFFECTS = {
-  /** Whatever is asked, written or looked at next goes by it. */
+  /** With the next request, write or check. */
   now: 'at once',
-  /** Connections, requests and listeners that come from then on; those that are there go on as they are. */
+  /** For later connections, requests and listeners; present ones keep the old value. */
   newcomers: 'for newcomers',
-  /** From the channel's next tape on: what listeners were promised stays for as long as they play. */
+  /** From the channel's next tape on: present listeners were promised the old value. */
   tape: 'from the next tape on',
   /** From the next title on. */
   title: 'from the next title on',
-  /** The switch takes another source, as it does when one is lost. */
+  /** The switch changes sources as it does when one is lost. */
   source: 'as any change of source',
-  /** Not while the process lives. */
+  /** Only in a new process. */
   restart: 'needs a restart',
 } as const;
 export type Effect = keyof typeof EFFECTS;
 
-const RULES: Readonly<Record<string, Effect>> = {
+export const RULES: Readonly<Record<string, Effect>> = {
   addresses: 'newcomers',
   proxies: 'newcomers',
   listenerHook: 'newcomers',
@@ -86,16 +86,11 @@ const RULES: Readonly<Record<string, Effect>> = {
   'stations.*.channels.*.sources': 'source',
 };
 
-/** The effect of a change at this place. @param path with `*` for the keys of stations and channels. Undefined: no rule covers it */
+/** The effect of a change of this option. @param path with `*` for the keys of stations and channels @returns undefined: no rule covers it */
 export function effectOf(path: readonly string[]): Effect | undefined {
   for (let length = path.length; length > 0; length--) {
     const effect = RULES[path.slice(0, length).join('.')];
     if (effect !== undefined) return effect;
   }
   return undefined;
-}
-
-/** The places that the table names. */
-export function placesWithRules(): readonly string[] {
-  return Object.keys(RULES);
 }

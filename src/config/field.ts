@@ -1,6 +1,6 @@
 /**
- * The kinds of value that options have: numbers with bounds, texts, keys, mounts, hosts. Each says in one sentence what it must
- * be; load.ts puts the place before it. No sentence ever repeats the value, since the value may be a secret in the wrong place.
+ * The types of options: numbers with bounds, texts, keys, mounts, hosts. The error of each says in one sentence what it must be;
+ * load.ts puts the place before it. No error repeats the value, which may be a misplaced secret.
  */
 
 import { accessSync, constants, statSync } from 'node:fs';
@@ -12,11 +12,11 @@ import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';
 
 const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~;-]+';
-/** The URL path of a mount: segments, none of them `.` or `..`, which clients would take out of a URL. */
+/** The URL path of a mount, without the segments `.` and `..`, which clients would remove. */
 export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+/?$`);
 const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = new RegExp(`^(?=.{1,253}$)${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
-/** No option's text holds one. */
+/** Not allowed in the text of any option. */
 export const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
 export const whole = (min: number, max: number) => {
@@ -30,7 +30,7 @@ export const seconds = (min: number, max: number) => {
   return z.number({ error }).min(min, { error }).max(max, { error });
 };
 
-/** One line of text: no control characters, since most texts end up in response headers. Lengths in characters. */
+/** One line of text without control characters, since most texts become response headers. Lengths in characters. */
 export const text = (min: number, max: number) => {
   const error = `must be text of ${min} to ${max} characters on one line (in quotes when it looks like a number)`;
   return z
@@ -45,14 +45,36 @@ export const flag = () => z.boolean({ error: 'must be true or false' });
 export const choice = <const T extends readonly string[]>(values: T) =>
   z.enum(values, { error: `must be one of: ${values.map((value) => value || '""').join(', ')}` });
 
+/** A text with a check by code. */
+export const checked = (error: string, test: (text: string) => boolean) => z.string({ error }).refine(test, { error });
+
+/** A text from which `parse` makes a value; undefined: it is refused. */
+export const parsed = <T>(error: string, parse: (text: string) => T | undefined) =>
+  z.string({ error }).transform((text, context): T => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: error });
+    return z.NEVER;
+  });
+
+/** The name in `env:NAME`; undefined: the text has another form. */
+export function variableIn(text: string): string | undefined {
+  return /^env:([A-Za-z_][A-Za-z0-9_]*)$/.exec(text)?.[1];
+}
+
+/** The value of the variable in `env:NAME`; undefined: another form, or not set. */
+export function fromEnvironment(text: string, env: NodeJS.ProcessEnv): string | undefined {
+  return env[variableIn(text) ?? ''];
+}
+
 /**
- * `when` of a rule between members: it is checked although other members are wrong, so that all problems are reported at once. The members
- * it compares may then be of any type: write it so that it fails only for two numbers that do not fit.
+ * `when` of a rule between members: it is checked even if other members are wrong, so that all problems are reported at once. As members may
+ * then be of any type, the rule must fail only for two numbers.
  */
 export const onAnyMap = ({ value }: { readonly value: unknown }): boolean =>
   typeof value === 'object' && value !== null;
 
-/** A map with exactly these members; any other is refused: of several the error has a line each, in their order. */
+/** A map with exactly these members; the error has a line for each other member, in their order. */
 export const section = <T extends z.core.$ZodLooseShape>(shape: T) =>
   z.strictObject(shape, {
     error: (issue) => {
@@ -80,16 +102,15 @@ export const mount = () => {
   return z.string({ error }).regex(MOUNT, { error });
 };
 
-export const host = () => {
-  const error = 'must be an IP address (IPv6 without brackets) or a host name';
-  return z.string({ error }).refine((value) => isIP(value) !== 0 || HOST.test(value), { error });
-};
+export const host = () =>
+  checked(
+    'must be an IP address (IPv6 without brackets) or a host name',
+    (value) => isIP(value) !== 0 || HOST.test(value),
+  );
 
-/** An address or a network of them, as 192.0.2.1 or 2001:db8::/32. */
-export const network = () => {
-  const error = 'must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32';
-  return z.string({ error }).refine(isNetwork, { error });
-};
+/** An address or a network, as 192.0.2.1 or 2001:db8::/32. */
+export const network = () =>
+  checked('must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32', isNetwork);
 
 export function isNetwork(value: string): boolean {
   const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
@@ -97,19 +118,13 @@ export function isNetwork(value: string): boolean {
   return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128);
 }
 
-export const charset = () => {
-  const error = 'must be a charset such as windows-1251, koi8-r, shift_jis, gbk';
-  return z.string({ error }).refine(isCharset, { error });
-};
+export const charset = () => checked('must be a charset such as windows-1251, koi8-r, shift_jis, gbk', isCharset);
 
 /** A name of the IANA time zone database. */
-export const timezone = () => {
-  const error = 'must be an IANA time zone such as Europe/Berlin';
-  return z.string({ error }).refine(isTimezone, { error });
-};
+export const timezone = () => checked('must be an IANA time zone such as Europe/Berlin', isTimezone);
 
 function isTimezone(name: string): boolean {
-  // Newer engines take offsets such as +01:00 too; those have no daylight saving, which is what the option is for.
+  // Newer engines accept offsets such as +01:00 too, which have no daylight saving time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -119,24 +134,28 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** The name of a parameter whose value goes into no log (base/secret-mask.ts). */
+/** The name of a parameter whose value is masked in logs (base/secret-mask.ts). */
 export const secretName = () => {
   const error =
     'must be 1 to 64 of the characters A-Z a-z 0-9 _ . ~ -, with a * before or after them for anything there';
   return z.string({ error }).regex(/^\*?[\w.~-]{1,64}\*?$/, { error });
 };
 
-/** A day as `2024-01-31`, which stands for its first moment in UTC. */
+/** A day as `2024-01-31`: its start in UTC. */
 export const date = () => {
   const error = 'must be a day such as 2024-01-31';
   return z.iso.date({ error });
 };
 
-/** An http or https URL without a user and password: those would be a secret in plain text, and nothing would send them. */
-export const webUrl = () => {
-  const error = 'must be an http:// or https:// URL of at most 4096 characters, without user and password';
-  return z.string({ error }).refine(isWebUrl, { error });
-};
+/** An http or https URL without a user and password, which would be a secret in plain text. */
+export const webUrl = () =>
+  checked('must be an http:// or https:// URL of at most 4096 characters, without user and password', isWebUrl);
+
+/** The first and the longest pause between tries. */
+export const retrySeconds = (max: number) =>
+  section({ min: seconds(0.05, 3600).default(1), max: seconds(0.05, 3600).default(max) })
+    .refine((retry) => !(retry.min > retry.max), { path: ['max'], error: 'must not be less than min', when: onAnyMap })
+    .prefault({});
 
 function isWebUrl(value: string): boolean {
   if (value.length > 4096 || CONTROL.test(value) || !URL.canParse(value)) return false;
@@ -144,11 +163,11 @@ function isWebUrl(value: string): boolean {
   return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
 }
 
-/** A path that need not exist; relative to `folder`, the result is absolute. @param asItIs texts that stay as they are */
+/** A path that need not exist, relative to `folder`; the result is absolute. @param asItIs texts that are not paths */
 export const pathFrom = (folder: string, min: number, asItIs: readonly string[] = []) =>
   text(min, 4096).transform((path) => (asItIs.includes(path) ? path : resolve(folder, path)));
 
-/** A file that exists and can be read; relative to `folder`, the result is absolute. */
+/** A readable file, relative to `folder`; the result is absolute. */
 export const readableFile = (folder: string) =>
   text(1, 4096).transform((path, context) => {
     const absolute = resolve(folder, path);
@@ -156,7 +175,7 @@ export const readableFile = (folder: string) =>
       accessSync(absolute, constants.R_OK);
       if (statSync(absolute).isFile()) return absolute;
     } catch {
-      // The sentence below covers every call that may fail.
+      // Reported below, whichever call failed.
     }
     context.addIssue({ code: 'custom', message: `must be a file that can be read (relative to ${folder})` });
     return z.NEVER;

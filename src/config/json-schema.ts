@@ -1,7 +1,6 @@
 /**
- * The configuration as a JSON Schema, for editors: from the zod schema, with the comments of config/example.yaml as descriptions, and `${NAME}`
- * wherever it may stand. Draft 7, which every editor reads. What zod checks by code (files, secrets, what two members must be together) is not in it:
- * `airsplice check` says that.
+ * The configuration as a JSON Schema (draft 7) for editors: the zod schema with the comments of config/example.yaml as descriptions, and `${NAME}`
+ * wherever it is allowed. Checks by code (files, secrets, rules between members) are not in it: `airsplice check` makes those.
  */
 
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml';
@@ -34,7 +33,7 @@ export function jsonSchema(example: string): SchemaNode {
   };
 }
 
-/** The schema of a member, with descriptions of all below it. @param node where the example has it */
+/** The schema of a member, with descriptions for all its members. @param node the member in the example */
 function explained(schema: SchemaNode, node: unknown): SchemaNode {
   const { properties, additionalProperties, items, anyOf, oneOf } = schema;
   const variants = (anyOf ?? oneOf) as readonly SchemaNode[] | undefined;
@@ -49,7 +48,7 @@ function explained(schema: SchemaNode, node: unknown): SchemaNode {
     const members = Object.entries(properties as Record<string, SchemaNode>).map(([name, member]) => {
       const found = pairOf(node, name);
       const comment = commentOf(node, found);
-      // Which kind of source it is stands there in plain words, so that an editor finds the one that is meant.
+      // Editors need the constant as it is to find the kind of source.
       const below = name === 'type' ? member : explained(member, found?.value);
       return [name, comment === '' ? below : { ...below, description: comment }];
     });
@@ -63,12 +62,12 @@ function explained(schema: SchemaNode, node: unknown): SchemaNode {
   return needsVariable(schema) ? withVariable(schema) : schema;
 }
 
-/** One of several forms: without the variable, which the whole has. */
+/** One of several forms, without the variable, which is a form of its own. */
 function explainedVariant(variant: SchemaNode, node: unknown): SchemaNode {
   return needsVariable(variant) ? variant : explained(variant, node);
 }
 
-/** Of a list: a kind of item is explained by the item of that kind, else by the items that have the member. */
+/** Items of a list are described by the example's item of their kind, else by all items together. */
 function explainedItems(items: SchemaNode, node: unknown): SchemaNode {
   const nodes = isSeq(node) ? node.items : [];
   const kinds = (items['oneOf'] ?? items['anyOf']) as readonly SchemaNode[] | undefined;
@@ -76,27 +75,26 @@ function explainedItems(items: SchemaNode, node: unknown): SchemaNode {
     const name = items['oneOf'] === undefined ? 'anyOf' : 'oneOf';
     const mapped = kinds.map((kind) => {
       const item = nodes.find((each) => isMap(each) && each.get('type') === typeOf(kind));
-      // Above the first one it is the list's.
+      // A comment above the first item belongs to the list.
       const above = item !== undefined && item === nodes[0] ? [(node as Node).commentBefore] : [];
       const description = [...above, (item as Node | undefined)?.commentBefore].map(textOf).join(' ').trim();
       return { ...explained(kind, item), ...(description === '' ? {} : { description }) };
     });
     return { ...items, [name]: mapped };
   }
-  // Later items say what is not in the first one.
+  // Later items describe members that the first one lacks.
   return nodes.reduceRight<SchemaNode>(
     (schema, item) => explained(schema, item),
     nodes.length === 0 ? explained(items, undefined) : items,
   );
 }
 
-/** Of a kind of source. */
 function typeOf(kind: SchemaNode): unknown {
   const { type } = (kind['properties'] ?? {}) as Record<string, SchemaNode>;
   return type?.['const'];
 }
 
-/** Whether `${NAME}` is none of its values as it stands. */
+/** Whether the schema would reject `${NAME}`. */
 function needsVariable({ type, enum: values, const: value, pattern, format }: SchemaNode): boolean {
   const isNumber = type === 'integer' || type === 'number' || type === 'boolean';
   return isNumber || values !== undefined || value !== undefined || pattern !== undefined || format !== undefined;
@@ -112,7 +110,7 @@ function pairOf(node: unknown, name: string): Pair<Node, Node> | undefined {
     : undefined;
 }
 
-/** What stands above a member, and behind it. The comment above the first member is the map's. */
+/** The comments above and after a member. The comment above the first member is the map's. */
 function commentOf(map: unknown, pair: Pair<Node, Node> | undefined): string {
   if (pair === undefined || !isMap(map)) return '';
   const above = [map.items[0] === (pair as unknown) ? map.commentBefore : '', pair.key.commentBefore];
@@ -122,7 +120,7 @@ function commentOf(map: unknown, pair: Pair<Node, Node> | undefined): string {
     .join(' ');
 }
 
-/** Of several paragraphs the last one stands at the member. */
+/** The last paragraph of a comment is the member's. */
 function textOf(comment: string | null | undefined): string {
   return (comment ?? '').split('\n\n').at(-1)!.replace(/\s+/g, ' ').trim();
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration file, checks it whole, and either returns it whole or throws every problem at once with its place.
- * The only way in: nothing else of the program reads the file, and of the environment only what the file names is read.
+ * Reads the configuration file, checks all of it, and returns it or throws all problems at once with their places.
+ * Nothing else reads the file, and only variables that it names are read from the environment.
  */
 
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { ConfigDocument, type Path, type Problem } from './document.js';
 import { type Config, configSchema } from './schema.js';
 
 export interface LoadedConfig extends Config {
-  /** Station and channel keys in the order of the file, which readers of a station rely on. */
+  /** Station and channel keys in the order of the file, which is that of a station's readers. */
   readonly order: readonly { readonly station: string; readonly channels: readonly string[] }[];
 }
 
@@ -31,7 +31,7 @@ export class ConfigError extends Error {
 
   constructor(file: string, problems: readonly Problem[]) {
     const sorted = unique(problems).sort((a, b) => a.line - b.line || a.column - b.column);
-    // Names are as the file has them, which may be another's.
+    // Names in the file are not trusted.
     const lines = sorted.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
     super(lines.map(printable).join('\n'));
     this.name = 'ConfigError';
@@ -42,7 +42,7 @@ export class ConfigError extends Error {
 /**
  * Loads the configuration at `path` (YAML; `${NAME}` and `${NAME:-default}` in values are taken from `env`).
  * Synchronous, for the start of the process. Throws ConfigError.
- * @param text what the file says, where it was read before @param audioProblem as ConfigContext has it
+ * @param text the file's, if it was read before @param audioProblem see ConfigContext
  */
 export function loadConfig(...args: Parameters<typeof checkConfig>): LoadedConfig {
   return checkConfig(...args).config;
@@ -62,7 +62,7 @@ export function checkConfig(
   const found = [
     ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, document)),
     ...crossCheck(value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
-    // A variable that is not set makes its member wrong in other ways too; one sentence about it is enough.
+    // An unset variable makes its member wrong in other ways too: one problem is enough.
   ].filter((problem) => !document.problems.some(({ path }) => path !== '' && path === problem.path));
   if (document.problems.length > 0 || !result.success || found.length > 0) {
     throw new ConfigError(path, [...document.problems, ...found]);
@@ -94,7 +94,7 @@ function read(path: string): string {
   }
 }
 
-/** One zod issue as problems with their places; an issue about unknown members is one problem for each of them. */
+/** A zod issue as problems with places: one for each unknown member. */
 function explain(issue: z.core.$ZodIssue, document: ConfigDocument): Problem[] {
   const path = issue.path as Path;
   if (issue.code === 'unrecognized_keys') {

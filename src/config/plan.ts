@@ -1,6 +1,6 @@
 /**
- * What a reload would change: a pure diff of two configurations. Each change has its place, what was there before and will be there, and when it is
- * felt (effects.ts). Secrets, and what may hold one, are named as changed and no more.
+ * The changes of a reload: a pure diff of two configurations. Each change has its path, the values before and after, and when it takes effect
+ * (effects.ts). Values of secrets, and of members that may hold one, are left out.
  */
 
 import { KeyObject } from 'node:crypto';
@@ -15,25 +15,25 @@ export interface PlannedChange {
   /** As in `stations.demo.channels.demo.name`. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed';
-  /** What stood there and what will, as text; undefined: it is left out. */
+  /** Values as text; undefined: left out. */
   readonly before?: string | undefined;
   readonly after?: string | undefined;
   readonly effect: Effect;
-  /** What follows, where the effect does not say it. */
+  /** A consequence besides the effect. */
   readonly note?: string | undefined;
 }
 
 export interface ReloadPlan {
   readonly changes: readonly PlannedChange[];
-  /** Those that this process cannot make. */
+  /** Changes that this process cannot make. */
   readonly refused: readonly PlannedChange[];
 }
 
-/** Of a value as text. */
+/** Longest text of a value. */
 const TEXT_CHARACTERS = 60;
-/** Members that may hold a secret, wherever they stand. */
+/** Members that may hold a secret, at any place. */
 const HIDDEN = new Set(['url', 'sentinels', 'password', 'user', 'pushTokens', 'keys', 'headers', 'overflowUrl']);
-/** Of these the text is public. */
+/** Exceptions. */
 const PUBLIC = new Set(['stations.*.channels.*.url']);
 
 export function planReload(live: LoadedConfig, next: LoadedConfig): ReloadPlan {
@@ -57,7 +57,7 @@ export function planReload(live: LoadedConfig, next: LoadedConfig): ReloadPlan {
   return { changes, refused: changes.filter(({ effect }) => effect === 'restart') };
 }
 
-/** The plan for a person, a line a change. */
+/** The plan as text, a line for each change. */
 export function planText({ changes }: ReloadPlan): string {
   if (changes.length === 0) return 'nothing changes';
   return changes.map(lineOf).join('\n');
@@ -126,7 +126,7 @@ function compareSources(
   }
 }
 
-/** A source that stays as it is: its options are read when they are needed. */
+/** A source that is kept: its options are read when they are needed. */
 function compareKept(place: string, before: object, after: object, changes: PlannedChange[]): void {
   const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const name of Object.keys({ ...mine, ...theirs })) {
@@ -193,7 +193,7 @@ function compare(
   }
 }
 
-/** With `*` for keys that an operator chose. */
+/** The path with `*` for the keys of stations and channels. */
 function generalized(path: readonly string[]): string[] {
   if (path[0] !== 'stations') return [...path];
   return path.map((name, i) => (i === 1 || i === 3 ? '*' : name));
@@ -203,19 +203,19 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A digest, a password that is sent, a key. */
+/** A digest, a password to be sent, or a key. */
 function isSecret(value: unknown): boolean {
   return isMap(value) && ('sha256' in value || 'reveal' in value || value instanceof KeyObject);
 }
 
-/** At any depth: a list is shown as it is written. */
+/** Whether there is a secret at any depth. */
 function holdsSecret(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsSecret);
   if (!isMap(value)) return false;
   return isSecret(value) || Object.entries(value).some(([name, member]) => HIDDEN.has(name) || holdsSecret(member));
 }
 
-/** Passwords that are sent can be had by a call only; keys compare themselves. */
+/** Passwords to be sent are behind a call; keys compare themselves. */
 function isSame(a: unknown, b: unknown): boolean {
   if (isMap(a) && isMap(b) && typeof a.reveal === 'function' && typeof b.reveal === 'function') {
     return a.reveal() === b.reveal();

@@ -1,7 +1,6 @@
 /**
- * The configuration: one literal with every option, its bounds and its default, checked whole and used whole. Every map refuses
- * members that it does not know. Stations are in channel.ts; rules that span several members are in checks.ts;
- * config/example.yaml explains each option, and a test holds the two together.
+ * The configuration: one literal with every option, its bounds and its default. Unknown members are refused. Stations are in
+ * channel.ts; rules that span several members in checks.ts; config/example.yaml explains each option, which a test compares.
  */
 
 import { z } from 'zod';
@@ -40,51 +39,25 @@ export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'admi
 export type Role = (typeof ROLES)[number];
 
 /** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
-const SECRET_NAMES = [
-  ...[
-    '*metaid*',
-    'sabcsid',
-    '*token*',
-    '*jwt*',
-    '*pass*',
-    '*pwd*',
-    'pw',
-    '*secret*',
-    '*credential*',
-    '*auth',
-    'auth_*',
-  ],
-  ...[
-    '*authorization*',
-    '*key',
-    '*accesskey*',
-    '*signature*',
-    '*sig',
-    '*hmac*',
-    '*hash',
-    '*session*',
-    'sid',
-    'code',
-    'pin',
-  ],
-];
+const SECRET_NAMES = `*metaid* sabcsid *token* *jwt* *pass* *pwd* pw *secret* *credential* *auth auth_* *authorization*
+  *key *accesskey* *signature* *sig *hmac* *hash *session* sid code pin`.split(/\s+/);
 
-/** The longest piece in which audio may come, and for how long an encoder may send nothing; the latter is more (checks.ts). */
+/** The longest piece in which audio may come, and how long an encoder may send nothing, which must be longer (checks.ts). */
 export const PIECE_SECONDS = 10;
 export const BODY_TIMEOUT_SECONDS = 15;
 
-/** The one sentence that allows the demo's secrets on an address that others can reach. */
+/** Allows the demo's secrets on an address that others can reach. */
 export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this server';
 
 /**
- * Players that show a title when they read it, by how a product in their user agent begins → seconds of audio that they read before they play it
+ * Players that show a title when they read it, by the prefix of a product in their user agent → seconds of audio that they read ahead
  * (src/listener/README.md, "Players that show what they read").
  */
 const SHOWS_ON_READING: Readonly<Record<string, 'all' | number>> = { 'LibVLC/': 'all', 'Lavf/': 1.1, MPlayer: 'all' };
 
 /**
- * Players that cannot go on where the sample rate or the number of channels changes, by how a product in their user agent begins → in what: measured,
- * in config/README.md.
+ * Players that cannot continue when the sample rate or the number of channels changes, by the prefix of a product in their user agent → formats
+ * (measured: config/README.md).
  */
 const FORMATS = ['mp3', 'aac', 'ogg'] as const;
 const ENDS_ON_FORMAT_CHANGE: Readonly<Record<string, readonly (typeof FORMATS)[number][]>> = {
@@ -96,21 +69,20 @@ const ENDS_ON_FORMAT_CHANGE: Readonly<Record<string, readonly (typeof FORMATS)[n
   'Music Player Daemon': FORMATS,
 };
 
-// Field names and field contents of RFC 9110 section 5; framing and metaint are ours, listeners were promised them.
-// Without a flag, which a JSON Schema cannot say.
+// Field names of RFC 9110 section 5, except those of framing and metaint, which are ours. In any case without a flag, which a JSON Schema lacks.
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metaint'].map((name) =>
   name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
 );
 export const HEADER_NAME = new RegExp(`^(?!(?:${FRAMING.join('|')})$)[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,100}$`);
 
-/** Builds the zod schema. `context` are needed for secrets (environment) and paths (folder). */
+/** Builds the zod schema. */
 export function configSchema(context: ConfigContext) {
   return section({
     addresses: list(
       section({
         host: host(),
         port: whole(0, 65_535),
-        // Absent: port + 1 where that is free to be taken (app/addresses/addresses.ts).
+        // Absent: port + 1, if no other address has it (app/addresses/addresses.ts).
         shoutcastPort: z
           .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
           .optional(),
@@ -131,7 +103,7 @@ export function configSchema(context: ConfigContext) {
     // One of the channels (checks.ts).
     shoutcastListenUrls: channelKey().optional(),
     signedUrls: signedUrlsSchema(context.env).optional(),
-    // Needed where an address has the role legacy, and only there (checks.ts).
+    // Needed for the role legacy (checks.ts).
     legacy: section({
       deprecatedOn: date(),
       sunsetOn: date(),
@@ -309,7 +281,7 @@ export function configSchema(context: ConfigContext) {
   });
 }
 
-/** A configuration that was read and found valid: every default filled in, secrets as digests, file paths absolute. */
+/** A valid configuration: with all defaults, secrets as digests, absolute paths. */
 export type Config = z.output<ReturnType<typeof configSchema>>;
 export type ClusterConfig = NonNullable<Config['cluster']>;
 export type LegacyConfig = NonNullable<Config['legacy']>;

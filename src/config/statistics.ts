@@ -1,9 +1,9 @@
-/** What is kept of listeners over time, and how much of it (src/statistics/README.md). */
+/** Options of statistics (src/statistics/README.md). */
 
 import { z } from 'zod';
 import { flag, readableFile, section, whole } from './field.js';
 
-/** @param folder to which the path of a file is relative */
+/** @param folder for relative paths */
 export function statisticsSchema(folder: string) {
   return section({
     enabled: flag().default(true),

@@ -1,6 +1,6 @@
 /**
- * How a list of the configuration becomes another one: what stays, what comes, what goes. Used alike by the plan of a reload, and by those who
- * carry it out. Pure functions.
+ * How a list of the configuration becomes another one: entries that stay, are added, are removed. Used by the plan of a reload and when it is
+ * carried out. Pure functions.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -9,25 +9,25 @@ import type { AddressConfig, SourceConfig } from './schema.js';
 /** An entry of the next list. */
 export interface ListStep<T> {
   readonly next: T;
-  /** Where it stood before; null: it is new. */
+  /** Its index in the previous list; null: new. */
   readonly from: number | null;
-  /** It is there already, and has to begin anew. */
+  /** It exists, but has to be restarted. */
   readonly isAnew: boolean;
 }
 
 export interface ListSteps<T> {
   /** In the order of the next list. */
   readonly steps: readonly ListStep<T>[];
-  /** Places, in the list before, of what goes. */
+  /** Indices, in the previous list, of removed entries. */
   readonly gone: readonly number[];
 }
 
-/** An encoder is the channel's one; a pulled stream is known by its first URL, a file by its path. Of an encoder nothing has to begin anew. */
+/** A channel's encoder is always the same source, and never restarted; a pulled stream is identified by its first URL, a file by its path. */
 export function sourceSteps(before: readonly SourceConfig[], next: readonly SourceConfig[]): ListSteps<SourceConfig> {
   return stepsOf(before, next, nameOfSource, (a, b) => b.type === 'pull' && !isDeepStrictEqual(plain(a), plain(b)));
 }
 
-/** An address is known by its host and port; every connection stays whatever else of it changes. */
+/** An address is identified by its host and port; its connections stay whatever else changes. */
 export function addressSteps(
   before: readonly AddressConfig[],
   next: readonly AddressConfig[],
@@ -60,7 +60,7 @@ function nameOfSource(source: SourceConfig): string {
   return source.type === 'file' ? `file ${source.path}` : `pull ${[source.url].flat()[0]}`;
 }
 
-/** As it can be compared, and without what takes effect by itself. */
+/** For comparison: with its password, and without options that take effect by themselves. */
 function plain(source: SourceConfig): object {
   const { titleOffsetMs: _, ...rest } = source;
   return 'password' in rest && rest.password !== undefined && 'reveal' in rest.password
