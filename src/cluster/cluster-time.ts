@@ -18,11 +18,15 @@ export class ClusterTime {
   /** Whether it started with a difference from an earlier run. */
   readonly isAssumed: boolean;
   #aheadMs = Number.NaN;
-  /** The difference to `clock.now()` has changed. */
-  onMoved: (aheadMs: number) => void = () => undefined;
+  readonly #onMoved: (aheadMs: number) => void;
 
-  /** @param skewMs how far this machine's clock was last known to be ahead */
-  constructor(clock: Pick<Clock, 'now' | 'wallMs' | 'follow' | 'skewMs'>, skewMs: number) {
+  /** @param skewMs how far this machine's clock was last known to be ahead @param onMoved the difference to `clock.now()` has changed */
+  constructor(
+    clock: Pick<Clock, 'now' | 'wallMs' | 'follow' | 'skewMs'>,
+    skewMs: number,
+    onMoved: (aheadMs: number) => void = () => undefined,
+  ) {
+    this.#onMoved = onMoved;
     this.#clock = clock;
     this.isAssumed = skewMs !== 0;
     if (this.isAssumed) clock.follow(clock.wallMs() - skewMs - clock.now());
@@ -57,6 +61,6 @@ export class ClusterTime {
     if (this.#aheadMs >= low - TOLERATED_MS && this.#aheadMs <= high + TOLERATED_MS) return;
     this.#aheadMs = this.isKnown ? Math.min(Math.max(this.#aheadMs, low), high) : (low + high) / 2;
     this.#clock.follow(this.#aheadMs);
-    this.onMoved(this.#aheadMs);
+    this.#onMoved(this.#aheadMs);
   }
 }

@@ -89,6 +89,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     fits: (change) => links.fits(change),
     shared: () => shared,
     isOwning: (channel) => shared?.isOwning(channel),
+    onBell: () => shared?.poke(),
+    onTimeMoved: () => links.shareTime(),
     onSalts: (salts) => links.setSalts(salts),
     onAdminState: (state) => links.setAdminState(state),
     used: async () => (await links.everywhere({ question: 'used', ask: null })) as never,
@@ -138,10 +140,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       MetricRegistry.sum([...(await kept.with(workers, linked)), await metrics.registry.plain()]),
     onLastMetrics: (worker, last) => kept.keep(worker, last),
   });
-  if (hub.cluster !== null) {
-    hub.cluster.time.onMoved = () => links.shareTime();
-    if (hub.cluster.time.isAssumed) links.shareTime();
-  }
+  if (hub.cluster?.time.isAssumed) links.shareTime();
   const restarts = { hub: 0, worker: 0 };
   let areKnown = false;
   observeProcesses(metrics.registry, { workers: links, restarts });

@@ -7,9 +7,8 @@ import { FakeClock } from '../kit/clock.js';
 /** A node whose clock is this far ahead, and a Redis that is right. */
 function setUp(skewMs: number, keptSkewMs = 0) {
   const clock = new FakeClock(1_000_000, 1e12 + skewMs);
-  const time = new ClusterTime(clock, keptSkewMs);
   const moved: number[] = [];
-  time.onMoved = (aheadMs) => moved.push(aheadMs);
+  const time = new ClusterTime(clock, keptSkewMs, (aheadMs) => moved.push(aheadMs));
   let redisAheadMs = 1e12 - 1_000_000;
   return {
     clock,

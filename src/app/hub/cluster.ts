@@ -31,6 +31,10 @@ export interface ClusterParts extends EngineParts {
   has(channel: string): boolean;
   /** A change that was decided here. */
   onChange: Deliver;
+  /** Another machine feeds a channel, or none. */
+  onBell?(): void;
+  /** The time that all machines have in common is another one. */
+  onTimeMoved?(): void;
 }
 
 const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
@@ -88,8 +92,9 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     has,
     options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
     open: wayToLog(cluster, clock),
-    makeTime: (skewMs) => new ClusterTime(clock, skewMs),
+    makeTime: (skewMs) => new ClusterTime(clock, skewMs, parts.onTimeMoved),
     deliver: onChange,
+    onBell: () => parts.onBell?.(),
     onReached: (reason) => {
       const isNow = reason === null;
       if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);

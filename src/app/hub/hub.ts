@@ -18,10 +18,10 @@ import type { TitleService } from '../../titles/service.js';
 import type { Core } from '../core.js';
 import type { Faces } from '../faces.js';
 import { type ChannelChanges, Channels } from './channels.js';
-import { makeClusterEngine } from './cluster.js';
+import { type ClusterParts, makeClusterEngine } from './cluster.js';
 import { makeEngine, makeTitles } from './titles.js';
 
-export interface HubParts {
+export interface HubParts extends Pick<ClusterParts, 'onBell' | 'onTimeMoved'> {
   readonly store: Store;
   /** The order of all records. */
   readonly sequence: Sequence;
@@ -60,14 +60,15 @@ export class Hub {
   readonly #channels: Channels;
   #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
 
-  constructor(core: Core, { store, sequence, faces, fits, isOwning }: HubParts) {
+  constructor(core: Core, given: HubParts) {
+    const { faces, fits, isOwning } = given;
     const { config, clock, log } = core;
     this.#core = core;
     this.#faces = faces.byChannel;
     this.#channels = new Channels(config, { clock, log });
     this.channels = this.#channels.byKey;
     this.moments = new Moments(clock);
-    const parts = { store, sequence, saves: this.saves };
+    const parts = { ...given, saves: this.saves };
     const onChange = (channel: string, change: Change) => this.#deliver(channel, change);
     this.cluster =
       config.cluster === undefined

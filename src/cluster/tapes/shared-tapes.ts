@@ -149,7 +149,6 @@ export class SharedTapes {
       onNameTwice: () => this.#parts.onNameTwice(),
       onBad: this.#parts.onBad,
     });
-    engine.onBell = () => this.#leases?.poke();
     await this.#leases.start();
     let turn = 0;
     const tick = () => {
@@ -175,7 +174,7 @@ export class SharedTapes {
     this.#leases?.poke();
   }
 
-  /** A source has connected or ended: asks at once, so that the best one is on air. */
+  /** A source has connected or ended, or another machine feeds a channel: asks at once, so that the best one is on air. */
   poke(): void {
     this.#leases?.poke();
   }

@@ -49,6 +49,8 @@ export interface ClusterEngineParts {
   deliver(channel: string, change: Change): void;
   /** Null: Redis is reached. Else why it is lost, or still not reached. */
   onReached(reason: Error | null): void;
+  /** The owner of a channel has changed, or its facts. */
+  onBell?(): void;
   /** An unsent change was dropped, as there were too many. */
   onDropped(channel: string): void;
   /** A malformed record was skipped. @param place where it is @param reason for the log */
@@ -68,8 +70,6 @@ const KEPT_SKEW_STEP_MS = 1000;
 const PLACE = 'cluster';
 
 export class ClusterEngine implements Engine {
-  /** Called when the owner of a channel has changed, or its facts. */
-  onBell: () => void = () => undefined;
   readonly #parts: ClusterEngineParts;
   readonly #channels = new Map<string, SharedChannel>();
   readonly #link: NodeLink;
@@ -335,7 +335,7 @@ export class ClusterEngine implements Engine {
     this.#read = { epoch: this.#place.epoch, seq, id };
     if (!this.#link.isReadingPast) this.#place = this.#read;
     if ('bad' in entry || 'ordered' in entry) void this.#take(entry);
-    else this.onBell();
+    else this.#parts.onBell?.();
   }
 
   /** Resolves when the entry is applied, or skipped. */
