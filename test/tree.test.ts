@@ -122,6 +122,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'docs/openapi': ['docs/documents', 'docs/routes'],
   'docs/reads': ['docs/documents', 'docs/routes'],
   'docs/schemas': ['docs/documents', 'docs/routes'],
+  'docs/hls': ['docs/documents', 'docs/routes'],
   'docs/tune-in': ['docs/documents', 'docs/routes'],
   'feed/feed': ['http/watch/watchers', 'behaviour/record-order'],
   'http/admin/icecast-members': ['http/admin/icecast'],

@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Access } from '../config/access.js';
+import type { HlsOptions } from '../config/hls.js';
 import type { HeadFacts } from '../listener/cursor/head.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import type { OnEncoderRefused } from '../source/encoder-connection.js';
@@ -32,6 +33,8 @@ export interface Mount extends ListenPolicy {
   /** Whether there is audio, if only in the delay line, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
+  /** Null: it is not served as HLS. */
+  readonly hls: HlsOptions | null;
   /** Whether an encoder can feed it. */
   readonly takesEncoder: boolean;
   /** Whether a listener would wake a source. */

@@ -5,6 +5,7 @@
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
+import { hlsOf } from '../config/hls.js';
 import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
 import { type HeadFacts, mergeFacts } from '../listener/cursor/head.js';
@@ -147,6 +148,9 @@ export class ServedChannel {
       },
       get overflowUrl() {
         return config.overflowUrl ?? streams.overflowUrl;
+      },
+      get hls() {
+        return hlsOf(streams.hls, config);
       },
       get hasAudio() {
         return live.silentSinceMs === Number.POSITIVE_INFINITY;

@@ -11,6 +11,7 @@ import { administration } from './admin.js';
 import { hoisted } from './components.js';
 import { encoders } from './encoders.js';
 import { reports } from './heard.js';
+import { hls } from './hls.js';
 import type { Json } from './json.js';
 import { operations, ownDocuments } from './operate.js';
 import { contentType, inQuery, pathParameters, ref } from './parameters.js';
@@ -125,6 +126,7 @@ export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): J
     ...histories(limits),
     ...streams(),
     ...playlists(),
+    ...hls(),
     ...statistics(),
     ...encoders(),
     ...operations(),

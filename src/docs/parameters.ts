@@ -25,6 +25,7 @@ const IN_PATH: Readonly<Record<string, Json>> = {
   metaid: inPath("The id that this listener's player made, at least 128 random bits.", METAID_SCHEMA),
   token: inPath("A push token of the channel's."),
   mount: inPath('A mount, which may hold slashes, or a channel key.'),
+  segment: inPath('As the playlist names it.'),
   id: inPath('As it was listed.'),
   network: inPath('As it was blocked, percent-encoded.'),
 };

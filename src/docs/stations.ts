@@ -35,6 +35,10 @@ export const STATION_CHANNEL = shape('Channel of a station', {
   samplerate: count('Hertz; 0: not known.'),
   channels: count('Of the audio; 0: not known.'),
   listenurls: { ...list(TEXT, 'Where it is played, the best known first.'), minItems: 1 },
+  hlsUrl: {
+    type: ['string', 'null'],
+    description: 'The same as HLS: its multivariant playlist; null: it is not served so.',
+  },
   now: record('The current track; null: none is known.'),
   next: record('The following one; null: none is known.'),
 });

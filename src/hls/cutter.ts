@@ -80,6 +80,12 @@ export class HlsCutter implements TapeObserver {
     this.#parts.audio.unobserve(this);
   }
 
+  /** What comes next begins another list. */
+  endList(): void {
+    this.#close(true);
+    this.#parts.window.endList();
+  }
+
   /** Another list begins, of segments of another length. */
   change(targetSeconds: number): void {
     if (this.#lengthMs > targetSeconds * 1000) this.#close(false);

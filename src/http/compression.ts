@@ -26,12 +26,15 @@ export class CompressibleBody {
   /** A long text is encoded once; a short one stays a string, which Node writes together with the head. */
   readonly content: Buffer | string;
   readonly bytes: number;
+  /** Shorter bodies are sent as they are. */
+  readonly minBytes: number;
   readonly #tag: string;
   #br: Promise<Buffer> | undefined;
   #gzip: Promise<Buffer> | undefined;
 
-  /** @param tag of contentTag, if it is known already */
-  constructor(content: string | Buffer, tag?: string) {
+  /** @param tag contentTag's, where it is known */
+  constructor(content: string | Buffer, tag?: string, minBytes = MIN_BYTES) {
+    this.minBytes = minBytes;
     this.bytes = Buffer.byteLength(content);
     if (this.bytes < MIN_BYTES) this.content = content.toString();
     else this.content = typeof content === 'string' ? Buffer.from(content) : content;
@@ -60,7 +63,7 @@ export interface Compressed {
 
 /** The body in the coding that this request prefers. */
 export function compressed(request: IncomingMessage, body: CompressibleBody): Compressed {
-  const coding = body.bytes < MIN_BYTES ? null : preferred(request.headers['accept-encoding']);
+  const coding = body.bytes < body.minBytes ? null : preferred(request.headers['accept-encoding']);
   return {
     etag: body.etag(coding),
     headers: { Vary: 'Accept-Encoding', ...(coding === null ? {} : { 'Content-Encoding': coding }) },

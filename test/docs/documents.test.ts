@@ -50,7 +50,7 @@ const YAML = demoYaml(`
       full: { maxListeners: 1, overflowUrl: 'http://127.0.0.1:1/{mount}', sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 signedUrls: { keys: [env:DOCUMENTS_TEST_KEY] }
 listenerHook: { url: '\${DOCUMENTS_TEST_HOOK}' }
-streams: { burstSeconds: 1 }
+streams: { burstSeconds: 1, hls: { enabled: true, segmentSeconds: 2 } }
 limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, secretQueue: 0, watchersPerAddress: 6, historyWaiting: 1 }
 shutdown: { graceSeconds: 2 }
 `);
@@ -240,6 +240,30 @@ t.test('every documented operation and status is answered, and every message sen
   }
   for (const path of ['/none.m3u', '/none.pls', '/none.xspf', '/7.html?sid=99', '/stats?sid=99', '/nextsongs?sid=99'])
     await says(404, 'GET', path);
+
+  // HLS.
+  const playlists = ['/demo/hls.m3u8', '/demo/hls/live.m3u8'];
+  for (const path of playlists) {
+    for (const method of ['GET', 'HEAD']) {
+      await says(200, method, path);
+      await until(async () => {
+        const tag = (await say('HEAD', path)).headers.get('etag');
+        return (await say(method, path, [`If-None-Match: ${tag}`])).status === 304;
+      }, 10_000);
+      await says(503, method, path.replace('demo', 'mute'));
+      await says(404, method, path.replace('demo', 'none'));
+    }
+  }
+  const [, name] = /^(\d.*)$/m.exec((await say('GET', '/demo/hls/live.m3u8')).body) ?? [];
+  for (const method of ['GET', 'HEAD']) {
+    await says(200, method, `/demo/hls/${name}`);
+    await says(302, method, '/demo.m3u8');
+    for (const path of ['/demo/hls/1-0123456789abcdef.mp3', '/signed.m3u8']) await says(404, method, path);
+  }
+  for (const path of [...playlists, `/demo/hls/${name}`, '/demo.m3u8']) {
+    await says(204, 'OPTIONS', path);
+    await says(405, 'POST', path);
+  }
 
   // Encoders' titles.
   const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;

@@ -3,10 +3,12 @@
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../../base/counts.js';
 import type { Mount } from '../../channel/mount.js';
+import { HlsChannels } from '../../hls/hls-channels.js';
 import type { HttpService } from '../../http/service.js';
 import { ListenerAcceptor } from '../../http/stream/accept.js';
 import { Admission } from '../../http/stream/admission.js';
 import { Fallbacks } from '../../http/stream/fallbacks.js';
+import { HlsService } from '../../http/stream/hls.js';
 import { ListenerHook } from '../../http/stream/hook.js';
 import { ListenUrls } from '../../http/stream/listen-urls.js';
 import { MountService } from '../../http/stream/mount-service.js';
@@ -34,13 +36,15 @@ export interface ListenerParts {
 export class Streams {
   readonly listeners: ListenerAcceptor;
   readonly services: readonly HttpService[];
+  readonly hls: HlsChannels;
   /** As operators have set them. */
   readonly fallbacks: Fallbacks;
   /** What became of questions to the listener hook. */
   readonly hookVerdicts = new Counts();
   readonly #core: Core;
-  readonly #guards: Guards;
   readonly #stream: Stream;
+  readonly #hlsService: HlsService;
+  readonly #publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
   readonly #former: ListenerHook[] = [];
@@ -50,7 +54,6 @@ export class Streams {
     const { audience, sessions, listenerStats } = parts;
     const { proxies, connections } = guards;
     this.#core = core;
-    this.#guards = guards;
     this.#hook = this.#makeHook();
     this.fallbacks = new Fallbacks(mounts);
     const { fallbacks } = this;
@@ -91,13 +94,30 @@ export class Streams {
     const limits = headLimits(config, () => config.limits.httpHeadBytes);
     const urls = new ListenUrls(mounts, () => config.shoutcastListenUrls);
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
-    this.services = [new MountService(urls, this.#stream, proxies)];
+    this.#publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
+    this.hls = new HlsChannels({
+      clock,
+      get silenceMs() {
+        return config.streams.silenceSeconds * 1000;
+      },
+    });
+    this.#hlsService = new HlsService({
+      mounts,
+      channels: this.hls,
+      clock,
+      publicUrl: this.#publicUrl,
+      get maxWaiting() {
+        return config.limits.hlsWaiting;
+      },
+      onError: core.onError,
+    });
+    this.services = [new MountService(urls, this.#stream, proxies), this.#hlsService];
   }
 
   /** Playlists and statistics. @param channels each as they report it */
   register(app: FastifyInstance, statuses: MountStatuses): void {
     const { config, clock } = this.#core;
-    const publicUrl = new PublicUrl(() => config.streams.publicUrl, this.#guards.proxies);
+    const publicUrl = this.#publicUrl;
     registerPlaylists(app, statuses, publicUrl);
     registerStations(app, { statuses, publicUrl, clock });
     registerStatus(app, {
@@ -122,6 +142,8 @@ export class Streams {
   /** Takes no more listeners; those that wait for audio or for the hook are sent away. */
   close(): void {
     this.#stream.close();
+    this.#hlsService.close();
+    this.hls.close();
     for (const hook of [...this.#former, this.#hook]) hook?.close();
     this.listeners.close();
   }

@@ -185,6 +185,7 @@ export class Worker {
     for (const { key, audio, live } of this.channels.values()) {
       if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
+    this.network.streams.hls.tidy(nowMs);
     this.readers.tidy(this.#parts.states);
     this.sessions.purge();
     this.shared?.tidy();
@@ -201,6 +202,7 @@ export class Worker {
     this.#collectMounts();
     for (const key of removed) this.audience.endAll('removed', key);
     this.network.refresh();
+    this.network.streams.hls.refresh((key) => this.channels.get(key)?.audio);
     if (isHookChanged) this.network.streams.refreshHook();
   }
 

@@ -78,7 +78,7 @@ export function registerPlaylists(
     constraints: OF_PLAYLIST,
     handler: async ({ raw }, reply) => {
       const { path, format, channel } = playlistAt(decodedPath(raw.url!))!;
-      const url = `${publicUrl.of(raw)}${path}${queryOf(raw.url!)}`;
+      const url = `${publicUrl.of(raw)}${path}${safeQueryOf(raw.url!)}`;
       return reply.headers({ ...NO_STORE, 'Content-Type': format.type }).send(Buffer.from(format.write(url, channel)));
     },
   });
@@ -95,7 +95,8 @@ function decodedPath(url: string): string {
   }
 }
 
-function queryOf(url: string): string {
+/** As it may stand in a URL, with its question mark; "": there is none, or it may not. */
+export function safeQueryOf(url: string): string {
   const query = url.slice(pathOf(url).length);
   return QUERY.test(query) ? query : '';
 }

@@ -112,6 +112,7 @@ function channelJson(channel: MountStatus, base: string): string {
     samplerate: sampleRate,
     channels,
     listenurls: paths.map((path) => `${base}${path}`),
+    hlsUrl: mount.hls === null ? null : `${base}${paths[0]}/hls.m3u8`,
   }).slice(0, -1);
   return `${members},"now":${records.now ?? 'null'},"next":${records.next ?? 'null'}}`;
 }

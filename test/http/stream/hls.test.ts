@@ -1,0 +1,242 @@
+/** HLS as clients ask for it: what is answered, what a cache is told, and what is no playlist and no segment of ours. */
+
+import { gunzipSync } from 'node:zlib';
+import t from 'tap';
+import { Feeder } from '../../kit/feeder.js';
+import { readPacked, readPlaylist, titleAt } from '../../kit/hls-channel.js';
+import { quietFor } from '../../kit/pause.js';
+import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
+import { ask, Wire } from '../../kit/wire.js';
+
+// They wait more than they compute.
+t.jobs = 6;
+
+process.env['HLS_SIGNING_KEY'] = 'a key that is as long as it has to be';
+const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
+const LIVE = `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+stations:
+  house:
+    channels:
+      live: { bitrateKbps: 128, mounts: [/live.mp3], pushTokens: [studio-token], sources: [{ type: encoder, password: demo-source }] }
+`;
+
+/** The media playlist, once it has so many segments. */
+async function playlistOf(base: string, mount: string, least = 1) {
+  let text = '';
+  await until(async () => {
+    const answer = await fetch(`${base}${mount}/hls/live.m3u8`);
+    text = await answer.text();
+    return answer.status === 200 && readPlaylist(text).segments.length >= least;
+  }, 30_000);
+  return readPlaylist(text);
+}
+
+t.test('from the multivariant playlist to the audio, with types, CORS and how long it may be kept', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(HLS));
+  await playlistOf(base, '/demo.mp3', 3);
+  const variant = await ask(t, port, 'GET /demo.mp3/hls.m3u8 HTTP/1.1');
+  t.equal(variant.status, 200);
+  t.match(
+    variant.body,
+    /^#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-STREAM-INF:BANDWIDTH=1\d\d000,CODECS="mp4a\.40\.34",NAME="Demo Channel"\nhls\/live\.m3u8\n$/,
+  );
+  const media = await ask(t, port, 'GET /demo.mp3/hls/live.m3u8 HTTP/1.1');
+  const { name } = readPlaylist(media.body).segments[0]!;
+  const segment = await ask(t, port, `GET /demo.mp3/hls/${name} HTTP/1.1`);
+  for (const [answer, cache, type] of [
+    [variant, 'public, max-age=10', 'application/vnd.apple.mpegurl'],
+    [media, 'public, max-age=1', 'application/vnd.apple.mpegurl'],
+    [segment, 'public, max-age=3600, immutable', 'audio/mpeg'],
+  ] as const) {
+    t.equal(answer.status, 200);
+    t.equal(answer.headers.get('cache-control'), cache);
+    t.equal(answer.headers.get('content-type'), type);
+    t.equal(answer.headers.get('access-control-allow-origin'), '*');
+    t.equal(answer.headers.get('timing-allow-origin'), '*');
+    t.ok(Number(answer.headers.get('content-length')) > 0);
+  }
+  t.equal(segment.headers.get('accept-ranges'), 'none');
+  const bytes = Buffer.from(await (await fetch(`${base}/demo.mp3/hls/${name}`)).arrayBuffer());
+  t.ok(readPacked(bytes).audio.length > 20_000);
+  const other = Buffer.from(await (await fetch(`${base}/demo/hls/${name}`)).arrayBuffer());
+  t.ok(other.equals(bytes), 'the same under each mount of the channel');
+});
+
+t.test('HEAD, Range, OPTIONS and other methods', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(HLS));
+  const { segments } = await playlistOf(base, '/demo');
+  const path = `/demo/hls/${segments[0]!.name}`;
+  const whole = await ask(t, port, `GET ${path} HTTP/1.1`);
+  const length = whole.headers.get('content-length');
+  const head = await ask(t, port, `HEAD ${path} HTTP/1.1`);
+  t.strictSame([head.status, head.headers.get('content-length'), head.body], [200, length, '']);
+  t.equal((await ask(t, port, 'HEAD /demo/hls/live.m3u8 HTTP/1.1')).status, 200);
+  const range = await ask(t, port, `GET ${path} HTTP/1.1\nRange: bytes=0-1`);
+  t.strictSame([range.status, range.headers.get('content-length')], [200, length]);
+  const options = await ask(t, port, `OPTIONS ${path} HTTP/1.1`);
+  t.strictSame([options.status, options.headers.get('allow')], [204, 'GET, HEAD, OPTIONS']);
+  for (const method of ['POST', 'DELETE']) {
+    const answer = await ask(t, port, `${method} /demo/hls/live.m3u8 HTTP/1.1\nContent-Length: 0`);
+    t.strictSame([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'], method);
+  }
+});
+
+t.test('a playlist is kept by its tag, and compressed where it is long', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(HLS.replace('2 }', '2, window: 12, keep: 20 }')));
+  await playlistOf(base, '/demo', 3);
+  for (let i = 0; i < 4; i++) {
+    await fetch(`${base}/metapush/demo/demo-token?song=${'x'.repeat(200)}${i}`);
+    await quietFor(500);
+  }
+  await until(async () => (await (await fetch(`${base}/demo/hls/live.m3u8`)).text()).length > 1200, 20_000);
+  const wire = new Wire(t, port).send('GET /demo/hls/live.m3u8 HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n');
+  const [coded] = await wire.take(1);
+  t.equal(coded!.headers.get('content-encoding'), 'gzip');
+  t.equal(coded!.headers.get('vary'), 'Accept-Encoding');
+  const at = wire.got.indexOf('\r\n\r\n') + 4;
+  t.match(gunzipSync(Buffer.from(wire.got.slice(at), 'latin1')).toString(), '#EXTM3U');
+  await until(async () => {
+    const plain = await ask(t, port, 'GET /demo/hls/live.m3u8 HTTP/1.1');
+    const again = await ask(t, port, `GET /demo/hls/live.m3u8 HTTP/1.1\nIf-None-Match: ${plain.headers.get('etag')}`);
+    return again.status === 304 && again.headers.get('access-control-allow-origin') === '*';
+  }, 20_000);
+});
+
+t.test('what is not there', async (t) => {
+  const { port, base } = await startServer(t, demoYaml(HLS));
+  const { mediaSequence, segments } = await playlistOf(base, '/demo', 2);
+  const { name } = segments[0]!;
+  const names = [
+    ...[
+      `${mediaSequence}-0123456789abcdef.mp3`,
+      `${2n ** 63n}-0123456789abcdef.mp3`,
+      '-1-0123456789abcdef.mp3',
+      '',
+      '.mp3',
+    ],
+    ...[`${name}/`, `${name}%00`, name.replace('.mp3', '.aac'), `${name}.mp3`, `%2e%2e/${name}`, `x/../${name}`],
+    ...['live.m3u9', 'init.mp4', '..', '%2e%2e', '.', '__proto__', 'constructor', `${'9'.repeat(200)}.mp3`],
+  ];
+  for (const each of names) t.equal((await ask(t, port, `GET /demo/hls/${each} HTTP/1.1`)).status, 404, each);
+  const gone = await ask(t, port, 'GET /demo/hls/1-0123456789abcdef.mp3 HTTP/1.1');
+  t.equal(gone.headers.get('cache-control'), 'public, max-age=1');
+  t.equal(gone.headers.get('access-control-allow-origin'), '*');
+  for (const path of ['/none/hls.m3u8', '/none/hls/live.m3u8', '/hls.m3u8', '/hls/live.m3u8', '/.m3u8', '/none.m3u8']) {
+    t.equal((await ask(t, port, `GET ${path} HTTP/1.1`)).status, 404, path);
+  }
+  for (const path of [
+    '//demo//hls//live.m3u8',
+    '/%64emo/hls/live.m3u8',
+    '/demo/hls/live.m3u8?x=1',
+    '/demo.mp3/hls.m3u8?',
+  ]) {
+    t.equal((await fetch(`${base}${path}`)).status, 200, path);
+  }
+  t.equal((await ask(t, port, `GET /demo/hls/live.m3u8?${'x'.repeat(8000)} HTTP/1.1`)).status, 200);
+});
+
+t.test('a channel without HLS has none, and says so; one with access rules neither', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  for (const path of ['hls.m3u8', 'hls/live.m3u8', 'hls/1-0123456789abcdef.mp3']) {
+    t.equal((await ask(t, port, `GET /demo/${path} HTTP/1.1`)).status, 404, path);
+  }
+  t.equal((await ask(t, port, 'GET /demo.m3u8 HTTP/1.1')).status, 404);
+  const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
+  t.equal(station.channels[0].hlsUrl, null);
+  const signed = `${LIVE.replace('mounts:', 'access: signed, mounts:')}\nsignedUrls: { keys: [env:HLS_SIGNING_KEY] }\n${HLS}`;
+  const other = await startServer(t, signed);
+  t.equal((await ask(t, other.port, 'GET /live/hls/live.m3u8 HTTP/1.1')).status, 404);
+});
+
+t.test('where it is: stations.json, and M.m3u8 leads there; a mount of that very name wins', async (t) => {
+  const yaml = demoYaml(HLS).replace('[/studio.mp3]', '[/studio.mp3, /demo.m3u8]');
+  const { port } = await startServer(t, yaml);
+  const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
+  t.strictSame(
+    station.channels.map(({ hlsUrl }: { hlsUrl: string }) => hlsUrl),
+    ['http://x/demo.mp3/hls.m3u8', 'http://x/studio.mp3/hls.m3u8'],
+  );
+  const led = await ask(t, port, 'GET /demo.mp3.m3u8?ref=web HTTP/1.1');
+  t.strictSame([led.status, led.headers.get('location')], [302, 'http://x/demo.mp3/hls.m3u8?ref=web']);
+  const mount = new Wire(t, port).send('GET /demo.m3u8 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await until(() => mount.got.includes('audio/mpeg'), 10_000);
+  t.equal((await ask(t, port, 'GET /demo.mp3.m3u HTTP/1.1')).status, 200, 'the older playlists are as they were');
+});
+
+t.test('no source: 503 at once; a source without audio: the request waits, and has its time', async (t) => {
+  const { port } = await startServer(t, `${LIVE}${HLS}`);
+  const none = await ask(t, port, 'GET /live/hls/live.m3u8 HTTP/1.1');
+  t.strictSame([none.status, none.headers.get('retry-after')], [503, '2']);
+  const feeder = new Feeder(t, port, '/live');
+  await feeder.answered();
+  t.equal((await ask(t, port, 'HEAD /live/hls/live.m3u8 HTTP/1.1')).status, 503, 'HEAD never waits');
+  const held = new Wire(t, port).send('GET /live/hls.m3u8 HTTP/1.1\r\nHost: x\r\n\r\n');
+  feeder.send(250);
+  const [answer] = await held.take(1);
+  t.equal(answer!.status, 200);
+  t.match(answer!.body, '#EXT-X-STREAM-INF');
+});
+
+t.test('10,000 requests that wait: as many as the limit says, the others are sent away at once', async (t) => {
+  const { port } = await startServer(t, `${LIVE}${HLS}\nlimits: { hlsWaiting: 20 }`);
+  const feeder = new Feeder(t, port, '/live');
+  await feeder.answered();
+  const wires = Array.from({ length: 60 }, () =>
+    new Wire(t, port).send('GET /live/hls/live.m3u8 HTTP/1.1\r\nHost: x\r\n\r\n'),
+  );
+  await until(() => wires.filter(({ got }) => got.startsWith('HTTP/1.1 503')).length === 40, 1000);
+  const held = wires.filter(({ got }) => got === '');
+  for (const { socket } of held.slice(0, 5)) socket.destroy();
+  feeder.send(250);
+  await until(() => wires.filter(({ got }) => got.startsWith('HTTP/1.1 200')).length === 15, 20_000);
+});
+
+t.test('what waits is sent away when the server stops', async (t) => {
+  const { app, port } = await startServer(t, `${LIVE}${HLS}`);
+  const feeder = new Feeder(t, port, '/live');
+  await feeder.answered();
+  const held = new Wire(t, port).send('GET /live/hls/live.m3u8 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await quietFor(100);
+  const stopped = app.stop();
+  const [answer] = await held.take(1);
+  t.equal(answer!.status, 503);
+  await stopped;
+});
+
+t.test('titles: pushed ones at their frame in playlist and segments', async (t) => {
+  const { base } = await startServer(t, demoYaml(HLS));
+  await playlistOf(base, '/demo', 2);
+  const push = (query: string) => fetch(`${base}/metapush/demo/demo-token?${query}`);
+  await push('artist=Nina+Simone&song=Feeling+Good&duration=174&etype=1001&id=nina');
+  const pushedMs = Date.now();
+  let read = await playlistOf(base, '/demo');
+  await until(async () => {
+    read = await playlistOf(base, '/demo');
+    return read.titles.some(({ title }) => title === 'Feeling Good');
+  }, 20_000);
+  const { startMs, attributes } = read.titles.find(({ title }) => title === 'Feeling Good')!;
+  t.ok(Math.abs(startMs - pushedMs) < 1500, `${startMs - pushedMs}`);
+  t.match(attributes, { 'X-ARTIST': 'Nina Simone', 'X-DURATION': '174', 'X-ETYPE': '1001', 'X-RECORD': 'nina' });
+  const segment = read.segments.findLast(({ dateMs }) => dateMs <= startMs)!;
+  const bytes = Buffer.from(await (await fetch(`${base}/demo/hls/${segment.name}`)).arrayBuffer());
+  t.match(readPacked(bytes).tag, { TIT2: 'Feeling Good', TPE1: 'Nina Simone', TXXX: 'nina' });
+  await push('artist=Nina+Simone&song=Feeling+Better&id=nina');
+  await until(async () => titleAt(await playlistOf(base, '/demo'), startMs) === 'Feeling Better', 20_000);
+});
+
+t.test('a reload switches it on and off, and changes its length', async (t) => {
+  const { port, base, reload } = await startServer(t, demoYaml());
+  const status = async () => (await ask(t, port, 'GET /demo/hls/live.m3u8 HTTP/1.1')).status;
+  t.equal(await status(), 404);
+  await reload(demoYaml(HLS));
+  const before = await playlistOf(base, '/demo', 2);
+  await reload(demoYaml(HLS.replace('2 }', '3 }')));
+  const after = await playlistOf(base, '/demo');
+  t.equal(after.targetSeconds, 3);
+  t.ok(after.mediaSequence > before.segments.length - 1 + before.mediaSequence);
+  t.ok(after.segments[0]!.isDiscontinuity);
+  await reload(demoYaml());
+  t.equal(await status(), 404);
+});
