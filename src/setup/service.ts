@@ -1,6 +1,6 @@
 /**
- * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and, where it is the one of the
- * service (below /etc), processes that can be replaced without a cut.
+ * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and HLS, or, where it is the one of
+ * the service (below /etc), processes that can be replaced without a cut.
  */
 
 import type { Draft, DraftOptions } from './draft.js';
@@ -26,6 +26,7 @@ export function equip(draft: Draft, path: string): Equipped {
     ...(isService ? { workers: 'auto' } : {}),
     admin: { users: { [ADMIN]: { password: option, rights: ['read', 'titles', 'operate'] } } },
     ...others,
+    ...(isService ? {} : { streams: { ...(others['streams'] as DraftOptions | undefined), hls: { enabled: true } } }),
   };
   const comments = [
     ...draft.comments,
@@ -38,6 +39,11 @@ export function equip(draft: Draft, path: string): Equipped {
     comments.push({
       path: ['workers'],
       text: 'One process for sources and titles, and others for listeners: then upgrades cut nobody. 0: one process for all.',
+    });
+  else
+    comments.push({
+      path: ['streams', 'hls'],
+      text: "Each stream as HLS too, at MOUNT/hls.m3u8: for Apple's players, cars, and any cache or CDN.",
     });
   return { draft: { ...draft, options, comments }, adminPassword: plain };
 }

@@ -21,8 +21,10 @@ const made = (path: string, reach = '8000') => {
 t.test("the service's configuration has workers, so that an upgrade cuts nobody; another has not", async (t) => {
   const { config } = made(SERVICE_CONFIG);
   t.equal(config.workers, 'auto');
+  t.equal(config.streams.hls.enabled, false, 'HLS is for one process as yet');
   t.equal(config.data.folder, '/var/lib/airsplice');
   t.equal(made('/srv/airsplice.yaml').config.workers, 0);
+  t.ok(made('/srv/airsplice.yaml').config.streams.hls.enabled);
 });
 
 t.test('a user of the admin interface, and where it is reached', async (t) => {

@@ -3,6 +3,7 @@
  */
 
 import { urlHost } from '../../base/ip.js';
+import { hlsOf } from '../../config/hls.js';
 import type { AddressConfig, ChannelConfig, Config, Role } from '../../config/schema.js';
 import { Roles } from '../../http/roles.js';
 
@@ -28,6 +29,8 @@ export function banner(config: Config, ports: readonly number[]): string {
   };
   show('open', null, (at) => `${at.url('http')}/`);
   show('hear', 'stream', (at) => `ffplay -nodisp ${at.url('http')}${mount}`);
+  if (hlsOf(config.streams.hls, channel) !== null)
+    show('hls', 'stream', (at) => `mpv ${at.url('http')}${mount}/hls.m3u8`);
   show('push', 'push', (at) => {
     const push = `${at.url('http')}/metapush/${key}/${token}`;
     return `curl '${push}?artist=Nina+Simone&song=Feeling+Good&duration=174'`;

@@ -28,7 +28,9 @@ t.test('each line leads to an address that serves it', async (t) => {
     address('roles: [encoder]'),
     address('roles: [stream]'),
   ];
-  const { app, folder } = await startServer(t, `addresses: [${addresses.join(', ')}]\n${PROXIES}\n${STATIONS}`);
+  const hls = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
+  const yaml = `addresses: [${addresses.join(', ')}]\n${PROXIES}\n${STATIONS}${hls}\n`;
+  const { app, folder } = await startServer(t, yaml);
   const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
   const line = (what: string) => text.split('\n').find((each) => each.startsWith(`  ${what.padEnd(6)} `)) ?? '';
   const get = async (what: string) => {
@@ -38,6 +40,7 @@ t.test('each line leads to an address that serves it', async (t) => {
   };
   t.equal((await get('open')).status, 200);
   await until(async () => (await get('hear')).status === 200, 10_000);
+  t.equal((await get('hls')).status, 200);
   t.equal((await get('push')).status, 200);
   t.equal((await get('poll')).status, 200);
   await new Watching(t, /ws:[^']*/.exec(line('watch'))![0]).opened();
