@@ -107,6 +107,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/browser': ['client/attach', 'client/follow'],
   'client/channel-record': ['client/follow'],
   'client/connection': ['client/follow'],
+  'client/follower': ['client/follow'],
   'client/known-records': ['client/follow'],
   'client/play-titles': ['client/attach'],
   'app/worker/worker': ['app/app', 'app/housekeeping'],

@@ -1,66 +1,36 @@
 /**
- * An audio element that plays a mount, and the titles of the very stream that it plays, each at the moment when it is heard.
+ * An audio element that plays a mount, with the titles of its own stream, each at the moment when it is heard.
  *
  *   stopped ─ play ─► connecting ─► playing ⇄ stalled, paused ─ pause ─► stopped
  *                        ▲              │ breaks off
  *                        └── retrying ◄─┴─► failed
  *
- * Only the audio element knows what is heard: it starts later than its first byte was written, and may stand still. Each play has a stream
- * and a metaid of its own, which end with it: live radio cannot wait.
+ * Only the audio element knows what is heard: it starts later than its first byte was written, and may stall. Each play has a stream
+ * and a metaid of its own, which end with it.
  */
 
 import { Backoff } from './backoff.js';
-import { type AudioElement, addressOf, HAVE_FUTURE_DATA, makeMetaid, onWake, rootOf } from './browser.js';
-import type { ChannelRecord } from './channel-record.js';
-import type { ServerOptions } from './follow.js';
+import { addressOf, HAVE_FUTURE_DATA, makeMetaid, onWake, rootOf } from './browser.js';
 import { PlayTitles } from './play-titles.js';
 import { SystemPlayer } from './system-player.js';
+import type { Attachment, AttachOptions, AudioElement, ChannelRecord, PlayState } from './types.js';
 
-/** `retrying`: it broke off and is asked for again by itself; `failed`: not any more, it is the listener's turn. */
-export type PlayState = 'stopped' | 'connecting' | 'playing' | 'stalled' | 'paused' | 'retrying' | 'failed';
-
-export interface AttachOptions extends ServerOptions {
-  /** A title begins to be heard. After a new connection the one in force comes again. */
-  readonly onNow?: ((record: ChannelRecord) => void) | undefined;
-  /** What follows, as soon as it is known; null: nothing. */
-  readonly onNext?: ((record: ChannelRecord | null) => void) | undefined;
-  readonly onState?: ((state: PlayState) => void) | undefined;
-  /** Whether the server gets to know where the player is. Default true. */
-  readonly reports?: boolean | undefined;
-  /** Whether the lock screen and the media keys are for this player; `titles`: without covers. Default true. */
-  readonly mediaSession?: boolean | 'titles' | undefined;
-  /** For how long a pause keeps the stream, milliseconds. Default 0: it ends at once, and the next play begins at the live edge. */
-  readonly keepPausedMs?: number | undefined;
-}
-
-export interface Attachment {
-  readonly state: PlayState;
-  /** What is heard; null while nothing plays, or before its first title. */
-  readonly now: ChannelRecord | null;
-  /** As the element's own: it may be rejected. */
-  play(): Promise<void>;
-  /** Ends the stream, and does not try again. */
-  stop(): void;
-  /** Leaves the element, silent; no handler is called any more. Idempotent. */
-  close(): void;
-}
-
-/** How often a stream that broke off is asked for again in a row. */
+/** Tries in a row for a stream that broke off. */
 const MAX_TRIES = 5;
-/** A clock that stands still for less has not stalled: Firefox waits for a moment at each link of Ogg. */
+/** A shorter pause of the clock is not a stall: Firefox waits for a moment at each link of Ogg. */
 const STALL_MS = 1000;
-/** An element that has stood still as long as this never goes on. */
+/** An element that has stalled for this long never resumes. */
 const STUCK_MS = 20_000;
-/** The same of one that has had something to play: Firefox, behind a change of the sample rate. */
+/** The same if it had audio to play: Firefox, after a change of the sample rate. */
 const SILENT_MS = 2000;
 const TICK_MS = 1000;
-/** As the lock screen has it. */
+/** The states that the lock screen shows as playing. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
 
 /**
- * Takes an audio element over: sets its `src` and `preload`, plays when it is asked to (by its controls, too), comes back when the stream breaks off.
- * @param mount the path that is played, or its whole URL; then `server` is by default that URL's origin
- * @throws TypeError for what is not a URL
+ * Takes over an audio element: sets its `src` and `preload`, plays when asked to (also by its controls), reconnects when the stream breaks off.
+ * @param mount the path to play, or its URL, whose origin is then the default of `server`
+ * @throws TypeError for an invalid URL
  */
 export function attach(audio: AudioElement, mount: string | URL, options: AttachOptions = {}): Attachment {
   return new AttachedPlayer(audio, mount, options);
@@ -78,15 +48,15 @@ class AttachedPlayer implements Attachment {
   #state: PlayState = 'stopped';
   #now: ChannelRecord | null = null;
   #metaid = '';
-  /** Null: nothing plays. */
+  /** Null: it does not play. */
   #titles: PlayTitles | null = null;
-  /** Of the next try; of the end of a pause; of what is looked at every second. */
+  /** For the next try, the end of a pause, the check each second. */
   #tryTimer: ReturnType<typeof setTimeout> | undefined;
   #pauseTimer: ReturnType<typeof setTimeout> | undefined;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #lastMs = 0;
   #movedAtMs = 0;
-  /** When it last had nothing to play, as it was seen. */
+  /** When it was last seen without audio to play. */
   #emptyAtMs = 0;
 
   constructor(audio: AudioElement, mount: string | URL, options: AttachOptions) {
@@ -103,7 +73,7 @@ class AttachedPlayer implements Attachment {
     this.#events = {
       play: () => this.#onPlay(),
       pause: () => this.#onPause(),
-      // Of what was paused nothing is asked for again.
+      // A paused stream is not requested again.
       error: () => this.#end(this.#state !== 'paused'),
       playing: look,
       timeupdate: look,
@@ -143,7 +113,7 @@ class AttachedPlayer implements Attachment {
     this.#system?.release();
   }
 
-  /** Ready to be played with a metaid of its own. */
+  /** Prepares the next play with a new metaid. */
   #arm(): void {
     this.#metaid = makeMetaid();
     const url = new URL(this.#mount);
@@ -176,7 +146,7 @@ class AttachedPlayer implements Attachment {
     this.#resume('connecting');
   }
 
-  /** The element is asked to go on from where it is. */
+  /** The element has been asked to play on. */
   #resume(state: PlayState): void {
     this.#lastMs = this.#mediaMs;
     this.#movedAtMs = this.#emptyAtMs = performance.now();
@@ -190,7 +160,7 @@ class AttachedPlayer implements Attachment {
     const { keepPausedMs = 0 } = this.#options;
     if (!paused || this.#titles === null) return;
     if (ended || keepPausedMs === 0) {
-      // The end of a stream pauses too.
+      // The end of a stream is a pause too.
       this.#end(ended);
       return;
     }
@@ -200,11 +170,11 @@ class AttachedPlayer implements Attachment {
     this.#setState('paused');
   }
 
-  /** @param isBroken not by the listener's wish */
+  /** @param isBroken not ended by the listener */
   #end(isBroken: boolean): void {
     if (this.#titles === null && this.#tryTimer === undefined && this.#audio.paused) return;
     this.#clear();
-    // Another address ends the download. No `load()`: after one, Firefox loads the next address at once, a listener that hears nothing.
+    // A new `src` ends the download. No `load()`: after it Firefox would request the new one at once.
     this.#arm();
     this.#system?.show(null);
     if (isBroken && this.#backoff.tries < MAX_TRIES) {
@@ -229,12 +199,12 @@ class AttachedPlayer implements Attachment {
     if (this.#tryTimer !== undefined) this.#again();
   }
 
-  /** A browser may not let a page begin to play by itself; then it is the listener's turn. */
+  /** A browser may forbid playing without the listener's action. */
   #again(): void {
     clearTimeout(this.#tryTimer);
     this.#tryTimer = undefined;
     this.play().catch((error: { readonly name?: string }) => {
-      // Closed meanwhile, it calls no handler.
+      // It may have been closed meanwhile.
       if (error.name === 'NotAllowedError' && this.#state === 'retrying') this.#setState('failed');
     });
   }
@@ -259,12 +229,12 @@ class AttachedPlayer implements Attachment {
     this.#titles?.look();
   }
 
-  /** The element's clock has moved. */
+  /** The element's clock has advanced. */
   #move(): void {
     this.#lastMs = this.#mediaMs;
     this.#movedAtMs = performance.now();
     this.#backoff.reset();
-    // A last step of the clock may be seen when it stands still already.
+    // The last step of the clock may be seen after it has stalled.
     if (this.#canPlay || this.#state === 'connecting') this.#setState('playing');
   }
 

@@ -1,22 +1,22 @@
 /**
- * How long to wait before the next try: doubles from about one second up to half a minute, with jitter, so that a crowd that lost its
- * server does not come back all at once.
+ * The pause before the next try: doubles from about one second up to half a minute, with jitter, so that a crowd that lost its
+ * server does not come back at once.
  */
 
 const FIRST_MS = 1000;
 const MAX_MS = 30_000;
 
 export class Backoff {
-  /** Since it last went well. */
+  /** Since the last success. */
   tries = 0;
 
-  /** Milliseconds until the next try, which this counts. @param leastMs what the server asked for */
-  next(leastMs = 0): number {
+  /** Counts a try and returns the milliseconds until then. @param minMs requested by the server */
+  next(minMs = 0): number {
     const ms = Math.min(MAX_MS, FIRST_MS * 2 ** this.tries++) * (0.5 + Math.random());
-    return Math.max(ms, leastMs * (1 + Math.random() / 2));
+    return Math.max(ms, minMs * (1 + Math.random() / 2));
   }
 
-  /** The next waits are as long as after this many tries at least. */
+  /** Makes the next pauses at least as long as after this many tries. */
   slow(tries: number): void {
     this.tries = Math.max(this.tries, tries);
   }

@@ -1,44 +1,11 @@
 /**
- * What this module uses of a browser; all but the audio element may be missing (Node, old browsers, pages without TLS). Written down here
- * instead of taken from the compiler's DOM types, so that programs without those can use the module's types too.
+ * The parts of a browser that are used; all but the audio element may be missing (Node, old browsers, pages without TLS).
  */
 
-/** What is used of an `HTMLAudioElement`. */
-export interface AudioElement {
-  src: string;
-  preload: string;
-  /** Seconds. */
-  readonly currentTime: number;
-  readonly playbackRate: number;
-  readonly readyState: number;
-  readonly paused: boolean;
-  readonly ended: boolean;
-  readonly buffered: { readonly length: number; end(index: number): number };
-  play(): Promise<void>;
-  pause(): void;
-  addEventListener(type: string, listener: () => void): void;
-  removeEventListener(type: string, listener: () => void): void;
-}
+import type { SocketConstructor } from './types.js';
 
-/** Of an element's `readyState`. */
+/** A value of an element's `readyState`. */
 export const HAVE_FUTURE_DATA = 3;
-
-/** What is used of the events of a WebSocket: `data` of a message, `code` of a close. */
-export interface SocketEvent {
-  readonly type: string;
-  readonly data?: unknown;
-  readonly code?: number;
-}
-
-/** What is used of a `WebSocket`, the browser's, Node's or that of the package ws. */
-export interface Socket {
-  readonly readyState: number;
-  send(text: string): void;
-  close(): void;
-  addEventListener(type: 'open' | 'message' | 'close' | 'error', listener: (event: SocketEvent) => void): void;
-}
-
-export type SocketConstructor = new (url: string) => Socket;
 
 export interface SystemMetadata {
   readonly title: string;
@@ -47,7 +14,7 @@ export interface SystemMetadata {
   readonly artwork: readonly { readonly src: string }[];
 }
 
-/** Media Session (W3C): the lock screen, media keys. */
+/** Media Session (W3C): the lock screen and media keys. */
 export interface SystemSession {
   metadata: unknown;
   playbackState: 'none' | 'paused' | 'playing';
@@ -70,7 +37,7 @@ interface Listenable {
 
 export const browser = globalThis as unknown as Globals;
 
-/** Calls when there is reason to hope again: the network is back, or the page is seen again. @returns ends it */
+/** Calls back when the network is back, or the page visible again. @returns ends it */
 export function onWake(onOnline: () => void, onVisible: () => void): () => void {
   const { document } = browser;
   const onVisibility = () => {
@@ -84,15 +51,15 @@ export function onWake(onOnline: () => void, onVisible: () => void): () => void 
   };
 }
 
-/** 128 random bits. Pages without TLS have no `crypto.randomUUID`. */
+/** 128 random bits, as pages without TLS have no `crypto.randomUUID`. */
 export function makeMetaid(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /**
- * The root of a server, with a slash at its end: it may stand below a path of a proxy.
- * @param server as the caller named it; default: where the page is
- * @throws TypeError when it is not a URL, or none is named outside of a page
+ * The root of a server with a trailing slash, which may be below a path of a proxy.
+ * @param server default: that of the page
+ * @throws TypeError for an invalid URL, or without one outside of a page
  */
 export function rootOf(server: string | URL | undefined): URL {
   const page = browser.document?.baseURI;

@@ -1,51 +1,11 @@
 /**
- * A record as it comes from the server, read once into a typed value (src/metadata/README.md, "The channel record"). What is not understood
- * is left out; a text that is not a record at all is null and goes no further.
+ * Parses a record of the server into a typed value (src/metadata/README.md, "The channel record"). Unknown members are left out; a text
+ * that is not a record is null.
  */
 
-export interface RecordImages {
-  readonly small: string;
-  readonly medium: string;
-  readonly large: string;
-}
+import type { ChannelRecord } from './types.js';
 
-/** Texts are as others wrote them: show them as text, never as HTML. Unknown ones are `""`. */
-export interface ChannelRecord {
-  /** In force, or what follows. */
-  readonly type: 'now' | 'next';
-  /** The line that players show: artist and song, or the one that is known. `""`: between songs. */
-  readonly title: string;
-  readonly artist: string;
-  readonly song: string;
-  readonly album: string;
-  /** An http or https URL. */
-  readonly cover: string;
-  /** The same, each. */
-  readonly images: RecordImages;
-  /** 0: not known. */
-  readonly durationSeconds: number;
-  /** When the track starts, or started: unix milliseconds. */
-  readonly startMs: number;
-  /** The kind of content: 0 unknown, 101 to 105 jingle, promo, advert, news, article, 1001 to 1008 music. */
-  readonly etype: number;
-  readonly id: string;
-  readonly isrc: string;
-  readonly channelkey: string;
-  /** The channel's display name. */
-  readonly channel: string;
-  /** The station's key. */
-  readonly station: string;
-  /** Where the title comes from: metapush, encoder, upstream or fallback. */
-  readonly source: string;
-  /** In listener scope the connection that plays, a UUID; else `""`. */
-  readonly session: string;
-  /** In listener scope milliseconds of audio between the session's first byte and the place of the title; else null. */
-  readonly positionMs: number | null;
-  /** In listener scope the path that is played; else `""`. */
-  readonly mount: string;
-  /** What was pushed beside it, untouched; null: nothing. */
-  readonly extdata: unknown;
-}
+const SOURCES = ['metapush', 'encoder', 'upstream', 'fallback'] as const;
 
 type WireFields = Readonly<Record<string, unknown>>;
 
@@ -73,7 +33,7 @@ export function readRecord(json: string): ChannelRecord | null {
     channelkey: text(fields, 'channelkey'),
     channel: text(fields, 'channel'),
     station: text(fields, 'station'),
-    source: text(fields, 'source'),
+    source: SOURCES.find((source) => source === fields['source']) ?? '',
     session: text(fields, 'session'),
     positionMs: /^\d+$/.test(position) ? Number(position) : null,
     mount: text(fields, 'mount'),
@@ -103,7 +63,7 @@ function number(fields: WireFields, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** Whatever else a cover may be, it does not go into a page. */
+/** No other URL may get into a page. */
 function webAddress(url: string): string {
   return /^https?:\/\//i.test(url) ? url : '';
 }

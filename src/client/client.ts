@@ -1,17 +1,25 @@
 /**
- * What pages and apps import, as `airsplice/client` or from a server's `/client.js`: the titles of a channel, a station or a listener as they
- * change, and an audio element with the titles that are heard (README.md). Runs in browsers and in Node, and imports nothing else.
+ * The module for pages and apps, as `airsplice/client` or from a server's `/client.js`: the titles of a channel, a station or a listener as they
+ * change, and an audio element with the titles that are heard (README.md). Runs in browsers and in Node, without dependencies.
  */
 
-export { type Attachment, type AttachOptions, attach, type PlayState } from './attach.js';
-export type { AudioElement, Socket, SocketConstructor, SocketEvent } from './browser.js';
-export type { ChannelRecord, RecordImages } from './channel-record.js';
-export {
-  type FollowHandlers,
-  type Following,
-  type FollowOptions,
-  type FollowState,
-  type FollowTarget,
-  follow,
-  type ServerOptions,
-} from './follow.js';
+export { attach } from './attach.js';
+export { follow } from './follow.js';
+export type {
+  Attachment,
+  AttachOptions,
+  AudioElement,
+  ChannelRecord,
+  FollowHandlers,
+  Following,
+  FollowOptions,
+  FollowState,
+  FollowTarget,
+  PlayState,
+  RecordImages,
+  ServerOptions,
+  Socket,
+  SocketConstructor,
+  SocketEvent,
+  TitleSource,
+} from './types.js';

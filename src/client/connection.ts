@@ -1,19 +1,19 @@
 /**
- * One connection to a topic, by WebSocket or by server-sent events over fetch: opens, brings messages, ends once. follow.ts makes the
+ * A connection to a topic, by WebSocket or by server-sent events over fetch: opens, delivers messages, ends once. follower.ts makes the
  * next one.
  */
 
-import type { SocketConstructor } from './browser.js';
 import { EventReader } from './event-reader.js';
+import type { SocketConstructor } from './types.js';
 
 /** How a connection ended. */
 export interface ConnectionEnd {
   readonly wasOpen: boolean;
-  /** Of a WebSocket that was closed (RFC 6455, 7.4.1); 0: not known. */
+  /** Close code of a WebSocket (RFC 6455, 7.4.1); 0: unknown. */
   readonly code: number;
-  /** Of an answer other than 200; 0: there was none. */
+  /** Status of an answer other than 200; 0: none. */
   readonly status: number;
-  /** For which the server asked with it. */
+  /** From its Retry-After. */
   readonly retryAfterMs: number;
 }
 
@@ -27,12 +27,12 @@ export interface ConnectionHandlers {
 export interface Connection {
   /** Null: it cannot send. */
   readonly send: ((text: string) => void) | null;
-  /** Ends it; no handler is called any more. */
+  /** Closes it; no handler is called afterwards. */
   close(): void;
 }
 
 const OPEN_MS = 15_000;
-/** Server-sent events have a sign of life every 25 s by default (`watch.pingSeconds`). */
+/** Server-sent events have a ping every 25 s by default (`watch.pingSeconds`). */
 const SILENT_MS = 150_000;
 const UNKNOWN = { code: 0, status: 0, retryAfterMs: 0 };
 
@@ -83,7 +83,7 @@ export class SocketConnection implements Connection {
   }
 }
 
-/** Of `readyState`. */
+/** A value of `readyState`. */
 const OPEN = 1;
 
 export class EventConnection implements Connection {
@@ -115,7 +115,7 @@ export class EventConnection implements Connection {
         await this.#read(answer.body);
       }
     } catch {
-      // Not reachable, broken off, or silent for too long: an end like any other.
+      // Unreachable, broken off, or silent for too long: all the same.
     }
     clearTimeout(this.#timer);
     this.#abort.abort();
@@ -135,14 +135,14 @@ export class EventConnection implements Connection {
     }
   }
 
-  /** Something has to come within this time. */
+  /** Aborts unless something comes within this time. */
   #expect(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#abort.abort(), ms);
   }
 }
 
-/** What an answer that opens nothing says. */
+/** The refusal in an answer. */
 export async function refusalOf(answer: Response): Promise<Pick<ConnectionEnd, 'status' | 'retryAfterMs'>> {
   await answer.body?.cancel();
   const seconds = Number(answer.headers.get('Retry-After') ?? 0);

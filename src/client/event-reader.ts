@@ -1,6 +1,6 @@
-/** Splits a stream of server-sent events (HTML, "Server-sent events") into the data of each, wherever the pieces were cut. */
+/** Splits a stream of server-sent events (HTML, "Server-sent events") into the data of each, however it is cut into pieces. */
 
-/** A server whose event does not end is not one of ours. */
+/** Longer events are not ours. */
 const MAX_CHARACTERS = 1 << 20;
 
 export class EventReader {

@@ -1,19 +1,13 @@
 /**
- * What is in force on each channel of one topic, put together from messages: the same whatever the connections below do.
+ * The records in force on each channel of a topic, from the messages of all its connections.
  *
  *   message ─► known already? ─► now ─► onNow      next: spent by its own now, or by the second other one ─► onNext(null)
  *
- * Invariant: no record is reported twice in a row, however often a connection that was made anew sends it.
+ * Invariant: no record is reported twice in a row, however often new connections send it.
  */
 
-import { type ChannelRecord, readRecord } from './channel-record.js';
-
-export interface RecordHandlers {
-  /** @param isNews it took effect while this connection was open; else it was in force before */
-  onNow?: ((record: ChannelRecord, isNews: boolean) => void) | undefined;
-  /** @param record null: what followed has had its turn, or was dropped */
-  onNext?: ((record: ChannelRecord | null, channelkey: string) => void) | undefined;
-}
+import { readRecord } from './channel-record.js';
+import type { ChannelRecord, RecordHandlers } from './types.js';
 
 interface KnownChannel {
   session: string;
@@ -22,9 +16,9 @@ interface KnownChannel {
   nextJson: string;
   next: ChannelRecord | null;
   nowsSinceNext: number;
-  /** No now has come yet by this connection, in listener scope of this session. */
+  /** No now has come yet by this connection, for a listener of this session. */
   isFirst: boolean;
-  /** Before that a next has come: without one none is in force. */
+  /** A next has come before that; else none is in force. */
   nextCame: boolean;
 }
 
@@ -36,12 +30,12 @@ export class KnownRecords {
     this.#handlers = handlers;
   }
 
-  /** A connection has opened: it first sends what is in force, each next before its now. */
+  /** A connection has opened: it first sends the records in force, each next before its now. */
   begin(): void {
     for (const state of this.#channels.values()) expectFirst(state);
   }
 
-  /** @param json one message; what is not a record is ignored */
+  /** @param json a message; ignored if it is not a record */
   take(json: string): void {
     const record = readRecord(json);
     if (record === null) return;
@@ -64,7 +58,7 @@ export class KnownRecords {
   }
 
   #takeNext(state: KnownChannel, record: ChannelRecord, json: string): void {
-    // Without words: what followed was dropped.
+    // Without text: it was dropped.
     if (record.title === '') {
       if (state.next !== null) this.#handlers.onNext?.(null, record.channelkey);
       state.next = null;
@@ -83,7 +77,7 @@ export class KnownRecords {
     state.isFirst = false;
     state.nextCame = false;
     if (!isFirst && !(now !== null && isSameTrack(now, record))) state.nowsSinceNext++;
-    // Its turn has come, or it was skipped (src/now-playing/README.md, "Next").
+    // It was played, or skipped (src/now-playing/README.md, "Next").
     const isSpent =
       next !== null && ((isFirst && !nextCame) || isSameTrack(next, record) || state.nowsSinceNext >= SKIPPED_NOWS);
     if (isSpent) state.next = null;

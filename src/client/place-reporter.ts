@@ -1,23 +1,23 @@
 /**
- * Reports to the server where the player is, so that `sync=audio`, polling and statistics follow its stalls and its drift
- * (src/http/README.md, "Watching"). At most once a second, and only where the server could not know by itself: a player that goes on in
- * real time is silent for ten seconds. By WebSocket a text frame, else a POST; a server that takes none is not asked again.
+ * Reports the player's position to the server, so that `sync=audio`, polling and statistics follow its stalls and its drift
+ * (src/http/README.md, "Watching"). At most once a second, and every ten seconds while the player is where the last report implies.
+ * A text frame by WebSocket, else a POST; none to a server that does not accept reports.
  */
 
-import type { Follower } from './follow.js';
+import type { Follower } from './follower.js';
 
-/** Never sooner after the last. */
+/** Between two reports, at least. */
 const MIN_MS = 1000;
-/** Never later. */
+/** Between two reports, at most. */
 const MAX_MS = 10_000;
-/** What the player may be away from where the last report has it by now. */
+/** The tolerated difference from the position that the last report implies. */
 const DRIFT_MS = 60;
 const MAX_REFUSALS = 2;
 
 export class PlaceReporter {
   readonly #feed: Follower;
   readonly #url: URL;
-  /** Answers in a row that no report is taken here. */
+  /** Refusals in a row. */
   #refusals = 0;
   #sentMs = Number.NEGATIVE_INFINITY;
   #heardMs = 0;
@@ -28,7 +28,7 @@ export class PlaceReporter {
     this.#url = url;
   }
 
-  /** @param heardMs of audio since the first byte of this session; "": it is not known yet @param nowMs monotonic */
+  /** @param heardMs audio since the session's first byte @param session "": unknown yet @param nowMs monotonic */
   update(heardMs: number, session: string, nowMs: number): void {
     const sinceMs = nowMs - this.#sentMs;
     if (
@@ -50,7 +50,7 @@ export class PlaceReporter {
     try {
       const headers = { 'Content-Type': 'application/json' };
       const { status } = await fetch(this.#url, { method: 'POST', headers, body });
-      // 404 is also that of a session that has ended a moment ago.
+      // 404 may also be that of a session that has just ended.
       this.#refusals = status === 405 ? MAX_REFUSALS : status === 404 ? this.#refusals + 1 : 0;
     } catch {
       // The next one may get through.

@@ -7,11 +7,12 @@
  * Owned by the attachment, which calls `look` whenever the clock may have moved.
  */
 
-import { type AudioElement, addressOf, HAVE_FUTURE_DATA } from './browser.js';
-import { type ChannelRecord, readRecord } from './channel-record.js';
-import { Follower, type ServerOptions } from './follow.js';
+import { addressOf, HAVE_FUTURE_DATA } from './browser.js';
+import { readRecord } from './channel-record.js';
+import { Follower } from './follower.js';
 import { PlaceReporter } from './place-reporter.js';
 import { TitleQueue } from './title-queue.js';
+import type { AudioElement, ChannelRecord, ServerOptions } from './types.js';
 
 export interface PlayTitlesOptions extends ServerOptions {
   readonly root: URL;

@@ -1,7 +1,7 @@
 /** The lock screen and the media keys (Media Session, W3C), where the browser has them. They belong to the player that began last. */
 
 import { browser, type SystemSession } from './browser.js';
-import type { ChannelRecord } from './channel-record.js';
+import type { ChannelRecord } from './types.js';
 
 export interface SystemActions {
   readonly play: () => void;

@@ -1,13 +1,13 @@
 /**
- * The titles of one play that were written and are not heard yet, at their places on the media clock.
+ * The titles of a play that were written and are not heard yet, at their places on the media clock.
  *
  *   position ─ of its session, from that one's first byte          media time = anchor + position
  *
- * A session that begins while the element already plays (the browser has asked for the stream again by itself) begins where what was
- * received ends: there is its anchor. Invariant: titles leave in the order of their places, each once.
+ * A session that begins while the element plays (the browser has requested the stream again by itself) begins at the end of the received
+ * audio: that is its anchor. Invariant: titles leave in the order of their places, each once.
  */
 
-import type { ChannelRecord } from './channel-record.js';
+import type { ChannelRecord } from './types.js';
 
 interface QueuedTitle {
   readonly record: ChannelRecord;
@@ -18,20 +18,20 @@ export class TitleQueue {
   #session = '';
   #anchorMs = 0;
   #places: QueuedTitle[] = [];
-  /** Of the last that left. */
+  /** The place of the last title that left. */
   #heardMs = Number.NEGATIVE_INFINITY;
 
-  /** Of the newest title; "": none has come. */
+  /** The session of the newest title; "": none yet. */
   get session(): string {
     return this.#session;
   }
 
-  /** Milliseconds of media time at which the session's first byte sounds. */
+  /** Media time of the session's first byte, milliseconds. */
   get anchorMs(): number {
     return this.#anchorMs;
   }
 
-  /** @param receivedMs media time of the end of what the element has received; 0: it does not play yet */
+  /** @param receivedMs media time of the end of the received audio; 0: it does not play yet */
   add(record: ChannelRecord, receivedMs: number): void {
     if (this.#session === '') this.#session = record.session;
     if (record.session !== this.#session) {
@@ -45,7 +45,7 @@ export class TitleQueue {
     this.#places.splice(after < 0 ? this.#places.length : after, 0, place);
   }
 
-  /** The same for a title that lies before those that came, unless it is known, or one after it was heard. */
+  /** The same for a title before the known ones, unless it is known, or a later one was heard. */
   addEarlier(record: ChannelRecord): void {
     const atMs = this.#anchorMs + (record.positionMs ?? 0);
     const first = this.#places[0];
@@ -53,7 +53,7 @@ export class TitleQueue {
     if (record.session === this.#session && isNew) this.#places.unshift({ record, atMs });
   }
 
-  /** Takes what is heard by then. */
+  /** Takes the titles heard by then. */
   take(mediaMs: number): ChannelRecord[] {
     const count = this.#places.findIndex(({ atMs }) => atMs > mediaMs);
     const heard = this.#places.splice(0, count < 0 ? this.#places.length : count);
@@ -61,7 +61,7 @@ export class TitleQueue {
     return heard.map(({ record }) => record);
   }
 
-  /** The media time of the next one; null: none waits. */
+  /** The media time of the next title; null: none waits. */
   get nextMs(): number | null {
     return this.#places[0]?.atMs ?? null;
   }

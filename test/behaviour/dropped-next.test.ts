@@ -1,7 +1,7 @@
 /** A following track that will not come: readers of all scopes get it once more, without words, by WebSocket and server-sent events. */
 
 import t, { type Test } from 'tap';
-import { type FollowOptions, follow } from '../../src/client/follow.js';
+import { type FollowOptions, follow } from '../../src/client/client.js';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Events } from '../kit/events.js';
 import { Player } from '../kit/player.js';

@@ -6,8 +6,8 @@
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
-import { type AttachOptions, attach, type PlayState } from '../../src/client/attach.js';
-import type { AudioElement } from '../../src/client/browser.js';
+import { attach } from '../../src/client/attach.js';
+import type { AttachOptions, AudioElement, PlayState } from '../../src/client/types.js';
 import { otherOrigin } from '../kit/browser.js';
 import { block, pause, quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';

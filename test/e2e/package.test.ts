@@ -1,7 +1,7 @@
 /** The package as it is installed: packed from the clone, installed where nothing else is, and run by its command; and a clone as it is run without. */
 
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
@@ -66,6 +66,11 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
     'dist/THIRD-PARTY-LICENSES',
   ])
     t.ok(paths.includes(path), path);
+  t.same(
+    paths.filter((path) => path.endsWith('.d.ts')),
+    ['attach', 'client', 'follow', 'types'].map((name) => `dist/client/${name}.d.ts`),
+    'declarations that programs import, and no others',
+  );
   const links = linksOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
   t.ok(links.length > 15, 'links were found');
   for (const link of links) t.ok(paths.includes(link), `${link}, to which the README leads`);
@@ -80,6 +85,10 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
   const prefix = join(folder, 'prefix');
   const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith('.tgz'))!);
   await run(folder, 'npm', 'install', '--global', '--prefix', prefix, ...QUIET, tarball);
+  const client = join(prefix, 'lib/node_modules/airsplice/dist/client/client.js');
+  writeFileSync(join(folder, 'app.mts'), `import { follow } from '${client}';\nfollow({ channel: 'one' }).close();\n`);
+  const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--typeRoots', join(ROOT, 'node_modules/@types')];
+  await run(folder, join(ROOT, 'node_modules/.bin/tsc'), ...strict, '--types', 'node', 'app.mts');
   const command = join(prefix, 'bin', 'airsplice');
   t.match(await run(folder, command, '--version'), VERSION);
   const page = realpathSync(join(prefix, 'share/man/man1/airsplice.1'));
