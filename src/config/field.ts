@@ -123,7 +123,8 @@ export const charset = () => checked('must be a charset such as windows-1251, ko
 /** A name of the IANA time zone database. */
 export const timezone = () => checked('must be an IANA time zone such as Europe/Berlin', isTimezone);
 
-function isTimezone(name: string): boolean {
+/** Whether this process knows the zone. Not cached, since clients may name any. */
+export function isTimezone(name: string): boolean {
   // Newer engines accept offsets such as +01:00 too, which have no daylight saving time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {

@@ -1,5 +1,5 @@
 /**
- * The one way in which content gets its tag: the same bytes have the same tag, in this process or another. Pure.
+ * Tags of content: the same bytes have the same tag, in any process. Pure.
  */
 
 import { createHash } from 'node:crypto';
@@ -19,7 +19,7 @@ export class PiecewiseTag {
     this.#hash.update(piece);
   }
 
-  /** Once, behind the last piece. */
+  /** To be read once, after the last piece. */
   get tag(): string {
     return this.#hash.digest('base64url').slice(0, 22);
   }

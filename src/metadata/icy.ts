@@ -1,33 +1,33 @@
 /**
- * What of a record listeners see in the stream itself: the channel's charset, its StreamUrl, and its policy for content types.
- * Readers of records always get the true one; here a jingle may leave the last title standing, or an advertisement show a text.
+ * A record as listeners see it in the stream: in the channel's charset, with its StreamUrl and its rules for content types. Readers always
+ * get the true record; here a jingle may keep the last title, or an advertisement show a text.
  *
- * Rendered once per mark (audio/tape/mark.ts); what renders as before is the very same block, so that listeners who have it are sent nothing new.
+ * Rendered once for each mark (audio/tape/mark.ts); an equal block is the same object, so that listeners are sent nothing new.
  */
 
 import { type BlockOptions, icyBlock } from './title.js';
 import type { RecordView } from './view.js';
 
-/** What stands in the place of a title: `pass` the title itself, `keep` whatever stood there before, else this text. */
+/** `pass`: the title itself; `keep`: the previous title; else this text. */
 export type EtypeRule = string;
 
 export interface IcyOptions extends Omit<BlockOptions, 'url'> {
-  /** `none`, `cover` (the record's image, `""` where it has none), or one URL for all. */
+  /** `none`, `cover` (the record's image, or `""`), or one URL for all. */
   readonly streamUrl: string;
-  /** By etype id or by one of the words below; an id counts more. What is not there passes. */
+  /** By etype id, or by one of the words below. Default: `pass`. */
   readonly etypes: Readonly<Record<string, EtypeRule>>;
-  /** Shown where there is nothing to keep. */
+  /** Shown if there is nothing to keep. */
   readonly name: string;
 }
 
-/** A title as the comments of an Ogg stream say it; `""` where a part is not known. */
+/** A title as comments of an Ogg stream; `""`: unknown. */
 export interface Tags {
   readonly artist: string;
   readonly title: string;
   readonly album: string;
 }
 
-/** The content types as the configuration names them (specification, "etype allowed values"). */
+/** The names of content types in the configuration (specification, "etype allowed values"). */
 const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
   unknown: (etype) => etype === 0,
   jingle: (etype) => etype === 101,
@@ -38,7 +38,7 @@ const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
   music: (etype) => etype >= 1001 && etype <= 1008,
 };
 
-/** @param before the block that stands in the stream now, or null: none does (the first title after a start) */
+/** @param before the block in the stream now; null: none, after a start */
 export function blockFor(view: RecordView, before: Buffer | null, options: IcyOptions): Buffer {
   // The channel's own title has no content type: it passes on every output (src/now-playing/README.md, "Fallback title").
   const rule = view.record.source === 'fallback' ? 'pass' : ruleFor(view.record.etype, options.etypes);
@@ -50,7 +50,7 @@ export function blockFor(view: RecordView, before: Buffer | null, options: IcyOp
   return before?.equals(block) ? before : block;
 }
 
-/** The same for a stream whose titles stand in comments. @param before what stands there now, or null */
+/** The same for a stream with titles in comments. @param before the comments now, or null */
 export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
   const tags = tagsUnder(view, before, options);
   return before !== null && isSame(tags, before) ? before : tags;

@@ -1,5 +1,5 @@
 /**
- * Which URLs of images are passed on: absolute http or https URLs with a host. Pages put them into `<img>`, where another URL could be a path of the
+ * URLs of images that are passed on: absolute http or https URLs with a host. Pages put them into `<img>`, where another URL could be a path of the
  * page's own server, data, or, in careless pages, a script. Pure.
  */
 
@@ -17,7 +17,7 @@ export function imageUrl(url: string): string {
 }
 
 /**
- * The images of a record without those that have another kind of URL; the rest stays as it was written.
+ * The images of a record without those that have another kind of URL; the rest stays as written.
  * @param json an object, in one line
  * @param onDropped called with the name of each image that is left out
  */

@@ -1,10 +1,10 @@
 /**
- * Text that ISO 8859-1 can carry: what has no place there becomes the nearest plain letters, and a question mark only where there are
- * none. Invariant: every character of the result is one byte, U+0020 to U+00FF without controls (given clean text), so that no
- * quote or semicolon appears unseen by title.ts, which looks for them afterwards.
+ * Converts text for ISO 8859-1: other characters become the nearest plain letters, or else a question mark.
+ * Invariant: every character of the result is one byte, U+0020 to U+00FF without controls (given clean text), so that title.ts, which
+ * checks afterwards, sees every quote and semicolon.
  */
 
-/** Letters and signs that Unicode does not take apart by itself, as pairs. */
+/** Letters and signs without a decomposition in Unicode, as pairs. */
 const PLAIN = table(`
   ł l Ł L đ d Đ D ħ h Ħ H ı i ȷ j ŋ n Ŋ N ĸ k ŧ t Ŧ T œ oe Œ OE ẞ SS ƒ f ə e Ə E ɛ e ɔ o ɓ b ɗ d ƙ k Ɓ B Ɗ D Ƙ K ɨ i ʉ u ƶ z ǝ e ɲ n ƴ y
   ‘ ' ’ ' ‚ ' ‛ ' ʻ ' ʼ ' ʾ ' ʿ ' ′ ' “ " ” " „ " ‟ " ″ " ‹ < › > ‐ - ‑ - ‒ - – - — - ― - − - ⁄ / • · † + ‡ + € EUR ♯ # ♭ b ˜ ~ ˆ ^
@@ -20,7 +20,7 @@ function table(text: string): ReadonlyMap<string, string> {
   for (let i = 0; i < words.length; i += 2) {
     pairs.set(words[i]!, words[i + 1]!);
   }
-  // Alphabets stand there in lower case only.
+  // Alphabets are there in lower case only.
   for (const [from, to] of [...pairs]) {
     const upper = from.toUpperCase();
     if (upper.length === 1 && !pairs.has(upper)) pairs.set(upper, to[0]!.toUpperCase() + to.slice(1));
@@ -29,7 +29,7 @@ function table(text: string): ReadonlyMap<string, string> {
 }
 
 const OUTSIDE = /[^\u0000-\u00ff]/gu;
-/** Accents that stand alone, and what only steers how others are shown: nothing to see. */
+/** Combining marks and format characters: nothing visible. */
 const UNSEEN = /^[\p{M}\p{Cf}]$/u;
 const BLANK = /^\p{Z}$/u;
 

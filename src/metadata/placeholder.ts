@@ -1,18 +1,18 @@
 /**
- * What a program leaves in a template that it does not fill in: `%a`, `$artist$`, `${plstracktitlecurrent}`, `{{guid}}` (config/playout.md has the
- * programs). Shown to listeners it would be nonsense, and an id that is the same for all titles would make each a correction of the one before.
+ * Detects placeholders that a program has not filled in: `%a`, `$artist$`, `${plstracktitlecurrent}`, `{{guid}}` (programs: config/playout.md). They
+ * must not be shown to listeners, and a constant id would make each title a correction of the previous one.
  */
 
-/** What a real title may be framed with, too: `$uicideboy$`, `[untitled]`. So the word has to be one of a template's. */
+/** Real titles may have the same brackets: `$uicideboy$`, `[untitled]`. So the word must be one of templates. */
 const WORD =
   '(?:(?:song|track|cue|item|current|now|next|playing)[._ -]?)?(?:artists?|performer|title|song|track|album|duration(?:inseconds)?|length|seconds|' +
   'name|year|genre|isrc|label|composer|e?type|id|guid|cover|starttime|time|date)';
-/** In frames that titles have, too: `[ID]`, `#time#`. */
+/** For brackets with words that titles have too: `[ID]`, `#time#`. */
 const PART = '(?:artist|title|song|album)';
 const NAME = '[\\w.:-]{1,64}';
 const PLACEHOLDERS = new RegExp(
   [
-    // Such a frame is none of a title's.
+    // Titles have no such brackets.
     ...[`\\$\\{${NAME}\\}`, `\\$\\(${NAME}\\)`, `\\{\\{[ \\w.:|-]{1,64}\\}\\}`],
     ...[`%${WORD}\\b%?`, `\\$${WORD}\\$`, `\\{${WORD}\\}`, `\\[{1,2}${PART}\\]{1,2}`, `<${PART}>`, `#${PART}#`],
     // mAirList, Rivendell, StationPlaylist.
@@ -23,7 +23,7 @@ const PLACEHOLDERS = new RegExp(
 /** A template is short. */
 const MAX_CHARACTERS = 256;
 
-/** Whether there is nothing but placeholders, and signs between them: `%a - %t`. With any other letter or digit it is a title: `50 %off`. */
+/** Whether the text has only placeholders and signs: `%a - %t`. With any other letter or digit it is a title: `50 %off`. */
 export function isUnfilled(text: string): boolean {
   if (text.length > MAX_CHARACTERS || !/[%$#{[<]/.test(text)) return false;
   const rest = text.replace(PLACEHOLDERS, '');

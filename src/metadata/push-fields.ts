@@ -1,6 +1,6 @@
 /**
- * The fields of a push as a client sends them: in the address, as a form, as multipart/form-data. All have the rules of GET; those of a body
- * count more than those of the address. They are read when their charset is known, each once.
+ * The fields of a push from the URL, a form, or multipart/form-data. All follow the rules of GET; those of a body override those of the
+ * URL. Values are decoded later, when their charset is known.
  */
 
 import { isCharset, isUtf8Name } from '../base/charset.js';
@@ -11,12 +11,12 @@ import { cleanText, cutBytes, cutUnclean, decodeNamed } from './text.js';
 
 type Decode = (bytes: Buffer) => string | null;
 
-/** Name in lower case → what gives its value in a charset, or null: its bytes are none of it. */
+/** Name in lower case → function that decodes the value; null: invalid in that charset. */
 export type PushFields = ReadonlyMap<string, (decode: Decode) => string | null>;
 
 const URLENCODED = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 
-/** Behind the name of a field: a parameter that nobody knows, for a charset that nobody knows. */
+/** Suffix of a field's name, as an unknown parameter that reports an unknown charset. */
 export const OF_CHARSET = '.charset';
 
 /** Whether a body of this type holds fields. */
@@ -24,7 +24,7 @@ export function isForm(contentType: string): boolean {
   return URLENCODED.test(contentType) || boundaryOf(contentType) !== null;
 }
 
-/** A name of the sender's, to be logged and answered. */
+/** A parameter's name, for logs and answers. */
 export function printableName(name: string): string {
   return cutBytes(cleanText(cutUnclean(name, NAME_BYTES)), NAME_BYTES);
 }
@@ -35,9 +35,9 @@ const NAME_BYTES = 64;
  * @param rawQuery the text after `?`, undecoded; `""` when there is none
  * @throws Refusal bad-request
  */
-export function urlFields(rawQuery: string, mostFields: number): PushFields {
-  const fields = queryFields(rawQuery, mostFields);
-  if (fields === null) throw tooMany(mostFields);
+export function urlFields(rawQuery: string, maxFields: number): PushFields {
+  const fields = queryFields(rawQuery, maxFields);
+  if (fields === null) throw tooMany(maxFields);
   return new Map(Array.from(fields, ([name, value]) => [name, (decode) => queryText(value, decode)]));
 }
 
@@ -45,12 +45,12 @@ export function urlFields(rawQuery: string, mostFields: number): PushFields {
  * @param contentType one for which isForm is true
  * @throws Refusal bad-request
  */
-export function formFields(body: Buffer, contentType: string, rawQuery: string, mostFields: number): PushFields {
+export function formFields(body: Buffer, contentType: string, rawQuery: string, maxFields: number): PushFields {
   const boundary = boundaryOf(contentType);
-  if (boundary === null) return urlFields(`${rawQuery}&${body.toString('latin1').trimEnd()}`, mostFields);
-  const fields = urlFields(rawQuery, mostFields);
-  const parts = formParts(body, boundary, mostFields - fields.size);
-  if (parts === 'too-many') throw tooMany(mostFields);
+  if (boundary === null) return urlFields(`${rawQuery}&${body.toString('latin1').trimEnd()}`, maxFields);
+  const fields = urlFields(rawQuery, maxFields);
+  const parts = formParts(body, boundary, maxFields - fields.size);
+  if (parts === 'too-many') throw tooMany(maxFields);
   if (parts === 'malformed')
     throw new Refusal('bad-request', 'The body is not multipart/form-data with that boundary.');
   const foreign = [...parts].filter(([, { charset }]) => charset !== '' && !isCharset(charset));
@@ -61,12 +61,12 @@ export function formFields(body: Buffer, contentType: string, rawQuery: string, 
   ]);
 }
 
-/** A charset that the part names itself counts, where it is not the one that all have. */
+/** A part's own charset counts, unless it is UTF-8. */
 function readerOf({ bytes, charset }: FormPart): (decode: Decode) => string | null {
   if (charset === '' || isUtf8Name(charset)) return (decode) => decode(bytes);
   return (decode) => decodeNamed(bytes, charset) ?? decode(bytes);
 }
 
-function tooMany(mostFields: number): Refusal {
-  return new Refusal('bad-request', `There are more than ${mostFields} parameters.`);
+function tooMany(maxFields: number): Refusal {
+  return new Refusal('bad-request', `There are more than ${maxFields} parameters.`);
 }

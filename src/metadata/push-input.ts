@@ -1,8 +1,8 @@
 /**
- * A push as it came over HTTP, parsed into a typed value; the only place where that happens. All code behind it trusts
- * the result: texts are NFC without controls, numbers whole and in range, times such that RFC 3339 can write them.
+ * Parses a push from HTTP into a typed value; the only place that does. All other code trusts the result: texts are NFC without
+ * controls, numbers whole and in range, times expressible in RFC 3339.
  *
- * A push is refused whole, and the refusal names every bad field at once. The rules: src/metadata/README.md, "Push fields".
+ * A push is applied completely or refused, with every bad field named at once. The rules: src/metadata/README.md, "Push fields".
  */
 
 import type { z } from 'zod';
@@ -28,7 +28,7 @@ import { plusOfZone, readZone } from './zone.js';
 
 export type { PushLimits } from './push-schema.js';
 
-/** What was sent; members that were left out, or left empty where there is a default, are absent. */
+/** The fields sent; absent if left out, or empty with a default. */
 export interface PushInput {
   readonly type: TrackType;
   /** `""`: deliberately none. */
@@ -50,13 +50,10 @@ export interface PushInput {
   readonly extdata?: string;
 }
 
-/** A push, and what was not taken of it. */
+/** A push with its ignored fields. */
 export interface ReadPush {
   readonly input: PushInput;
-  /**
-   * Names in lower case: unknown parameters, placeholders that were not filled in, a `timezone` or `encoding` that is none, a `time` or `duration`
-   * that cannot be read, and in JSON a cover or image that is not a web URL.
-   */
+  /** Names in lower case: unknown parameters, unfilled placeholders, invalid `timezone`, `encoding`, `time`, `duration`, covers and images. */
   readonly ignored: readonly string[];
 }
 
@@ -64,7 +61,7 @@ interface BadField extends FieldError {
   readonly kind: 'bad-request' | 'too-large' | 'invalid';
 }
 
-/** Making a schema costs far more than using it; a server has one set of limits. */
+/** Cached, since making a schema costs far more than using it. */
 const schemas = new WeakMap<
   PushLimits,
   { query: ReturnType<typeof querySchema>; body: ReturnType<typeof bodySchema> }
@@ -98,7 +95,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
       ignored.push(printableName(name));
       continue;
     }
-    // Its own name counts more than the other one.
+    // `song` overrides `title`.
     if (field !== name && pushed.has(field)) continue;
     const text = read(ENCODED_FIELDS.has(field) ? decodeText : decodeUtf8);
     const isForeign = pushed.has(`${name}${OF_CHARSET}`);
@@ -125,7 +122,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
       bad.push({ field, message: 'song and artist cannot both be false', kind: 'invalid' });
   }
   if (values['timezone'] !== undefined) values['timezone'] = plusOfZone(values['timezone']);
-  if (values['time'] !== undefined) values['time'] = inItsZone(plusBefore(values['time'].trim()), values['timezone']);
+  if (values['time'] !== undefined) values['time'] = withZone(plusBefore(values['time'].trim()), values['timezone']);
   const parsed = parseWithout(query, values, isStrict ? [] : LESS_THAN_A_TITLE, ignored);
   bad.push(...badFields(parsed));
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
@@ -139,16 +136,16 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
   return { input, ignored };
 }
 
-/** Only these are written in the encoding that the sender names (src/metadata/README.md, "Charsets"). */
+/** Only these fields are in the charset of `encoding` (src/metadata/README.md, "Charsets"). */
 const ENCODED_FIELDS: ReadonlySet<string> = new Set(['song', 'artist', 'separator', 'seperator']);
 const NOT_UTF8 =
   'is not UTF-8; if it is ISO 8859-1 or Windows-1252, say encoding=windows, else encoding= and the name of its charset';
 const FOREIGN = 'names a charset that is not known, and is not UTF-8';
 const UNKNOWN = 'is unknown, and there is neither song nor artist';
-/** A template fills them in, and nobody reads the answer: a title is not lost with them. */
+/** Fields filled in by templates: if they are invalid the title is still accepted. */
 const LESS_THAN_A_TITLE = ['encoding', 'timezone', 'time', 'duration'];
 
-/** What the schema says of these values; those of the fields `lesser` that are wrong are taken out, and named in `ignored`. */
+/** Parses the values; invalid ones of the `lesser` fields are removed, and named in `ignored`. */
 function parseWithout<T extends z.ZodType>(
   schema: T,
   values: Record<string, unknown>,
@@ -166,7 +163,7 @@ function parseWithout<T extends z.ZodType>(
   return schema.safeParse(values);
 }
 
-/** With what was not filled in went the whole title: one that clears what is on air by mistake. */
+/** Whether nothing of the title is left without placeholders, so that the push would clear the title by mistake. */
 function isNothingLeft(unfilled: readonly string[], { song, artist }: { song?: unknown; artist?: unknown }): boolean {
   return unfilled.some((field) => field === 'song' || field === 'artist') && isNone(song) && isNone(artist);
 }
@@ -193,7 +190,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
     throw new Refusal('bad-request', 'The body is not UTF-8, as JSON has to be (encoding=windows is for GET only)');
   }
   const json = decoded.replace(/^\ufeff/, ''); // some Windows software writes a byte order mark
-  const { values, unfilled } = filledMembers(parseObject(json));
+  const { values, unfilled } = withoutPlaceholders(parseObject(json));
   const ignored = [...unfilled];
   const parsed = parseWithout(schemasFor(limits).body, values, ['timezone'], ignored);
   const bad = badFields(parsed);
@@ -203,7 +200,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   if (bad.length > 0 || !parsed.success) throw refusal(bad);
   const fields = parsed.data;
   const images = fields.images ? raw.get('images')?.text : undefined;
-  // A bad picture does not cost the title.
+  // An invalid image does not invalidate the title.
   const cover = fields.cover?.trim();
   const isOtherCover = cover !== undefined && cover !== imageUrl(cover);
   if (isOtherCover) ignored.push('cover');
@@ -221,26 +218,25 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
 }
 
 /**
- * A copy without placeholders, whose time has an offset where it has a time zone. Where a member has to be there, a placeholder is empty, or
- * unreadable.
+ * A copy with placeholders replaced by "", and a time with the offset of the time zone.
  */
-function filledMembers(members: Readonly<Record<string, unknown>>) {
+function withoutPlaceholders(members: Readonly<Record<string, unknown>>) {
   const values: Record<string, unknown> = { ...members };
   const unfilled = TEXT_MEMBERS.filter((name) => typeof values[name] === 'string' && isUnfilled(values[name]));
   for (const name of unfilled) values[name] = '';
   const { time, timezone } = values;
-  if (typeof time === 'string' && typeof timezone === 'string') values['time'] = inItsZone(time.trim(), timezone);
+  if (typeof time === 'string' && typeof timezone === 'string') values['time'] = withZone(time.trim(), timezone);
   return { values, unfilled };
 }
 
 const TEXT_MEMBERS = 'song artist album id isrc separator seperator cover timezone etype tracktype'.split(' ');
 
-function inItsZone(time: string, timezone = ''): string {
+function withZone(time: string, timezone = ''): string {
   const zone = readZone(cleanText(timezone));
   return zone === null ? time : inZone(time, zone);
 }
 
-/** The same push with the entities of HTML in its texts decoded once: some playout systems write `Rock &amp; Roll`. */
+/** The push with HTML entities in its texts decoded once: some playout systems write `Rock &amp; Roll`. */
 export function withoutEntities(input: PushInput): PushInput {
   const { artist, song, album } = input;
   const decoded = (text: string) => cleanText(readEntities(text));
@@ -261,7 +257,7 @@ function parseObject(json: string): Readonly<Record<string, unknown>> {
   throw new Refusal('invalid', 'The body has to be a JSON object');
 }
 
-/** What is passed on untouched is measured as it is kept. Images are bounded by the body and their urls; but readers must not drown in depth. */
+/** Limits of members that are passed on unchanged. The size of images is bounded by the body and their URLs. */
 function* oversize(field: 'images' | 'extdata', raw: RawValue | undefined, limits: PushLimits): Generator<BadField> {
   if (raw === undefined) return;
   if (field === 'extdata' && utf8Bytes(raw.text) > limits.extdataBytes) {
@@ -274,7 +270,7 @@ function* oversize(field: 'images' | 'extdata', raw: RawValue | undefined, limit
 
 type SharedFields = 'tracktype' | 'id' | 'separator' | 'seperator' | 'time' | 'etype' | 'isrc' | 'timezone';
 
-/** The members that GET and POST share. What cleaning has emptied is as good as not given where there is a default. */
+/** The members that GET and POST share. A text that is empty after cleaning has its default. */
 function shared(fields: Pick<QueryFields, SharedFields>) {
   return {
     type: fields.tracktype ?? 'now',
@@ -296,7 +292,7 @@ function badFields(parsed: PushIssues): BadField[] {
   }));
 }
 
-/** Unreadable outweighs too large outweighs invalid; every bad field is named whatever its kind. */
+/** The worst kind counts: unreadable, too large, invalid. All bad fields are named. */
 function refusal(bad: readonly BadField[]): Refusal {
   const kind = (['bad-request', 'too-large', 'invalid'] as const).find((kind) => bad.some((one) => one.kind === kind))!;
   const names = [...new Set(bad.map(({ field }) => field))].join(', ');

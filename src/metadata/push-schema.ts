@@ -1,9 +1,9 @@
 /**
- * The shapes of a push, as zod schemas: the rules of src/metadata/README.md, "Push fields", each with a message for a person. The API
- * document is made from the same schemas, and records of other machines are checked against them (record-schema.ts).
+ * Zod schemas of a push: the rules of src/metadata/README.md, "Push fields", each with a message for a person. The API document is made
+ * from the same schemas, and records of other machines are checked with them (record-schema.ts).
  *
- * What leaves a schema is clean and within its limits. `null` is not a value in any member that may be missing; an empty time,
- * tracktype, etype or encoding is none either.
+ * The result is clean and within its limits. `null` counts as missing for optional members, and so does an empty time, tracktype, etype
+ * or encoding.
  */
 
 import { z } from 'zod';
@@ -14,7 +14,7 @@ import { parsePushTime } from './time.js';
 import { readZone } from './zone.js';
 
 export interface PushLimits {
-  /** Of a GET, unknown and repeated ones counted. */
+  /** Of a GET, including unknown and repeated ones. */
   readonly parameters: number;
   /** Of each text, in bytes of UTF-8 after cleaning. */
   readonly textBytes: number;
@@ -22,7 +22,7 @@ export interface PushLimits {
   readonly urlBytes: number;
   /** Unicode characters. */
   readonly timezoneCharacters: number;
-  /** Of extdata as it is kept: as sent, without white space. */
+  /** Of extdata as stored: as sent, without white space. */
   readonly extdataBytes: number;
   /** Levels of objects and arrays in extdata, itself included; likewise in images. */
   readonly extdataDepth: number;
@@ -35,7 +35,7 @@ export function isTooLarge(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.['tooLarge'] === true;
 }
 
-/** What `encoding` says of song, artist and separator: the name of a charset; `utf8` is the default. */
+/** The charset of song, artist and separator; default `utf8`. */
 const encoding = z.string().transform((value, context) => {
   const name = value.trim().toLowerCase();
   if (isCharset(name)) return name;
@@ -47,7 +47,7 @@ const encoding = z.string().transform((value, context) => {
 export type QueryFields = z.output<ReturnType<typeof querySchema>>;
 export type PushIssues = z.ZodSafeParseResult<unknown>;
 
-/** The fields of a GET push: all texts, none mandatory. Charset and literal `false` have been dealt with before. */
+/** The fields of a GET push: all texts, none mandatory. Charset and literal `false` are handled before. */
 export function querySchema(limits: PushLimits) {
   const text = cleaned(limits.textBytes);
   return z.object({
@@ -116,7 +116,7 @@ function common(limits: PushLimits) {
     ),
     isrc: text.nullish(),
     separator: separator.nullish(),
-    // Another spelling that is in use.
+    // A misspelling in use.
     seperator: separator.nullish(),
     timezone: cleanedCharacters(limits.timezoneCharacters)
       .refine((name) => name === '' || readZone(name) !== null, { error: ZONE_MESSAGE })
@@ -128,7 +128,7 @@ const ZONE_MESSAGE =
   "has to be an IANA name such as Europe/Berlin, an offset such as -05:00, or Windows' name of a time zone";
 const ETYPE_MESSAGE = `has to be one of ${Array.from(ETYPES, ([id, name]) => `${id} (${name})`).join(', ')}`;
 
-/** A text of at most this many bytes of UTF-8. @param cleaning `oneLine` where blanks at its ends count */
+/** A text of at most this many bytes of UTF-8. @param cleaning `oneLine` if blanks at its ends count */
 export function cleaned(limitBytes: number, cleaning = cleanText) {
   return z
     .string({ error: missingOr('has to be a text') })
@@ -164,12 +164,12 @@ function missingOr(message: string) {
   return (issue: { input?: unknown }) => (issue.input === undefined ? 'is missing' : message);
 }
 
-/** Nothing, null and the empty text alike become undefined: the default holds. */
+/** null and "" become undefined: the default. */
 function defaulted<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === '' || value === null ? undefined : value), schema.optional()).optional();
 }
 
-/** One of these words in any case, as what it stands for. */
+/** One of these words in any case → its value. */
 function anyCase<const T extends string>(words: Readonly<Record<string, T>>) {
   const error = `has to be one of ${Object.keys(words).join(', ')}`;
   return z.string({ error }).transform((value, context): T => {
@@ -189,10 +189,10 @@ function moment(value: string | number, context: z.RefinementCtx): number {
   return z.NEVER;
 }
 
-/** Hours and minutes that may stand before the seconds. */
+/** Seconds, with optional hours and minutes before them. */
 const CLOCK = /^(?:(?:(\d{1,4}):)?(\d{1,6}):(?=\d\d?(?:\D|$)))?(\d+)(?:[.,]\d*)?$/;
 
-/** Fractions are cut; null, "" and 0 mean no known end; no upper bound but the exactness of a number. */
+/** Fractions are cut; null, "" and 0 mean no known end; bounded by exact integers only. */
 function wholeSeconds(value: number | string | null, context: z.RefinementCtx): number {
   const seconds = typeof value === 'string' ? clockSeconds(value.trim()) : (value ?? 0);
   if (seconds >= 0 && Math.trunc(seconds) <= Number.MAX_SAFE_INTEGER) return Math.trunc(seconds) + 0;
@@ -200,7 +200,7 @@ function wholeSeconds(value: number | string | null, context: z.RefinementCtx): 
   return z.NEVER;
 }
 
-/** `183`, `183.52`, `183,52`, `3:23`, `00:03:23`; "" is 0. NaN: it is none of these. */
+/** `183`, `183.52`, `183,52`, `3:23`, `00:03:23`; "" is 0. NaN: invalid. */
 function clockSeconds(text: string): number {
   if (text === '') return 0;
   const [, hours, minutes, seconds] = CLOCK.exec(text) ?? [];

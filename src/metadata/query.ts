@@ -1,18 +1,17 @@
 /**
- * The fields of a query or of a form, down to bytes: which charset they are in is only known once `encoding` has been read.
- * `+` is a blank in both encodings, `%2B` a plus; a `%` without two hexadecimal digits is a `%`; of a repeated field the last counts
- * (src/metadata/README.md, "Query syntax"). How many there may be is bounded, since each costs an entry and two buffers, and takes one byte to send.
+ * Parses a query or a form into fields as bytes, since their charset is known only once `encoding` has been read. `+` is a blank, `%2B` a
+ * plus; a `%` without two hexadecimal digits is a `%`; of a repeated field the last counts (src/metadata/README.md, "Query syntax"). Their number is
+ * bounded, since each costs an entry and two buffers, and takes one byte to send.
  */
 
-/** `%u` and the four digits of a UTF-16 unit, as the old JavaScript `escape()` writes what Latin-1 lacks; a run of them is one text. */
+/** Runs of `%u` and the four digits of a UTF-16 unit, as JavaScript's old `escape()` writes characters outside of Latin-1. */
 const WIDE = /((?:%u[0-9a-f]{4})+)/i;
 
 /**
  * @param rawQuery the text after `?`, or a form's body; undecoded, each byte a character up to U+00FF
- * @returns name in lower case → value, which is not decoded. Null: there are more than `mostFields`, repeated ones counted each; nothing is read
- * behind them
+ * @returns name in lower case → undecoded value. Null: more than `maxFields`, including repeated ones
  */
-export function queryFields(rawQuery: string, mostFields: number): Map<string, string> | null {
+export function queryFields(rawQuery: string, maxFields: number): Map<string, string> | null {
   const fields = new Map<string, string>();
   let count = 0;
   for (let end = -1; end < rawQuery.length; ) {
@@ -20,7 +19,7 @@ export function queryFields(rawQuery: string, mostFields: number): Map<string, s
     end = rawQuery.indexOf('&', start);
     if (end === -1) end = rawQuery.length;
     if (start === end) continue;
-    if (++count > mostFields) return null;
+    if (++count > maxFields) return null;
     const pair = rawQuery.slice(start, end);
     const equals = pair.indexOf('=');
     const name = percentDecode(equals === -1 ? pair : pair.slice(0, equals));
@@ -29,9 +28,9 @@ export function queryFields(rawQuery: string, mostFields: number): Map<string, s
   return fields;
 }
 
-/** The same with values down to bytes. */
-export function queryBytes(rawQuery: string, mostFields: number): Map<string, Buffer> | null {
-  const fields = queryFields(rawQuery, mostFields);
+/** The same with values as bytes. */
+export function queryBytes(rawQuery: string, maxFields: number): Map<string, Buffer> | null {
+  const fields = queryFields(rawQuery, maxFields);
   return fields === null ? null : new Map(Array.from(fields, ([name, value]) => [name, percentDecode(value)]));
 }
 
@@ -73,7 +72,7 @@ function percentDecode(text: string): Buffer {
   return bytes.subarray(0, length);
 }
 
-/** NaN: it is none. */
+/** NaN: not a digit. */
 function hexDigit(code = 0): number {
   if (code >= 0x30 && code <= 0x39) return code - 0x30;
   const letter = code | 0x20;

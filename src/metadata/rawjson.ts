@@ -1,7 +1,7 @@
 /**
- * The members of a JSON object as the text they were sent in, for what is passed on untouched (`images`, `extdata`): a number such
- * as 1.0 or 12345678901234567890 and the order of keys would not survive a parse and a render. White space outside strings is
- * left out, so that the text stands in one line of an event stream. Reads only text that JSON.parse has accepted.
+ * The members of a JSON object as sent, for those that are passed on unchanged (`images`, `extdata`): numbers such as 1.0 or
+ * 12345678901234567890 and the order of keys would not survive parsing. White space outside strings is left out, so that the text fits
+ * in one line of an event stream. Takes only text that JSON.parse has accepted.
  */
 
 /** A string, a bracket, a sign, or a bare number or word. */

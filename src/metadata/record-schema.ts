@@ -1,8 +1,7 @@
 /**
- * Records that this process did not make: they come from another process, machine, file or version, which may be faulty or hostile. What leaves these
- * schemas is as if it had been pushed here: clean texts, whole numbers in range, valid JSON. The limits are the highest that a configuration can set,
- * so that no node refuses what another one has rightly taken. Members that a newer version has added are kept. In records of an older version the
- * cover may be any text; one that is not a web URL is left out, and the record stays.
+ * Checks records from another process, machine, file or version, which may be faulty or hostile. The result is as if it had been pushed here: clean
+ * texts, whole numbers in range, valid JSON. The limits are the highest of any configuration, so that no node refuses records that another has
+ * accepted. Members that a newer version has added are kept. A cover that is not a web URL, as older versions allowed, is removed.
  */
 
 import { z } from 'zod';
@@ -17,23 +16,23 @@ import { oneLine, utf8Bytes } from './text.js';
 import { FIRST_SECONDS, isZone, LAST_SECONDS } from './time.js';
 import type { ChannelFace } from './view.js';
 
-/** Of what goes on counting from a number that another process has named: marks, segments. At one each second this leaves 68 years. */
+/** For numbers from another process that are counted on from: marks, segments. At one each second 68 years remain. */
 export const MAX_COUNTED = 2 ** 31 - 1;
-/** Of a channel's version. It goes on counting from there, exactly: half of what a number can hold. */
+/** For a channel's version, which is counted on from exactly: half of the exact integers. */
 const MAX_VERSION = 2 ** 52;
-/** 9999-12-31T23:59:59.999Z, unix milliseconds: of moments, and of stamps, which are close to the clock (feed/sequence.ts). */
+/** 9999-12-31T23:59:59.999Z, unix milliseconds: for moments, and stamps, which are close to the clock (feed/sequence.ts). */
 export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
 /**
- * What another machine says, and is counted on from there, leaves room for that: one at the limit would make all that follow invalid. Of moments and
- * stamps, by the clock; it rises faster than they are counted on.
+ * Numbers of other machines from which we count on must leave room, as one at the limit would make all later ones invalid. For moments and
+ * stamps by the clock, which rises faster than they do.
  */
 const CENTURY_MS = 100 * 365 * 86_400_000;
-/** Of versions: one each millisecond takes 34 years; or so much more than what is known. */
+/** For versions: 34 years at one each millisecond, or this many more than the known one. */
 const [MAX_SAID_VERSION, MAX_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
-/** Of the keys of a channel and a station, in bytes of UTF-8: far more than a configuration can have. */
+/** For keys of channels and stations, in bytes of UTF-8: more than any configuration has. */
 const MAX_NAME_BYTES = 4096;
 
-/** `bad`: what is wrong, for a person, with the member; null: nothing. */
+/** `bad`: the fault, with the member's name; null: none. */
 export type Checked<T> = { readonly value: T; readonly bad: null } | { readonly value: null; readonly bad: string };
 
 /** Of a channel. */
@@ -47,12 +46,12 @@ export const moment = z.number().min(0).max(MAX_MOMENT_MS);
 /** The distance between two clocks, or a moment of a clock that is not the wall clock: milliseconds, of either sign. */
 export const signedMs = z.number().min(-MAX_MOMENT_MS).max(MAX_MOMENT_MS);
 
-/** Past it no moment and no stamp of another machine is believed. @param nowMs by the clock that it goes by */
+/** The latest moment or stamp that is accepted from another machine. @param nowMs of the same clock */
 export function mostMomentMs(nowMs: number): number {
   return Math.max(nowMs, FIRST_PLAUSIBLE_MS) + CENTURY_MS;
 }
 
-/** The same of versions. @param known of the channel */
+/** The same for versions. @param known the channel's version here */
 export function mostVersion(known: number): number {
   return Math.max(MAX_SAID_VERSION, known + MAX_VERSIONS_MISSED);
 }
@@ -64,7 +63,7 @@ export const seconds = z
   .max(LAST_SECONDS + 1);
 const name = cleaned(MAX_NAME_BYTES);
 
-/** JSON of an object in one line, with its white space taken out. */
+/** JSON of an object in one line, without white space. */
 function jsonObject(members: z.ZodType) {
   return z.string().transform((json, context) => {
     const bad = (message: string) => {
@@ -135,7 +134,7 @@ export const recordSchema = z.looseObject({
   stamp: stamp.exactOptional(),
 });
 
-/** A record and the face of its channel, as they go with a mark. */
+/** A record and the face of its channel, as sent with a mark. */
 export const viewSchema = z.looseObject({
   record: recordSchema,
   channel: z.looseObject({
@@ -146,20 +145,20 @@ export const viewSchema = z.looseObject({
   }),
 });
 
-/** @returns the value as the schema leaves it, or the first thing that is wrong with it */
+/** @returns the parsed value, or the first fault */
 export function check<T>(schema: z.ZodType<T>, value: unknown): Checked<T> {
   const { data, error } = schema.safeParse(value);
   return error === undefined ? { value: data as T, bad: null } : { value: null, bad: firstIssue(error) };
 }
 
-/** @throws CheckError with the first thing that is wrong */
+/** @throws CheckError with the first fault */
 export function must<T>(schema: z.ZodType<T>, value: unknown): T {
   const { value: read, bad } = check<T>(schema, value);
   if (bad !== null) throw new CheckError(bad);
   return read;
 }
 
-/** What another process, machine, file or version says is not what it should be; the message names the member. */
+/** Data from another process, machine, file or version is not valid; the message names the member. */
 export class CheckError extends Error {
   override readonly name = 'CheckError';
 }

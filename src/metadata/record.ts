@@ -1,8 +1,6 @@
 /**
- * A track as it was accepted, and the record it becomes when it takes effect on a channel.
- *
- * Values only: everything that enters is parsed first (push-input.ts, an encoder's or an upstream's title), everything
- * that leaves is rendered by view.ts (JSON, text) and title.ts (ICY). A record never changes after it was made.
+ * A track as accepted, and the record that it becomes when it takes effect on a channel. Values only: input is parsed before
+ * (push-input.ts, titles of encoders and upstreams), output rendered by view.ts (JSON, text) and title.ts (ICY). A record never changes.
  */
 
 export type TrackType = 'now' | 'next';
@@ -10,7 +8,7 @@ export type TrackType = 'now' | 'next';
 /** Where the title comes from. `fallback` is the channel's own, configured title. */
 export type TitleSource = 'metapush' | 'encoder' | 'upstream' | 'fallback';
 
-/** Written between artist and song where a push names none (specification, "Metadata element as sent"). */
+/** Between artist and song if a push has none (specification, "Metadata element as sent"). */
 export const DEFAULT_SEPARATOR = ' - ';
 
 /** The content-type ids of the specification: id → name. */
@@ -26,10 +24,10 @@ export const ETYPES: ReadonlyMap<number, string> = new Map([
 
 export interface Track {
   readonly id: string;
-  /** The id that was made here, where the first message had none. It names the play also when a later message brings its sender's id. */
+  /** The id made here if the first message had none. It identifies the play even if a later message brings the sender's id. */
   readonly madeId?: string;
   readonly type: TrackType;
-  /** `""` when it is not known or deliberately empty. */
+  /** `""`: unknown or deliberately empty. */
   readonly artist: string;
   readonly song: string;
   readonly separator: string;
@@ -41,13 +39,13 @@ export interface Track {
   readonly album: string;
   /** As pushed, default `UTC`; never used to read `time`. */
   readonly timezone: string;
-  /** JSON text exactly as pushed (white space outside strings apart), or null when never pushed. */
+  /** JSON exactly as pushed, without white space outside strings; null: never pushed. */
   readonly images: string | null;
   readonly extdata: string | null;
   readonly source: TitleSource;
-  /** The source on air that has said it in its stream or beside it (titles/speakers.ts); absent: it stays whichever is on air. */
+  /** The source on air that has sent it (titles/speakers.ts); absent: it stays whichever source is on air. */
   readonly saidBy?: string;
-  /** When the track starts, unix seconds to the millisecond. */
+  /** The start of the track, unix seconds to the millisecond. */
   readonly startSeconds: number;
 }
 
@@ -58,16 +56,16 @@ export interface TrackRecord extends Track {
   readonly version: number;
   /** When it took effect here: unix milliseconds. */
   readonly effectAtMs: number;
-  /** Its place among the records of all channels (feed/sequence.ts), put on by the engine. */
+  /** Its place among the records of all channels (feed/sequence.ts), set by the engine. */
   readonly stamp?: number;
 }
 
-/** Whether both are one title, perhaps in other words: a correction keeps the play's name, and the moment at which it took effect. */
+/** Whether both are the same play: a correction keeps its id and the moment at which it took effect. */
 export function isSamePlay(one: TrackRecord, other: TrackRecord): boolean {
   return playId(one) === playId(other) && one.effectAtMs === other.effectAtMs;
 }
 
-/** What names the play, whichever id its record has by now. */
+/** The id of the play, whatever id its record has now. */
 export function playId({ id, madeId }: Pick<Track, 'id' | 'madeId'>): string {
   return madeId ?? id;
 }
@@ -77,7 +75,7 @@ export function isIdSent({ id, madeId }: Pick<Track, 'id' | 'madeId'>): boolean 
   return id !== madeId;
 }
 
-/** The track under the id of another one of the same play. */
+/** The track with the id of another one of the same play. */
 export function withIdOf(track: Track, { id, madeId }: Track): Track {
   const { madeId: _, ...rest } = track;
   return { ...rest, id, ...(madeId !== undefined && { madeId }) };
@@ -85,7 +83,7 @@ export function withIdOf(track: Track, { id, madeId }: Track): Track {
 
 type Words = Pick<Track, 'artist' | 'song'> & Partial<Pick<Track, 'separator'>>;
 
-/** Whether listeners read the same, however it is divided into artist and song. */
+/** Whether both have the same text, however it is divided into artist and song. */
 export function isSameWords(one: Words, other: Words): boolean {
   return (one.artist === other.artist && one.song === other.song) || lineOf(one) === lineOf(other);
 }
@@ -94,13 +92,13 @@ function lineOf(words: Words): string {
   return titleLine({ separator: DEFAULT_SEPARATOR, ...words });
 }
 
-/** A following track that will not come, as readers get it: its id and no words. */
+/** A dropped next as readers get it: its id without text. */
 export function dropped(next: TrackRecord): TrackRecord {
   const nothing = { artist: '', song: '', album: '', isrc: '', cover: '', images: null, extdata: null };
   return { ...next, ...nothing, durationSeconds: 0, etype: 0 };
 }
 
-/** The title line as listeners see it: both parts with the separator, or the only non-empty part (src/metadata/README.md, "Title line"). */
+/** Artist and song with the separator, or the only non-empty one (src/metadata/README.md, "Title line"). */
 export function titleLine(track: Pick<Track, 'artist' | 'song' | 'separator'>): string {
   if (track.artist === '') return track.song;
   if (track.song === '') return track.artist;

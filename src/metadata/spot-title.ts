@@ -1,5 +1,5 @@
 /**
- * Titles as iHeart's streams have them: members of its advertising system in the place of a line. Artist, song and cover are taken out. Pure.
+ * Extracts artist, song and cover from titles of iHeart's streams, which consist of members of its advertising system. Pure.
  *
  *   Artist - text="Song" song_spot="M" MediaBaseId="1" amgArtworkURL="https://…" length="00:03:45"
  *   title="Song",artist="Artist",url="song_spot="M" MediaBaseId="1" …"
@@ -7,13 +7,13 @@
 
 import { imageUrl } from './image-url.js';
 
-/** A value may hold quotes: it ends where another member begins, or all of it. */
+/** A value may contain quotes: it ends before another member, or at the end. */
 const END = '"(?=[ ,]{1,3}\\w{1,32}=\\\\?"|[ ,"]{0,3}$)';
 const TEXT = new RegExp(`^(?:(.*?) ?- )?(?:\\w{1,32}="[^"]*" )?text="(.*?)${END}`);
 const TITLE = new RegExp(
   `^(?:title="(.*?)${END}[ ,]{1,3}artist="(.*?)${END}|artist="(.*?)${END}[ ,]{1,3}title="(.*?)${END})`,
 );
-/** One of them makes it such a title. */
+/** Members that identify such a title. */
 const MEMBER = /[ ,"](?:song_spot|spotInstanceId|MediaBaseId|TPID|TAID|cartcutId|length)=\\?"/;
 const ARTWORK = /[ "]amgArtworkURL=\\?"(https?:[^"\\]*)/;
 
@@ -24,7 +24,7 @@ export interface SpotTitle {
   readonly cover: string;
 }
 
-/** Null: it is a line as any other. @param line with its entities decoded */
+/** Null: an ordinary line. @param line with its entities decoded */
 export function readSpotTitle(line: string): SpotTitle | null {
   if (!MEMBER.test(line)) return null;
   const cover = imageUrl(ARTWORK.exec(line)?.[1] ?? '');

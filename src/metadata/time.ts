@@ -1,29 +1,27 @@
 /**
- * Moments as pushes have them, and as readers get them. Inside, a moment is unix seconds to the millisecond between the years 0000 and 9999:
- * what RFC 3339 can write, so that every accepted moment can be written. Readers get whole seconds.
+ * Parses and formats moments. Internally a moment is unix seconds to the millisecond between the years 0000 and 9999, the range of RFC 3339.
+ * Readers get whole seconds.
  */
 
+import { isTimezone } from '../config/field.js';
 import type { Zone } from './zone.js';
 
-/**
- * RFC 3339, section 5.6, and as programs write it: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or
- * none.
- */
+/** RFC 3339, section 5.6, and variants: a blank for the T or before the offset, a decimal comma, an offset without colon or minutes, or none. */
 const DATE_TIME =
   /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?: ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d))?))?$/;
 const UNIX = /^(-?\d{1,15})(?:[.,](\d*))?$/;
-/** Of unix time in milliseconds: seconds with this many digits lie behind the year 9999. */
+/** Digits of unix time in milliseconds: seconds with as many digits are after the year 9999. */
 const MS_DIGITS = 13;
 export const FIRST_SECONDS = -62_167_219_200; // 0000-01-01T00:00:00Z
 export const LAST_SECONDS = 253_402_300_799; // 9999-12-31T23:59:59Z
 
-/** Unix seconds; what is finer than a millisecond is cut, the leap second :60 is the next minute's first. Null when it is none, or has no offset. */
+/** Unix seconds, cut to milliseconds; the leap second :60 is the next minute's first. Null: invalid, or without an offset. */
 export function parseRfc3339(text: string): number | null {
   const parts = DATE_TIME.exec(text);
   return parts === null || isLocal(parts) ? null : momentOf(parts);
 }
 
-/** The time of a push, as unix seconds: a date and time (in UTC where it has no offset: see inZone), unix seconds, or 13 digits of milliseconds. */
+/** The time of a push as unix seconds: a date and time (without an offset in UTC: see inZone), unix seconds, or 13 digits of milliseconds. */
 export function parsePushTime(text: string): number | null {
   const unix = UNIX.exec(text);
   if (unix === null) {
@@ -36,8 +34,8 @@ export function parsePushTime(text: string): number | null {
 }
 
 /**
- * A push's time that has no offset, as the unix seconds of that moment in a zone; any other text as it is. Of two moments that a clock shows alike
- * (it was set back) the first; one that it skips (it was set forward) counts as if it had not been set yet.
+ * Converts a time without an offset to unix seconds in a zone; returns other text unchanged. Of two moments with the same local time (the clock
+ * was set back) the first counts; a skipped local time (it was set forward) counts as if it had not been set.
  */
 export function inZone(text: string, zone: Zone): string {
   const parts = DATE_TIME.exec(text);
@@ -54,15 +52,9 @@ export function inZone(text: string, zone: Zone): string {
   return String(isBefore ? before : after);
 }
 
-/** Whether a text names a time zone that this process knows. Quick for zones that have been used. */
+/** Whether this process knows a time zone. Fast for zones in use. */
 export function isZone(timezone: string): boolean {
-  if (formatters.has(timezone)) return true;
-  try {
-    new Intl.DateTimeFormat('en-GB', { timeZone: timezone });
-    return true;
-  } catch {
-    return false;
-  }
+  return formatters.has(timezone) || isTimezone(timezone);
 }
 
 function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number {
@@ -72,10 +64,10 @@ function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number
   return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds));
 }
 
-/** Formatters for offsets, by zone, as below. */
+/** Formatters of offsets by zone. */
 const offsetFormatters = new Map<string, Intl.DateTimeFormat>();
 
-/** `2026-11-23T23:00:00+01:00`: RFC 3339 in a zone of the configuration, whole seconds. */
+/** `2026-11-23T23:00:00+01:00`: RFC 3339 in a configured zone, whole seconds. */
 export function zonedTime(unixSeconds: number, timezone: string): string {
   let format = offsetFormatters.get(timezone);
   if (format === undefined) {
@@ -93,7 +85,7 @@ function isLocal(parts: RegExpExecArray): boolean {
   return parts[8] === undefined && parts[9] === undefined;
 }
 
-/** Without an offset: as if in UTC. */
+/** Without an offset in UTC. */
 function momentOf(parts: RegExpExecArray): number | null {
   const [year, month, day, hour, minute, second] = parts.slice(1, 7).map(Number) as [
     number,
@@ -120,7 +112,7 @@ export function plusBefore(text: string): string {
   return text.replace(/ (?=\d\d:?\d\d$)/, '+');
 }
 
-/** RFC 3339 in a query, as unix milliseconds: what is finer is cut. Null when it is none. */
+/** RFC 3339 in a query, as unix milliseconds. Null: invalid. */
 export function parseQueryMs(text: string): number | null {
   const seconds = parseRfc3339(plusBefore(text));
   return seconds === null ? null : Math.round(seconds * 1000);
@@ -135,7 +127,7 @@ export function utcTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/** One for each zone: making a formatter costs more than a thousand uses of it. The zones are those of the configuration. */
+/** Formatters by configured zone: making one costs more than a thousand uses. */
 const formatters = new Map<string, Intl.DateTimeFormat>();
 
 /**

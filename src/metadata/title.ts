@@ -1,6 +1,6 @@
 /**
- * A title line as an ICY block, and what an upstream's block says as a title line. A block is one byte L and L × 16 bytes of text padded
- * with NUL; players do not unescape, so the pair that ends a value never stands inside one (src/metadata/README.md, "ICY blocks").
+ * Renders title lines as ICY blocks, and splits lines into artist and song. A block is one byte L and L × 16 bytes of text padded
+ * with NUL; players do not unescape, so a value never contains the pair that ends it (src/metadata/README.md, "ICY blocks").
  *
  *   02 │ S t r e a m T i t l e = ' … ' ; NUL NUL …
  */
@@ -13,18 +13,18 @@ import { cleanText, cutBytes, cutUnclean, oneLine, trimmed, utf8Bytes } from './
 
 const BEFORE = "StreamTitle='";
 const AFTER = "';";
-/** What the first byte of an ICY block counts. */
+/** The unit of an ICY block's first byte. */
 export const BLOCK_UNIT_BYTES = 16;
-/** 255 × 16, what one length byte can say. */
+/** 255 × 16, the maximum of one length byte. */
 const MAX_TEXT_BYTES = 4080;
 const MAX_TITLE_BYTES = MAX_TEXT_BYTES - BEFORE.length - AFTER.length;
 
 /** How a channel's blocks are written. */
 export interface BlockOptions {
   readonly charset: 'utf-8' | 'iso-8859-1';
-  /** `typographic`: no `'` in a title, for players that end it there. */
+  /** `typographic`: no `'` in titles, for players that end them there. */
   readonly apostrophe: 'keep' | 'typographic';
-  /** The second field, `StreamUrl`; `""` says that there is none now, undefined says nothing. */
+  /** The second field, `StreamUrl`; `""`: none now; undefined: left out. */
   readonly url?: string | undefined;
 }
 
@@ -32,15 +32,15 @@ const AS_IT_IS: BlockOptions = { charset: 'utf-8', apostrophe: 'keep' };
 
 /**
  * The block that sets a title, 17 to 4081 bytes; `""` clears it. A `';` inside gets a blank between, as does a `;` right
- * after the opening quote (ffmpeg looks for the end from that quote on). A title too long is cut where a reader sees a character end.
- * A URL that does not fit beside the title is left empty, or out.
+ * after the opening quote (ffmpeg searches from that quote on). A long title is cut between graphemes. A URL that does not fit
+ * beside the title is empty, or left out.
  */
 export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffer {
   const isLatin = options.charset === 'iso-8859-1';
   const clean = isLatin ? latin(oneLine(title)) : oneLine(title);
   const quoted = options.apostrophe === 'keep' ? clean : clean.replaceAll("'", isLatin ? '\u00b4' : '\u2019');
   const safe = quoted.replace(/^;/, ' ;').replaceAll("';", "' ;");
-  // In ISO 8859-1 a character is a byte, and no accent stands alone.
+  // In ISO 8859-1 a grapheme is a byte.
   const value = isLatin ? safe.slice(0, MAX_TITLE_BYTES) : cutText(safe, MAX_TITLE_BYTES);
   const field = BEFORE + value + AFTER;
   const fieldBytes = isLatin ? field.length : utf8Bytes(field);
@@ -53,7 +53,7 @@ export function icyBlock(title: string, options: BlockOptions = AS_IT_IS): Buffe
   return block;
 }
 
-/** Percent-encoded down to ASCII and without `'`: nothing in a URL can end its field. */
+/** Percent-encoded to ASCII without `'`, so that nothing in a URL can end its field. */
 function urlField(url: string | undefined, roomBytes: number): string {
   if (url === undefined) return '';
   const safe = cleanText(url).replace(/[^!-~]|'/gu, (character) =>
@@ -64,25 +64,24 @@ function urlField(url: string | undefined, roomBytes: number): string {
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** As much of a clean text as fits into `mostBytes` bytes of UTF-8, without half a character as a reader sees it. */
-export function cutText(value: string, mostBytes: number): string {
-  const whole = cutBytes(value, mostBytes);
+/** Cuts a clean text to `maxBytes` bytes of UTF-8, between graphemes. */
+export function cutText(value: string, maxBytes: number): string {
+  const whole = cutBytes(value, maxBytes);
   if (whole.length === value.length) return value;
-  // Whether a grapheme ends there is said by what stands before and by one code point more. A single one may be longer than a
-  // block: it is cut between code points then, since an update is never dropped.
+  // The next code point tells whether a grapheme ends here. One longer than a block is cut between code points, as no update is dropped.
   const start = graphemes.segment(value.slice(0, whole.length + 2)).containing(whole.length)!.index;
   return start === 0 ? whole : value.slice(0, start);
 }
 
-/** An artist or a song of a source, clean and cut: its sender would not read a refusal. */
+/** Cleans and cuts an artist or a song of a source, which would not read a refusal. */
 export function cutTitle(text: string, maxBytes: number): string {
   return trimmed(cutText(cleanText(cutUnclean(text, maxBytes)), maxBytes));
 }
 
-/** What separates artist and song in a line, in order of trust: a hyphen, or an en dash where there is none. */
+/** Separators of artist and song in a line: a hyphen, else an en dash. */
 export const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
 
-/** At the first separator; a line without one is all song. Joined with it, both parts give the line again. */
+/** Splits a line at the first separator; without one it is the song. Joining the parts gives the line again. */
 export function splitTitle(line: string): { artist: string; song: string; separator: string } {
   const separator = SEPARATORS.find((each) => line.includes(each));
   if (separator === undefined) return { artist: '', song: line, separator: DEFAULT_SEPARATOR };
@@ -90,7 +89,7 @@ export function splitTitle(line: string): { artist: string; song: string; separa
   return { artist: line.slice(0, at), song: line.slice(at + separator.length), separator };
 }
 
-/** A text with its numeric and named entities decoded once, to be cleaned again; without a semicolon they are none (`R&B`, `AT&T`). */
+/** Decodes numeric and named entities once; without a semicolon (`R&B`, `AT&T`) there is none. The result has to be cleaned again. */
 export function readEntities(text: string): string {
   return text.includes('&') ? decodeHTMLStrict(text) : text;
 }

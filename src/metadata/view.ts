@@ -1,6 +1,6 @@
 /**
- * A record as readers receive it: JSON, text, the push answer. Every rendering is made on first use and kept, since a channel's
- * readers all get the same bytes; a listener's differs in three places, so it is put together from pieces rendered once.
+ * A record as readers receive it: JSON, text, the push answer. Each is rendered on first use and kept, since a channel's
+ * readers all get the same bytes; a listener's differs in three places, and is joined from pieces rendered once.
  *
  *   json:  {"rawdata":…,"session":│ "" │,"position":│ "" │,"marker":…,"mount":│ "" │,"channelkey":…}
  */
@@ -9,10 +9,10 @@ import { contentTag } from './etag.js';
 import { type TrackRecord, titleLine } from './record.js';
 import { localTime, utcTime } from './time.js';
 
-/** A channel as its records present it. */
+/** A channel as in its records. */
 export interface ChannelFace {
   readonly key: string;
-  /** The display name; `""` where none is configured. */
+  /** The display name; `""`: none. */
   readonly name: string;
   /** The station's key. */
   readonly station: string;
@@ -55,7 +55,7 @@ export class RecordView {
     return coverOf(this.record);
   }
 
-  /** Strong and quoted, of the JSON's content: after a restart a version may occur again with another title. */
+  /** Strong and quoted, by the JSON's content, as a version may recur after a restart with another title. */
   get etag(): string {
     return (this.#etag ??= `"${contentTag(this.json)}"`);
   }

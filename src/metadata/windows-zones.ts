@@ -1,6 +1,6 @@
 /**
- * Windows' names of time zones, as programs there have them of the system. From CLDR 48 (Unicode, Inc.; package cldr-core 48.2.0,
- * supplemental/windowsZones.json): of each name the zone of territory 001. Its names such as UTC-02 are offsets (zone.ts).
+ * Windows' names of time zones, from CLDR 48 (Unicode, Inc.; package cldr-core 48.2.0, supplemental/windowsZones.json): for each name the
+ * zone of territory 001. Names such as UTC-02 are offsets (zone.ts).
  */
 
 const TABLE = `
