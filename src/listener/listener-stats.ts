@@ -1,5 +1,5 @@
 /**
- * Unique listeners, as far as connections tell: connections with one metaid, with one X-Playback-Session-Id (Safari's probe and its
+ * Unique listeners, as far as connections show: connections with one metaid, with one X-Playback-Session-Id (Safari's probe and its
  * real connection), or from one address with one user agent within seconds of each other are one listener (src/listener/README.md, "Unique
  * listeners"). Counted only when a connection begins to play and when it ends, which also writes its line in the access log.
  *

@@ -179,7 +179,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   // From the hub.
 
-  /** Connected to a hub: tells it our sessions; it will tell the others'. */
+  /** Connected to a hub: reports our sessions to it; it will report the others'. */
   onLinked(): void {
     const { clock, link, sessions } = this.#parts;
     for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
