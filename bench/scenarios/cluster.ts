@@ -12,6 +12,7 @@ import { freePort, Started, stopAll, usage } from '../process.js';
 import { type Answer, Requests } from '../requests.js';
 import { Figures } from '../result.js';
 import { percentiles, shares } from '../statistics.js';
+import { warm } from './pushing.js';
 
 const CHANNELS = 64;
 const CONNECTIONS = 32;
@@ -46,13 +47,7 @@ export const cluster: Scenario = {
       const [one, two] = [await start('one'), await start('two')];
       const reader = await Reader.open(`ws://127.0.0.1:${two.port}/metadata/station/bench`);
       const paths = channels.map((channel) => new URL(one.pushUrl(channel)).pathname);
-      const requests = new Requests(one.port, CONNECTIONS);
-      for (let index = 0; index < context.either(WARM_PUSHES, 100); index++)
-        requests.send(`POST ${paths[index % CHANNELS]}`, performance.now(), ({ status }) => status === 200, {
-          body: track(`warm ${index}`),
-        });
-      await requests.idle(ANSWER_SECONDS);
-      requests.close();
+      await warm(one.port, paths, context.either(WARM_PUSHES, 100));
       for (const round of context.rounds)
         for (const rate of context.either(RATES, QUICK_RATES)) {
           context.say(`  round ${round}: ${subject.name}, ${rate} a second`);

@@ -76,11 +76,11 @@ export const pushing: Scenario = {
   },
 };
 
-/** As fast as they are answered. */
-async function warm(port: number, paths: readonly string[], pushes: number): Promise<void> {
+/** Pushes as fast as they are answered. */
+export async function warm(port: number, paths: readonly string[], pushes: number): Promise<void> {
   const requests = new Requests(port, CONNECTIONS);
   for (let index = 0; index < pushes; index++)
-    requests.send(`POST ${paths[index % CHANNELS]}`, performance.now(), ({ status }) => status === 200, {
+    requests.send(`POST ${paths[index % paths.length]}`, performance.now(), ({ status }) => status === 200, {
       body: track(`warm ${index}`),
     });
   await requests.idle(ANSWER_SECONDS);

@@ -4,7 +4,6 @@
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import net from 'node:net';
 import type { Test } from 'tap';
 
 /** One for each process: two tests may have theirs at once. */
@@ -113,21 +112,4 @@ export class Hosts {
     ip('-n', name, 'link', 'set', 'lo', 'up');
     return host;
   }
-}
-
-/** A loopback port that leads to a port of a host, for clients that know loopback only. */
-export function leadTo(t: Test, port: number, host: Host): Promise<void> {
-  const server = net.createServer((client) => {
-    const other = net.connect(port, host.address);
-    for (const [one, two] of [
-      [client, other],
-      [other, client],
-    ] as const) {
-      one.on('error', () => two.destroy());
-      one.on('close', () => two.destroy());
-    }
-    client.pipe(other).pipe(client);
-  });
-  t.teardown(() => server.close());
-  return new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve()));
 }

@@ -4,7 +4,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { type Host, leadTo } from './hosts.js';
+import { forward } from './forward.js';
+import type { Host } from './hosts.js';
 import { freePorts, ServerProcess } from './process.js';
 import { RedisServer } from './redis.js';
 import type { RedisPair } from './redis-pair.js';
@@ -115,7 +116,8 @@ ${more}`;
   /** Resolves once it serves. */
   static async start(t: Test, name: string, common: CommonPlace, setting: NodeSetting = {}): Promise<ClusterNode> {
     const node = new ClusterNode(t, name, await freePorts(4), common, setting);
-    if (node.host !== null) await leadTo(t, node.port, node.host);
+    const { host, port } = node;
+    if (host !== null) await forward(t, port, () => ({ host: host.address, port }));
     await node.start();
     return node;
   }

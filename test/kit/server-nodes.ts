@@ -5,7 +5,6 @@
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
@@ -13,6 +12,7 @@ import type { Log } from '../../src/base/log.js';
 import { control } from '../../src/cli/control.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload } from '../../src/config/plan.js';
+import { forward } from './forward.js';
 import { freePort, ServerProcess } from './process.js';
 import { processConfig } from './process-config.js';
 import { Random } from './random.js';
@@ -52,7 +52,9 @@ export async function startNodes(t: Test, yaml: string, folder: string, log: Log
     workers.map((each, i) => startMachine(t, yaml, { folder, name: `node${i}`, workers: each, redis, log })),
   );
   await Promise.all(
-    ports.map((front, place) => spread(t, front, () => machines[random.int(0, NODES - 1)]!.ports[place]!)),
+    ports.map((front, place) =>
+      forward(t, front, () => ({ host: '127.0.0.1', port: machines[random.int(0, NODES - 1)]!.ports[place]! })),
+    ),
   );
   const appAt = (at: readonly number[]) =>
     appOf(
@@ -120,21 +122,4 @@ async function startMachine(
   createInterface(server.child.stderr!).on('line', (line) => log !== undefined && passOn(line, log));
   await server.plays();
   return { server, ports, path, fileOf };
-}
-
-/** Each connection to the one goes to the other; half-closed, reset and slow as it is. */
-function spread(t: Test, front: number, toPort: () => number): Promise<void> {
-  const server = net.createServer({ allowHalfOpen: true }, (client) => {
-    const machine = net.connect({ port: toPort(), host: '127.0.0.1', allowHalfOpen: true });
-    for (const [one, two] of [
-      [client, machine],
-      [machine, client],
-    ] as const) {
-      one.on('error', () => two.destroy());
-      one.on('close', () => two.destroy());
-    }
-    client.pipe(machine).pipe(client);
-  });
-  t.teardown(() => server.close());
-  return new Promise((resolve, reject) => server.once('error', reject).listen(front, '127.0.0.1', () => resolve()));
 }

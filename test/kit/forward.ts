@@ -1,0 +1,25 @@
+/** Passes on TCP connections as they are: half-closed, reset and slow. */
+
+import net from 'node:net';
+import type { Test } from 'tap';
+
+/** Listens at a loopback port. @param target where the next connection goes */
+export function forward(
+  t: Test,
+  port: number,
+  target: () => { readonly host: string; readonly port: number },
+): Promise<void> {
+  const server = net.createServer({ allowHalfOpen: true }, (client) => {
+    const other = net.connect({ ...target(), allowHalfOpen: true });
+    for (const [one, two] of [
+      [client, other],
+      [other, client],
+    ] as const) {
+      one.on('error', () => two.destroy());
+      one.on('close', () => two.destroy());
+    }
+    client.pipe(other).pipe(client);
+  });
+  t.teardown(() => server.close());
+  return new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve()));
+}
