@@ -179,8 +179,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'processes/messages': ['e2e/other-version', 'processes/supervisor/managed-process'],
   'processes/encoder-schema': ['processes/encoder-pipe', 'processes/restart/hub-returns'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],
-  'processes/restart/rolling-restart': ['e2e/rolling-restart', 'e2e/other-version'],
-  'processes/supervisor/supervisor': ['e2e/workers', 'e2e/rolling-restart'],
   'processes/worker': ['e2e/workers', 'e2e/rolling-restart'],
   'store/memory': ['store/store'],
 };

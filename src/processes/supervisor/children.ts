@@ -14,7 +14,7 @@ import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
 import { ProcessPlace } from './place.js';
 import { SuspectTapes } from './suspect-tapes.js';
 
-type Handlers = Pick<ManagedProcessParts, 'onReady' | 'onMessage' | 'onEnded'>;
+type Handlers = Pick<ManagedProcessParts, 'launch' | 'onReady' | 'onMessage' | 'onEnded'>;
 
 export class Children {
   readonly hub = new ProcessPlace('hub', () => this.#start('hub'));
@@ -91,7 +91,6 @@ export class Children {
     return new ManagedProcess({
       role,
       boot: { source: this.source, number: ++this.#last, hub, offers, without: this.suspects.channels },
-      script: process.argv[1]!,
       ...this.#handlers,
     });
   }

@@ -29,11 +29,24 @@ const START_MS = 120_000;
 /** How long a step of a reload may take: a large configuration is made in it. */
 const STEP_MS = 10_000;
 
+/** A process of the system, as far as it is used here. It ends with `exit`; without a pid it was not started, and ends with `error`. */
+export interface SystemProcess {
+  readonly pid?: number | undefined;
+  send(message: ToChild, socket: Socket | undefined, options: { keepOpen: true }, onSent: OnSent): unknown;
+  kill(signal: NodeJS.Signals): unknown;
+  on(event: 'message', onMessage: (message: FromChild, socket: Socket | undefined) => void): unknown;
+  on(event: 'error', onError: (error: Error) => void): unknown;
+  once(event: 'exit', onExit: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
+}
+type OnSent = (error: Error | null) => void;
+
+/** Starts one. */
+export type Launch = (role: ProcessRole) => SystemProcess;
+
 export interface ManagedProcessParts {
   readonly role: ProcessRole;
   readonly boot: Boot;
-  /** The program. */
-  readonly script: string;
+  readonly launch: Launch;
   onReady(child: ManagedProcess, ready: Extract<FromChild, { type: 'ready' }>): void;
   /** A message for another process. */
   onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void;
@@ -63,7 +76,7 @@ export class ManagedProcess implements ReloadParticipant {
   /** What it was asked and has not answered. Those that wait when it ends are rejected. */
   readonly requests: Requests;
   readonly #parts: ManagedProcessParts;
-  readonly #process: ChildProcess;
+  readonly #process: SystemProcess;
   #aliveMs = performance.now();
   #lookedMs = performance.now();
   #reason: string | null = null;
@@ -83,10 +96,8 @@ export class ManagedProcess implements ReloadParticipant {
     this.boot = parts.boot;
     this.source = parts.boot.source;
     this.requests = new Requests(`${this.role} ${this.number}`);
-    this.#process = launch(parts);
-    this.#process.on('message', (message, socket) =>
-      this.#onMessage(message as FromChild, socket as Socket | undefined),
-    );
+    this.#process = parts.launch(this.role);
+    this.#process.on('message', (message, socket) => this.#onMessage(message, socket));
     this.#end = new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null) => {
         this.hasEnded = true;
@@ -239,18 +250,20 @@ export class ManagedProcess implements ReloadParticipant {
 /** What a child may take beyond its grace. */
 const MOMENT_MS = 500;
 
-/** Starts it. Where that fails there is an `error`, and no process. */
-function launch({ role, script }: ManagedProcessParts): ChildProcess {
-  const env = { ...process.env, AIRSPLICE_PROCESS: role };
-  try {
-    // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
-    if (role === 'hub') return fork(script, { env });
-    // It repeats what it hears of its process: to nobody, Node would throw it.
-    return cluster.fork(env).on('error', () => undefined).process;
-  } catch (error) {
-    // Node throws where memory is short, and says the rest as an event.
-    const none = new ChildProcess();
-    process.nextTick(() => none.emit('error', error));
-    return none;
-  }
+/** Starts processes of this program. Where that fails there is an `error`, and no process. */
+export function launchOf(script: string): Launch {
+  return (role) => {
+    const env = { ...process.env, AIRSPLICE_PROCESS: role };
+    try {
+      // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
+      if (role === 'hub') return fork(script, { env });
+      // It repeats what it hears of its process: to nobody, Node would throw it.
+      return cluster.fork(env).on('error', () => undefined).process;
+    } catch (error) {
+      // Node throws where memory is short, and says the rest as an event.
+      const none = new ChildProcess();
+      process.nextTick(() => none.emit('error', error));
+      return none;
+    }
+  };
 }

@@ -22,7 +22,7 @@ import { SteppedReloads } from '../reload/stepped-reloads.js';
 import { DrainingWorkers } from '../restart/draining-workers.js';
 import { RollingRestart } from '../restart/rolling-restart.js';
 import { Children } from './children.js';
-import type { EndOfProcess, ManagedProcess } from './managed-process.js';
+import { type EndOfProcess, type Launch, launchOf, type ManagedProcess } from './managed-process.js';
 import { SocketPost } from './socket-post.js';
 
 /** What is left of the grace for the hub. */
@@ -39,6 +39,8 @@ export interface SupervisorParts {
   readonly log: Log;
   /** Reads the configuration again, for operators who ask a worker; resolves with what that changed. */
   reload(): Promise<string>;
+  /** Absent: processes of this program. */
+  readonly launch?: Launch;
 }
 
 export class Supervisor {
@@ -56,9 +58,10 @@ export class Supervisor {
   #onFailed: ((error: Error) => void) | null = null;
 
   constructor(parts: SupervisorParts) {
-    const { config, source, workers, log } = parts;
+    const { config, source, workers, log, launch = launchOf(process.argv[1]!) } = parts;
     this.#parts = parts;
     this.#children = new Children(source, workers, new DrainingWorkers(config.shutdown, log), {
+      launch,
       onReady: (child, ready) => this.#onReady(child, ready),
       onMessage: (child, message, socket) => this.#onMessage(child, message, socket),
       onEnded: (child, why) => this.#onEnded(child, why),

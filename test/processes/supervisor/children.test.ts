@@ -7,6 +7,7 @@ import { openLog } from '../../../src/base/log.js';
 import { MESSAGES_VERSION } from '../../../src/processes/messages.js';
 import { DrainingWorkers } from '../../../src/processes/restart/draining-workers.js';
 import { Children } from '../../../src/processes/supervisor/children.js';
+import { launchOf } from '../../../src/processes/supervisor/managed-process.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { awaited, patient, until } from '../../kit/until.js';
 
@@ -21,10 +22,9 @@ process.send({ type: 'waiting', version: ${MESSAGES_VERSION} });
 function childrenOf(t: Test): Children {
   const script = join(tempFolder(t), 'child.mjs');
   writeFileSync(script, PROGRAM);
-  const own = process.argv[1]!;
-  process.argv[1] = script;
   const draining = new DrainingWorkers({ graceSeconds: 1, drainSeconds: 0 }, openLog('silent', 0).log);
   const children: Children = new Children({ path: 'none', value: {}, order: [] }, 0, draining, {
+    launch: launchOf(script),
     onReady: (child) => children.onHub(child),
     onMessage: () => undefined,
     onEnded: () => {
@@ -32,7 +32,6 @@ function childrenOf(t: Test): Children {
     },
   });
   t.teardown(() => {
-    process.argv[1] = own;
     children.hub.child?.kill();
   });
   return children;

@@ -6,7 +6,7 @@ import net, { type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { MESSAGES_VERSION, type ToChild } from '../../../src/processes/messages.js';
-import { type EndOfProcess, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
+import { type EndOfProcess, launchOf, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
@@ -44,7 +44,7 @@ class Child {
     this.process = new ManagedProcess({
       role: 'hub',
       boot,
-      script,
+      launch: launchOf(script),
       onReady: () => undefined,
       onMessage: (_child, message) => void this.said.push(message),
       onEnded: (_child, why) => {
