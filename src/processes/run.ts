@@ -27,6 +27,9 @@ type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ail
   readonly restart?: () => Promise<void>;
 };
 
+/** The configuration is read again; all processes are replaced. */
+type Asked = 'SIGHUP' | 'SIGUSR2';
+
 /**
  * Reads the configuration, starts the server and stops it.
  * @param args of the command line @param stop its reason is the signal
@@ -49,14 +52,9 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     stopping = service.stopping();
   });
   // What is asked for while it starts is done once it serves.
-  let [isReloadAsked, isRestartAsked] = [false, false];
-  const onReloadSignal = () => {
-    isReloadAsked = true;
-  };
-  const onRestartSignal = () => {
-    isRestartAsked = true;
-  };
-  process.on('SIGHUP', onReloadSignal).on('SIGUSR2', onRestartSignal);
+  const asked = new Set<Asked>();
+  let onSignal = (signal: Asked): void => void asked.add(signal);
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => onSignal(signal));
   let running: Running | null = null;
   stopWhenBroken(opened, graceMs, () => running);
   const reloading = new Reloading({
@@ -66,9 +64,9 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     reloads: () => running?.reloads ?? null,
     onApplied: () => opened.setLevel(config.log.level),
   });
-  const reloaded = async () => planText(await reloading.reload());
+  const onReload = async () => planText(await reloading.reload());
   try {
-    running = await (workers === 0 ? startHere : supervise)(read, log, stop, reloaded);
+    running = await (workers === 0 ? startHere : supervise)(read, log, stop, onReload);
   } catch (error) {
     if (stop.aborted) {
       log.info({ signal: stop.reason }, 'stopped while it started');
@@ -85,29 +83,20 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     // Why it was refused is in the log.
     await reloading.reload().catch(() => undefined);
   };
-  process.off('SIGHUP', onReloadSignal).on('SIGHUP', () => void service.reload(reload));
-  const restartAll = () => {
+  const restart = () => {
     if (running.restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
     // Why it has failed is in the log.
     else running.restart().catch(() => undefined);
   };
-  process.off('SIGUSR2', onRestartSignal).on('SIGUSR2', restartAll);
-  const plan = async () => planText(reloading.plan());
-  const commands = {
-    ...commandsOf(running),
-    reload: reloaded,
-    [RELOAD_BY_RESTART]: async () => planText(await reloading.reload(true)),
-    plan,
-  };
-  const closeControl = await openControl(config, commands, log);
+  const closeControl = await openControl(config, commandsOf(running, reloading), log);
   const { ports, shoutcastPorts } = running;
   log.info({ ports, shoutcastPorts }, 'listening');
   // A disk that is full, a pipe that is gone: it can be played without.
   process.stdout.on('error', () => undefined);
   if (!stop.aborted) process.stdout.write(banner(config, ports));
   service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
-  if (isReloadAsked) void service.reload(reload);
-  if (isRestartAsked) restartAll();
+  onSignal = (signal) => (signal === 'SIGHUP' ? void service.reload(reload) : restart());
+  for (const signal of asked) onSignal(signal);
 
   // Asked again while it drains: it goes on draining.
   const end = async (): Promise<void> => {
@@ -125,9 +114,12 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   else stop.addEventListener('abort', () => void end());
 }
 
-/** What the command line asks a running server for, but for what concerns its configuration. */
-function commandsOf(running: Running): ControlCommands {
+/** What the command line asks a running server for. */
+function commandsOf(running: Running, reloading: Reloading): ControlCommands {
   return {
+    reload: async () => planText(await reloading.reload()),
+    [RELOAD_BY_RESTART]: async () => planText(await reloading.reload(true)),
+    plan: async () => planText(reloading.plan()),
     restart: async () => {
       if (running.restart === undefined) throw new Error('without workers there is nothing that could be replaced');
       await running.restart();

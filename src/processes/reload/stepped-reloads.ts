@@ -1,6 +1,6 @@
 /**
- * A reload: all processes put another configuration in force in one step, or none does (README.md, "Reload"). Each says of every step whether it can be;
- * what is decided is decided here, in the process that outlives the others, so that a process that ends is started with one configuration or the other.
+ * A reload: all processes put another configuration in force in one step, or none does (README.md, "Reload"). Each says of every step whether it can
+ * be; what is decided is decided here, in the process that outlives the others, so that one that ends is started with one configuration or the other.
  * One process by itself is a hub without workers.
  *
  *   prepare: hub, workers ──► listen: hub, workers ──► decided ──► commit: hub ──► commit: workers
