@@ -1,6 +1,6 @@
 /**
- * What waits in a channel's delay line as plain data, in pieces that a message takes: from the hub that stops feeding it to the one that goes on.
- * Moments are the system's, which both share.
+ * A channel's delay line as plain data, in pieces that fit into messages, from the hub that stops feeding it to the next one. Times are unix
+ * milliseconds, which both share.
  */
 
 import type { DelayedAudio } from '../../audio/channel-audio.js';
@@ -12,7 +12,7 @@ import { RecordView } from '../../metadata/view.js';
 import { WireError } from '../wire/wire.js';
 import type { PlainDelayedAudio } from './offer-schema.js';
 
-/** Of frames in one piece; each is at most a packet of Ogg. */
+/** Size of the frames in one piece; one frame may exceed it. */
 const PIECE_BYTES = 512 * 1024;
 
 export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock): PlainDelayedAudio[] {
@@ -54,7 +54,7 @@ export function plainDelayedAudio({ line, titles }: DelayedAudio, clock: Clock):
   return pieces.map((frames, i) => (i === 0 ? { ...all, frames } : { playedMs: null, titles: [], links: [], frames }));
 }
 
-/** @param pieces all of them @throws WireError, CheckError where it is malformed */
+/** @param pieces all of them @throws WireError, CheckError if they are malformed */
 export function readDelayedAudio(
   channel: string,
   pieces: readonly PlainDelayedAudio[],
@@ -64,7 +64,7 @@ export function readDelayedAudio(
   if (first === undefined) return null;
   const links = first.links.map((packets) => linkOf(packets));
   const frames = pieces.flatMap((piece) => piece.frames);
-  // Nothing arrived later than now, whatever the clocks of two machines say.
+  // No arrival is later than now, whatever the clocks of two machines say.
   const wallMs = Math.max(clock.wallMs(), frames.at(-1)?.arrivedMs ?? 0) - clock.now();
   return {
     line: {

@@ -1,9 +1,9 @@
 /**
- * A channel's audio in a process that does not feed it: its tape comes over a link while it has listeners, and for a while after. While
- * the hub is away listeners have what is there, and go on where the tape does; where another tape is there they go on with
- * that, if it is what their head has promised, and else are sent away, as after a change of format.
+ * A channel's audio in a process that does not feed it: its tape is taken over a link while it has listeners, and for a while after. While the hub is
+ * away listeners play what is here, and continue when the tape does. On another tape they continue if its format is that of their response head; else
+ * they are disconnected, as after a change of format.
  *
- *   wanted ──► subscribed ──► tape ──► nobody listens, lingers ──► let go
+ *   wanted ──► subscribed ──► tape ──► no listeners, lingers ──► released
  *
  * Written by its TapeReceiver; the audience writes `listeners` and `playing`.
  */
@@ -55,11 +55,11 @@ import { canGoOn, NO_NAME } from './tape-names.js';
 export interface LinkedAudioParts {
   readonly key: string;
   readonly clock: Clock;
-  /** How long the tape comes after the last listener has gone. */
+  /** How long the tape is taken after the last listener has left. */
   readonly lingerMs: number;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs(): number;
-  /** It is needed, or no more. */
+  /** The tape is wanted, or not any more. */
   onWanted(audio: LinkedAudio): void;
   /** `listening` has changed. */
   onListening(audio: LinkedAudio): void;
@@ -70,9 +70,9 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   bitrateKbps = 0;
   audioMs = 0;
   delayedMs = 0;
-  /** Of its present subscription; 0: it has none. Its receiver writes it. */
+  /** Number of its present subscription; 0: none. Written by its receiver. */
   subscription = 0;
-  /** The subscription of which it is known whether there is a tape. */
+  /** The subscription for which the hub has said whether there is a tape. */
   #answered = 0;
   readonly #parts: LinkedAudioParts;
   #listeners = 0;
@@ -83,7 +83,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   #known: ChannelFacts = NO_FACTS;
   #tape: ReplicaTape | undefined;
   #hasIcy = false;
-  /** The hub that sent the marks. */
+  /** The hub that has sent the marks. */
   #hub = '';
   readonly #marks: LinkedMarks;
   #head: { readonly number: number; readonly pages: LinkPages } | null = null;
@@ -143,7 +143,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     return this.#tape === undefined && !this.isAnswered;
   }
 
-  /** Whether the process that it comes from now has said what it has. */
+  /** Whether the present hub has answered the subscription. */
   get isAnswered(): boolean {
     return this.subscription !== 0 && this.#answered === this.subscription;
   }
@@ -153,18 +153,18 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     return this.#hasIcy ? this.#tape.metaint : null;
   }
 
-  /** Where its tape does not come, as the hub says. */
+  /** Facts from the hub, used while the tape is not taken. */
   get hasSegments(): boolean {
     if (this.#tape === undefined) return this.#known.hasSegments;
     return this.#tape.head > this.#tape.tail;
   }
 
-  /** Whether its tape is to come. */
+  /** Whether its tape is wanted. */
   get isWanted(): boolean {
     return this.#isWanted;
   }
 
-  /** What the hub says of it, whether its tape comes or not. */
+  /** Facts from the hub, whether its tape is taken or not. */
   setFacts(facts: ChannelFacts): void {
     const { contentType, sampleRate, channels, delayMs } = facts;
     this.#known = facts;
@@ -175,12 +175,12 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     }
   }
 
-  /** No mark that has come has a higher number. */
+  /** The highest number of a mark that has arrived. */
   get lastMark(): number {
     return this.#marks.last;
   }
 
-  /** What it asks a hub for: the tape that it has, from there on. */
+  /** The subscription to send: the tape that it has, from its end on. */
   get subscribe(): Subscribe {
     const tape = this.#tape;
     return { channel: this.key, name: tape?.name ?? NO_NAME, next: tape?.head ?? 0 };
@@ -197,7 +197,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     }
   }
 
-  /** Nobody has come back. */
+  /** The linger time is over without listeners. */
   onAlarm(): void {
     this.#alarm = null;
     this.#isWanted = false;
@@ -205,7 +205,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.#replace(undefined);
   }
 
-  /** Its tape had a bad message, and is dropped. */
+  /** Drops the tape after a bad message. */
   drop(): void {
     this.#marks.clear();
     this.#head = null;
@@ -225,7 +225,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     if (place >= 0) this.#observers.splice(place, 1);
   }
 
-  /** A message of its subscription. @throws WireError */
+  /** Handles a message of its subscription. @throws WireError */
   onMessage(type: number, message: MessageReader): void {
     if (type === FRAMES_SEGMENT || type === OGG_SEGMENT) this.#onSegment(type, message);
     else if (type === GROWTH) this.#onGrowth(message);
@@ -316,15 +316,15 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     for (const observer of this.#observers) observer.onTape();
   }
 
-  /** Those who play the old one go on with this, or are sent away: nothing comes on the old one any more. */
+  /** Readers of the former tape, which has ended, continue with this one or are disconnected. */
   #replace(tape: ReplicaTape | undefined): void {
-    // Those who have fallen off it have their own ending.
+    // Listeners who have fallen off it have their own ending.
     if (this.#tape?.tail !== Number.POSITIVE_INFINITY) this.#tape?.end();
     this.#tape = tape;
     for (const observer of this.#observers) observer.onTape();
   }
 
-  /** @param wallMs unix milliseconds, by the clock of who feeds it: not later than now, whatever that says */
+  /** @param wallMs unix milliseconds by the clock of its feeder; bounded by the present time */
   #noteArrival(wallMs: number, endMs: number): void {
     const { clock } = this.#parts;
     this.#arrivedMs = Math.max(this.#arrivedMs, clock.now() - Math.max(0, clock.wallMs() - wallMs));

@@ -1,8 +1,8 @@
 /**
- * Marks on a link. Each is sent once for each tape, with its record, and goes by its number (`order`) from then on; at the other end the same number
- * is the same object, over a cut of the link too. So it is with blocks, which have numbers of their own: a title that kept the one before it has its
- * block, and to segments two blocks say the same only when they are one (audio/tape/segment.ts). Both ends forget those that lie on the tape no more:
- * a message says from which number on they are kept.
+ * Marks on a link. Each is sent once per tape, with its record, and is referred to by its number (`order`) afterwards. At the other end the same
+ * number is the same object, also after a reconnect. Blocks have numbers, too: a title that keeps the one before it has its block, and segments
+ * compare blocks by identity (audio/tape/segment.ts). Both ends drop marks that are not on the tape any more: a message says from which number on
+ * they are kept.
  */
 
 import { Mark } from '../../audio/tape/mark.js';
@@ -14,13 +14,13 @@ import { MAX_MESSAGE_BYTES, MAX_WHOLE, type MessageReader, WireError } from '../
 import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 
-/** In the place of a mark's number. */
+/** In place of a mark's number: none. */
 export const NO_MARK = 0;
-/** After as many new ones it is looked which are still on the tape. */
+/** Number of new marks after which marks that are not on the tape any more are dropped. */
 const MAX_UNSEEN = 32;
-/** Of one channel, and so of one segment: the longest tape has fewer. */
+/** Maximum number of marks of one channel: the longest tape has fewer. */
 export const MAX_MARKS = 10_000;
-/** Of the texts of all marks of a channel. */
+/** Maximum size of the texts of all marks of a channel. */
 const MAX_BYTES = 4 * MAX_MESSAGE_BYTES;
 
 export const MARK_MEMBERS: MemberTable<{
@@ -41,7 +41,7 @@ export function numberOf(mark: Mark | null): number {
   return mark?.order ?? NO_MARK;
 }
 
-/** Those that the other end has, of the tape that one subscription sends. */
+/** The marks that the other end has, of the tape of one subscription. */
 export class SentMarks {
   readonly #marks = new Map<number, Mark>();
   #keptFrom = NO_MARK;
@@ -56,20 +56,20 @@ export class SentMarks {
     return this.#unseen >= MAX_UNSEEN;
   }
 
-  /** Those with a lower number are on the tape no more. */
+  /** Drops marks with a lower number. */
   keepFrom(number: number): void {
     this.#keptFrom = number;
     this.#unseen = 0;
     for (const each of this.#marks.keys()) if (each < number) this.#marks.delete(each);
   }
 
-  /** Another tape follows: the other end may have forgotten those of the one before, also those that are on both. */
+  /** Another tape follows: the other end may have dropped all marks, even those that are on both tapes. */
   clear(): void {
     this.#marks.clear();
     this.#unseen = 0;
   }
 
-  /** The fields of the message that makes it known. */
+  /** Writes the fields of its message. */
   write(mark: Mark, message: MessageWriter): void {
     const { view, block, tags, order } = mark;
     this.#marks.set(order, mark);
@@ -80,33 +80,33 @@ export class SentMarks {
   }
 }
 
-/** A mark that came, the number of its block, and the length of its text. */
+/** A mark that has arrived, the number of its block, and the length of its text. */
 interface CameMark {
   readonly mark: Mark;
   readonly blockNumber: number;
   readonly bytes: number;
 }
 
-/** Those of one channel that came over the link. The next hub's have higher numbers (audio/tape/mark.ts). */
+/** The marks of one channel that have arrived. Those of the next hub have higher numbers (audio/tape/mark.ts). */
 export class LinkedMarks {
   readonly #channel: string;
   readonly #marks = new Map<number, CameMark>();
-  /** By number: the block, and how many marks have it. */
+  /** By number: the block, and the number of marks that have it. */
   readonly #blocks = new Map<number, { readonly block: Buffer; count: number }>();
   #keptFrom = NO_MARK;
   /** Of the texts of all marks. */
   #bytes = 0;
 
-  /** @param channel to which all of them have to belong */
+  /** @param channel to which all of them must belong */
   constructor(channel: string) {
     this.#channel = channel;
   }
 
-  /** Reads what SentMarks wrote. @throws WireError where it is malformed, or too much */
+  /** Reads a message of SentMarks. @throws WireError if it is malformed, or there are too many marks */
   read(message: MessageReader): void {
     const { order, keptFrom, blockNumber, text, block } = readAll(message, MARK_MEMBERS);
     if (keptFrom > this.#keptFrom) this.#keepFrom(keptFrom);
-    // It was sent over another link.
+    // It has arrived over another link.
     if (this.#marks.has(order)) return;
     if (this.#marks.size >= MAX_MARKS || this.#bytes + text.length > MAX_BYTES) {
       throw new WireError('more marks than a tape has');
@@ -128,7 +128,7 @@ export class LinkedMarks {
     return last;
   }
 
-  /** @throws WireError where it did not come */
+  /** @throws WireError if it has not arrived */
   known(number: number): Mark {
     const came = this.#marks.get(number);
     if (came === undefined) throw new WireError(`mark ${number} is not known`);
@@ -139,7 +139,7 @@ export class LinkedMarks {
     return number === NO_MARK ? null : this.known(number);
   }
 
-  /** Those of another tape will come. */
+  /** Another tape follows. */
   clear(): void {
     this.#marks.clear();
     this.#blocks.clear();

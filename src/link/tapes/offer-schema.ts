@@ -1,6 +1,6 @@
 /**
- * What a process says of the tapes that it offers (tape-offer.ts), and of the rest of one that it has fed (open-segments.ts, delayed-audio.ts):
- * checked before it is used. Members that a newer version has added are left out.
+ * Schemas of the messages that offer tapes (tape-offer.ts), with the open segment and the delay line of a tape that was fed (open-segments.ts,
+ * delayed-audio.ts). Members that a newer version has added are dropped.
  */
 
 import { z } from 'zod';
@@ -14,14 +14,14 @@ import { MAX_BLOCK_BYTES } from './mark-schema.js';
 import { LIMITS } from './tape-messages.js';
 import { MAX_FORKS } from './tape-names.js';
 
-/** In one offer: a hub has no more channels. */
+/** Maximum number of tapes in one offer. */
 const MAX_TAPES = 100_000;
-/** Of an open segment, and of what waits in a delay line. */
+/** Maximum number of frames of an open segment, and of one piece of a delay line. */
 const MAX_FRAMES = 100_000;
-/** Of a packet of Opus: 120 ms (RFC 6716, section 2.1.4). */
+/** Maximum duration of an Opus packet: 120 ms (RFC 6716, section 2.1.4). */
 const MAX_OPUS_SAMPLES = 5760;
 const MAX_FRAME_MS = 60_000;
-/** Marks of the hub that takes the tapes go on counting behind the last one of them. */
+/** Maximum number of a mark: the next hub continues counting from there. */
 export const MAX_LAST_MARK = 2 ** 30;
 
 const channel = z.string().regex(KEY);
@@ -45,16 +45,16 @@ const tapeName = z.object({
 const tape = z.object({
   channel,
   name: tapeName,
-  /** Number of the segment behind the last one, and audio time at the end of all that is there. */
+  /** Number after the last segment, and audio time at the end of the tape. */
   head: counted,
   endMs: audioMs,
-  /** No mark on it has a higher number. */
+  /** The highest number of a mark on it. */
   lastMark: order,
-  /** How many play it there. */
+  /** Number of listeners that play it there. */
   playing: z.int().min(0).max(LIMITS.listeners),
 });
 
-/** All that a process has; no mark there has a higher number. */
+/** All tapes of a process; `lastMark` is the highest number of a mark there. */
 const offers = z.object({ type: z.literal('offers'), tapes: z.array(tape).max(MAX_TAPES), lastMark: order });
 
 /** Its record is checked together with its block (mark-schema.ts). */
@@ -76,7 +76,7 @@ const openFrames = z.object({
   /** By their numbers; 0: none. */
   before: order,
   repeats: order,
-  /** All that are named. */
+  /** All marks that are referred to. */
   marks,
   places: z.array(z.object({ order, atMs: z.number(), atByte: counted, blockByte: counted })).max(MAX_MARKS),
 });
@@ -92,14 +92,14 @@ const openOgg = z.object({
 
 const openSegment = z.union([openOgg, openFrames]);
 
-/** Of a tape that is offered next, by the hub that has fed it: how far that has come. The place: as channel/place-schema.ts has it, or null. */
+/** The open segment of a tape that is offered next, from the hub that has fed it. The place: see channel/place-schema.ts; null: none. */
 const open = z.object({ type: z.literal('open'), channel, open: openSegment, place: z.unknown() });
 
 const place = z.object({ atMs: audioMs, atByte: z.int().min(0) });
 
-/** What waits in a delay line: one of several pieces, in order. The first has all but the frames; each has some of these. */
+/** One of several pieces of a delay line, in order. The first has all other members; each has some of the frames. */
 const delayedAudio = z.object({
-  /** Unix milliseconds, as all moments here; null: nothing has come yet. */
+  /** Unix milliseconds, as all times here; null: no audio yet. */
   playedMs: moment.nullable(),
   titles: z
     .array(z.object({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
@@ -113,9 +113,9 @@ const delayedAudio = z.object({
         durationMs: z.number().min(0).max(MAX_FRAME_MS),
         bitrateKbps: z.number().min(0).max(LIMITS.bitrateKbps),
         fresh: z.boolean(),
-        /** Its place among the links; -1: it is not out of Ogg. */
+        /** Index of its link; -1: not Ogg. */
         link: z.int().min(-1).max(MAX_MARKS),
-        /** The frame is the first of another source; null: of the same. */
+        /** Set on the first frame of another source. */
         source: z.object({}).nullable(),
         arrivedMs: moment,
       }),
@@ -123,7 +123,7 @@ const delayedAudio = z.object({
     .max(MAX_FRAMES),
 });
 
-/** Behind `open`, where its channel has a delay. */
+/** Follows `open` if the channel has a delay. */
 const delayed = z.object({ type: z.literal('delayed'), channel, delayed: delayedAudio });
 
 const messages = z.discriminatedUnion('type', [offers, open, delayed]);

@@ -1,5 +1,5 @@
 /**
- * A tape's open segment as plain data: from the hub that stops feeding it to the one that goes on. The marks of closed segments are there already.
+ * A tape's open segment as plain data, from the hub that stops feeding it to the next one, which has the marks of closed segments already.
  */
 
 import type { OpenOgg } from '../../audio/ogg/ogg-tape.js';
@@ -13,7 +13,7 @@ import { readMark } from './mark-schema.js';
 import type { PlainMark, PlainOpenSegment } from './offer-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 
-/** Of an open segment: 64 KiB between two blocks play for 66 s at 8 kb/s. */
+/** Maximum duration of an open segment: 64 KiB between two blocks play for 66 s at 8 kb/s. */
 const MAX_OPEN_MS = 120_000;
 
 export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment {
@@ -38,7 +38,7 @@ export function plainOpenSegment(open: OpenSegment | OpenOgg): PlainOpenSegment 
   };
 }
 
-/** @param tape whose closed segments came before @throws WireError, CheckError where it cannot follow them */
+/** @param tape with the closed segments @throws WireError, CheckError if it cannot follow them */
 export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: AudioTape): OpenSegment | OpenOgg {
   const isOgg = tape.rendering(false) !== null;
   if ('recent' in plain !== isOgg) throw new WireError('an open segment of another kind of tape');
@@ -77,7 +77,7 @@ export function readOpenSegment(channel: string, plain: PlainOpenSegment, tape: 
   };
 }
 
-/** The marks that it names, each once. */
+/** The marks that it refers to, each once. */
 export function openMarks(open: OpenSegment | OpenOgg): Mark[] {
   const named =
     'recent' in open
@@ -97,7 +97,7 @@ function plainMark(mark: Mark): PlainMark {
   };
 }
 
-/** The marks that a tape's closed segments name, by number. */
+/** The marks that a tape's closed segments refer to, by number. */
 export function marksOf(tape: AudioTape): Map<number, Mark> {
   const marks = new Map<number, Mark>();
   const add = (mark: Mark | null) => mark !== null && marks.set(mark.order, mark);

@@ -1,7 +1,6 @@
 /**
- * A tape in another process than the one that feeds it: the closed segments that came over the link, and of the open one its first bytes,
- * with which a stream ends as it began, with a whole frame. What a listener reads of it is what it would read of the tape. Written by one channel's
- * LinkedAudio.
+ * A tape in a process that does not feed it: the closed segments that have arrived, and the first bytes of the open one, with which a stream ends
+ * after a whole frame. Listeners read the same bytes as from the original. Written by one channel's LinkedAudio.
  */
 
 import { OggRendering } from '../../audio/ogg/ogg-rendering.js';
@@ -14,21 +13,21 @@ import { WireError } from '../wire/wire.js';
 import type { TapeFacts } from './tape-messages.js';
 import type { TapeName } from './tape-names.js';
 
-/** 10 Mb/s: no audio has more (source/facts.ts). */
+/** 10 Mb/s: the maximum bitrate (source/facts.ts). */
 const MAX_BYTES_PER_MS = 1250;
-/** On top of that, for short bursts and the heads of Ogg links. */
+/** Added to that, for short bursts and the headers of Ogg links. */
 const SLACK_BYTES = 8 * 1024 * 1024;
-/** About what a segment takes beside its audio. */
+/** Approximate size of a segment without its audio. */
 const SEGMENT_BYTES = 1024;
 
 export class ReplicaTape extends BaseTape<Segment | OggSegment> {
-  /** It gets another one where its feeder is lost. */
+  /** Changes when its feeder is lost. */
   name: TapeName;
   readonly isOgg: boolean;
   comesTo: number;
-  /** Of all segments on it. */
+  /** Size of all segments on it. */
   #bytes = 0;
-  /** The rest of the open segment that is known, without blocks and with them; the former is in a buffer with room for more. */
+  /** The known bytes of the open segment, without blocks and with them; the former in a buffer with spare room. */
   #restRoom: Buffer = NOTHING;
   #rest: Buffer = NOTHING;
   #restWithBlocks: Buffer | undefined;
@@ -61,7 +60,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     return this.isOgg ? new OggRendering(icy ? new Phase(this.metaint) : null) : null;
   }
 
-  /** A segment was closed. @param rest what its end cuts of a frame @throws WireError where it is not the next one */
+  /** Appends a closed segment. @param rest the rest of a frame that its end cuts @throws WireError if it is not the next one */
   append(seq: number, segment: Segment | OggSegment, rest: Buffer): void {
     if (seq !== this.head) throw new WireError(`segment ${seq} in place of ${this.head}`);
     if (segment instanceof OggSegment !== this.isOgg) throw new WireError(`segment ${seq} is of another kind of tape`);
@@ -80,7 +79,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     this.#bytes -= SEGMENT_BYTES + bytes.length;
   }
 
-  /** Throws where more bytes come than fit into their time: segments are forgotten by time. */
+  /** Throws if the bytes exceed the maximum bitrate, as segments are dropped by time. */
   #mustFit(seq: number): void {
     const { tail, edgeMs, lagMs } = this;
     const keptMs = Math.min(lagMs, edgeMs - this.at(tail)!.startMs);
@@ -88,7 +87,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     throw new WireError(`segment ${seq} comes with more audio than fits into its time`);
   }
 
-  /** Throws where pages of one Ogg link do not rise: they are moved back for a listener that joined in it (audio/ogg/ogg-rendering.ts). */
+  /** Throws if page numbers of one Ogg link do not rise: they are shifted for a listener that joined in it (audio/ogg/ogg-rendering.ts). */
   #mustGoOn(seq: number, { joinPlace: { granule, page }, head }: OggSegment): void {
     const last = this.at(seq - 1);
     if (!(last instanceof OggSegment) || last.linkBytes > 0) return;
@@ -97,13 +96,13 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     throw new WireError(`segment ${seq} does not go on with its link`);
   }
 
-  /** A title has come late. */
+  /** Applies a late title. */
   retitle(seq: number, titles: SegmentTitles): void {
     const segment = this.at(seq);
     if (segment instanceof Segment) segment.retitle(titles);
   }
 
-  /** @param open the number of the open segment @param rest of it, the bytes from `restFrom` on: over another link also those that are there */
+  /** @param open the number of the open segment @param rest its bytes from `restFrom` on; over a new link also known ones */
   grow(endMs: number, open: number, restFrom: number, rest: Buffer): void {
     if (open !== this.head) throw new WireError(`segment ${open} is not open, but ${this.head}`);
     if (endMs < this.edgeMs) throw new WireError(`the tape ends ${this.edgeMs - endMs} ms before its last segment`);
@@ -115,7 +114,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     this.#addRest(restFrom, rest);
   }
 
-  /** What follows on the tape is there no more: its listeners have fallen off. */
+  /** The next segment is not on the tape any more: its listeners have fallen off. */
   lose(): void {
     this.tail = Number.POSITIVE_INFINITY;
   }
@@ -126,7 +125,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
     this.#restWithBlocks = undefined;
   }
 
-  /** In place, so that many small pieces cost no more than a large one. */
+  /** Appends in place, so that many small pieces cost no more than a large one. */
   #addRest(from: number, rest: Buffer): void {
     const length = from + rest.length;
     if (length > this.#restRoom.length) {

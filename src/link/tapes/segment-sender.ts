@@ -1,6 +1,5 @@
 /**
- * Sends the segments of the tape that one subscription follows, and makes known before each what it names: titles, and the head of its Ogg link.
- * Owned by a TapeSubscription.
+ * Sends the segments of the tape of one subscription, each after the marks and the Ogg link header that it refers to. Owned by a TapeSubscription.
  */
 
 import { type LinkPages, OggSegment } from '../../audio/ogg/ogg-segment.js';
@@ -27,18 +26,18 @@ export class SegmentSender {
     this.#connection = connection;
   }
 
-  /** Another tape follows, or none. */
+  /** Another tape follows, or none. Known marks and links are reset. */
   clear(): void {
     this.#marks.clear();
     this.#head = null;
   }
 
-  /** The tape goes on in another audio. */
+  /** The tape continues in another audio. */
   resume(): void {
     this.#head = null;
   }
 
-  /** A closed segment, and what belongs to it beside itself. */
+  /** Sends a closed segment with what belongs to it. */
   send(tape: AudioTape, segment: AudioSegment, beside: SegmentCase): void {
     this.#introduceAll(tape, segment);
     if (segment instanceof OggSegment) {
@@ -49,7 +48,7 @@ export class SegmentSender {
     tape.held();
   }
 
-  /** A segment's titles have changed since it was sent. */
+  /** Sends the titles of a segment that have changed since it was sent. */
   sendTitles(tape: AudioTape, seq: number, segment: Segment): void {
     this.#introduceAll(tape, segment);
     const message = this.#begin(REVISION).whole(seq);
@@ -57,7 +56,7 @@ export class SegmentSender {
     message.end();
   }
 
-  /** As sessions must know it. */
+  /** Sends a late title for sessions. */
   sendLate(tape: AudioTape, { before, mark, atMs }: LateTitle): void {
     this.#introduce(tape, before);
     this.#introduce(tape, mark);
@@ -72,7 +71,7 @@ export class SegmentSender {
     this.#connection.endWith(head.bytes);
   }
 
-  /** Makes known the marks that a segment names. */
+  /** Sends the marks that a segment refers to. */
   #introduceAll(tape: AudioTape, segment: AudioSegment): void {
     this.#introduce(tape, segment.before);
     if (segment instanceof Segment) this.#introduce(tape, segment.repeats);
@@ -88,7 +87,7 @@ export class SegmentSender {
     message.end();
   }
 
-  /** Those that no segment names any more. @param mark the one that is about to be sent */
+  /** Drops marks that no segment refers to any more. @param mark the one that is about to be sent */
   #forgetMarks(tape: AudioTape, mark: Mark): void {
     let least = mark.order;
     for (let seq = tape.tail; seq < tape.head; seq++) {

@@ -1,12 +1,12 @@
 /**
- * Which tape it is: the process that fed it, and its number there. Two tapes never have one name, so that a worker that comes back never
- * goes on with another tape than the one that it has. Marks and blocks have numbers for the same reason.
+ * The name of a tape: the process that fed it, and its number there. Two tapes never have one name, so that a worker that reconnects never continues
+ * with another tape than its own. Marks and blocks have numbers for the same reason.
  *
- * Where the process that fed it is lost, another one goes on with what it has of it. The lost one may have had more, and so may those who took it
- * from there: from that place on they are two tapes with one beginning. So a name has the places where it forked.
+ * If the process that fed it is lost, another one continues the part that it has. The lost one may have had more, and so may those who took it from
+ * there: from that position on these are two tapes with a common beginning. So a name has the positions where it forked.
  *
- *   x:  │ 41 │ 42 │ 43 │ 44 │            who has no more than 42 goes on in either
- *   x, forked at 43:   │ 43'│ 44'│       who has 43 goes on in x only
+ *   x:  │ 41 │ 42 │ 43 │ 44 │            a process with no more than 42 may continue with either
+ *   x, forked at 43:   │ 43'│ 44'│       a process with 43 continues with x only
  */
 
 import { randomBytes } from 'node:crypto';
@@ -14,30 +14,30 @@ import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 
 export interface TapeName {
-  /** Of the hub that feeds it, since that hub began; `""`: of no tape. */
+  /** Random id of the hub that feeds it, since its start; `""`: no tape. */
   readonly hub: string;
   readonly number: number;
   /** In order; the latest MAX_FORKS. */
   readonly forks: readonly TapeFork[];
 }
 
-/** Another process went on with it. */
+/** Another process has continued it. */
 export interface TapeFork {
-  /** With this segment. */
+  /** The first segment after the fork. */
   readonly seq: number;
-  /** No two are the same. */
+  /** Random, unique. */
   readonly by: string;
 }
 
 export const MAX_FORKS = 8;
 export const NO_NAME: TapeName = { hub: '', number: 0, forks: [] };
 
-/** Whether all segments with one number are one. */
+/** Whether equal segment numbers mean equal segments. */
 export function isSameTape(one: TapeName, other: TapeName): boolean {
   return begunTogether(one, other) && one.forks.at(-1)?.by === other.forks.at(-1)?.by;
 }
 
-/** Whether who has the segments before `next` of one tape has those of the other one. */
+/** Whether the segments before `next` are the same on both tapes. */
 export function canGoOn(there: TapeName, own: TapeName, next: number): boolean {
   if (!begunTogether(there, own)) return false;
   const shared = own.forks.findLastIndex(({ by }) => there.forks.some((fork) => fork.by === by));
@@ -45,7 +45,7 @@ export function canGoOn(there: TapeName, own: TapeName, next: number): boolean {
   return [...own.forks.slice(shared + 1), ...there.forks.slice(sharedThere + 1)].every(({ seq }) => next <= seq);
 }
 
-/** Of a tape that goes on with this segment where the process that fed it is lost. */
+/** The name of a tape that continues with this segment after the loss of its feeder. */
 export function forkedAt(name: TapeName, seq: number): TapeName {
   const fork = { seq, by: randomBytes(6).toString('hex') };
   return { ...name, forks: [...name.forks, fork].slice(-MAX_FORKS) };
@@ -55,13 +55,13 @@ function begunTogether(one: TapeName, other: TapeName): boolean {
   return one.hub === other.hub && one.number === other.number;
 }
 
-/** Of one hub. */
+/** The names of the tapes of one hub. */
 export class TapeNames {
   readonly #hub = randomBytes(8).toString('hex');
   readonly #names = new WeakMap<AudioTape, TapeName>();
   #last = 0;
 
-  /** That of a tape which has come over a link is what it had there. */
+  /** A tape taken over a link keeps its name. */
   nameOf(tape: AudioTape & { readonly name?: TapeName }): TapeName {
     if (tape.name !== undefined) return tape.name;
     let name = this.#names.get(tape);
@@ -69,7 +69,7 @@ export class TapeNames {
     return name;
   }
 
-  /** Of a tape that another process fed before: those who have it go on with it. */
+  /** Sets the name of a tape that another process fed before, so that its readers continue. */
   set(tape: AudioTape, name: TapeName): void {
     this.#names.set(tape, name);
   }
@@ -77,14 +77,14 @@ export class TapeNames {
 
 const blockNumbers = new WeakMap<Buffer, number>();
 
-/** Of a mark's ICY block: that of the first mark with this block. Marks whose title kept the one before it have one block. */
+/** The number of a mark's ICY block: that of the first mark with this block, as marks may share one. */
 export function blockNumberOf({ block, order }: Mark): number {
   let number = blockNumbers.get(block);
   if (number === undefined) blockNumbers.set(block, (number = order));
   return number;
 }
 
-/** Of one that came from another process. */
+/** Sets the number of a block from another process. */
 export function setBlockNumber(block: Buffer, number: number): void {
   blockNumbers.set(block, number);
 }

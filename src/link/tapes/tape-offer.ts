@@ -1,8 +1,8 @@
 /**
- * Tapes on their way to another process that will feed them: a process that has a channel's tape offers it, over a connection of its own, and sends
- * it to the one that asks as a hub sends its tapes to workers (tape-sender.ts).
+ * Offers tapes to another process that will feed them: over a connection of its own, on which the other process subscribes to tapes as a worker does
+ * (tape-sender.ts).
  *
- *   connected ──► offers ──► subscriptions ──► tapes ──► closed by the one that asked
+ *   connected ──► offers ──► subscriptions ──► tapes ──► closed by the subscriber
  */
 
 import type { Duplex } from 'node:stream';
@@ -21,11 +21,11 @@ import { marksOf, openMarks, plainOpenSegment } from './open-segments.js';
 import { type TapeName, TapeNames } from './tape-names.js';
 import { TapeSender } from './tape-sender.js';
 
-/** What a process has of a channel. */
+/** A process's part of a channel's tape. */
 export interface OfferedTape {
   readonly audio: PlayableAudio;
   readonly name: TapeName;
-  /** Where it feeds the channel: the rest of the tape, what waits, and where the channel's sources stand, as plain data. */
+  /** Only if it feeds the channel: the open segment, the delay line, and the state of the channel's sources as plain data. */
   readonly fed?: {
     readonly open: OpenSegment | OpenOgg;
     readonly delayed: DelayedAudio | null;
@@ -34,9 +34,8 @@ export interface OfferedTape {
 }
 
 /**
- * Offers them, and sends what is asked for. Nothing may be written to them meanwhile.
- * @param onEnded called once, when the other end has what it wants @param peer the other end's name in errors @param isFar whether it is another
- * machine
+ * Offers the tapes, and sends those that are subscribed to. They must not change meanwhile.
+ * @param onEnded called once, when the other end is done @param peer the other end's name in errors @param isFar whether it is another machine
  */
 export function offerTapes(
   stream: Duplex,
@@ -53,7 +52,7 @@ export function offerTapes(
   const connection = new LinkConnection(
     stream,
     (error) => {
-      // Then none is taken, and the one that asked logs it.
+      // Then no tape is taken, and the subscriber logs it.
       if (!(error instanceof OtherVersion)) onError(error);
     },
     isFar ? { peer, clock } : { peer },
@@ -76,7 +75,7 @@ export function offerTapes(
   control.send({ type: 'offers', tapes, lastMark });
 }
 
-/** The whole of a tape that is fed here, where that stops. Null: there is none. @param place where the channel's sources stand, as plain data */
+/** The whole tape of a channel that is not fed here any more. Null: none. @param place the state of the channel's sources as plain data */
 export function fedTape(audio: ChannelAudio, place: unknown, names: TapeNames): OfferedTape | null {
   const { tape } = audio;
   const open = tape instanceof Tape ? tape.open : tape instanceof OggTape ? tape.leave() : null;

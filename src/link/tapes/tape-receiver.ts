@@ -1,9 +1,8 @@
 /**
- * The tapes that a worker takes, at the worker: one audio for each channel, which outlives the link. When another link is there, each goes
- * on where it is.
+ * The tapes that a worker takes, at the worker: one audio for each channel, which outlives the link and continues over the next one.
  *
- * Invariant: what comes for a subscription that has ended is ignored; a bad message closes the link, or drops that one tape, and has no other effect.
- * Owned by the worker.
+ * Invariant: messages of an ended subscription are ignored; a bad message closes the link, or drops that tape, without another effect. Owned by the
+ * worker.
  */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
@@ -21,20 +20,20 @@ export class TapeReceiver implements AlarmHandler {
   readonly #onAnyWanted: () => void;
   readonly #mostLagMs: () => number;
   readonly #onBad: ((error: BadMessage) => void) | null;
-  /** Channels whose tape had a bad message. */
+  /** Channels whose tape had a bad message, with their pauses. */
   readonly #alone: LeftAlone;
   readonly #audios = new Map<string, LinkedAudio>();
   readonly #bySubscription = new Map<number, LinkedAudio>();
   #last = 0;
   #connection: LinkConnection | null = null;
-  /** Those of which the hub does not know how many listen. */
+  /** Audios whose number of listeners is to be sent. */
   readonly #changed = new Set<LinkedAudio>();
   #alarm: Alarm | null = null;
 
   /**
-   * @param lingerMs how long a tape comes after its last listener here has gone @param onWanted a tape is to come, or no more
-   * @param mostLagMs how much of a tape is kept here at most, whatever the other end says
-   * @param onBad called with a bad message of a tape: only that tape is dropped, since others may come from other machines. Null: it closes the link
+   * @param lingerMs how long a tape is taken after its last listener has left @param onWanted a tape is wanted, or not any more
+   * @param mostLagMs maximum length of the part of a tape that is kept
+   * @param onBad called with a bad message of a tape: only that tape is dropped, as others may be of other machines. Null: it closes the link
    */
   constructor(
     clock: Clock,
@@ -68,12 +67,12 @@ export class TapeReceiver implements AlarmHandler {
     return audio;
   }
 
-  /** The configuration has this channel no more. Who still plays it does so to the end of what is here. */
+  /** The channel was removed from the configuration. Its listeners play the rest that is here. */
   forget(channel: string): void {
     this.#audios.delete(channel);
   }
 
-  /** The tapes that can go on in another hub. */
+  /** The tapes that another hub can continue. */
   offered(): ReadonlyMap<string, OfferedTape> {
     const offered = new Map<string, OfferedTape>();
     for (const [channel, audio] of this.#audios) {
@@ -83,7 +82,7 @@ export class TapeReceiver implements AlarmHandler {
     return offered;
   }
 
-  /** A link to the hub is there; the one before is closed. */
+  /** A new link to the hub; the former one is closed. */
   connect(connection: LinkConnection): void {
     this.#connection?.close();
     this.#connection = connection;
@@ -96,7 +95,7 @@ export class TapeReceiver implements AlarmHandler {
     for (const audio of this.#audios.values()) if (audio.isWanted) this.#subscribe(audio);
   }
 
-  /** Once a tick, where the numbers of listeners have changed. */
+  /** Sends changed numbers of listeners, once a tick. */
   onAlarm(): void {
     this.#alarm = null;
     for (const audio of this.#changed) this.#sendListening(audio);
@@ -115,7 +114,7 @@ export class TapeReceiver implements AlarmHandler {
     }
   }
 
-  /** Drops a tape, and asks for it again after a time that grows. */
+  /** Drops a tape, and asks for it again after a growing pause. */
   #drop(audio: LinkedAudio, what: string, cause: unknown): void {
     const bad = new BadMessage(tapeOf(audio.key), what, cause);
     this.#alone.note(bad);

@@ -1,6 +1,6 @@
 /**
- * What a new hub takes back of the tapes of the one before it, before its sources play: each from the process that has most of it. Who listens
- * goes on where it is.
+ * Takes back the tapes of the former hub at a new one, before its sources play: each from the process that has most of it. Listeners are not
+ * interrupted.
  *
  *   workers offer what they have ──► the longest of each channel is asked for ──► whole ──► handed on
  */
@@ -23,24 +23,24 @@ import { readOpenSegment } from './open-segments.js';
 import { isSameTape, type TapeName } from './tape-names.js';
 import { TapeReceiver } from './tape-receiver.js';
 
-/** How long offers are waited for, and then tapes, milliseconds: sources play within two seconds of the hub's start. */
+/** Time-outs of offers, and then of tapes, milliseconds: sources play within two seconds of the hub's start. */
 const OFFERS_MS = 300;
 const TAPES_MS = 1000;
-/** Of the delayed audio of one channel: the longest delay, at a higher bitrate than any stream has. */
+/** Maximum size of the delayed audio of one channel: the longest delay at a bitrate above that of any stream. */
 const MAX_DELAYED_BYTES = 64 * 1024 * 1024;
 
 export interface TapeReturnsParts {
   readonly clock: Clock;
-  /** Whether there is such a channel. */
+  /** Whether the channel exists here. */
   has(channel: string): boolean;
-  /** Whether they come from another machine. */
+  /** Whether they are offered by another machine. */
   readonly isFar?: boolean;
-  /** How much of a tape is kept at most. */
+  /** Maximum length of the part of a tape that is kept. */
   mostLagMs?(): number;
   onError(error: unknown): void;
 }
 
-/** One that offers. */
+/** A process that offers tapes. */
 interface Offerer {
   readonly connection: LinkConnection;
   readonly receiver: TapeReceiver;
@@ -49,7 +49,7 @@ interface Offerer {
   readonly delayed: Map<string, PlainDelayedAudio[]>;
 }
 
-/** A tape that was asked for. */
+/** A tape that is being taken. */
 interface AskedTape {
   readonly from: Offerer;
   readonly offer: TapeOffer;
@@ -59,7 +59,7 @@ interface AskedTape {
 export interface ReturnedTape {
   readonly audio: LinkedAudio;
   readonly name: TapeName;
-  /** From the hub that has fed it: its open segment, what waited, and where the channel's sources stand. */
+  /** From the hub that fed it: its open segment, its delay line, and the state of the channel's sources. Null: not from that hub. */
   readonly fed: {
     readonly open: OpenSegment | OpenOgg;
     readonly delayed: DelayedAudio | null;
@@ -71,7 +71,7 @@ export class TapeReturns {
   readonly #parts: TapeReturnsParts;
   readonly #offerers = new Set<Offerer>();
   readonly #asked: AskedTape[] = [];
-  /** Looks whether what is waited for is there. */
+  /** Checks the condition that `#until` waits for. */
   #onNews: () => void = () => undefined;
   #isClosed = false;
 
@@ -79,12 +79,12 @@ export class TapeReturns {
     this.#parts = parts;
   }
 
-  /** No mark that was offered has a higher number. */
+  /** The highest number of a mark that was offered. */
   get lastMark(): number {
     return Math.max(0, ...[...this.#offerers].map(({ offers }) => offers?.lastMark ?? 0));
   }
 
-  /** Takes the connection of one that offers. One that comes too late is ended: it waits for that. */
+  /** Takes the connection of a process that offers tapes. One that is too late is closed, for which it waits. */
   take(stream: Duplex, peer = 'a process that offers tapes'): void {
     if (this.#isClosed) {
       stream.destroy();
@@ -110,7 +110,7 @@ export class TapeReturns {
       this.#onNews();
       return;
     }
-    // Of a channel that is not here nothing is kept.
+    // Channels that do not exist here are ignored.
     const { channel } = message;
     if (!this.#parts.has(channel)) return;
     if (message.type === 'open') {
@@ -128,7 +128,7 @@ export class TapeReturns {
     if (bytes > MAX_DELAYED_BYTES) throw new WireError(`${bytes} bytes of delayed audio`);
   }
 
-  /** The tapes by channel, whole. Once. @param expected how many processes offer theirs */
+  /** Resolves with the complete tapes by channel. Called once. @param expected number of processes that offer tapes */
   async collect(expected: number): Promise<ReadonlyMap<string, ReturnedTape>> {
     const { clock } = this.#parts;
     await this.#until(OFFERS_MS, () => {
@@ -165,7 +165,7 @@ export class TapeReturns {
     for (const { connection } of this.#offerers) connection.close();
   }
 
-  /** Of each channel the tape that most play, from the process that has most of it. */
+  /** For each channel the tape with most listeners, from the process that has most of it. */
   #best(): Iterable<readonly [TapeOffer, Offerer]> {
     const best = new Map<string, readonly [TapeOffer, Offerer]>();
     for (const offerer of this.#offerers) {
@@ -180,7 +180,7 @@ export class TapeReturns {
 
   #isBetter(one: TapeOffer, other: TapeOffer): boolean {
     if (!isSameTape(one.name, other.name)) return this.#playing(one) > this.#playing(other);
-    // What comes over a link comes in this order.
+    // Data arrives over a link in this order.
     return (one.head - other.head || one.lastMark - other.lastMark || one.endMs - other.endMs) > 0;
   }
 
@@ -190,7 +190,7 @@ export class TapeReturns {
     return same.reduce((sum, { playing }) => sum + playing, 0);
   }
 
-  /** Resolves when it is so, and after this many milliseconds in any case. */
+  /** Resolves when the condition holds, at the latest after this time. */
   #until(ms: number, isSo: () => boolean): Promise<void> {
     if (isSo()) return Promise.resolve();
     const { clock } = this.#parts;
@@ -214,7 +214,7 @@ function isWhole({ offer, audio }: AskedTape): boolean {
   return tape !== undefined && tape.head >= offer.head && tape.endMs >= offer.endMs && tape.head > tape.tail;
 }
 
-/** @throws Error where it cannot be continued */
+/** @throws Error if it cannot be continued */
 function returnedTape({ offer, audio, from }: AskedTape, clock: Clock): ReturnedTape {
   const { channel, name } = offer;
   const open = from.open.get(channel);

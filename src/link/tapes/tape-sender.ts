@@ -1,9 +1,9 @@
 /**
- * The tapes that one worker takes, at the hub: reads what it asks for, and sends what there is to send together, once a tick. To another machine each
- * segment goes at once: what that has is there before a worker here, or a listener, has anything of it.
+ * The tapes that one worker takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for another
+ * machine are sent at once, so that it has them before any worker or listener here.
  *
- * Invariant: a worker that does not keep up costs what the stream may hold (connection.ts), and loses its own listeners only. Owned by what accepts
- * the worker's link.
+ * Invariant: a worker that does not keep up costs the bytes that the stream may hold (connection.ts), and loses its own listeners only. Owned by the
+ * acceptor of the worker's link.
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
@@ -15,9 +15,9 @@ import { readListening, readSubscribe } from './tape-messages.js';
 import type { TapeNames } from './tape-names.js';
 import { TapeSubscription } from './tape-subscription.js';
 
-/** How far a tape's end has come is said no more often, unless there is more to say. */
+/** Minimum interval of messages that only move a tape's end. */
 const GROWTH_MS = 250;
-/** A reload that replaces a channel leaves the subscription before it to those who still listen there. */
+/** Maximum number of subscriptions of one channel: after a reload that replaces it, the former one is kept for its listeners. */
 const MAX_OF_CHANNEL = 8;
 
 export interface TapeSenderParts {
@@ -26,8 +26,8 @@ export interface TapeSenderParts {
   /** Undefined: there is no such channel. */
   audioOf(channel: string): PlayableAudio | undefined;
   /**
-   * A segment is sent when it is closed, not with the next tick: the other end has it before others do, and also where this process ends or stands
-   * still.
+   * Whether a segment is sent when it is closed, not with the next tick: the other end has it before others do, even if this process ends or is
+   * suspended then.
    */
   readonly isPrompt?: boolean;
 }
@@ -36,12 +36,12 @@ export class TapeSender implements AlarmHandler, MessageHandler {
   readonly #connection: LinkConnection;
   readonly #parts: TapeSenderParts;
   readonly #subscriptions = new Map<number, { readonly channel: string; readonly tape: TapeSubscription }>();
-  /** How many of the subscriptions are of a channel. */
+  /** Number of subscriptions by channel. */
   readonly #channels = new Map<string, number>();
-  /** Those with something to send, in turn. */
+  /** Subscriptions with something to send, in order. */
   #due: TapeSubscription[] = [];
   #alarm: Alarm | null = null;
-  /** Those of which only the end has come further. */
+  /** Subscriptions of which only the end has moved. */
   #grown: TapeSubscription[] = [];
   #growthAlarm: Alarm | null = null;
   readonly #growth: AlarmHandler = { onAlarm: () => this.#sendGrown() };
@@ -52,12 +52,12 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     connection.handle(FIRST_TAPE_TYPE, LAST_TAPE_TYPE, this);
   }
 
-  /** How many channels the worker takes. */
+  /** Number of channels that the worker takes. */
   get count(): number {
     return this.#subscriptions.size;
   }
 
-  /** The tape of a channel goes on in another audio, which `audioOf` gives from now on. */
+  /** The tape of a channel continues in another audio, which `audioOf` returns from now on. */
   move(channel: string): void {
     const audio = this.#parts.audioOf(channel);
     if (audio === undefined) return;
@@ -110,7 +110,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     const tape = new TapeSubscription(id, audio, subscribe, parts);
     this.#subscriptions.set(id, { channel, tape });
     this.#channels.set(channel, count + 1);
-    // A listener waits for it.
+    // A listener is waiting for it.
     this.#send();
   }
 

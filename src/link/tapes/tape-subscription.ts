@@ -1,12 +1,12 @@
 /**
- * One channel that one worker takes, at the hub: follows the channel's audio and sends what the worker does not have. It has no queue: what the
- * link does not take stays on the tape, and the subscription is a cursor there, like a listener's.
+ * One channel that one worker takes, at the hub: follows the channel's audio and sends what the worker lacks. It has no queue: unsent segments stay
+ * on the tape, where the subscription is a cursor, like a listener.
  *
  *   tape     │ 41 │ 42 │ 43 │ 44 │ open      the worker has 41 and 42; a late title has changed 42
  *                    ▲ revised ▲ cursor      next: the titles of 42, then 43, 44 and how far the open one has come
  *
- * Invariant: a worker gets each segment of a tape once, in order, as it is when it is sent, and its later titles behind it. A worker that
- * does not follow until the tape has forgotten what comes next is notified, and begins anew. Owned by a TapeSender.
+ * Invariant: a worker gets each segment of a tape once and in order, as it is at that time, and later changes of its titles afterwards. A worker
+ * that falls off the tape is notified, and begins anew. Owned by a TapeSender.
  */
 
 import type { LateTitle, PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
@@ -34,7 +34,7 @@ export interface SubscriptionParts {
   /** There is something to send; a segment, which some are to have at once. */
   onDue(subscription: TapeSubscription): void;
   onSegment(subscription: TapeSubscription): void;
-  /** Only how far the tape's end has come, which can wait. */
+  /** Only the tape's end has moved, which can wait. */
   onGrown(subscription: TapeSubscription): void;
 }
 
@@ -43,26 +43,26 @@ export class TapeSubscription implements TapeObserver {
   #audio: PlayableAudio;
   readonly #parts: SubscriptionParts;
   readonly #segments: SegmentSender;
-  /** What the worker has: the tape, and its segments before `#cursor`; undefined: none. */
+  /** The tape of which the worker has the segments before `#cursor`; undefined: none. */
   #tape: AudioTape | undefined;
   #cursor = 0;
-  /** The name that the worker knows it by. */
+  /** The name of the tape that the worker knows. */
   #name: TapeName | null = null;
-  /** Of those from here on titles have changed since they were sent; `#cursor`: of none. */
+  /** The first segment whose titles have changed since it was sent; `#cursor`: none. */
   #revised = 0;
-  /** The title that came late since, as sessions must know it. */
+  /** The last title that came late since, for sessions. */
   #late: LateTitle | null = null;
   #joinFrom = 0;
   #facts: AudioStats | null = null;
-  /** What the worker has of the rest of the open segment, and how far its tape goes. */
+  /** The part of the open segment that the worker has, and the end of its tape. */
   #restBytes = 0;
   #endMs = Number.NaN;
-  /** A worker that has nothing yet is answered, if only that there is no tape. */
+  /** Whether the worker still waits for its first answer, which may be that there is no tape. */
   #isAnswered = false;
-  /** What the worker has, as long as it is not known whether there is a tape, or that is on its way here as well. */
+  /** The tape that the worker has, while it is unknown whether there is one here, or until it has arrived here as far. */
   #awaiting: Subscribe | null = null;
   #listening: Listening = { listeners: 0, playing: 0 };
-  /** Whether it stands in its sender's lists: of those with something to send, and of those that can wait. */
+  /** Whether it is in its sender's lists: of subscriptions with something to send, and of those that can wait. */
   isDue = false;
   isGrown = false;
 
@@ -71,13 +71,13 @@ export class TapeSubscription implements TapeObserver {
     this.#audio = audio;
     this.#parts = parts;
     this.#segments = new SegmentSender(id, parts.connection);
-    // The tape keeps what is read: before anything of it is.
+    // Before the first read, as the tape keeps what is observed.
     audio.observe(this);
     this.#awaiting = subscribe;
     this.#note();
   }
 
-  /** What the worker has is compared with what there is: it goes on, or has fallen off that tape. False: that is not known yet. */
+  /** Compares the worker's tape with the one here: it continues, or has fallen off. False: unknown yet. */
   #compare({ name, next }: Subscribe): boolean {
     const { tape, isComing } = this.#audio;
     if (isComing === true) return false;
@@ -90,14 +90,14 @@ export class TapeSubscription implements TapeObserver {
     return true;
   }
 
-  /** How many listen at the worker's: a source on demand comes for them, not for a tape that lingers. */
+  /** The number of listeners at the worker: a source on demand starts for them, not for a lingering tape. */
   listening(listening: Listening): void {
     this.#count(listening);
   }
 
   /**
-   * The channel's tape goes on in another audio: it was fed elsewhere and is now fed here, or the other way round. Who has the tape of this name goes
-   * on with it, all others with what is there.
+   * The channel's tape continues in another audio: it was fed elsewhere and is now fed here, or the reverse. A worker that has the tape of this name
+   * continues with it, others get the one that is here.
    */
   moveTo(audio: PlayableAudio): void {
     if (audio === this.#audio) return;
@@ -109,12 +109,12 @@ export class TapeSubscription implements TapeObserver {
     this.#count(listening);
     former.unobserve(this);
     count(former, -listening.listeners, -listening.playing);
-    // It may come back to this tape before anything was sent, and would not know which titles came late meanwhile.
+    // It may return to this tape before anything was sent, without the titles that came late meanwhile.
     this.#revised = 0;
     this.#note();
   }
 
-  /** The worker wants it no more. */
+  /** The worker has unsubscribed. */
   close(): void {
     this.#audio.unobserve(this);
     this.#count({ listeners: 0, playing: 0 });
@@ -135,7 +135,7 @@ export class TapeSubscription implements TapeObserver {
     let revised = this.#revised;
     while (revised > tape.tail && tape.at(revised - 1)!.endMs > late.atMs) revised--;
     this.#revised = revised;
-    // Where the link stands still: who still has the title before both of them goes on with the last.
+    // While the link is blocked only the last of several late titles is sent.
     this.#late = { ...late, before: this.#late === null ? late.before : this.#late.before };
     this.#note();
   }
@@ -158,12 +158,12 @@ export class TapeSubscription implements TapeObserver {
     this.#note();
   }
 
-  /** Sends what the worker does not have. False: the link is full. Between `cork` and `uncork`. */
+  /** Sends what the worker lacks. False: the link is full. Called between `cork` and `uncork`. */
   send(): boolean {
     const { connection } = this.#parts;
     if (connection.isFull) return false;
     if (this.#awaiting !== null && !this.#compare(this.#awaiting)) return true;
-    // Who passes the tape on knows what to say of it as soon as it is there.
+    // A hub that forwards the tape needs its facts first.
     this.#sendFacts();
     if (!this.#sendTape()) return true;
     const tape = this.#tape;
@@ -181,8 +181,7 @@ export class TapeSubscription implements TapeObserver {
   }
 
   /**
-   * Where the tape that the worker has is not the channel's, or has forgotten what the worker needs next. False: what it has is still on its way
-   * here.
+   * Begins anew if the worker's tape is not the channel's, or the next segment is not on it any more. False: that tape is still arriving here.
    */
   #sendTape(): boolean {
     const { tape: whole } = this.#audio;
@@ -211,7 +210,7 @@ export class TapeSubscription implements TapeObserver {
     return true;
   }
 
-  /** Whether it is the one that the worker has, in another audio, or taken anew by this one. */
+  /** Whether it is the tape of the worker, in another audio, or taken anew by this one. */
   #isTheirs(tape: AudioTape): boolean {
     const { names } = this.#parts;
     return this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor);
@@ -220,7 +219,7 @@ export class TapeSubscription implements TapeObserver {
   #resumeIn(tape: AudioTape): void {
     this.#tape = tape;
     if (this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
-    // Which titles came late meanwhile is not known, nor what there is of the open segment.
+    // Unknown are the titles that came late meanwhile, and the part of the open segment.
     this.#revised = tape.tail;
     this.#late = null;
     this.#segments.resume();
@@ -228,7 +227,7 @@ export class TapeSubscription implements TapeObserver {
     this.#endMs = Number.NaN;
   }
 
-  /** The tape that the worker has goes on under another name. */
+  /** The tape of the worker continues under another name. */
   #rename(tape: AudioTape): void {
     const revised = this.#revised;
     this.#announce(tape, this.#cursor, true);
@@ -241,7 +240,7 @@ export class TapeSubscription implements TapeObserver {
     this.#isAnswered = true;
     this.#tape = tape;
     this.#announce(tape, next, true);
-    // Which titles came late meanwhile is not known.
+    // The titles that came late meanwhile are unknown.
     this.#revised = tape.tail;
   }
 
@@ -302,7 +301,7 @@ export class TapeSubscription implements TapeObserver {
   #sendSegment(tape: AudioTape, seq: number): void {
     const { clock } = this.#parts;
     const segment = tape.at(seq)!;
-    // A moment that is not known any more is the present one.
+    // An unknown time is replaced by the present one.
     const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(segment.endMs));
     const rest = tape.rest(seq + 1, false);
     this.#segments.send(tape, segment, { seq, arrivedMs: clock.wallMs() - agoMs, rest });
@@ -311,7 +310,7 @@ export class TapeSubscription implements TapeObserver {
     if (this.#revised === seq) this.#revised++;
   }
 
-  /** Each before the segment in which the format changes: who is not to be sent that is ended before it. */
+  /** Sent before the segment in which the format changes, so that listeners who cannot continue are ended before it. */
   #sendFences(tape: AudioTape): void {
     for (let next = tape.fenceAfter(this.#joinFrom); next <= this.#cursor + 1; next = tape.fenceAfter(next)) {
       this.#joinFrom = next;
@@ -346,12 +345,12 @@ export class TapeSubscription implements TapeObserver {
   }
 }
 
-/** Whether a tape that comes over a link has this place soon. */
+/** Whether a tape that is taken over a link will reach this position soon. */
 function isToCome({ head, comesTo }: AudioTape, seq: number): boolean {
   return comesTo !== undefined && seq > head && seq <= comesTo;
 }
 
-/** That of an audio which comes over a link, and has fallen off it there, is none until another one comes. */
+/** The tape of an audio; undefined also for one that is taken over a link and has fallen off there. */
 function tapeOf({ tape }: PlayableAudio): AudioTape | undefined {
   return tape?.tail === Number.POSITIVE_INFINITY ? undefined : tape;
 }
