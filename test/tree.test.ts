@@ -98,6 +98,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/titles/ordered-schema': ['cluster/titles/log-entry'],
   'cluster/tapes/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/hub/cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
+  'cluster/log/held-leases': ['cluster/log/held-log', 'cluster/log/remote-log'],
   'cluster/log/log-schema': ['cluster/log/checked-log', 'cluster/log/remote-log'],
   'cluster/log/redis-log': ['cluster/log/held-log', 'cluster/log/checked-log', 'cluster/titles/log-entry'],
   'cluster/tapes/takeover': ['e2e/cluster'],

@@ -6,40 +6,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
-import { NO_RANK } from '../tapes/leases.js';
-import {
-  type AskedLease,
-  type Commit,
-  type CommitAnswer,
-  type JoinAnswer,
-  type Joining,
-  type LeaseAnswer,
-  type LeaseQuestion,
-  MAX_FACTS,
-  type RawEntry,
-} from './log-schema.js';
-import { LogLost, MAX_LEASE_MS, type Pairs, type SharedLog } from './shared-log.js';
-
-interface Owner {
-  node: string;
-  url: string;
-  epoch: number;
-  tillMs: number;
-  renewedMs: number;
-  rank: number;
-  beforeNode: string;
-  beforeUrl: string;
-  /** Of the facts. */
-  version: number;
-}
+import { HeldLeases, MAX_CHANNELS, mustHaveRoom, setNewest } from './held-leases.js';
+import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
+import { LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 const BELLS_KEPT = 20_000;
-/** Limits of what other machines can make it hold: channels, nodes, and bytes of last values and of the log. */
-export const MAX_CHANNELS = 20_000;
-const MAX_NODES = 1000;
+/** Maximum of the last values, and of the log, in characters: other machines decide what is in them. */
 export const MAX_HELD_BYTES = 256 * 1024 * 1024;
-/** Two URLs that ask under one name within this time are two nodes of one name. */
-const TWICE_MS = 2000;
 
 export class HeldLog {
   #epoch: string = randomUUID();
@@ -50,23 +23,19 @@ export class HeldLog {
   /** `node channel` → the id of the last change that the node has committed there. */
   readonly #done = new Map<string, string>();
   readonly #log: RawEntry[] = [];
-  readonly #owners = new Map<string, Owner>();
-  readonly #facts = new Map<string, string>();
-  readonly #nodes = new Map<string, string>();
+  readonly #leases: HeldLeases;
   readonly #waiting = new Set<() => void>();
   /** Characters in the last values, and in the log. */
   #lastBytes = 0;
   #logBytes = 0;
   readonly #mostEntries: number;
   readonly #wallMs: () => number;
-  /** Leases use the monotonic clock, so that they do not expire when the wall clock is set. */
-  readonly #beganMs: number;
 
   /** @param mostEntries maximum number of entries in the log, whatever nodes ask for */
   constructor(wallMs: () => number = Date.now, mostEntries = Number.POSITIVE_INFINITY) {
     this.#mostEntries = mostEntries;
     this.#wallMs = wallMs;
-    this.#beganMs = wallMs() - performance.now();
+    this.#leases = new HeldLeases(wallMs);
   }
 
   /** A connection for one node. */
@@ -83,7 +52,7 @@ export class HeldLog {
   }
 
   get nodes(): ReadonlyMap<string, string> {
-    return this.#nodes;
+    return this.#leases.nodes;
   }
 
   get last(): ReadonlyMap<string, string> {
@@ -91,7 +60,7 @@ export class HeldLog {
   }
 
   forget(nodes: readonly string[]): void {
-    for (const node of nodes) this.#nodes.delete(node);
+    this.#leases.forget(nodes);
   }
 
   hello({ freshEpoch, epoch, seq, id, lastStamp }: Joining): JoinAnswer {
@@ -126,28 +95,10 @@ export class HeldLog {
     return { verdict: 'ok', number: this.#seq };
   }
 
-  lease({ node, url, lastsMs, staleMs, leases }: LeaseQuestion): LeaseAnswer {
-    const nowMs = Math.floor(this.#beganMs + performance.now());
-    const tillMs = nowMs + Math.min(lastsMs, MAX_LEASE_MS);
-    let isNews = false;
-    const isTwice = this.#isTwice(node, url);
-    setNewest(this.#nodes, node, `${this.#wallMs()} ${url}`, MAX_NODES);
-    const answers = leases.map((asked) => {
-      const { channel, facts, known } = asked;
-      const owner = this.#ownerOf(channel, nowMs);
-      if (changeOwner(owner, { ...asked, node, url, tillMs }, nowMs, staleMs)) isNews = true;
-      if (facts.length > MAX_FACTS) throw new Error(`facts of more than ${MAX_FACTS} characters`);
-      if (owner.node === node && facts !== '') {
-        owner.version = Math.max(owner.version, nowMs) + 1;
-        this.#facts.set(channel, facts);
-        isNews = true;
-      }
-      const { node: owning, url: at, beforeNode, beforeUrl, epoch, version } = owner;
-      const said = owning !== node && version !== known ? (this.#facts.get(channel) ?? '') : '';
-      return { node: owning, url: at, epoch, beforeNode, beforeUrl, version, facts: said };
-    });
-    if (isNews) this.#append({ c: '', p: `${node} ${this.#seq + 1}` }, BELLS_KEPT);
-    return { leases: answers, isTwice };
+  lease(asked: LeaseQuestion): LeaseAnswer {
+    const { isNews, answer } = this.#leases.ask(asked);
+    if (isNews) this.#append({ c: '', p: `${asked.node} ${this.#seq + 1}` }, BELLS_KEPT);
+    return answer;
   }
 
   #believed(stamp: number): number {
@@ -189,73 +140,10 @@ export class HeldLog {
     this.#waiting.clear();
     for (const wake of waiting) wake();
   }
-
-  #isTwice(node: string, url: string): boolean {
-    const [seenMs, at] = this.#nodes.get(node)?.split(' ') ?? [];
-    return at !== undefined && at !== url && Math.abs(this.#wallMs() - Number(seenMs)) < TWICE_MS;
-  }
-
-  #ownerOf(channel: string, nowMs: number): Owner {
-    let owner = this.#owners.get(channel);
-    if (owner === undefined) {
-      mustHaveRoom(this.#owners);
-      const nobody = { node: '', url: '', beforeNode: '', beforeUrl: '' };
-      owner = { ...nobody, epoch: Math.floor(nowMs / 1000), tillMs: 0, renewedMs: 0, rank: NO_RANK, version: 0 };
-      this.#owners.set(channel, owner);
-    }
-    return owner;
-  }
 }
 
 function bytesOf(fields: RawEntry['fields']): number {
   return Object.values(fields).reduce((bytes, text) => bytes + text.length, 0);
-}
-
-function mustHaveRoom({ size }: ReadonlyMap<string, unknown>): void {
-  if (size >= MAX_CHANNELS) throw new Error(`the origin holds ${MAX_CHANNELS} channels at most`);
-}
-
-/** Past `most` entries, the oldest is removed. */
-function setNewest(map: Map<string, string>, name: string, value: string, most: number): void {
-  map.delete(name);
-  map.set(name, value);
-  if (map.size > most) map.delete(map.keys().next().value!);
-}
-
-/** @returns whether the owner has changed */
-function changeOwner(
-  owner: Owner,
-  asked: AskedLease & { readonly node: string; readonly url: string; readonly tillMs: number },
-  nowMs: number,
-  staleMs: number,
-): boolean {
-  const { node, url, wish, rank, tillMs } = asked;
-  // Whether the node knows another owner.
-  const knowsOwner = asked.known !== null;
-  const isMine = owner.node === node;
-  if (owner.node === '' && owner.beforeNode === '' && owner.renewedMs === 0 && knowsOwner) {
-    // The data was lost. The owner will ask soon; until then its lease counts as just renewed.
-    Object.assign(owner, { tillMs, renewedMs: nowMs, rank: 0 });
-  }
-  if (wish === 0) {
-    if (!isMine) return false;
-    Object.assign(owner, { beforeNode: owner.node, beforeUrl: owner.url, node: '', url: '', tillMs: 0, rank: NO_RANK });
-    owner.epoch++;
-    return true;
-  }
-  if (isMine) {
-    Object.assign(owner, { tillMs, renewedMs: wish === 4 ? tillMs : nowMs, rank, url });
-    return false;
-  }
-  // Another node has it.
-  if (wish === 4) return false;
-  const isAlive = owner.tillMs > nowMs && (owner.node !== '' || knowsOwner);
-  const isBetter = wish >= 2 && rank < owner.rank;
-  const isStale = wish === 3 && nowMs - owner.renewedMs > staleMs;
-  if (isAlive && !isBetter && !isStale) return false;
-  Object.assign(owner, { beforeNode: owner.node, beforeUrl: owner.url, node, url, tillMs, renewedMs: nowMs, rank });
-  owner.epoch++;
-  return true;
 }
 
 class HeldLogView implements SharedLog {

@@ -1,7 +1,8 @@
 /** What an origin holds itself is what Redis would hold: the same questions to both get the same answers, and an engine keeps the port's contract on it. */
 
 import t from 'tap';
-import { HeldLog, MAX_CHANNELS, MAX_HELD_BYTES } from '../../../src/cluster/log/held-log.js';
+import { MAX_CHANNELS } from '../../../src/cluster/log/held-leases.js';
+import { HeldLog, MAX_HELD_BYTES } from '../../../src/cluster/log/held-log.js';
 import type { LeaseAnswer } from '../../../src/cluster/log/log-schema.js';
 import { RedisLog } from '../../../src/cluster/log/redis-log.js';
 import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js';
