@@ -12,7 +12,7 @@ import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
 import { CONTROL } from '../../src/link/wire/message-types.js';
 import { greeting } from '../../src/link/wire/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
-import { askedLease, commitOf, joining, leaseQuestion } from './log-questions.js';
+import { askedLease, leaseQuestion, questionsOf } from './log-questions.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
 import { BRIDGE_MESSAGES, CLOCKS, liesOf, SESSION_MESSAGES } from './session-lies.js';
@@ -154,43 +154,28 @@ export class LyingMachine {
 
   constructor(random: Random, channel: string) {
     this.#random = random;
-    const before = (message: KnownMessage) => Buffer.concat([greeting(), ...message.before]);
+    const story = (of: 'tape' | 'sessions' | 'log', what: string, ...bytes: readonly Buffer[]) => {
+      return { of, what, bytes: Buffer.concat([greeting(), ...bytes]) };
+    };
     const tapes = fromWorker(channel).flatMap((message) =>
       [...message.lies()].map(({ what, payload }) => {
         const lie = framed(message.type, Buffer.concat([uint32(1), payload]));
-        return { of: 'tape' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([before(message), lie]) };
+        return story('tape', `${message.name} ${what}`, ...message.before, lie);
       }),
     );
-    const known = Buffer.concat([greeting(), json(CLOCKS)]);
+    const known = json(CLOCKS);
     const sessions = SESSION_MESSAGES.flatMap((message) =>
-      [...liesOf(message)].map(({ what, bytes }) => {
-        return { of: 'sessions' as const, what: `${message.name} ${what}`, bytes: Buffer.concat([known, bytes]) };
-      }),
+      [...liesOf(message)].map(({ what, bytes }) => story('sessions', `${message.name} ${what}`, known, bytes)),
     );
     const bridges = BRIDGE_MESSAGES.flatMap((message) =>
       [...plainLies(message)].map(({ what, value }) => {
-        const opening = message === CLOCKS ? greeting() : known;
-        return { of: 'sessions' as const, what, bytes: Buffer.concat([opening, json(value)]) };
+        return story('sessions', what, ...(message === CLOCKS ? [] : [known]), json(value));
       }),
     );
-    const asks = {
-      timeMs: [],
-      epoch: [],
-      hello: [joining()],
-      commit: [commitOf()],
-      lease: [leaseQuestion('a', 'http://a', askedLease(channel))],
-      last: [['a', 'b']],
-      entriesAfter: [0, 2, 3],
-      nodes: [],
-      forget: [['a', 'b']],
-      close: [],
-    };
-    const logs = Object.entries(asks).flatMap(([ask, args]) =>
-      [...plainLies({ type: 'ask', id: 1, ask, args })].map(({ what, value }) => ({
-        of: 'log' as const,
-        what: `${ask} ${what}`,
-        bytes: Buffer.concat([greeting(), json(value)]),
-      })),
+    const logs = Object.entries({ ...questionsOf(channel), close: [] }).flatMap(([ask, args]) =>
+      [...plainLies({ type: 'ask', id: 1, ask, args })].map(({ what, value }) =>
+        story('log', `${ask} ${what}`, json(value)),
+      ),
     );
     this.#deck = new Deck(random, [...tapes, ...sessions, ...bridges, ...logs]);
   }
@@ -205,11 +190,8 @@ export class LyingMachine {
     // Each time another machine, as the one before is left alone.
     const own = { ...options, node: `liar-${this.#random.int(0, 99)}-${this.#names++}` };
     try {
-      const stream = await (of === 'tape'
-        ? askForTape(url, channel, 'listen', own)
-        : of === 'sessions'
-          ? askForSessions(url, own)
-          : askForLog(url, own));
+      const tape = () => askForTape(url, channel, 'listen', own);
+      const stream = await { tape, sessions: () => askForSessions(url, own), log: () => askForLog(url, own) }[of]();
       stream.on('error', () => undefined).resume();
       stream.write(bytes);
       setTimeout(() => stream.destroy(), 200).unref();

@@ -32,3 +32,18 @@ export function leaseQuestion(node: string, url: string, ...leases: readonly Ask
 export function askedLease(channel: string, said: Partial<AskedLease> = {}): AskedLease {
   return { channel, wish: 1, rank: 0, facts: '', known: null, ...said };
 }
+
+/** All that a node may ask of an origin, with its arguments. */
+export function questionsOf(channel: string) {
+  return {
+    timeMs: [],
+    epoch: [],
+    hello: [joining()],
+    commit: [commitOf({ channel })],
+    lease: [leaseQuestion('a', 'http://a', askedLease(channel))],
+    last: [['a', 'b']],
+    entriesAfter: [0, 2, 3],
+    nodes: [],
+    forget: [['a', 'b']],
+  };
+}
