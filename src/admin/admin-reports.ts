@@ -1,6 +1,6 @@
 /**
- * What an operator sees of the server, and asks of it, as plain data: the same in one process and over a link. Times are unix milliseconds. Made by
- * the rooms that own the state; answered as they are by `/admin/api` (http/admin/README.md).
+ * What operators see of the server and ask of it, as plain data, the same in one process and over a link. Times are unix milliseconds. The rooms
+ * that own the state make the reports; `/admin/api` answers with them unchanged (http/admin/README.md).
  */
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
@@ -18,33 +18,33 @@ export type { AdminBlock, ChannelFallback, ListenerReport, LogLine, RefusalRepor
 
 /** A source of a channel. */
 export interface SourceReport {
-  /** As the configuration counts them, from 0. */
+  /** Its index in the configuration, from 0. */
   readonly place: number;
   readonly kind: 'encoder' | 'pull' | 'file';
   readonly state: 'idle' | 'starting' | 'up';
   readonly isOnAir: boolean;
-  /** Of an encoder: where it comes from, and what it calls itself; "": not known. */
+  /** Of an encoder: its address and User-Agent; "": unknown. */
   readonly address: string;
   readonly agent: string;
-  /** Of an encoder or upstream: since when it has been there; null: it is not, or of a file. */
+  /** Since when an encoder or upstream has been connected; null: it is not, or it is a file. */
   readonly sinceMs: number | null;
-  /** Measured over 10 s; 0: not known yet. */
+  /** Measured over 10 s; 0: unknown yet. */
   readonly bitrateKbps: number;
   readonly contentType: string | null;
-  /** What is wrong with it now: stalled, unsteady, bitrate-off, silent. */
+  /** Present faults: stalled, unsteady, bitrate-off, silent. */
   readonly troubles: readonly string[];
-  /** How often each of its events was reported since the start. */
+  /** Event → how often it was reported since the start. */
   readonly events: Readonly<Record<string, number>>;
-  /** Of an upstream: which of its URLs is used, from 1; null: none. */
+  /** Of an upstream: the number of the URL in use, from 1; null: none. */
   readonly upstream: number | null;
 }
 
-/** A channel as far as its sources go. */
+/** A channel and its sources. */
 export interface ChannelSources {
   readonly channel: string;
-  /** Place of the source on air; null: none. */
+  /** The index of the source on air; null: none. */
   readonly onAir: number | null;
-  /** Place of the source that an operator has chosen; null: the best one plays. */
+  /** The index of the source that an operator has chosen; null: the best one plays. */
   readonly pinned: number | null;
   readonly onAirSinceMs: number | null;
   /** Since when there has been no audio; null: there is. */
@@ -60,7 +60,7 @@ export interface ChannelReport extends ChannelSources {
   readonly name: string;
   readonly genre: string;
   readonly description: string;
-  /** Where it is played; statistics name the first. */
+  /** Its paths; statistics name the first. */
   readonly mounts: readonly string[];
   readonly listenUrl: string;
   readonly contentType: string;
@@ -71,26 +71,26 @@ export interface ChannelReport extends ChannelSources {
   readonly nextTitle: string;
   /** Pushes that wait for their time. */
   readonly held: number;
-  /** People, as far as connections show it, and connections; peaks since the start. */
+  /** Different listeners, as far as connections show it, and connections; peaks since the start. */
   readonly listeners: number;
   readonly peakListeners: number;
   readonly connections: number;
   readonly peakConnections: number;
   readonly maxListeners: number | null;
-  /** How much later than the live edge the median listener hears; null: nobody plays. */
+  /** The lag of the median listener behind the live edge; null: there are no listeners. */
   readonly lagMs: number | null;
   readonly isPublic: boolean;
 }
 
-/** What a channel's tape holds. */
+/** The tape of a channel. */
 export interface TapeReport {
-  /** Of audio, whole segments. */
+  /** Audio in complete segments. */
   readonly heldMs: number;
   readonly bytes: number;
   readonly segments: number;
-  /** Bytes between two ICY blocks; null: titles stand in the stream itself (Ogg). */
+  /** Bytes between two ICY blocks; null: titles are in the stream itself (Ogg). */
   readonly metaint: number | null;
-  /** How much later listeners hear what the source sends, and how much of that waits now. */
+  /** The configured delay behind the source, and how much audio is in the delay line now. */
   readonly delayMs: number;
   readonly delayedMs: number;
 }
@@ -99,44 +99,44 @@ export interface TapeReport {
 export interface TapeTitle {
   readonly id: string;
   readonly title: string;
-  /** How far behind the live edge it takes effect, milliseconds of audio; of the first one at least so much. */
+  /** Where it takes effect: milliseconds of audio behind the live edge; of the first one at least. */
   readonly behindMs: number;
 }
 
-/** What the process with the sources knows of one channel in depth. */
+/** Details of one channel, from the process with the sources. */
 export interface ChannelDepth {
   /** Oldest first. */
   readonly timeline: readonly TimelineEntry[];
-  /** Null: nothing has been heard yet. */
+  /** Null: there was no audio yet. */
   readonly tape: TapeReport | null;
-  /** Oldest first: the one in force where the tape begins, and those behind it. */
+  /** Oldest first: the one in force at the beginning of the tape, and those after it. */
   readonly titles: readonly TapeTitle[];
 }
 
-/** One channel's listeners together, in one process or in all. */
+/** Figures of one channel's listeners, of one process or of all. */
 export interface CrowdReport {
-  /** Reason → how many have ended for it since the process began. */
+  /** Ending → how many since the process started. */
   readonly endings: Readonly<Record<string, number>>;
-  /** By whole seconds behind the live edge: how many hear what is there; the last one has all who are further. */
+  /** By whole seconds behind the live edge: how many listeners; the last one counts all that are further behind. */
   readonly bySecondsBehind: readonly number[];
 }
 
-/** Which listeners: all that fit every member that is there. */
+/** Selects listeners that match all members that are present. */
 export interface ListenerFilter {
   readonly ids?: readonly string[] | undefined;
   readonly channel?: string | undefined;
   /** An address or a network. */
   readonly address?: string | undefined;
-  /** A part of the user agent, in any case. */
+  /** A part of the user agent, case-insensitive. */
   readonly agent?: string | undefined;
 }
 
-/** How old one process's listeners are. */
+/** The ages of one process's listeners. */
 export interface ListenerAges {
   readonly process: number;
-  /** Of those that fit. */
+  /** Of those that match. */
   readonly total: number;
-  /** When the first of them came, oldest first, by the system's monotonic clock. */
+  /** When they connected, oldest first, by the system's monotonic clock; only the first ones. */
   readonly startedMs: readonly number[];
 }
 
@@ -149,11 +149,11 @@ export interface MadeToken {
   readonly by: string;
   /** SHA-256, in hexadecimal. */
   readonly sha256: string;
-  /** After this it is wrong, where another one took its place; null: for ever. */
+  /** When it expires, after another one has replaced it; null: never. */
   readonly untilMs: number | null;
 }
 
-/** What every process must know. */
+/** Known in all processes. */
 export interface AdminState {
   readonly blocks: readonly AdminBlock[];
   readonly tokens: readonly MadeToken[];
@@ -163,7 +163,7 @@ export interface AdminState {
 export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [] };
 
 export interface TokenReport {
-  /** Its own among all. Of the configuration's: channel and place there, such as `config-demo-1`; those cannot be revoked here. */
+  /** Unique. Of the configuration's tokens: channel and index there, such as `config-demo-1`; those cannot be revoked here. */
   readonly id: string;
   readonly channel: string;
   readonly name: string;
@@ -174,10 +174,10 @@ export interface TokenReport {
   readonly lastUsedMs: number | null;
 }
 
-/** What any process may be asked about itself. */
+/** Questions to all processes. */
 export interface ProcessQuestions {
   ages: { readonly ask: ListenerFilter & { readonly most: number }; readonly answer: ListenerAges };
-  /** Those at these places by age, of each process by its number. */
+  /** Those at these positions by age, for each process by its number. */
   listeners: {
     readonly ask: ListenerFilter & {
       readonly places: Readonly<Record<string, { readonly from: number; readonly count: number }>>;
@@ -205,78 +205,75 @@ export interface ProcessQuestions {
 }
 export type ProcessQuestion = keyof ProcessQuestions;
 
-/** Where what all machines have in common is: in Redis, at an origin, in this process. */
+/** Where the shared log of the cluster is: in Redis, at an origin, in this process. */
 export type ClusterPlace = 'Redis' | 'an origin' | 'here';
 
-/** A machine of a cluster, and what it knows of the others (src/cluster/README.md). */
+/** A node of a cluster, and what it knows of the others (src/cluster/README.md). */
 export interface ClusterReport {
   readonly node: string;
-  /** What all have in common. */
+  /** The shared log. */
   readonly log: {
     readonly place: ClusterPlace;
     readonly reached: boolean;
-    /** Since what it knows of the log was known to be all of it, seconds. */
+    /** Seconds since the log was last read to its end. */
     readonly behindSeconds: number;
-    /** How far its own clock is ahead of the clock there, seconds. */
+    /** Seconds by which its own clock is ahead of the clock there. */
     readonly clockSeconds: number;
-    /** Changes that wait to be sent there. */
+    /** Changes that are not sent there yet. */
     readonly waitingChanges: number;
-    /** The number of the last change that it knows. */
+    /** The number of the last change that it has read. */
     readonly position: number;
   };
-  /** What an operator has to correct: a clock that is wrong, a channel with other settings at another machine. */
+  /** What operators have to correct: a wrong clock, a channel with other settings at another node. */
   readonly warnings: readonly string[];
-  /** When each was here last, as is known there: the machines that share audio. */
+  /** The nodes that share audio, and when each was last seen. */
   readonly nodes: readonly { readonly node: string; readonly seenSeconds: number }[];
-  /** Who feeds what. Empty: audio is not shared. */
+  /** Which node feeds which channel. Empty: audio is not shared. */
   readonly channels: readonly {
     readonly channelkey: string;
-    /** '': nobody. */
+    /** '': none. */
     readonly owner: string;
     readonly epoch: number;
-    /** What it is to this machine. */
+    /** The channel's state at this node. */
     readonly phase: string;
   }[];
 }
 
-/** What only the process with the sources can answer. */
+/** Questions to the process with the sources. */
 export interface HubQuestions {
-  /** Null: this machine is alone. */
+  /** Null: there is no cluster. */
   cluster: { readonly ask: null; readonly answer: ClusterReport | null };
   channels: { readonly ask: null; readonly answer: readonly ChannelSources[] };
   /** Rejects with a Refusal where there is no such channel. */
   depth: { readonly ask: { readonly channel: string }; readonly answer: ChannelDepth };
   /** Whether there was one. */
   endEncoder: { readonly ask: { readonly channel: string }; readonly answer: boolean };
-  /** Rejects with a Refusal where its encoder cannot go on as the one of the other channel. */
+  /** Rejects with a Refusal if its encoder cannot become the one of the other channel. */
   moveEncoder: { readonly ask: { readonly channel: string; readonly to: string }; readonly answer: null };
-  /** A source by its place; null: the best one plays again. Rejects with a Refusal where there is no such source, or it has no audio. */
+  /** Chooses a source by its index; null: the best one plays again. Rejects with a Refusal if there is no such source, or it has no audio. */
   pin: { readonly ask: { readonly channel: string; readonly place: number | null }; readonly answer: ChannelSources };
   state: { readonly ask: null; readonly answer: AdminState };
-  /** When tokens were used last, by id; of those of the configuration by channel and place. */
+  /** When tokens were used last, by id; those of the configuration by channel and index. */
   used: { readonly ask: null; readonly answer: Readonly<Record<string, number>> };
   block: { readonly ask: AdminBlock; readonly answer: null };
   /** Whether it was blocked. */
   unblock: { readonly ask: { readonly network: string }; readonly answer: boolean };
-  /** It takes the place of the one before. Rejects with a Refusal where there is no such channel or mount, or both are the same channel. */
+  /** Replaces the one before. Rejects with a Refusal if there is no such channel or mount, or both are the same channel. */
   putFallback: { readonly ask: ChannelFallback; readonly answer: null };
   /** Whether there was one. */
   removeFallback: { readonly ask: { readonly channel: string }; readonly answer: boolean };
   putToken: { readonly ask: MadeToken; readonly answer: null };
-  /**
-   * Another one takes its place, in one step; the one before goes on until `untilMs` (null: it is wrong at once). Rejects with a Refusal where it is
-   * not there any more, or has been replaced already.
-   */
+  /** Replaces a token; the old one is valid until `untilMs` (null: ends at once). Rejects with a Refusal if it is gone or replaced already. */
   rotateToken: {
     readonly ask: { readonly id: string; readonly made: MadeToken; readonly untilMs: number | null };
     readonly answer: null;
   };
-  /** Whether it was there. */
+  /** Whether it existed. */
   revokeToken: { readonly ask: { readonly id: string }; readonly answer: boolean };
 }
 export type HubQuestion = keyof HubQuestions;
 
-/** Who can be asked. `all`: every process, those that do not answer in time apart. */
+/** Sends questions. `all`: to all processes; those that do not answer in time are left out. */
 export interface AdminQueries {
   hub<Q extends HubQuestion>(question: Q, ask: HubQuestions[Q]['ask']): Promise<HubQuestions[Q]['answer']>;
   all<Q extends ProcessQuestion>(
@@ -285,18 +282,18 @@ export interface AdminQueries {
   ): Promise<readonly ProcessQuestions[Q]['answer'][]>;
 }
 
-/** What one process answers. */
+/** Answers the questions to one process. */
 export type AnswerProcess = <Q extends ProcessQuestion>(
   question: Q,
   ask: ProcessQuestions[Q]['ask'],
 ) => ProcessQuestions[Q]['answer'];
-/** What the hub answers. */
+/** Answers the questions to the hub. */
 export type AnswerHub = <Q extends HubQuestion>(
   question: Q,
   ask: HubQuestions[Q]['ask'],
 ) => Promise<HubQuestions[Q]['answer']>;
 
-/** As much of a secret name as an operator needs to distinguish two. */
+/** The beginning of a secret name, enough to distinguish two. */
 export function masked(metaid: string): string {
   return `${metaid.slice(0, Math.min(4, Math.floor(metaid.length / 4)))}…`;
 }

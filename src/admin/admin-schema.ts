@@ -1,4 +1,4 @@
-/** What an operator asks, as one process passes it on to another (admin-reports.ts), and what comes back: checked before it is acted on, or shown. */
+/** Checks the questions of operators that come from another process (admin-reports.ts), and the answers of other processes. */
 
 import { z } from 'zod';
 import { network, text, whole } from '../config/field.js';
@@ -17,7 +17,7 @@ import {
   watcherRow,
 } from './rows.js';
 
-/** Of one list in an answer; a page of it has fewer. */
+/** Of one list in an answer; pages have fewer. */
 const MAX_ROWS = 1_000_000;
 
 const nothing = z.null();
@@ -31,7 +31,7 @@ const filter = {
   agent: cleaned(MAX_TEXT_BYTES).optional(),
 };
 
-/** Listeners that are ended or moved: at least one member must select them. */
+/** Listeners to end or move: at least one member has to select them. */
 const named = z
   .looseObject(filter)
   .refine((crowd) => Object.keys(filter).some((name) => crowd[name] !== undefined), { error: 'names no listeners' });
