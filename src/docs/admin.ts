@@ -15,7 +15,18 @@ import {
 } from './admin-schemas.js';
 import { COUNT, count, type Json, list, object, TEXT, text } from './json.js';
 import { inQuery, ref } from './parameters.js';
-import { content, get, header, JSON_TYPE, type More, NO_STORE, ok, operation, refused } from './responses.js';
+import {
+  content,
+  get,
+  header,
+  JSON_TYPE,
+  type More,
+  NO_STORE,
+  ok,
+  operation,
+  RETRY_AFTER,
+  refused,
+} from './responses.js';
 
 const EVENTS_TYPE = 'text/event-stream';
 const XML_TYPE = 'text/xml; charset=utf-8';
@@ -29,7 +40,9 @@ export const REFUSED: Json = {
     'WWW-Authenticate': header('Basic and Bearer; Bearer alone where X-Requested-With is sent.'),
   }),
   ...refused('not-allowed', 'The user has not the right, or a page of another origin asks.'),
-  ...refused('too-many', 'Too many wrong secrets from this address; or there are as many of these as there may be.'),
+  ...refused('too-many', 'Too many wrong secrets from this address; or there are as many of these as there may be.', {
+    'Retry-After': { ...RETRY_AFTER, required: false },
+  }),
   ...refused('unavailable', 'A part of the server is being restarted, or it has no room for this.'),
 };
 

@@ -1,5 +1,6 @@
-/** Asks the admin interface as an operator's program does: by fetch, as JSON, with a password or a token. */
+/** Asks the admin interface as an operator's program does, by fetch, as JSON, and holds each answer against the API document. */
 
+import { answerProblems } from './documents.js';
 import type { TestServer } from './server.js';
 
 process.env['ADMIN_TEST_ALL'] = 'may do all of it';
@@ -53,6 +54,7 @@ export class AdminClient {
     return this.ask('DELETE', path);
   }
 
+  /** Rejects where the document does not know the answer. */
   async ask(method: string, path: string, body?: unknown): Promise<AdminAnswer> {
     const answer = await fetch(`${this.#base}/admin/api/${path}`, {
       method,
@@ -63,6 +65,9 @@ export class AdminClient {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: text === '' ? null : JSON.parse(text) };
+    const { status, headers } = answer;
+    const problems = answerProblems(method, `/admin/api/${path}`, { status, headers: new Map(headers), body: text });
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+    return { status, headers, body: text === '' ? null : JSON.parse(text) };
   }
 }
