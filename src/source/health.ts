@@ -10,6 +10,7 @@
  * Owned by the switch, one for each source. Per frame: one header is read into an object of its own, nothing is allocated.
  */
 
+import type { AudioFormat } from '../audio/frames/audio-format.js';
 import { emptyHeader, HEADER_BYTES, readHeader } from '../audio/frames/header.js';
 import { namesChannels } from '../audio/frames/program-config.js';
 import { isSilent } from './silence.js';
@@ -78,9 +79,8 @@ export class Health {
   #windowSilentMs = 0;
   #windowsOff = 0;
   #windowsMoved = 0;
-  #codec = '';
-  #sampleRate = 0;
-  #channels = 0;
+  /** Of the latest frame; null: none has come. */
+  #format: AudioFormat | null = null;
   /** The constant bitrate; 0: not known, or variable. */
   #constantKbps = 0;
   #runKbps = 0;
@@ -101,7 +101,7 @@ export class Health {
   reset(): void {
     for (const trouble of TROUBLES) if (trouble !== 'unsteady') this.troubles[trouble] = false;
     this.#wellMs = Number.NaN;
-    this.#codec = '';
+    this.#format = null;
     this.#silentMs = this.#soundMs = this.#flowMs = 0;
     this.#forgetBitrate();
   }
@@ -147,17 +147,15 @@ export class Health {
 
   #watchFormat(frame: Buffer, durationMs: number): void {
     const { codec, sampleRate, channels, bitrateKbps } = this.#header;
-    if (codec !== this.#codec || sampleRate !== this.#sampleRate || channels !== this.#channels) {
-      const [wasCodec, wasRate, wasChannels] = [this.#codec, this.#sampleRate, this.#channels];
-      this.#codec = codec;
-      this.#sampleRate = sampleRate;
-      this.#channels = channels;
-      if (wasCodec !== '') {
-        if (codec !== wasCodec) this.report('codec', { from: wasCodec, to: codec });
-        if (sampleRate !== wasRate) this.report('sample-rate', { from: wasRate, to: sampleRate });
-        if (channels !== wasChannels) this.report('channels', { from: wasChannels, to: channels });
+    const was = this.#format;
+    if (codec !== was?.codec || sampleRate !== was.sampleRate || channels !== was.channels) {
+      this.#format = { codec, sampleRate, channels };
+      if (was !== null) {
+        if (codec !== was.codec) this.report('codec', { from: was.codec, to: codec });
+        if (sampleRate !== was.sampleRate) this.report('sample-rate', { from: was.sampleRate, to: sampleRate });
+        if (channels !== was.channels) this.report('channels', { from: was.channels, to: channels });
       }
-      if (codec !== wasCodec) this.#forgetBitrate();
+      if (codec !== was?.codec) this.#forgetBitrate();
       if (codec === 'aac' && channels === 0 && !namesChannels(frame)) this.report('no-channels', {});
     }
     if (codec === 'mp3') this.#watchRun(bitrateKbps, durationMs);
@@ -201,7 +199,7 @@ export class Health {
     // Silence is a trouble of its own, and needs few bytes.
     if (isSilence) return;
     this.#compare(kbps);
-    if (this.#codec === 'aac') this.#watchMean(kbps);
+    if (this.#format?.codec === 'aac') this.#watchMean(kbps);
   }
 
   #compare(kbps: number): void {

@@ -4,9 +4,7 @@
  *
  *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait behind a title, in order, and go on in bounded turns
  *
- * Invariant: a source that was left `stallsPerMinute` times within a minute because it stalled or was lost is unsteady until it has
- * delivered for `steadyMs` without being overdue, whatever connections that takes; or has been gone for a minute. An encoder that is
- * restarted once or twice is on air at once.
+ * A source that fails its listeners again and again is unsteady (steadiness.ts). An encoder that is restarted once or twice is on air at once.
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
@@ -16,6 +14,7 @@ import { Due } from './due.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
 import type { Source, SourceInput, SourceTitle } from './source.js';
+import { Steadiness, type SteadinessOptions } from './steadiness.js';
 
 /** What the switch must know of a source beyond the port. */
 export interface SourceSettings {
@@ -27,16 +26,11 @@ export interface SourceSettings {
   readonly bitrateKbps: number;
 }
 
-export interface InputOptions extends HealthOptions, AirPacerOptions {
+export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
   readonly pieceMs: number;
-  /** It is unsteady once it was left this often within a minute. */
-  readonly stallsPerMinute: number;
-  /** How long an unsteady source must have delivered without fault. */
-  readonly steadyMs: number;
 }
 
-const MINUTE_MS = 60_000;
 /** How long, up to the next look, audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
@@ -85,10 +79,7 @@ export class Input implements SourceInput, AlarmHandler {
   /** Lost since it was started, and nothing has come since. */
   hasFailed = false;
   readonly health: Health;
-  /** Since when it has delivered without being overdue. */
-  #steadySinceMs = Number.NEGATIVE_INFINITY;
-  /** When it was left because it stalled or was lost, the latest `stallsPerMinute` of them. */
-  readonly #leftMs: number[] = [];
+  readonly #steadiness: Steadiness;
   /** Frames behind a title that is being saved, or not written yet, oldest first; null: none wait. A source's pace and work bound them. */
   #waiting: KeptFrame[] | null = null;
   #waitingSinceMs = 0;
@@ -97,13 +88,12 @@ export class Input implements SourceInput, AlarmHandler {
   /** It was lost while frames of it waited: they are written first. */
   #lostReason: string | null = null;
   #isEnded = false;
-  /** Since when nothing of it is known. */
-  #goneSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(owner: InputOwner, index: number, settings: SourceSettings, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) =>
       owner.output.onEvent(this.index, event, fields, isOver),
     );
+    this.#steadiness = new Steadiness(this.health, options);
     this.#owner = owner;
     this.index = index;
     this.settings = settings;
@@ -137,7 +127,7 @@ export class Input implements SourceInput, AlarmHandler {
     const nowMs = this.#clock.now();
     const { durationMs, link } = frame;
     const due = this.#due;
-    if (nowMs - due.atMs > this.#options.stallMs) this.#steadySinceMs = nowMs;
+    if (nowMs - due.atMs > this.#options.stallMs) this.#steadiness.begin(nowMs);
     due.add(durationMs, nowMs, link === undefined ? 0 : this.source.pageMs);
     this.isAway = false;
     this.hasFailed = false;
@@ -248,11 +238,11 @@ export class Input implements SourceInput, AlarmHandler {
   left(nowMs: number): void {
     this.#drop();
     if (this.isAway || this.#lostReason !== null) this.#forgetLost();
-    else if (this.#due.atMs !== Number.NEGATIVE_INFINITY && !this.isGood(nowMs)) this.#count(nowMs);
+    else if (this.#due.atMs !== Number.NEGATIVE_INFINITY && !this.isGood(nowMs)) this.#steadiness.count(nowMs);
   }
 
   look(nowMs: number): void {
-    if (this.isUnsteady) this.#judge(nowMs);
+    this.#steadiness.look(nowMs, this.#due.atMs === Number.NEGATIVE_INFINITY, this.isGood(nowMs));
     const isLate = this.#waiting !== null && nowMs - this.#waitingSinceMs >= TITLE_WAIT_MS;
     if (isLate && this.#alarm === null) this.#write();
     const { facts, state } = this.source;
@@ -274,28 +264,13 @@ export class Input implements SourceInput, AlarmHandler {
     this.isAway = false;
     this.hasFailed = false;
     this.#lostReason = null;
-    this.#goneSinceMs = this.#clock.now();
+    this.#steadiness.forget(this.#clock.now());
     this.health.reset();
   }
 
   /** An operator who connects an encoder anew wants it on air at once, however often; no operator wants an upstream to break. */
   #forgetLost(): void {
-    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.index)) this.#count(this.#clock.now());
+    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.index)) this.#steadiness.count(this.#clock.now());
     this.forget();
-  }
-
-  /** It was on air, and has failed its listeners. */
-  #count(nowMs: number): void {
-    const { stallsPerMinute, steadyMs } = this.#options;
-    if (this.#leftMs.push(nowMs) > stallsPerMinute) this.#leftMs.shift();
-    if (this.#leftMs.length < stallsPerMinute || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
-    this.health.unsteady(true, { stallsPerMinute, soundSeconds: steadyMs / 1000 });
-  }
-
-  #judge(nowMs: number): void {
-    const isGone = this.#due.atMs === Number.NEGATIVE_INFINITY;
-    if (isGone && nowMs - this.#goneSinceMs >= MINUTE_MS) this.health.forgive();
-    else if (nowMs - this.#steadySinceMs >= this.#options.steadyMs && this.isGood(nowMs))
-      this.health.unsteady(false, {});
   }
 }

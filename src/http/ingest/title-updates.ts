@@ -21,6 +21,13 @@ import { TITLE_METHODS } from '../allow.js';
 import { refuseFromPage } from '../origin.js';
 import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
+import {
+  type TitleAct,
+  type TitleSender,
+  TitleUpdateAnswer,
+  type TitleUpdateVerdict,
+  takenAnswer,
+} from './title-answer.js';
 import { type Fields, type TitleLimits, textOf, titleOf } from './title-fields.js';
 import { BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
 
@@ -40,57 +47,6 @@ export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOpti
   onError(error: unknown): void;
 }
 
-/** A user of the admin interface; `refusal`: why it may not send titles, or null. */
-export interface TitleSender {
-  readonly name: string;
-  readonly refusal: string | null;
-}
-
-/** What such a user has sent, for the audit. */
-export interface TitleAct {
-  readonly user: string;
-  /** As it was asked for; "": none was named. */
-  readonly mount: string;
-  readonly artist: string;
-  readonly title: string;
-  readonly song: string;
-}
-
-export interface TitleUpdateVerdict {
-  readonly status: number;
-  /** Of the client. */
-  readonly address: string;
-  /** `""` where it was not found out. */
-  readonly channel: string;
-  readonly why: string;
-  /** The id of its connection. */
-  readonly connection: string | undefined;
-  /** Null: an encoder's title, or a stranger's. */
-  readonly act: TitleAct | null;
-  /** Names of fields that were not taken (title-fields.ts). */
-  readonly ignored: readonly string[];
-}
-
-/** The answer to what was taken, or a refusal, which is thrown. No Error: a stack costs more than all the rest of a refusal. */
-class TitleUpdateAnswer {
-  readonly status: number;
-  readonly text: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** For the log. */
-  readonly why: string;
-  /** For the log, too; "": not found out. */
-  channel = '';
-  act: TitleAct | null = null;
-  ignored: readonly string[] = [];
-
-  constructor(status: number, text: string, headers: Readonly<Record<string, string>> = {}, why = text) {
-    this.status = status;
-    this.text = text;
-    this.headers = headers;
-    this.why = why;
-  }
-}
-
 type TitleExchange = Pick<Exchange, 'request' | 'response'>;
 
 /** An update whose secret is right for this one channel. */
@@ -103,8 +59,6 @@ interface TitleUpdate {
 
 /** `.xsl` is the web page of Icecast 2.4, which scripts call too. */
 const PATHS: ReadonlySet<string> = new Set(['/admin/metadata', '/admin/metadata.xsl', '/admin.cgi']);
-/** As in the answer to a push (http/push.ts). */
-const IGNORED = 'Airsplice-Ignored';
 const BEARER = /^bearer +\S/i;
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: TITLE_METHODS };
 const FORM = /^application\/x-www-form-urlencoded\s*(;|$)/i;
@@ -256,11 +210,7 @@ export class TitleUpdates implements HttpService {
   async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
     const { title, ignored } = titleOf(fields, this.#options, mount.charset);
-    const taken = (text: string) => {
-      const answer = new TitleUpdateAnswer(200, text, ignored.length > 0 ? { [IGNORED]: ignored.join(', ') } : {});
-      answer.ignored = ignored;
-      return answer;
-    };
+    const taken = (text: string) => takenAnswer(text, ignored);
     if (title === null) return taken('Nothing of the title was filled in');
     const isFed = await mount.sendTitle(title);
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
@@ -279,20 +229,10 @@ export class TitleUpdates implements HttpService {
   }
 
   #answer({ request, response }: TitleExchange, answer: TitleUpdateAnswer): void {
-    const { status, text, headers, why, channel, act, ignored } = answer;
+    const { status, why, channel, act, ignored } = answer;
     const [address, connection] = [this.#options.proxies.ofRequest(request), connectionId(request.socket)];
     this.#options.onVerdict({ status, channel, why, address, connection, act, ignored });
-    const body =
-      status === 200
-        ? `<?xml version="1.0"?>\n<iceresponse><message>${text}</message><return>1</return></iceresponse>\n`
-        : `${text}\n`;
-    response.writeHead(status, {
-      'Content-Type': status === 200 ? 'text/xml; charset=utf-8' : 'text/plain; charset=utf-8',
-      'Content-Length': Buffer.byteLength(body),
-      'Cache-Control': 'no-store',
-      ...headers,
-    });
-    response.end(body);
+    answer.writeTo(response);
   }
 }
 

@@ -1,0 +1,56 @@
+/**
+ * Whether a source can be relied on: one that was left `stallsPerMinute` times within a minute because it stalled or was lost is unsteady until it
+ * has delivered for `steadyMs` without being overdue, whatever connections that takes; or has been gone for a minute. Owned by an input.
+ */
+
+import type { Health } from './health.js';
+
+export interface SteadinessOptions {
+  /** It is unsteady once it was left this often within a minute. */
+  readonly stallsPerMinute: number;
+  /** How long an unsteady source must have delivered without fault. */
+  readonly steadyMs: number;
+}
+
+const MINUTE_MS = 60_000;
+
+export class Steadiness {
+  readonly #health: Health;
+  readonly #options: SteadinessOptions;
+  /** Since when it has delivered without being overdue, on the clock. */
+  #sinceMs = Number.NEGATIVE_INFINITY;
+  /** When it was left because it stalled or was lost, the latest `stallsPerMinute` of them. */
+  readonly #leftMs: number[] = [];
+  /** Since when nothing of it is known. */
+  #goneSinceMs = Number.NEGATIVE_INFINITY;
+
+  constructor(health: Health, options: SteadinessOptions) {
+    this.#health = health;
+    this.#options = options;
+  }
+
+  /** A frame has come that was overdue. */
+  begin(nowMs: number): void {
+    this.#sinceMs = nowMs;
+  }
+
+  /** What comes from now on is another stream. */
+  forget(nowMs: number): void {
+    this.#goneSinceMs = nowMs;
+  }
+
+  /** It was on air, and has failed its listeners. */
+  count(nowMs: number): void {
+    const { stallsPerMinute, steadyMs } = this.#options;
+    if (this.#leftMs.push(nowMs) > stallsPerMinute) this.#leftMs.shift();
+    if (this.#leftMs.length < stallsPerMinute || nowMs - this.#leftMs[0]! > MINUTE_MS) return;
+    this.#health.unsteady(true, { stallsPerMinute, soundSeconds: steadyMs / 1000 });
+  }
+
+  /** Now and then. @param isGone nothing has come since the last loss @param isGood its frames are not overdue */
+  look(nowMs: number, isGone: boolean, isGood: boolean): void {
+    if (!this.#health.troubles.unsteady) return;
+    if (isGone && nowMs - this.#goneSinceMs >= MINUTE_MS) this.#health.forgive();
+    else if (isGood && nowMs - this.#sinceMs >= this.#options.steadyMs) this.#health.unsteady(false, {});
+  }
+}
