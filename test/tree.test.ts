@@ -113,6 +113,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/play-titles': ['client/attach'],
   'app/worker/worker': ['app/app', 'app/housekeeping'],
   'app/metrics/worker-metrics': ['source/health', 'http/ops'],
+  'channel/channel-encoder': ['behaviour/moved-encoder', 'http/ingest/title-updates', 'processes/restart/hub-returns'],
   'channel/own-live': ['behaviour/another-format', 'behaviour/delay'],
   'channel/served': ['app/app', 'http/ingest/title-updates', 'titles/service'],
   'cli/recording/offset-recorder': ['cli/recording/measure-offset'],

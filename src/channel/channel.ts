@@ -4,7 +4,6 @@
  * channels can be built before the service that takes their titles.
  */
 
-import type { Socket } from 'node:net';
 import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.js';
 import { formatText } from '../audio/frames/audio-format.js';
 import type { Frame } from '../audio/frames/frame.js';
@@ -14,15 +13,14 @@ import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { sourceSteps } from '../config/steps.js';
 import { EncoderSource } from '../source/encoder.js';
-import type { ConnectionPlace } from '../source/encoder-connection.js';
 import { FileSource } from '../source/file.js';
 import type { FilePlace } from '../source/file-player.js';
-import type { InputOptions } from '../source/input.js';
+import type { InputOptions, SwitchOutput } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
+import { ChannelEncoder } from './channel-encoder.js';
 import { ComingFrames } from './coming-frames.js';
-import { type EncoderConfig, encoderOf, type InputParts, makeInput } from './make-input.js';
-import type { EncoderPlace } from './mount.js';
+import { type InputParts, makeInput } from './make-input.js';
 import { liveOf, OwnLive } from './own-live.js';
 import { type ChannelLive, ServedChannel } from './served.js';
 import { SourceLog } from './source-log.js';
@@ -61,6 +59,7 @@ export class Channel {
   readonly switch: Switch;
   /** As clients meet it. */
   readonly served: ServedChannel;
+  readonly encoder: ChannelEncoder;
   readonly #own: OwnLive;
   readonly #inputParts: InputParts;
   readonly #config: ChannelConfig;
@@ -68,13 +67,11 @@ export class Channel {
   readonly #clock: Clock;
   /** As the configuration had them when they were made. */
   #sources: readonly SourceConfig[];
-  #encoder: EncoderPlace | undefined;
   /** Another machine feeds the channel, as it says; null: its sources here do. */
   #elsewhere: ChannelLive | null = null;
   /** The next frame has nothing to do with what lies on the tape. */
   #isFresh = false;
   readonly #coming = new ComingFrames();
-  readonly #log: Log;
   readonly #sourceLog: SourceLog;
   /** Null until `start`. */
   #output: ChannelOutput | null = null;
@@ -83,7 +80,6 @@ export class Channel {
     this.key = key;
     this.#config = config;
     const { clock, log } = parts;
-    this.#log = log;
     this.#sourceLog = new SourceLog({ key, clock, log, sources: () => this.switch });
     this.#all = all;
     this.#clock = clock;
@@ -103,6 +99,8 @@ export class Channel {
       }),
     );
     const channel = this;
+    const onTitle: SwitchOutput['onTitle'] = (title, source) =>
+      this.#output?.onTitle(key, title, source) ?? Promise.resolve();
     const { audio } = this;
     this.switch = new Switch(
       {
@@ -113,7 +111,7 @@ export class Channel {
         get format() {
           return (channel.#elsewhere ?? channel.#own).format;
         },
-        onTitle: (title, source) => this.#output?.onTitle(key, title, source) ?? Promise.resolve(),
+        onTitle,
         onSourceChanged: (source, reason) => {
           this.#sourceLog.changed(source, reason);
           this.#own.changed(source !== null);
@@ -142,18 +140,18 @@ export class Channel {
       const { settings, make } = makeInput(source, this.#inputParts);
       this.switch.add(settings, make);
     }
-    this.#encoder = encoderPlace(this.key, this.#encoderSource);
-    const sendTitle = (title: SourceTitle) => this.#sendTitle(title);
-    this.served = new ServedChannel(key, config, all, {
-      audio,
-      live: liveOf(() => this.#elsewhere ?? this.#own),
-      sendTitle,
+    const now = liveOf(() => this.#elsewhere ?? this.#own);
+    this.encoder = new ChannelEncoder({
+      key,
+      config,
+      log,
+      live: now,
+      switch: this.switch,
+      elsewhere: () => this.#elsewhere,
+      onTitle,
     });
-  }
-
-  /** Undefined: the channel takes no encoder. */
-  get encoder(): EncoderPlace | undefined {
-    return this.#encoder;
+    const sendTitle = (title: SourceTitle) => this.encoder.sendTitle(title);
+    this.served = new ServedChannel(key, config, all, { audio, live: now, sendTitle });
   }
 
   /** Its configuration has changed in place: sources come, go and change places; what clients see of it is made anew. */
@@ -168,7 +166,7 @@ export class Channel {
     }));
     if (isSame) this.switch.settle(next.map(({ settings }) => settings));
     else this.switch.replace(next);
-    this.#encoder = encoderPlace(this.key, this.#encoderSource);
+    this.encoder.refresh();
     this.audio.refresh();
     this.served.refresh();
   }
@@ -220,7 +218,7 @@ export class Channel {
     const contentType = this.switch.onAir?.contentType;
     const file = this.switch.onAir instanceof FileSource ? this.switch.onAir.place : null;
     const isPinned = onAir !== -1 && this.switch.pinned === onAir;
-    const encoder = this.#encoderSource?.detach() ?? null;
+    const encoder = this.encoder.source?.detach() ?? null;
     this.switch.stop();
     const { entries: timeline } = this.#sourceLog;
     const { onAirSinceMs } = this.#own;
@@ -240,42 +238,6 @@ export class Channel {
     if (contentType === undefined) return;
     this.switch.adopt(onAir, lastTitle, isPinned);
     this.#own.adopt(onAirSinceMs);
-  }
-
-  /** Goes on with an encoder's connection of another process. After `start`. */
-  takeEncoder(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
-    const source = this.#encoderSource;
-    if (source === undefined) socket.destroy();
-    else source.adopt(socket, ahead, place, aheadMs);
-  }
-
-  /** Whether its encoder is there, with audio or not yet. */
-  get hasEncoder(): boolean {
-    return this.#encoderSource?.state === 'up';
-  }
-
-  /** Ends the connection of its encoder. False: none is there. */
-  endEncoder(): boolean {
-    return this.#encoderSource?.end() ?? false;
-  }
-
-  /** Its encoder goes on as that of another channel, on the same connection, with its next frame. Returns why it cannot; null: it does. */
-  moveEncoder(to: Channel): string | null {
-    const [source, other] = [this.#encoderSource, to.#encoderSource];
-    if (source?.state !== 'up') return 'No encoder is connected.';
-    if (other === undefined) return 'That channel takes no encoder.';
-    if (other.state === 'up') return 'An encoder is connected there already.';
-    const [from, there] = [source.sends, to.served.live.sends];
-    if (from === undefined) return 'It is not known yet what the encoder sends.';
-    if (there !== null && there !== from) return `The encoder sends ${from}, and that channel plays ${there}.`;
-    const connection = source.connectionId;
-    if (!source.moveTo(other, 'moved by an operator')) return 'The encoder is about to end.';
-    this.#log.info({ channel: this.key, to: to.key, connection }, 'encoder moved');
-    return null;
-  }
-
-  get #encoderSource(): EncoderSource | undefined {
-    return this.switch.sources.find((candidate) => candidate instanceof EncoderSource);
   }
 
   /** Lets go of all sources. Idempotent. */
@@ -313,41 +275,4 @@ export class Channel {
   get #configured(): readonly SourceConfig[] {
     return this.#all.cluster?.sources === false ? [] : this.#config.sources;
   }
-
-  /** As EncoderMount has it. */
-  async #sendTitle(title: SourceTitle): Promise<boolean> {
-    const source = this.#encoderSource;
-    const config = encoderOf(this.#config);
-    if (source === undefined || config === undefined) return false;
-    if (this.#elsewhere !== null) return await this.#sendTitleElsewhere(title, source, config);
-    if (!config.titlesWhileAway && source.state !== 'up') return false;
-    if (this.#config.titlesFrom.includes('encoder')) await this.switch.title(source, title);
-    return true;
-  }
-
-  /** The encoder is another machine's: its title is not its connection's, and may come anywhere. */
-  async #sendTitleElsewhere(title: SourceTitle, source: Source, config: EncoderConfig): Promise<boolean> {
-    const { sources, titlesFrom } = this.#config;
-    const isFed = this.#elsewhere!.onAir === sources.indexOf(config);
-    if (!isFed && !config.titlesWhileAway) return false;
-    if (titlesFrom.includes('encoder')) await this.#output?.onTitle(this.key, title, source);
-    return true;
-  }
-}
-
-function encoderPlace(channelKey: string, source: EncoderSource | undefined): EncoderPlace | undefined {
-  if (source === undefined) return undefined;
-  return {
-    channelKey,
-    get isBusy() {
-      return source.busy;
-    },
-    get agent() {
-      return source.agent;
-    },
-    get quietMs() {
-      return source.quietMs;
-    },
-    attach: (...encoder) => source.attach(...encoder),
-  };
 }

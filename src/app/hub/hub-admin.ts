@@ -70,7 +70,7 @@ export class HubAdmin {
       cluster: async () => output.cluster?.() ?? null,
       channels: async () => [...channels.values()].map((channel) => this.#sourcesOf(channel)),
       depth: async ({ channel }) => channelDepth(this.#channel(channel)),
-      endEncoder: async ({ channel }) => this.#channel(channel).endEncoder(),
+      endEncoder: async ({ channel }) => this.#channel(channel).encoder.end(),
       moveEncoder: async ({ channel, to }) => this.#moveEncoder(channel, to),
       pin: async ({ channel, place }) => this.#pin(channel, place),
       state: async () => this.#current(this.#state),
@@ -151,7 +151,7 @@ export class HubAdmin {
 
   #moveEncoder(key: string, to: string): null {
     const channel = this.#channel(key);
-    const why = channel.moveEncoder(this.#channel(to));
+    const why = channel.encoder.moveTo(this.#channel(to).encoder);
     if (why !== null) throw new Refusal('conflict', why);
     return null;
   }

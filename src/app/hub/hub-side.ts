@@ -73,7 +73,7 @@ export class HubSide {
       used,
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
-    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder, {
+    this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.place, {
       pace,
       onAdmitted,
       onVerdict,

@@ -65,7 +65,7 @@ export class Claim {
     const { mayFeed } = this.#parts;
     if (this.hasSource) return rankOf(this.#place, this.#channel.switch.isAwaited);
     // Its audio is about to arrive: until then listeners at all nodes wait for it.
-    return mayFeed && this.#channel.hasEncoder ? EXPECTS_RANK : NO_RANK;
+    return mayFeed && this.#channel.encoder.isConnected ? EXPECTS_RANK : NO_RANK;
   }
 
   get #rankThere(): number {

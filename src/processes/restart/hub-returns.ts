@@ -110,7 +110,7 @@ export function takeConnection(
   const { value, bad } = readConnection(letter);
   const taker = value === null ? undefined : channels.get(value.channel);
   if (value === null || taker === undefined) socket.destroy();
-  else taker.takeEncoder(socket, value.ahead, value.place, value.aheadMs);
+  else taker.encoder.take(socket, value.ahead, value.place, value.aheadMs);
   return bad;
 }
 

@@ -77,9 +77,9 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
   const whole = connectionAt(audio);
   t.match(readConnection(sent(whole)).value, { ...whole, ahead: Buffer.from('ahead') }, 'all of it');
   t.equal(takeConnection(channels, sent(whole), socket), null);
-  t.ok(channel.hasEncoder);
+  t.ok(channel.encoder.isConnected);
   t.notOk(socket.destroyed);
-  t.ok(channel.endEncoder());
+  t.ok(channel.encoder.end());
 
   const pair = await socketPair(t);
   let refused = 0;
@@ -95,7 +95,7 @@ t.test('it is taken, or its socket is closed and the reason is named; nothing is
     } catch (error) {
       t.fail(`${what}: ${(error as Error).stack}`);
     }
-    channel.endEncoder();
+    channel.encoder.end();
   }
   for (const ahead of ['*', 5, null, undefined] as const) {
     const letter = { ...sent(connectionAt(audio)), ahead: ahead as string };
