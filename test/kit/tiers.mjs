@@ -45,7 +45,7 @@ const CHANGE = {
     ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files(
       'e2e',
-      'access clients container fail2ban ffmpeg files listener logrotate policy proxy pull statistics token',
+      'access clients container fail2ban ffmpeg files hls listener logrotate policy proxy pull statistics token',
     ),
     ...files('app', 'reload'),
     ...files('audio/tape', 'burst'),
@@ -76,7 +76,7 @@ const CHANGE = {
     ...files('kit', 'checked legs spread typescript'),
     ...files(
       'behaviour',
-      'fallbacks foreign-streams heard-acts large-pieces lost-again moved-encoder reading-players record-order secrets-stay-secret tls',
+      'fallbacks foreign-streams heard-acts hls-titles large-pieces lost-again moved-encoder reading-players record-order secrets-stay-secret tls',
     ),
   ],
   /** Once more on two machines, with a Redis between them. */

@@ -1,0 +1,62 @@
+/** Loads a channel's HLS as a player does: each playlist in its time, each segment once. What it has can be played again as a file. */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { type ReadSegment, readPlaylist } from './hls-channel.js';
+
+/** Between two requests for the playlist. */
+const ASK_MS = 1000;
+
+export class HlsRecorder {
+  /** By name. */
+  readonly bytes = new Map<string, Buffer>();
+  readonly segments: ReadSegment[] = [];
+  readonly playlists: string[] = [];
+  readonly #url: string;
+  #isLoading = false;
+
+  /** @param url of the media playlist */
+  constructor(t: Test, url: string) {
+    this.#url = url;
+    const timer = setInterval(() => void this.#load(), ASK_MS);
+    t.teardown(() => clearInterval(timer));
+  }
+
+  /** Of all segments, as their playlists say. */
+  get seconds(): number {
+    return this.segments.reduce((sum, { seconds }) => sum + seconds, 0);
+  }
+
+  /** Writes the segments and a playlist that ends. @returns its path */
+  write(folder: string, targetSeconds: number): string {
+    const lines = ['#EXTM3U', '#EXT-X-VERSION:3', `#EXT-X-TARGETDURATION:${targetSeconds}`, '#EXT-X-MEDIA-SEQUENCE:0'];
+    for (const { name, seconds, isDiscontinuity } of this.segments) {
+      if (isDiscontinuity) lines.push('#EXT-X-DISCONTINUITY');
+      lines.push(`#EXTINF:${seconds.toFixed(6)},`, name);
+      writeFileSync(join(folder, name), this.bytes.get(name)!);
+    }
+    const path = join(folder, 'recorded.m3u8');
+    writeFileSync(path, `${[...lines, '#EXT-X-ENDLIST'].join('\n')}\n`);
+    return path;
+  }
+
+  async #load(): Promise<void> {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    try {
+      const answer = await fetch(this.#url);
+      const text = await answer.text();
+      if (answer.status !== 200) return;
+      this.playlists.push(text);
+      for (const segment of readPlaylist(text).segments) {
+        if (this.bytes.has(segment.name)) continue;
+        const body = await (await fetch(new URL(segment.name, this.#url))).arrayBuffer();
+        this.bytes.set(segment.name, Buffer.from(body));
+        this.segments.push(segment);
+      }
+    } finally {
+      this.#isLoading = false;
+    }
+  }
+}
