@@ -105,14 +105,6 @@ export class HlsCutter implements TapeObserver {
     this.#note(mark, atMs);
   }
 
-  onRetitled(seq: number): void {
-    const tape = this.#tape;
-    if (tape === undefined) return;
-    for (let at = Math.max(seq, tape.tail); at < this.#next; at++) {
-      for (const { mark, atMs } of tape.at(at)!.marks) this.#note(mark, atMs);
-    }
-  }
-
   /** Another format is seen at its first frame. */
   onFence(): void {}
 

@@ -59,6 +59,12 @@ export interface HlsServiceParts {
   onError(error: unknown): void;
 }
 
+/** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
+export function hlsPath({ hls, audio }: Mount, path: string): string | null {
+  const isCut = audio.tape === undefined || Object.values(SEGMENT_TYPES).includes(audio.contentType);
+  return hls !== null && isCut ? `${path}${VARIANT}` : null;
+}
+
 export class HlsService implements HttpService {
   readonly role = 'stream';
   readonly #parts: HlsServiceParts;
@@ -130,7 +136,7 @@ export class HlsService implements HttpService {
   }
 
   #playlist(mount: Mount, what: 'variant' | 'media', request: IncomingMessage, response: ServerResponse): void {
-    if (mount.audio.tape !== undefined && !Object.values(SEGMENT_TYPES).includes(mount.audio.contentType)) {
+    if (hlsPath(mount, mount.path) === null) {
       throw new Refusal('not-found', 'Ogg is not served as HLS: only MP3 and AAC are.');
     }
     const { window } = this.#parts.channels.ask(mount)!;

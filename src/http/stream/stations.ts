@@ -11,6 +11,7 @@ import { formatFacts } from '../../listener/cursor/head.js';
 import { CompressibleBody, compressed } from '../compression.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import { JSON_TYPE, matchesTag, READ_CORS, SHARED, STATIONS_PATH } from '../reads.js';
+import { hlsPath } from './hls.js';
 import { isOnAir, type MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
 import { reachedAt, SharedText } from './shared-text.js';
@@ -99,6 +100,7 @@ function stationJson({ key, name, timezone, channels }: ListedStation, base: str
 function channelJson(channel: MountStatus, base: string): string {
   const { mount, paths, records } = channel;
   const { facts, audio } = mount;
+  const hls = hlsPath(mount, paths[0]!);
   const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const members = JSON.stringify({
     channelkey: facts.key,
@@ -112,7 +114,7 @@ function channelJson(channel: MountStatus, base: string): string {
     samplerate: sampleRate,
     channels,
     listenurls: paths.map((path) => `${base}${path}`),
-    hlsUrl: mount.hls === null ? null : `${base}${paths[0]}/hls.m3u8`,
+    hlsUrl: hls === null ? null : `${base}${hls}`,
   }).slice(0, -1);
   return `${members},"now":${records.now ?? 'null'},"next":${records.next ?? 'null'}}`;
 }

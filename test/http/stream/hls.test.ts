@@ -5,7 +5,9 @@ import t from 'tap';
 import { Feeder } from '../../kit/feeder.js';
 import { readPacked, readPlaylist, titleAt } from '../../kit/hls-channel.js';
 import { quietFor } from '../../kit/pause.js';
+import { missing } from '../../kit/program.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { makeTagged } from '../../kit/tagged.js';
 import { until } from '../../kit/until.js';
 import { ask, Wire } from '../../kit/wire.js';
 
@@ -148,6 +150,29 @@ t.test('a channel without HLS has none, and says so; one with access rules neith
   const signed = `${LIVE.replace('mounts:', 'access: signed, mounts:')}\nsignedUrls: { keys: [env:HLS_SIGNING_KEY] }\n${HLS}`;
   const other = await startServer(t, signed);
   t.equal((await ask(t, other.port, 'GET /live/hls/live.m3u8 HTTP/1.1')).status, 404);
+});
+
+t.test('Ogg is not served so, and says so', { skip: missing('ffmpeg') }, async (t) => {
+  const path = makeTagged(t, { artist: 'A', title: 'B' }, { hertz: 44_100, seconds: 10, type: 'ogg' });
+  const yaml = demoYaml(HLS).replace(/type: file, path: [^ }]*/, `type: file, path: ${path}`);
+  const { port } = await startServer(t, yaml);
+  await until(async () => (await ask(t, port, 'GET /demo/hls/live.m3u8 HTTP/1.1')).status === 404, 20_000);
+  const { body } = await ask(t, port, 'GET /demo/hls.m3u8 HTTP/1.1');
+  t.match(body, 'Ogg is not served as HLS');
+  const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
+  t.strictSame(
+    station.channels.map(({ hlsUrl }: { hlsUrl: string | null }) => hlsUrl !== null),
+    [false, true],
+  );
+});
+
+t.test('a playlist wakes a source on demand', async (t) => {
+  const { base } = await startServer(t, demoYaml());
+  const pull = `sources: [{ type: pull, url: '${base}/demo.mp3', onDemand: true }]`;
+  const relay = `addresses: [{ host: 127.0.0.1, port: 0 }]\nstations: { r: { channels: { relay: { ${pull} } } } }\n${HLS}`;
+  const server = await startServer(t, relay);
+  const { segments } = await playlistOf(server.base, '/relay');
+  t.ok(segments.length > 0);
 });
 
 t.test('where it is: stations.json, and M.m3u8 leads there; a mount of that very name wins', async (t) => {
