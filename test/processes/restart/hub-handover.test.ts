@@ -8,6 +8,7 @@ import { SystemClock } from '../../../src/base/clock.js';
 import { Channel } from '../../../src/channel/channel.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
+import { encode } from '../../../src/metadata/codec.js';
 import type { FromChild } from '../../../src/processes/messages.js';
 import { handOver } from '../../../src/processes/restart/hub-handover.js';
 import { HubReturns, takeConnection } from '../../../src/processes/restart/hub-returns.js';
@@ -47,7 +48,7 @@ async function encoderOf(t: Test, { channels }: ReturnType<typeof hubOf>, channe
   framer.push(Buffer.concat(DEMO_FRAMES.slice(0, 20)));
   const intake = { framer: framer.state, left: Buffer.alloc(0), noiseBytes: 0 };
   const place = { headers: new Map(), address: '192.0.2.1', sinceMs: Date.now(), body: { kind: 'bare' }, intake };
-  t.equal(takeConnection(channels, { channel, place, ahead: Buffer.alloc(0), aheadMs: 0 }, socket), null);
+  t.equal(takeConnection(channels, { text: encode({ channel, place, aheadMs: 0 }), ahead: '' }, socket), null);
   client.write(Buffer.concat(DEMO_FRAMES.slice(20, 300)));
   const { audio } = channels.get(channel)!;
   await until(() => (audio.tape?.head ?? 0) > (audio.tape?.tail ?? 0), 5000);
