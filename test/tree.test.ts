@@ -105,8 +105,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/tapes/tape-client': ['cluster/tapes/tape-server', 'net/tls/key-updates'],
   'cluster/titles/sender': ['cluster/titles/cluster-engine'],
   'cluster/titles/shared-channel': ['cluster/titles/cluster-engine'],
-  'client/browser': ['client/attach', 'client/follow'],
-  'client/channel-record': ['client/follow'],
   'client/connection': ['client/follow'],
   'client/follower': ['client/follow'],
   'client/known-records': ['client/follow'],

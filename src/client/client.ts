@@ -17,9 +17,9 @@ export type {
   FollowTarget,
   PlayState,
   RecordImages,
+  RecordSource,
   ServerOptions,
   Socket,
   SocketConstructor,
   SocketEvent,
-  TitleSource,
 } from './types.js';

@@ -45,7 +45,7 @@ export class TitleQueue {
     this.#places.splice(after < 0 ? this.#places.length : after, 0, place);
   }
 
-  /** The same for a title before the known ones, unless it is known, or a later one was heard. */
+  /** The same for a title before the known ones, unless it is known, or a later one has already been reached. */
   addEarlier(record: ChannelRecord): void {
     const atMs = this.#anchorMs + (record.positionMs ?? 0);
     const first = this.#places[0];

@@ -10,7 +10,7 @@ export interface RecordImages {
 }
 
 /** A push, the source that plays, the channel's own title; `""`: unknown. */
-export type TitleSource = 'metapush' | 'encoder' | 'upstream' | 'fallback' | '';
+export type RecordSource = 'metapush' | 'encoder' | 'upstream' | 'fallback' | '';
 
 /** Texts are not trusted: show them as text, never as HTML. Unknown ones are `""`. */
 export interface ChannelRecord {
@@ -39,7 +39,7 @@ export interface ChannelRecord {
   /** The station's key. */
   readonly station: string;
   /** Where the title comes from. */
-  readonly source: TitleSource;
+  readonly source: RecordSource;
   /** For a listener the connection that plays, a UUID; else `""`. */
   readonly session: string;
   /** For a listener milliseconds of audio between the session's first byte and the title's place; else null. */

@@ -68,7 +68,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 export function cutText(value: string, maxBytes: number): string {
   const whole = cutBytes(value, maxBytes);
   if (whole.length === value.length) return value;
-  // The next code point tells whether a grapheme ends here. One longer than a block is cut between code points, as no update is dropped.
+  // The next code point decides whether a grapheme ends here. One longer than a block is cut between code points, as no update is dropped.
   const start = graphemes.segment(value.slice(0, whole.length + 2)).containing(whole.length)!.index;
   return start === 0 ? whole : value.slice(0, start);
 }

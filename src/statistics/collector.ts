@@ -68,7 +68,7 @@ export class Collector {
   #minuteMs: number;
   /** Titles that have ended in this minute. */
   #titles: TitleRow[] = [];
-  /** Raised to end a round over all connections. */
+  /** Raised to end a walk over all connections. */
   #walk = 0;
 
   /** @param rows maximum number of values of a dimension */

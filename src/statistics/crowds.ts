@@ -9,7 +9,7 @@ import { OTHER } from './figures.js';
 
 /** How many values are counted separately during a period for each one that is stored. */
 export const CANDIDATES = 4;
-/** One value in this many is removed at a time. */
+/** One in this many values is removed at a time. */
 const REMOVED_FRACTION = 8;
 
 export class Crowds {

@@ -1,6 +1,6 @@
 /**
  * A random salt for each day in UTC, deleted after it, so that listeners can be compared within a day only. The hub makes those of today and
- * tomorrow, keeps them in the store, and sends them to the workers. Without a salt a token does not say which listener it stands for.
+ * tomorrow, keeps them in the store, and sends them to the workers. Without a salt a token cannot be traced to its listener.
  */
 
 import { createHash, randomBytes } from 'node:crypto';

@@ -145,7 +145,7 @@ class DelayedChannel implements AlarmHandler {
   #publish(view: RecordView, spendsNext: boolean): void {
     const { feed } = this.#parts;
     const next = feed.last(this.#channel, 'next') ?? null;
-    // The now itself says that the next was played.
+    // From the now itself readers know that the next was played.
     if (spendsNext && next !== null && isSameTrack(next.record, view.record)) feed.set(this.#channel, 'next', null);
     else if (spendsNext) this.#dropNext();
     feed.publish(view);

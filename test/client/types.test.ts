@@ -8,7 +8,7 @@ import {
   follow,
   type PlayState,
 } from '../../src/client/client.js';
-import type { FollowState, RecordHandlers, TitleSource } from '../../src/client/types.js';
+import type { FollowState, RecordHandlers, RecordSource } from '../../src/client/types.js';
 
 /** `true` where both types are the same, not only assignable. */
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
@@ -17,8 +17,8 @@ const SAME: {
   playState: Same<PlayState, 'stopped' | 'connecting' | 'playing' | 'stalled' | 'paused' | 'retrying' | 'failed'>;
   followState: Same<FollowState, 'connecting' | 'connected' | 'reconnecting' | 'missing' | 'closed'>;
   type: Same<ChannelRecord['type'], 'now' | 'next'>;
-  source: Same<ChannelRecord['source'], TitleSource>;
-  sources: Same<TitleSource, 'metapush' | 'encoder' | 'upstream' | 'fallback' | ''>;
+  source: Same<ChannelRecord['source'], RecordSource>;
+  sources: Same<RecordSource, 'metapush' | 'encoder' | 'upstream' | 'fallback' | ''>;
   positionMs: Same<ChannelRecord['positionMs'], number | null>;
   onNext: Same<Parameters<NonNullable<RecordHandlers['onNext']>>, [record: ChannelRecord | null, channelkey: string]>;
   state: Same<ReturnType<typeof attach>['state'], PlayState>;

@@ -209,7 +209,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       if (!listener.isTapeOver || !listener.onTapeOver()) listener.end(listener.endingReason);
       return;
     }
-    // While part of the extra second is delayed it has no more than others.
+    // While part of the extra second is kept back it has no more than others.
     const hasMore = listener.hasExtra && listener.heldBackMs === 0;
     const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
     if (seconds !== listener.writeSeconds) this.#move(listener, seconds);

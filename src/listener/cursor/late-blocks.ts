@@ -16,7 +16,7 @@ import type { PlayerClock } from '../player/player-clock.js';
 
 /** Writes are a second apart: a write takes the titles that are due within half a second. */
 const HALF_TURN_MS = 500;
-/** While a title is due within this time, a segment is delayed to carry it. Not if the player has less than `ENOUGH_MS` to play. */
+/** While a title is due within this time, a segment is kept back to carry it. Not if the player has less than `ENOUGH_MS` to play. */
 const RESERVE_MS = 2500;
 const ENOUGH_MS = 1500;
 const NO_CHANGE = Buffer.alloc(1);
@@ -134,7 +134,7 @@ export class LateBlocks implements AlarmHandler {
     return atMs - this.#zeroMs - this.#player.positionAt(nowMs);
   }
 
-  /** Whether the player reads all that it is sent, and has enough to play that a segment may be delayed. */
+  /** Whether the player reads all that it is sent, and has enough to play that a segment may be kept back. */
   #isReadAtOnce(nowMs: number): boolean {
     const holdsMs = this.#player.writtenMs - this.#player.positionAt(nowMs);
     return holdsMs >= ENOUGH_MS && holdsMs < this.#aheadMs;

@@ -53,7 +53,7 @@ export class Listener implements Slotted {
   writeSeconds: WriteSeconds = 1;
   /** Whether it begins early enough on the tape to be written to every two seconds. */
   hasExtra = false;
-  /** Audio that is delayed for now, at most. */
+  /** Audio that is kept back for now, at most. */
   heldBackMs = 0;
   bytes = 0;
   /** Ends it; set by the audience that owns it. Idempotent. */
@@ -296,7 +296,7 @@ export class Listener implements Slotted {
     if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
   }
 
-  /** How many segments are delayed. */
+  /** How many segments are kept back. */
   #heldBackSegments(): number {
     const tape = this.#tape;
     let seq = tape.head;
@@ -365,7 +365,7 @@ export class Listener implements Slotted {
     this.socket.write(bytes);
   }
 
-  /** Gives its session the titles that take effect in the segment, and says that there is more to hear. */
+  /** Reports to its session the titles that take effect in the segment, and that there is more to hear. */
   #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
     const joinMs = this.joinMs;
     if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs, this.baseMs);

@@ -175,7 +175,7 @@ export class Front {
     socket.on('close', done);
   }
 
-  /** For the operator who set up the proxy. Does not count as a wrong password. */
+  /** Answers the operator who set up the proxy. Does not count as a wrong password. */
   #refuseProxied(socket: net.Socket): void {
     this.#options.connections.fault(socket, PROXIED);
     const body = `${PROXIED}\n`;

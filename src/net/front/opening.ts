@@ -33,7 +33,7 @@ export interface TlsOptions {
 
 export interface OpeningOptions {
   readonly headMs: number;
-  /** Has each connection already; gets the address of a PROXY header. */
+  /** Has each connection already; learns the address in a PROXY header. */
   readonly connections: Connections;
   /** The peers that must begin with a PROXY header, as all connections here must, and its longest form. Undefined: none may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
