@@ -43,7 +43,7 @@ export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Conditi
 }
 
 function ofChannel(facts: ChannelCondition, found: Condition[]): void {
-  const { key, station, missingMs, isSilence, lost, lostOwner, onAir, titleAgeMs, mostTitleAgeMs } = facts;
+  const { key, station, missingMs, isSilence, lost, lostOwner, onAir, titleAgeMs, maxTitleAgeMs } = facts;
   const about = { subject: key, channel: key } as const;
   const fields = { station, onAir: onAir?.kind ?? null };
   if (missingMs > 0) {
@@ -68,8 +68,8 @@ function ofChannel(facts: ChannelCondition, found: Condition[]): void {
     const summary = `Channel ${key}: its ${onAir.kind} source sends ${measuredKbps} kb/s, which is not what it should`;
     found.push({ event: 'bitrate-off', ...about, severity: 'warning', summary, fields: { ...fields, measuredKbps } });
   }
-  if (mostTitleAgeMs > 0 && titleAgeMs >= mostTitleAgeMs) {
-    const minutes = Math.floor(mostTitleAgeMs / 60_000);
+  if (maxTitleAgeMs > 0 && titleAgeMs >= maxTitleAgeMs) {
+    const minutes = Math.floor(maxTitleAgeMs / 60_000);
     const summary = `Channel ${key} has had no title for ${minutes} minutes`;
     found.push({ event: 'no-titles', ...about, severity: 'warning', summary, fields: { ...fields, minutes } });
   }

@@ -10,7 +10,7 @@ export interface OnAirFacts {
 export interface ChannelCondition {
   readonly key: string;
   readonly station: string;
-  /** For how long it has had no audio though it should; 0: it has, or none is expected. */
+  /** Time without audio where some is expected; 0: there is audio, or none is expected. */
   readonly missingMs: number;
   readonly isSilence: boolean;
   /** What the first of its sources is, where that should be on air and is not; null: it is. */
@@ -18,10 +18,10 @@ export interface ChannelCondition {
   /** The machine that feeds it, if no audio comes from there; '': it comes, or the channel is fed here. */
   readonly lostOwner: string;
   readonly onAir: OnAirFacts | null;
-  /** For how long the last title is over; a title without a known end is over as soon as it takes effect. */
+  /** Time since the last title was over; a title without a known end is over as soon as it takes effect. */
   readonly titleAgeMs: number;
-  /** After which time without a title it is missed; 0: never. */
-  readonly mostTitleAgeMs: number;
+  /** A title is missed after this time without one; 0: never. */
+  readonly maxTitleAgeMs: number;
 }
 
 export interface CertificateFacts {

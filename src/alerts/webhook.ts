@@ -21,7 +21,7 @@ import { signatureHeaders } from './webhook-signature.js';
 export type DeliveryOptions = Pick<AlertsConfig, 'timeoutSeconds' | 'retrySeconds' | 'giveUpSeconds' | 'waiting'>;
 
 export interface WebhookOutput {
-  /** It has not taken an alert; called for the first failure in a row. @param reason holds nothing of its URL */
+  /** An alert was not taken; called for the first failure in a row. @param reason without any part of the URL */
   onTrouble(reason: string): void;
   /** It takes alerts again. */
   onRecovered(): void;

@@ -1,4 +1,4 @@
-/** Lines of CSV (RFC 4180) that no spreadsheet runs: what stands in cells are strangers' texts. Pure. */
+/** Lines of CSV (RFC 4180) with untrusted text in their cells, of which a spreadsheet runs none as a formula. Pure. */
 
 /** What a spreadsheet runs as a formula, also after blanks and in the wide forms of East Asian keyboards. */
 const FORMULA = /^(?:[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;

@@ -10,13 +10,13 @@ export interface KeptLine {
 }
 
 export class KeptLog {
-  readonly #most: number;
+  readonly #max: number;
   readonly #lines: KeptLine[] = [];
   /** Rises with every line, so that two of one millisecond are told apart. */
   #lastMs = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** Those after this moment, oldest first. */
@@ -48,7 +48,7 @@ export class KeptLog {
     const named = typeof fields === 'string' ? { msg: fields } : { ...fields, msg: message };
     // The wall clock's, even where it was set back; only `atMs` always rises.
     const time = new Date(wallMs).toISOString();
-    if (this.#lines.push({ atMs, line: JSON.stringify({ level, time, ...named }, plain) }) > this.#most)
+    if (this.#lines.push({ atMs, line: JSON.stringify({ level, time, ...named }, plain) }) > this.#max)
       this.#lines.shift();
   }
 }

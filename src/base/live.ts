@@ -1,6 +1,6 @@
 /**
- * Options that are asked for whenever they are read: what a reload has put into the configuration is in force at once, and nobody has to be given it.
- * Not for what is read per chunk of audio.
+ * Options that are looked up in the configuration whenever they are read, so that a reload is in force at once. Too slow for what is read per chunk
+ * of audio.
  */
 
 /** @param members how each member is found */

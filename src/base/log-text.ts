@@ -1,6 +1,6 @@
 /**
- * A line of the log as a person reads it: time of day, level, message, fields; an error's stack below it. Made of the JSON line, so that whatever a
- * stranger wrote is escaped here as it is there, and what goes to programs costs nothing more.
+ * A line of the log as a person reads it: time of day, level, message, fields; an error's stack below it. It is made from the JSON line, so that
+ * untrusted text is escaped in the same way.
  *
  *   22:54:01.123 INFO  source changed  channel=demo heard=file reason="has bytes"
  */

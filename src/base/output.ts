@@ -112,7 +112,7 @@ export class Output {
     });
   }
 
-  /** The file was moved away: what has collected still goes there, what comes from now on into a new one of the same name. */
+  /** The file was moved away: what is pending still goes there, everything later into a new one of the same name. */
   reopen(): void {
     this.#reopen = true;
     this.flush();

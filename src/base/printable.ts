@@ -1,4 +1,4 @@
-/** Texts of strangers as a terminal may show them: the one place that knows what a terminal obeys. */
+/** Makes untrusted text safe to show on a terminal: the one place that knows what a terminal obeys. */
 
 /** What moves a cursor or begins a command; and lines that end. */
 const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
@@ -6,7 +6,7 @@ const OBEYED = /[\p{Cc}\p{Zl}\p{Zp}]/gu;
 const FORMAT = /\p{Cf}/gu;
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** What a stranger sent, on one line of a terminal. @param text of whatever type it came */
+/** Untrusted text on one line of a terminal. @param text of any type */
 export function printable(text: unknown): string {
   return String(text).replace(OBEYED, ' ').replace(FORMAT, '');
 }

@@ -1,6 +1,6 @@
 /**
  * Logs who was refused and why, for people and for programs such as fail2ban: the fields begin with `address` and `reason`, so that
- * nothing which a stranger wrote stands before them. An address (IPv6: its /64 network) has one line a second
+ * no untrusted text stands before them. An address (IPv6: its /64 network) has one line a second
  * for each reason, all of them together have `perSecond`; what is suppressed is counted in the next line, as `suppressed` of its own kind
  * and `suppressedOthers`.
  *
@@ -29,7 +29,7 @@ export interface RefusedRequest {
   /** Of the client; proxies are already taken out. */
   readonly address: string;
   readonly reason: string;
-  /** Where it is known: what a stranger gives for one may be a token in the wrong place. */
+  /** Only a configured key: an unknown one may be a token in the wrong place. */
   readonly channel?: string | undefined;
   readonly status: number;
   /** That an encoder asked for, as it may be shown; absent: none was named. */
@@ -69,7 +69,7 @@ export class RefusalLog {
     return [...behind, ...this.#last.slice(this.#next).reverse()];
   }
 
-  /** @param fields more of them, without secrets; text of strangers cut to a length */
+  /** @param fields further ones, without secrets; untrusted text is cut to a length */
   warn(
     { address, reason, channel, status, connection, mount }: RefusedRequest,
     message: string,

@@ -61,7 +61,7 @@ export function retryLater(kind: 'unavailable' | 'too-many', detail: string, ret
   return new Refusal(kind, detail, { headers: { 'Retry-After': String(retrySeconds) } });
 }
 
-/** What comes while the server stops. @param retrySeconds when it makes sense to come again, whole */
+/** Refuses requests while the server stops. @param retrySeconds a whole number, after which a client may try again */
 export function shuttingDown(retrySeconds: number): Refusal {
   return retryLater('unavailable', 'The server is shutting down.', retrySeconds);
 }

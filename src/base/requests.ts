@@ -9,7 +9,7 @@ import { retryLater } from './refusal.js';
 export const MAX_REQUESTS = 10_000;
 const RETRY_SECONDS = 2;
 
-/** The peer has not answered in time: what became of the request is not known. */
+/** The peer did not answer in time: it may have handled the request or not. */
 export class RequestTimeout extends Error {
   override readonly name = 'RequestTimeout';
 }

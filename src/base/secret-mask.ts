@@ -1,5 +1,5 @@
 /**
- * Takes secrets out of URLs, and out of other text of strangers, before they go into a log: the values of parameters whose names are
+ * Takes secrets out of URLs, and out of other untrusted text, before they go into a log: the values of parameters whose names are
  * on the operator's list (log.secretNames), the token in a path of /metapush/, the user and password before a host. They are found
  * in whatever layer of percent-encoding they stand (a URL in the query of a URL in a Referer); `-` stands in their place.
  *
@@ -11,7 +11,7 @@
 
 /** How often a text may have been encoded. */
 const LAYERS = 3;
-/** Characters; what comes after them is dropped: no log keeps as many. */
+/** Characters; the rest is dropped: no log keeps as many. */
 const LONGEST = 16_384;
 /** Of a name, its end counts. */
 const NAME_LONGEST = 128;
@@ -128,9 +128,9 @@ function logins(decoded: Decoded, isCut: boolean): Span[] {
 }
 
 /** Where the first of these separators stands that is of this layer or of an outer one; the end of the text where there is none. */
-function endOf({ text, layer }: Decoded, start: number, mostLayer: number, separators: string): number {
+function endOf({ text, layer }: Decoded, start: number, maxLayer: number, separators: string): number {
   for (let i = start; i < text.length; i++) {
-    if (layer[i]! <= mostLayer && separators.includes(text[i]!)) return i;
+    if (layer[i]! <= maxLayer && separators.includes(text[i]!)) return i;
   }
   return text.length;
 }

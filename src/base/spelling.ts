@@ -6,11 +6,11 @@
  */
 export function meant(word: string, names: readonly string[], prefix = ''): string {
   const written = word.toLowerCase();
-  const most = Math.max(1, Math.floor(written.length / 3));
+  const maxDistance = Math.max(1, Math.floor(written.length / 3));
   const near = names
-    .filter((name) => Math.abs(name.length - written.length) <= most)
+    .filter((name) => Math.abs(name.length - written.length) <= maxDistance)
     .map((name) => ({ name, distance: distance(written, name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= most)
+    .filter(({ distance }) => distance <= maxDistance)
     .sort((a, b) => a.distance - b.distance);
   const begun = names.find((name) => written.length > 2 && name.toLowerCase().startsWith(written));
   const best = near[0]?.name ?? begun;

@@ -7,7 +7,7 @@ import type { Clock } from './clock.js';
 
 /** What is dated further ahead than this was made while the clock was ahead. */
 export const FAR_AHEAD_MS = 3_600_000;
-/** The beginning of 2025: a clock that is before it has not been set yet. When it is set, the new time is believed at once. */
+/** The beginning of 2025: a clock before it is not set yet. Once it is set, the new time is believed at once. */
 export const FIRST_PLAUSIBLE_MS = 1_735_689_600_000;
 
 export class SteadyTime {

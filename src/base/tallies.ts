@@ -1,5 +1,5 @@
 /**
- * All that one process counts, or reports once, together with the others of its server: limits and statistics look at it, a link exchanges it
+ * Everything that the processes of a server count or report together: limits and statistics read it, a link exchanges it
  * (link/README.md, "Tallies").
  *
  *   tallies   by name: numbers by key, added up over the processes
@@ -118,16 +118,16 @@ export class Tallies {
     for (const key of this.#peaks.keys()) this.#raised.add(key);
   }
 
-  /** What has changed since the last time; the rest comes with the next. Null: nothing. @param most rows, about */
-  take(most: number): TallyRows | null {
+  /** What has changed since the last time; the rest comes with the next. Null: nothing. @param max rows, about */
+  take(max: number): TallyRows | null {
     for (const look of this.#onLook) look();
     const peaks = [...this.#raised].map((key) => [key, this.peak(key)] as const);
     this.#raised.clear();
-    const share = Math.ceil(most / SHARE);
+    const share = Math.ceil(max / SHARE);
     const notices = [...this.#notices]
       .map(([name, each]) => [name, each.take(share)] as const)
       .filter(([, rows]) => rows.length > 0);
-    const counts = this.#takeCounts(most, share);
+    const counts = this.#takeCounts(max, share);
     return counts.length + notices.length + peaks.length === 0 ? null : { counts, peaks, notices };
   }
 
@@ -147,7 +147,7 @@ export class Tallies {
     for (const heard of this.#onHeard) heard();
   }
 
-  #takeCounts(most: number, share: number): (readonly [TallyName, readonly TallyRow[]])[] {
+  #takeCounts(max: number, share: number): (readonly [TallyName, readonly TallyRow[]])[] {
     const all = [...this.#tallies];
     const counts: (readonly [TallyName, readonly TallyRow[]])[] = [];
     const take = ([name, tally]: readonly [TallyName, Tally], room: number) => {
@@ -155,7 +155,7 @@ export class Tallies {
       if (rows.length > 0) counts.push([name, rows]);
       return rows.length;
     };
-    let left = most - take(all[0]!, most);
+    let left = max - take(all[0]!, max);
     const from = this.#next;
     for (let i = 0; i < all.length && left > 0; i++) {
       left -= take(all[(from + i) % all.length]!, Math.min(share, left));

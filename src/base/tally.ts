@@ -1,6 +1,6 @@
 /**
- * What is counted by key in several processes: here, and in the others as they last said. A limit on it holds for all of them together, but for what
- * happens while that is on its way.
+ * Counts by key over several processes: this one's own, and those that the others reported last. A limit on them holds for all processes together,
+ * except for changes whose report is on its way.
  *
  *   own       a 3 · b 1            changed    b: was said to be 0            a key is there while it is not 0, or until its 0 is said
  *   others    a 2 · c 4            count(a) 5
@@ -70,12 +70,12 @@ export class Tally {
     for (const key of this.#own.keys()) this.#changed.set(key, 0);
   }
 
-  /** What is to be said: keys with their present numbers, at most `most`, those that have waited longest first. */
-  take(most: number): TallyRow[] {
+  /** Takes the next report: keys with their present numbers, at most `max`, those that have waited longest first. */
+  take(max: number): TallyRow[] {
     const rows: TallyRow[] = [];
     if (this.#changed === null || this.#changed.size === 0) return rows;
     for (const key of this.#changed.keys()) {
-      if (rows.length >= most) break;
+      if (rows.length >= max) break;
       rows.push([key, this.own(key)]);
       this.#changed.delete(key);
     }
@@ -127,11 +127,11 @@ export class Notices {
     this.#waiting ??= new Map();
   }
 
-  take(most: number): TallyRow[] {
+  take(max: number): TallyRow[] {
     const rows: TallyRow[] = [];
     if (this.#waiting === null) return rows;
     for (const row of this.#waiting) {
-      if (rows.length >= most) break;
+      if (rows.length >= max) break;
       rows.push(row);
       this.#waiting.delete(row[0]);
     }

@@ -1,6 +1,6 @@
 /**
- * Measures how long each piece of work blocks the event loop, and whose work blocked it longest: what strangers send must never delay the
- * streams, and where it does the operator has to see whose work it was.
+ * Measures how long each piece of work blocks the event loop, and which one blocked it longest: no client may delay the streams, and an operator
+ * has to see which one does.
  *
  *   an encoder's chunk ─begin──end('encoder')──►┐  longest of this second: what, who, how long ──► one log line a second
  *   a request's bytes ──begin────end('http')───►┤  longest since the start, and long turns counted, by what ──► metrics
@@ -102,7 +102,7 @@ export class Watchdog {
     return true;
   }
 
-  /** Whose the long turn was that has just ended: a channel's key, a client's address. Never what a stranger wrote. */
+  /** Names the one responsible for the long turn that has just ended: a channel's key or a client's address, never untrusted text. */
   blame(who: string): void {
     this.#who = who;
   }

@@ -1,5 +1,5 @@
 /**
- * Detects placeholders that a program has not filled in: `%a`, `$artist$`, `${plstracktitlecurrent}`, `{{guid}}` (programs: config/playout.md). They
+ * Detects placeholders that a program left unfilled: `%a`, `$artist$`, `${plstracktitlecurrent}`, `{{guid}}` (programs: config/playout.md). They
  * must not be shown to listeners, and a constant id would make each title a correction of the previous one.
  */
 

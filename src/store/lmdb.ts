@@ -96,7 +96,7 @@ export async function openLmdbStore(
   }
 }
 
-/** Rejects where a file that nobody has open is not a store that can be used. */
+/** Rejects where a file is not a usable store. No process may have it open. */
 export async function checkStore(file: string): Promise<void> {
   try {
     await checkFile(file, OPTIONS);

@@ -54,7 +54,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   return { release: () => starter.close().then(() => place.close()) };
 }
 
-/** Who may write to the folder can ask who has it, also behind a crash of another user: root, who restored a backup. Nobody else can. */
+/** Only users who may write to the folder can ask who has it, also after root, who restored a backup, has crashed. */
 async function beAsFolder(path: string, uid: number, gid: number, mode: number): Promise<void> {
   try {
     if (process.getuid!() === 0) await chown(path, uid, gid);

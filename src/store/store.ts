@@ -1,6 +1,6 @@
 /**
- * The port behind which now, next and history are kept. Implementations: lmdb.ts (default), memory.ts (tests); both pass
- * test/store/contract.ts. The state machine (now-playing/now-playing.ts) owns what is in a ChannelState; a store only keeps it.
+ * The interface of a store for now, next and history. Implementations: lmdb.ts (default), memory.ts (tests); both pass
+ * test/store/contract.ts. The state machine (now-playing/now-playing.ts) decides what is in a ChannelState; a store only keeps it.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -21,7 +21,7 @@ export interface HistoryPage {
   readonly beforeMs?: number | undefined;
 }
 
-/** Figures that are kept by time, of whatever kind and scope: texts, of which a store knows nothing more (src/statistics/README.md). */
+/** The key of a figure: a text that a store does not interpret (src/statistics/README.md). */
 export type FigureKey = readonly [kind: string, scope: string, atMs: number];
 
 /** What is stored of one moment or period. */
@@ -31,8 +31,9 @@ export interface StoredFigure {
 }
 
 export interface FigurePage {
-  /** From this moment on, unix milliseconds; before that one. */
+  /** Unix milliseconds, inclusive. */
   readonly fromMs: number;
+  /** Unix milliseconds, exclusive. */
   readonly beforeMs: number;
   /** At most this many. */
   readonly limit: number;
@@ -69,11 +70,8 @@ export interface Store extends HistoryStore, DocumentStore {
   /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
-   * Commits a channel's state and the history entries that come with it as one transaction; resolves when a kill -9 of this process
-   * can no longer lose it. An entry replaces one of the same play (`fromMs` and the record's id), except that one on air does not replace one that
-   * has ended. What is past the bounds goes in small steps: a few of the oldest entries with each new one. Entries in the future, which came while
-   * the clock was ahead, are moved to before one that begins now (from-ahead.ts).
-   * Rejects when it cannot be made durable; nothing of it is visible then. One save at a time per channel (the caller's duty).
+   * Commits a channel's state and history entries as one transaction (README, "Durability"). Resolves when a kill -9 can no longer lose it;
+   * rejects when it cannot be made durable, and then nothing of it is visible. The caller sees to one save at a time per channel.
    */
   save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
   /** Why no save can succeed at this moment: the store is not where it was. Null: it is. Some microseconds. */

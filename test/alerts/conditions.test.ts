@@ -15,7 +15,7 @@ const CHANNEL: ChannelCondition = {
   lost: null,
   onAir: { kind: 'encoder', offKbps: null },
   titleAgeMs: 0,
-  mostTitleAgeMs: 0,
+  maxTitleAgeMs: 0,
 };
 const FACTS: AlertFacts = {
   wallMs: 1e12,
@@ -45,8 +45,8 @@ t.test('of a channel', async (t) => {
   t.strictSame(ofChannel({ onAir: { kind: 'pull', offKbps: 64 } }), [['bitrate-off', 'jazz', 'warning']]);
   t.strictSame(ofChannel({ lostOwner: 'b' }), [['tape-lost', 'jazz', 'critical']]);
   t.strictSame(ofChannel({ titleAgeMs: 1e9 }), [], '0 minutes: never');
-  t.strictSame(ofChannel({ titleAgeMs: 59_999, mostTitleAgeMs: 60_000 }), []);
-  t.strictSame(ofChannel({ titleAgeMs: 60_000, mostTitleAgeMs: 60_000 }), [['no-titles', 'jazz', 'warning']]);
+  t.strictSame(ofChannel({ titleAgeMs: 59_999, maxTitleAgeMs: 60_000 }), []);
+  t.strictSame(ofChannel({ titleAgeMs: 60_000, maxTitleAgeMs: 60_000 }), [['no-titles', 'jazz', 'warning']]);
 });
 
 t.test('of store and disk', async (t) => {

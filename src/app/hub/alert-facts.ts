@@ -95,7 +95,7 @@ export class AlertFactsReader {
       lostOwner: this.#sources.lostOwner?.(key) ?? '',
       onAir: onAir && { kind: onAir.kind, offKbps: isOff ? health!.measuredKbps : null },
       titleAgeMs: Math.max(0, wallMs - titleSinceMs),
-      mostTitleAgeMs: minutes * 60_000,
+      maxTitleAgeMs: minutes * 60_000,
     };
   }
 
