@@ -18,7 +18,7 @@ import { type AwaitedTitle, WaitingTitles } from './tape/waiting-titles.js';
 
 /** A title is put on the tape when its place is so near, or a segment away: the tape must know it before the block next to it is closed. */
 const NEAR_MS = 1000;
-/** What two clocks with milliseconds make of a duration may be too long by as much. */
+/** A duration measured by two clocks of whole milliseconds may be too long by this. */
 const CLOCK_STEP_MS = 1;
 const START: LinePlace = { atMs: 0, atByte: 0 };
 
@@ -26,7 +26,7 @@ export interface ChannelAudioOptions extends ChannelTapeOptions {
   readonly key: string;
   /** Monotonic milliseconds. */
   now(): number;
-  /** What is written goes onto the tape so much later; undefined: at once. */
+  /** The delay between write and tape; undefined: none. */
   readonly delay?: { readonly ms: number; readonly clock: Pick<Clock, 'now' | 'alarm'> } | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
@@ -48,9 +48,9 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
   readonly #held = new HeldFrames();
   /** Null: the channel has no delay. */
   #line: DelayLine | null;
-  /** With the next frame another source comes into the line. */
+  /** The next frame is the first of another source. */
   #isNextSource = false;
-  /** Of what came in last, where that goes into a delay line; null: nothing has. */
+  /** The format of the latest frame in the delay line; null: there was none. */
   #coming: AudioFormat | null = null;
 
   constructor(options: ChannelAudioOptions) {
@@ -68,7 +68,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     return this.#line?.levelMs ?? 0;
   }
 
-  /** How much more could wait. */
+  /** How much audio the delay line lacks, milliseconds. */
   get roomMs(): number {
     return this.delayMs - this.delayedMs;
   }
@@ -94,12 +94,12 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.keep();
   }
 
-  /** Of what came in last; null: nothing has. */
+  /** The format of the latest frame written; null: there was none. */
   get format(): AudioFormat | null {
     return (this.#line === null ? null : this.#coming) ?? this.tapeFormat;
   }
 
-  /** Gives away what waits: another process goes on with it. Nothing goes onto the tape any more. @returns null: the channel has no delay */
+  /** Hands over the delayed audio to another process; nothing goes onto the tape any more. @returns null: the channel has no delay */
   leaveDelayed(): DelayedAudio | null {
     const line = this.#line;
     if (line === null) return null;
@@ -112,13 +112,13 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     return { line: line.leave(), titles };
   }
 
-  /** Goes on with what waited in another process. Behind `adopt`. */
+  /** Adopts the delayed audio of another process. After `adopt`. */
   adoptDelayed({ line, titles }: DelayedAudio): void {
     this.#line?.adopt(line);
     this.#waiting.adopt(titles);
   }
 
-  /** The next one of the source on air. */
+  /** The next frame of the source on air. */
   write(frame: Frame): void {
     const nowMs = this.#options.now();
     const line = this.#line;
@@ -194,12 +194,12 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.mark = null;
   }
 
-  /** Options are others now: while nobody plays another tape begins, else they wait for that. */
+  /** The options have changed: another tape begins as soon as no listener plays. */
   refresh(): void {
     if (this.playing === 0) this.#beginAnew();
   }
 
-  /** Nothing feeds the channel and no listener plays: the tape is let go, so that those who come or wait never get old audio. */
+  /** No source feeds the channel: if no listener plays, the tape is dropped, so that listeners who come later never get old audio. */
   release(): void {
     if (this.playing > 0) return;
     if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
@@ -244,7 +244,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.lay(frame, isFresh, arrivedMs, this.playing === 0);
   }
 
-  /** Titles whose place is at the tape's end, or near behind it. */
+  /** Puts titles on the tape whose place is at its end, or close after it. */
   #putWaiting(): void {
     for (;;) {
       const place = this.#waiting.first?.place ?? null;

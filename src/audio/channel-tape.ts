@@ -22,7 +22,7 @@ import { TapeReaders } from './tape/tape-readers.js';
 
 export interface ChannelTapeOptions extends BlockSpacingOptions {
   readonly lagMs: number;
-  /** The most that a listener is given at once: while nobody listens the tape keeps no more than that takes. Undefined: all of the lag. */
+  /** The longest burst: without listeners the tape keeps only what one needs to begin. Undefined: it keeps all of the lag. */
   readonly burstMs?: number | undefined;
   /** How titles stand in the stream; undefined: as they are. */
   readonly icy?: IcyOptions | undefined;
@@ -37,7 +37,7 @@ export abstract class ChannelTape {
   audioMs = 0;
   /** How often another format has come. */
   formatChanges = 0;
-  /** Of what went onto a tape last, whether that is still there or not; null: nothing has. */
+  /** The format of the latest frame on a tape, whether that tape still exists or not; null: there was none. */
   protected tapeFormat: AudioFormat | null = null;
   /** The latest title; null: none. */
   protected mark: Mark | null = null;
@@ -101,7 +101,7 @@ export abstract class ChannelTape {
   }
 
   /**
-   * Goes on with a tape that another process has fed until now. Before all else.
+   * Continues a tape that another process has fed until now. Before all else.
    * @param open its open segment, where all of that is known
    * @returns it, as its own
    */
@@ -126,7 +126,7 @@ export abstract class ChannelTape {
   }
 
   /**
-   * @param isFresh what came before has nothing to do with it @param arrivedMs when it came in, monotonic
+   * @param isFresh it does not continue the frame before it @param arrivedMs when it came in, monotonic
    * @param mayBegin nobody plays: another tape may begin, with a metaint that suits the source
    */
   protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
@@ -169,7 +169,7 @@ export abstract class ChannelTape {
     this.#reservoir.cut();
   }
 
-  /** The tape is let go. */
+  /** There is no tape any more. */
   protected drop(): void {
     this.#frames = undefined;
     this.#packets = undefined;
@@ -178,7 +178,7 @@ export abstract class ChannelTape {
     this.readers.onTape();
   }
 
-  /** The tape keeps what its readers need, or who comes next. */
+  /** The tape keeps what its readers need, or the next listener. */
   protected keep(): void {
     this.tape?.keep(this.readers.isNone ? (this.#options.burstMs ?? null) : null);
   }

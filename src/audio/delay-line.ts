@@ -13,7 +13,7 @@
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { type Frame, type KeptFrame, keepFrame } from './frames/frame.js';
 
-/** How often it is seen to that audio goes on by itself. */
+/** How often frames leave while none comes. */
 const CHECK_MS = 100;
 /** Real time, and a thousandth more. */
 const PACE = 1.001;
@@ -30,7 +30,7 @@ export interface LinePlace {
 
 export interface LineFrame {
   readonly frame: KeptFrame;
-  /** It is the first of another source. */
+  /** The first frame of another source. */
   readonly isNextSource: boolean;
 }
 
@@ -87,7 +87,7 @@ export class DelayLine implements AlarmHandler {
     return this.#end.atMs - this.#out.atMs;
   }
 
-  /** Gives away all that waits. Nothing leaves any more. */
+  /** Hands over all frames. Nothing leaves any more. */
   leave(): DelayLineState {
     const mask = this.#frames.length - 1;
     const frames: LineFrame[] = [];
@@ -97,7 +97,7 @@ export class DelayLine implements AlarmHandler {
     return { frames, playedMs: this.#playedMs };
   }
 
-  /** Goes on with what waits in another one. Before all else. */
+  /** Adopts the frames of another line. Before all else. */
   adopt({ frames, playedMs }: DelayLineState): void {
     for (const { frame, isNextSource } of frames) this.#add(frame, isNextSource);
     this.#playedMs = playedMs;
@@ -114,14 +114,14 @@ export class DelayLine implements AlarmHandler {
     this.#watch(nowMs);
   }
 
-  /** Audio goes on by itself. */
+  /** Audio leaves in real time while none comes. */
   onAlarm(nowMs: number): void {
     this.#alarm = null;
     this.#release(nowMs);
     this.#watch(nowMs);
   }
 
-  /** The place of the audio that came in up to that moment, behind its last frame; null: all of that has left. */
+  /** The place behind the last frame that had come in by that moment; null: it has left the line. */
   placeAt(momentMs: number): LinePlace | null {
     const mask = this.#frames.length - 1;
     let [low, high] = [this.#first, this.#next];

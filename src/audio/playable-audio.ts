@@ -27,7 +27,7 @@ export interface TapeObserver {
   onFacts?(): void;
   /** Listeners begin behind what lies on the tape so far. */
   onFence(): void;
-  /** There is another tape, or none: the one before is over, or was let go. */
+  /** There is another tape, or none: the one before is over, or was dropped. */
   onTape(): void;
 }
 
@@ -50,7 +50,7 @@ export interface PlayableAudio {
   listeners: number;
   /** Only while none plays may the tape be replaced. */
   playing: number;
-  /** Undefined until there is audio, and again after it was let go. */
+  /** Undefined until there is audio, and again after the tape was dropped. */
   readonly tape: AudioTape | undefined;
   /** Whether there is a tape is not known yet: it would come over a link. Absent: it is known. */
   readonly isComing?: boolean;

@@ -50,7 +50,7 @@ export class ChannelEncoder {
     return this.source?.state === 'up';
   }
 
-  /** Goes on with a connection of another process. After the channel's start. */
+  /** Adopts the connection of an encoder from another process. After the channel's start. */
   take(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     const { source } = this;
     if (source === undefined) socket.destroy();
@@ -62,7 +62,7 @@ export class ChannelEncoder {
     return this.source?.end() ?? false;
   }
 
-  /** It goes on as that of another channel, on the same connection, with its next frame. Returns why it cannot; null: it does. */
+  /** From its next frame on it feeds another channel, on the same connection. Returns why it cannot; null: it does. */
   moveTo(there: ChannelEncoder): string | null {
     const [source, other] = [this.source, there.source];
     if (source?.state !== 'up') return 'No encoder is connected.';

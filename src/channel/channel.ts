@@ -38,7 +38,7 @@ export interface ChannelOutput {
   onSourceChanged(channel: string): void;
 }
 
-/** Where a channel's sources stand, as plain data: another process goes on with them. */
+/** The state of a channel's sources, as plain data, with which another process resumes. */
 export interface ChannelPlace {
   /** Which of them is on air; -1: none. */
   readonly onAir: number;
@@ -69,7 +69,7 @@ export class Channel {
   #sources: readonly SourceConfig[];
   /** Another machine feeds the channel, as it says; null: its sources here do. */
   #elsewhere: ChannelLive | null = null;
-  /** The next frame has nothing to do with what lies on the tape. */
+  /** The next frame does not continue the tape. */
   #isFresh = false;
   readonly #coming = new ComingFrames();
   readonly #sourceLog: SourceLog;
@@ -225,7 +225,7 @@ export class Channel {
     return { place: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
   }
 
-  /** Its encoder or file was on air in another process, and goes on here. Before `start`. */
+  /** Resumes the encoder or file that was on air in another process. Before `start`. */
   adopt({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
     this.#sourceLog.adopt(timeline);
     const source = this.switch.sources[onAir];
@@ -240,7 +240,7 @@ export class Channel {
     this.#own.adopt(onAirSinceMs);
   }
 
-  /** Lets go of all sources. Idempotent. */
+  /** Stops all sources. Idempotent. */
   stop(): void {
     this.switch.stop();
   }

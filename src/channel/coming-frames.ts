@@ -48,7 +48,7 @@ export class ComingFrames {
     this.#isOpen = false;
   }
 
-  /** All of them, in order. They are kept no more, nor is what comes. */
+  /** Removes and returns all of them, in order. Further frames are not kept. */
   take(): readonly KeptFrame[] {
     const frames = this.#frames;
     this.#frames = [];

@@ -13,12 +13,12 @@ import type { BodyState, PieceSink, StreamBody } from './body.js';
 export type EncoderSink = Pick<PieceSink, 'onAudio'>;
 
 export interface EncoderBody extends StreamBody {
-  /** Where it stands, for `bodyThatGoesOn`. */
+  /** Its position, for `resumedBody`. */
   readonly place: BodyPlace;
   push(bytes: Buffer, sink: EncoderSink): number;
 }
 
-/** Where a body stands, as plain data. */
+/** The position in a body, as plain data. */
 export type BodyPlace =
   | { readonly kind: 'bare' }
   | { readonly kind: 'sized'; readonly left: number }
@@ -170,7 +170,7 @@ class ChunkedBody implements EncoderBody {
   }
 }
 
-/** -1: it is none. */
+/** -1: it is not a hex digit. */
 function hexDigit(byte: number): number {
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
   const letter = byte | 0x20;
@@ -190,8 +190,8 @@ export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null
   return /^\d{1,15}$/.test(length) ? new SizedBody(Number(length)) : null;
 }
 
-/** The rest of one that was read so far in another process. */
-export function bodyThatGoesOn(place: BodyPlace): EncoderBody {
+/** A body that another process has read up to this position. */
+export function resumedBody(place: BodyPlace): EncoderBody {
   if (place.kind === 'chunked') return new ChunkedBody(place);
   return place.kind === 'sized' ? new SizedBody(place.left) : new BareBody();
 }

@@ -53,7 +53,7 @@ export class Due {
     this.atMs = this.#lastMs + this.#options.pieceMs;
   }
 
-  /** It is read again: more is due as much later. */
+  /** It is read again: what is due is postponed by the pause. */
   resume(nowMs: number): void {
     if (this.#unread === null) return;
     const { sinceMs, atMs } = this.#unread;

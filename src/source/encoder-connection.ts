@@ -10,7 +10,7 @@ import type { KnownLinks } from '../audio/ogg/known-links.js';
 import type { Clock } from '../base/clock.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import type { BodyState } from './body.js';
-import { BareBody, type BodyPlace, bodyOf, bodyThatGoesOn, type EncoderBody } from './dechunk.js';
+import { BareBody, type BodyPlace, bodyOf, type EncoderBody, resumedBody } from './dechunk.js';
 import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
 import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
@@ -49,13 +49,13 @@ export interface EncoderFacts extends SentHeaders {
   readonly sinceMs: number;
 }
 
-/** Where it stands, as plain data: another process goes on with it, or another source of this one. */
+/** Its position, as plain data, with which another process, or another source of this one, resumes. */
 export interface ConnectionPlace extends EncoderFacts {
   readonly body: BodyPlace;
   readonly intake: IntakePlace;
 }
 
-/** A connection that was let go. */
+/** A connection that was released. */
 export interface FreeConnection {
   readonly socket: Socket;
   readonly place: ConnectionPlace;
@@ -65,7 +65,7 @@ export interface EncoderConnectionOwner {
   readonly input: SourceInput;
   readonly pacer: Pacer;
   readonly links: KnownLinks;
-  /** No more audio comes of it; it has let go of its socket. */
+  /** It sends no more audio, and has released its socket. */
   onEnded(reason: string): void;
 }
 
@@ -95,7 +95,7 @@ export class EncoderConnection implements IntakeOwner {
   /** When bytes last came over the network, and how many in all: those that the socket held during a pause are read later. */
   #lastNewMs: number;
   #bytesRead: number;
-  /** What is done with the socket's events, as long as it is this connection's. */
+  /** Handlers of the socket's events, as long as it is this connection's. */
   readonly #handlers = {
     timeout: () => this.#onSilent(),
     error: () => this.#end('the connection failed', true),
@@ -107,7 +107,7 @@ export class EncoderConnection implements IntakeOwner {
   /**
    * @param socket its head is read and answered
    * @param first body bytes that came with the head
-   * @param place where it stood in another process, or as another source's
+   * @param place its position in another process, or as another source's
    */
   constructor(
     socket: Socket,
@@ -128,7 +128,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#options = options;
     const { channel, framelessBytes } = options;
     const charset = () => options.charset;
-    this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : bodyThatGoesOn(place.body);
+    this.#body = place === undefined ? (bodyOf(headers) ?? new BareBody()) : resumedBody(place.body);
     const { input, pacer, links } = owner;
     const part = 'encoder';
     this.intake = new Intake(this, input, clock, {
@@ -173,7 +173,7 @@ export class EncoderConnection implements IntakeOwner {
     return this.#clock.now() - Math.max(this.intake.audioMs, this.intake.resumedMs, this.#owner.input.dueMs);
   }
 
-  /** Lets go of its socket, which nothing reads any more; null: nobody could go on with what it sends. It ends here, silently. */
+  /** Releases its socket, which nothing reads any more, and ends silently; null: no other connection could resume. */
   detach(): FreeConnection | null {
     const { place: intake, rest } = this.intake;
     if (!this.#isOpen || intake === null || this.#body.state !== 'more') return null;

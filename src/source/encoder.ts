@@ -24,7 +24,7 @@ import type { SourceFacts } from './facts.js';
 import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 
-/** From which encoder another one that knows the password may take over: one that has fallen silent, any, none. */
+/** Which encoder may be replaced by another one with the password: one that has fallen silent, any, none. */
 export type Takeover = 'silent' | 'always' | 'never';
 
 /**
@@ -54,7 +54,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   #isOpen = false;
   #connection: EncoderConnection | null = null;
   #connectionId: string | undefined;
-  /** That one, or the one that was there last. */
+  /** The present connection, or else the last one. */
   #latest: EncoderConnection | undefined;
 
   constructor(input: SourceInput, clock: Clock, options: EncoderOptions) {
@@ -165,7 +165,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.pacer.adopt(aheadMs, this.#clock.now());
   }
 
-  /** Lets go of its connection, which another process goes on with; null: there is none, or none that can go on. */
+  /** Releases its connection for another process; null: there is none, or it cannot be handed over. */
   detach(): (FreeConnection & { readonly aheadMs: number }) | null {
     const free = this.#connection?.detach() ?? null;
     if (free === null) return null;
@@ -180,7 +180,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
 
   /**
    * The connection of its encoder is another source's from here on, with the next frame; what was taken of it before is heard here. False: it has
-   * just ended, or nobody could go on with it. @param reason for the switch
+   * just ended, or cannot be handed over. @param reason for the switch
    */
   moveTo(other: EncoderSource, reason: string): boolean {
     const free = this.#connection?.intake.isFinished === false ? this.detach() : null;

@@ -63,7 +63,7 @@ export class Health {
   };
   /** How often each was reported. */
   readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
-  /** kb/s, the mean of the last 10 s; 0: it has not sent that much. */
+  /** kb/s, the mean of the last 10 s; 0: it has sent less. */
   measuredKbps = 0;
   readonly #options: HealthOptions;
   readonly #onEvent: OnSourceEvent;
@@ -97,7 +97,7 @@ export class Health {
     this.#onEvent(event, fields, isOver);
   }
 
-  /** The source is gone: what comes next is another stream. Its troubles are over without a report, but for that it is unsteady. */
+  /** The source is gone, and the next frame is of another stream. Its troubles end without a report, except `unsteady`. */
   reset(): void {
     for (const trouble of TROUBLES) if (trouble !== 'unsteady') this.troubles[trouble] = false;
     this.#wellMs = Number.NaN;

@@ -76,7 +76,7 @@ export class Input implements SourceInput, AlarmHandler {
   rank = 0;
   /** Ended, and waited for. */
   isAway = false;
-  /** Lost since it was started, and nothing has come since. */
+  /** It was lost, and nothing has come since. */
   hasFailed = false;
   readonly health: Health;
   readonly #steadiness: Steadiness;
@@ -85,7 +85,7 @@ export class Input implements SourceInput, AlarmHandler {
   #waitingSinceMs = 0;
   /** Set while the waiting frames are written, turn by turn. */
   #alarm: Alarm | null = null;
-  /** It was lost while frames of it waited: they are written first. */
+  /** It was lost while frames waited, which are written first. */
   #lostReason: string | null = null;
   #isEnded = false;
 
@@ -153,7 +153,7 @@ export class Input implements SourceInput, AlarmHandler {
     void title.then(() => this.#waiting === waiting && this.#write());
   }
 
-  /** It delivered until now, in another process. */
+  /** It was on air in another process until now. */
   adopt(lastTitle: SourceTitle | undefined): void {
     this.#title = lastTitle === undefined ? undefined : { title: lastTitle, sender: undefined };
     this.#due.add(0, this.#clock.now(), 0);
@@ -249,7 +249,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
-  /** It is none of the channel's any more: nothing of it goes anywhere. */
+  /** The channel has lost this source for good: its frames and titles are ignored. */
   end(): void {
     this.#isEnded = true;
     this.#drop();

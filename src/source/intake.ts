@@ -38,16 +38,16 @@ export interface IntakeOwner {
   onFinished(body: BodyState): void;
 }
 
-/** Where it stands, as plain data. */
+/** Its position, as plain data. */
 export interface IntakePlace {
   readonly framer: FormatState;
-  /** Of a slice that was not taken. */
+  /** Audio of the latest slice that was not taken. */
   readonly left: Buffer;
   readonly noiseBytes: number;
 }
 
 export interface IntakeOptions {
-  /** For the watchdog: the way by which the work comes, and the channel whose work it is. */
+  /** For the watchdog: the kind of source, and its channel. */
   readonly part: 'encoder' | 'upstream';
   readonly channel: string;
   readonly body: StreamBody;
@@ -79,7 +79,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   /** The connection has ended; not all of it may be taken yet. */
   #isFinished = false;
   #isPaused = false;
-  /** Of the present pause: for how long, and the title that must be committed. */
+  /** Of the present pause: how long it lasts, and the title that must be committed. */
   #waitMs = 0;
   #title: SourceTitle | undefined;
   #alarm: Alarm | null = null;
@@ -100,7 +100,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     this.share = new AudioShare(this.#framer);
   }
 
-  /** Null: another one cannot go on with it. */
+  /** Null: the format is not known yet, so that no other intake can resume. */
   get place(): IntakePlace | null {
     const framer = this.#framer.state;
     const left = Buffer.from(this.#left.subarray(0, this.#leftBytes));
@@ -112,7 +112,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return this.#chunk.subarray(this.#chunkAt);
   }
 
-  /** Goes on where another one stood. Before all else. */
+  /** Resumes where another intake stopped. Before all else. */
   adopt({ framer, left, noiseBytes }: IntakePlace): void {
     this.#framer.adopt(framer);
     this.share.adopt(noiseBytes);
@@ -171,7 +171,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     if (!this.#isPaused && this.#isOpen) this.#owner.onFinished('more');
   }
 
-  /** Hands on nothing more. Idempotent. */
+  /** No frame is handed on after this. Idempotent. */
   close(): void {
     this.#isOpen = false;
     this.#chunk = NOTHING;
@@ -274,7 +274,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     if (this.#isOpen) this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
   }
 
-  /** Goes on with what was left of the slice; it may be paused again. */
+  /** Takes what was left of the slice; that may pause it again. */
   #resume(): void {
     this.resumedMs = this.#clock.now();
     this.#isPaused = false;

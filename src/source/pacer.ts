@@ -49,7 +49,7 @@ export class Pacer {
     this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#options.aheadMs);
   }
 
-  /** Goes on with a connection that was so far ahead elsewhere: it is at least as far ahead here. */
+  /** Adopts a connection that was `aheadMs` ahead in another process or source: it is at least as far ahead here. */
   adopt(aheadMs: number, nowMs: number): void {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs + aheadMs);
   }

@@ -51,7 +51,7 @@ export class PullSource implements Source, UpstreamSink {
   #trialTitle: SourceTitle | undefined;
   /** The trial has won, and its title is being committed. */
   #isTaking = false;
-  /** What comes next has nothing to do with what came before. */
+  /** The next frame does not continue the one before it. */
   #isCut = false;
   /** Whether the main one has delivered. */
   #feeds = false;

@@ -43,7 +43,7 @@ export interface Source {
   readonly state: SourceState;
   /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
-  /** Names who sends: the same when that one comes again. Undefined: none does, or it has no titles. */
+  /** A name of the sender, the same when it connects again. Undefined: there is none, or it has no titles. */
   readonly sender?: string | undefined;
   /** What it will play, as far as that is known before it does: of a file. */
   readonly format?: AudioFormat | null;
@@ -55,6 +55,6 @@ export interface Source {
   readonly pageMs?: number;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
-  /** Lets go of everything; nothing is delivered afterwards. Idempotent; `start` may follow. */
+  /** Releases everything; nothing is delivered afterwards. Idempotent; `start` may follow. */
   stop(): void;
 }

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import type { BodyState } from '../../src/source/body.js';
-import { bodyOf, bodyThatGoesOn, type EncoderBody } from '../../src/source/dechunk.js';
+import { bodyOf, type EncoderBody, resumedBody } from '../../src/source/dechunk.js';
 import { Random } from '../kit/random.js';
 
 const CHUNKED = { 'transfer-encoding': 'chunked' };
@@ -30,7 +30,7 @@ function readOn(headers: Record<string, string>, [first, second]: readonly [Buff
   const sink = { onAudio: (bytes: Buffer) => void (audio += bytes.toString('latin1')) };
   const before = body(headers);
   before.push(first, sink);
-  const after = bodyThatGoesOn(JSON.parse(JSON.stringify(before.place)));
+  const after = resumedBody(JSON.parse(JSON.stringify(before.place)));
   after.push(second, sink);
   return [audio, after.state];
 }

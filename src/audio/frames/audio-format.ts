@@ -18,7 +18,7 @@ export function frameFormat(frame: Buffer): AudioFormat {
   return { codec, sampleRate, channels };
 }
 
-/** How much of it one has in common with another; 0: not even the codec, so that nobody goes on. */
+/** How alike two formats are; 0: they differ in the codec, so that no player can follow. */
 export function likeness(one: AudioFormat, other: AudioFormat): number {
   if (one.codec !== other.codec) return 0;
   return 1 + (isSame(one.sampleRate, other.sampleRate) ? 2 : 0) + (isSame(one.channels, other.channels) ? 1 : 0);

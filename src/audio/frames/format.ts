@@ -11,10 +11,10 @@ import { PAGE_START } from '../ogg/ogg-page.js';
 import type { OggFramerState } from '../ogg/ogg-state.js';
 import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
 
-/** Where a stream is read on, as plain data. */
+/** A framer's position in its stream, as plain data. */
 export type FormatState = FramerState | OggFramerState;
 
-/** The same place for another channel: what came before it is not heard there. */
+/** The same position, for a channel in which the audio before it was not heard. */
 export function heardFromHere(state: FormatState): FormatState {
   return state.format === 'frames' ? { ...state, fresh: true } : { ...state, stream: { ...state.stream, fresh: true } };
 }
@@ -67,7 +67,7 @@ class AnyFramer {
     return framer.link === undefined ? undefined : 'ogg';
   }
 
-  /** How long nothing may come while a page is filled (ogg.ts), milliseconds. */
+  /** How long the source may be filling an Ogg page in silence (ogg.ts), milliseconds. */
   get pageMs(): number {
     return this.#framer instanceof Framer ? 0 : this.#framer.pageMs;
   }
@@ -87,12 +87,12 @@ class AnyFramer {
     return this.#framer instanceof OggFramer ? this.#framer.counters.links : 0;
   }
 
-  /** Where it stands; null: it does not know yet what comes. */
+  /** Its position; null: the format is not known yet. */
   get state(): FormatState | null {
     return this.#matched >= CAPTURE.length ? this.#framer.state : null;
   }
 
-  /** Goes on where another one stood. Before the first `push`. */
+  /** Resumes where another framer stopped. Before the first `push`. */
   adopt(state: FormatState): void {
     this.#matched = CAPTURE.length;
     if (state.format === 'frames') (this.#framer as Framer).adopt(state);

@@ -11,7 +11,7 @@ export interface Frame {
   readonly durationMs: number;
   /** kb/s: of this frame; where frames do not say it (AAC, Ogg), the mean of about the last second, rounded. */
   readonly bitrateKbps: number;
-  /** The first one behind a start, a tag or a gap: it has nothing to do with what came before it. */
+  /** The first one after a start, a tag or a gap: it does not continue the frame before it. */
   readonly fresh: boolean;
   /** Of a packet out of Ogg: what a decoder must have before it. */
   readonly link: OggLink | undefined;
@@ -26,7 +26,7 @@ export interface KeptFrame extends Frame {
 /** As a framer writes it. */
 export type WritableFrame = { -readonly [Member in keyof Frame]: Frame[Member] };
 
-/** Of a framer that has handed on none. */
+/** As a framer has it before its first frame. */
 export function firstFrame(): WritableFrame {
   return { bytes: Buffer.alloc(0), durationMs: 0, bitrateKbps: 0, fresh: true, link: undefined };
 }

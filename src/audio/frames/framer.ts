@@ -43,11 +43,11 @@ export interface FrameSink {
   onTitle?(title: { readonly artist: string; readonly song: string; readonly cover: string }): void;
 }
 
-/** Where a framer stands in its stream, as plain data: another one goes on with it. */
+/** A framer's position in its stream, as plain data, with which another one resumes. */
 export interface FramerState {
   readonly format: 'frames';
   readonly facts: Pick<Framer, 'codec' | 'sampleRate' | 'channels'> & Pick<Frame, 'bitrateKbps'>;
-  /** What waits for its rest. */
+  /** The beginning of a frame or tag whose rest has not come. */
   readonly kept: Buffer;
   readonly neededBytes: number;
   readonly tagLeftBytes: number;
@@ -86,7 +86,7 @@ export class Framer {
   #atBoundary = true;
   /** Only the first frame behind a tag or a new sync can be an info frame. */
   #atFirst = false;
-  /** The latest one; and, but for its `fresh`, the next. */
+  /** The latest frame; `fresh` is already that of the next one. */
   readonly #frame = firstFrame();
   readonly #mean = new MeanBitrate();
   readonly #config = new ProgramConfig();
@@ -126,7 +126,7 @@ export class Framer {
     };
   }
 
-  /** Goes on where another one stood. Before the first `push`. */
+  /** Resumes where another framer stopped. Before the first `push`. */
   adopt(state: FramerState): void {
     const { codec, sampleRate, channels, bitrateKbps } = state.facts;
     this.codec = codec;
@@ -152,7 +152,7 @@ export class Framer {
 
   /**
    * The next bytes of the stream, in any number. Frames that are complete reach the sink before this returns.
-   * Returns how many were taken: all, unless the sink has paused it; it goes on with the rest.
+   * Returns how many were taken: all, unless the sink has paused it; then the rest must be pushed again.
    */
   push(chunk: Buffer): number {
     this.#isPaused = false;

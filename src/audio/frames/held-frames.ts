@@ -11,7 +11,7 @@ export const MAX_HELD_MS = 5000;
 export class HeldFrames {
   /** Frames are held from then on, monotonic milliseconds; +∞: never. */
   fromMs = Number.POSITIVE_INFINITY;
-  /** Some were dropped: the next one has nothing to do with what lies on the tape. */
+  /** Some were dropped: the next frame does not continue the tape. */
   hasGap = false;
   #frames: KeptFrame[] = [];
   #heldMs = 0;
@@ -30,7 +30,7 @@ export class HeldFrames {
     }
   }
 
-  /** All of them, in order: they are held no more. */
+  /** Removes and returns all of them, in order. */
   take(): readonly KeptFrame[] {
     const frames = this.#frames;
     this.#frames = [];

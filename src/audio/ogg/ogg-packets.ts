@@ -25,14 +25,14 @@ const NO_PAGE: OggPage = {
 export class OggPackets {
   /** The page whose packets are being taken. */
   page = NO_PAGE;
-  /** It ended because it was full. */
+  /** The page ended because it was full. */
   isFilled = false;
-  /** It began among the headers, of which one may be empty. */
+  /** The page began within the headers, of which one may be empty. */
   isHead = false;
-  /** A packet goes on in the next page; and it is lost: too large, or its beginning never came. */
+  /** A packet continues in the next page; and it is lost: it is too large, or its beginning never came. */
   isOpen = false;
   isLost = false;
-  /** Of the packet that goes on, also where it is lost. */
+  /** Bytes of the packet that continues, also if it is lost. */
   openBytes = 0;
   /** Its pieces. */
   #pieces: Buffer[] = [];
@@ -116,7 +116,7 @@ export class OggPackets {
     return !this.isLost ? 0 : wasLost ? piece.length : this.openBytes;
   }
 
-  /** The packet that goes on ends, or never does. @param isLost one goes on whose beginning never came */
+  /** Forgets the packet that continues. @param isLost one continues whose beginning never came */
   close(isLost = false): void {
     this.isOpen = isLost;
     this.isLost = isLost;

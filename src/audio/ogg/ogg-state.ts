@@ -1,12 +1,12 @@
 /**
- * Where a framer of Ogg stands in its stream, as plain data: another one, in another process, goes on with it. What its members are stands in ogg.ts.
+ * The position of a framer of Ogg in its stream, as plain data, with which one in another process resumes. The members are explained in ogg.ts.
  */
 
 import type { MeanBitrateState } from '../frames/mean-bitrate.js';
 import type { OggPage } from './ogg-page.js';
 import type { OggPagesState } from './ogg-pages.js';
 
-/** The page whose packets are being handed on, and how far. */
+/** The page whose packets are being handed on, and the position in it. */
 export interface OggPageState extends OggPage {
   readonly lacing: number;
   readonly packetAt: number;

@@ -38,7 +38,7 @@ const PREROLL_SAMPLES = 3840;
 const MAX_SEGMENT_BYTES = 512 * 1024;
 
 /** Links may follow one another with next to no audio in between, and what plays no time would never grow old. */
-export function mostOggSegments(lagMs: number): number {
+export function maxOggSegments(lagMs: number): number {
   return Math.ceil(lagMs / MIN_SEGMENT_MS) + 1;
 }
 
@@ -52,7 +52,7 @@ interface RecentPacket {
 export interface OpenOgg {
   /** The latest packets of Opus. */
   readonly recent: readonly RecentPacket[];
-  /** Titles whose place is still to come, in order. */
+  /** Titles whose audio has not been written yet, in order. */
   readonly ahead: readonly TitleAhead[];
 }
 
@@ -61,7 +61,7 @@ interface TitleAhead {
   readonly atMs: number;
 }
 
-/** As AudioTape has it: one whose link ends too soon is none to begin with. */
+/** As AudioTape.lastEntry: no listener begins with a segment whose link ends too soon. */
 export function lastOggEntry(tape: AudioTape, seq: number): number {
   let found = seq;
   for (let at = tape.at(found); at !== undefined && at.endMs - at.startMs < MIN_SEGMENT_MS - MIN_PACKET_MS; ) {
@@ -76,7 +76,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   #preSkip: number;
   #pages: PageWriter;
   #granule = 0;
-  /** Where the link of a listener begins that joins with the open segment (LinkPlace), and what its decoder does not play of that. */
+  /** The start (LinkPlace) of the link of a listener that joins with the open segment, and how much of it a decoder does not play. */
   #joinGranule = 0;
   #joinPage = 0;
   #unplayedMs = 0;
@@ -87,7 +87,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   #before: Mark | null;
   #marks: PlacedMark[] = [];
   #mark: Mark | null;
-  /** Those whose place is still to come, in order. */
+  /** Titles whose audio has not been written yet, in order. */
   readonly #ahead: TitleAhead[] = [];
   /** The mark that stands in the present link. */
   #linkMark: Mark | null;
@@ -103,7 +103,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     mark: Mark | null,
     begin: TapeBeginning = {},
   ) {
-    super({ metaint, segmentBytes: metaint * blocks, lagMs, most: mostOggSegments(lagMs), ...begin });
+    super({ metaint, segmentBytes: metaint * blocks, lagMs, most: maxOggSegments(lagMs), ...begin });
     this.#link = link;
     this.#before = mark;
     this.#mark = mark;
@@ -175,7 +175,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     else this.#marks.push({ mark, atMs, atByte: this.#pages.bytes, blockByte: this.#pages.bytes });
   }
 
-  /** Appends a packet. @param fresh what came before has nothing to do with it */
+  /** Appends a packet. @param fresh it does not continue the one before it */
   write(packet: Buffer, durationMs: number, fresh: boolean, link: OggLink): void {
     while (this.#ahead.length > 0 && this.#ahead[0]!.atMs - this.endMs < MIN_PACKET_MS) {
       const { mark, atMs } = this.#ahead.shift()!;

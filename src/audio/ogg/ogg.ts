@@ -56,7 +56,7 @@ export class OggFramer implements PageSink {
   #clock: PacketClock | undefined;
   /** Position in the link behind the last page; -1: not known, since a stream may be joined in its middle. */
   #granule = -1;
-  /** The latest packet; and, but for its `fresh`, the next. */
+  /** The latest packet; `fresh` is already that of the next one. */
   readonly #frame = firstFrame();
   /** The longest packet of the link. */
   #packetMs = 0;
@@ -105,7 +105,7 @@ export class OggFramer implements PageSink {
     };
   }
 
-  /** Goes on where another one stood. Before the first `push`. */
+  /** Resumes where another framer stopped. Before the first `push`. */
   adopt({ pages, page, stream, link, lastSize, open, bitrateKbps, mean }: OggFramerState): void {
     this.#pages.adopt(pages);
     this.#packets.adopt(page, open);
@@ -135,7 +135,7 @@ export class OggFramer implements PageSink {
     this.#pages.isPaused = true;
   }
 
-  /** As Framer has it, but where it was paused it goes on with the rest, or with none. */
+  /** As Framer.push; after a pause an empty chunk resumes it too. */
   push(chunk: Buffer): number {
     return this.#pages.push(chunk);
   }
@@ -173,7 +173,7 @@ export class OggFramer implements PageSink {
     this.#headers = [];
   }
 
-  /** A stream whose beginning another connection has brought goes on. */
+  /** A stream that began on another connection continues here. */
   #resume({ serial, sequence }: OggPage): void {
     const link = this.#known.of(serial);
     if (link === undefined) return;
@@ -275,7 +275,7 @@ export class OggFramer implements PageSink {
     this.#linkSerial = this.#serial;
   }
 
-  /** Samples, or -1: it is none. */
+  /** Hands on a packet of audio. Returns its samples; -1: it is not audio. */
   #audio(packet: Buffer): number {
     const { link } = this;
     if (this.#serial === -1 || link === undefined) return -1;

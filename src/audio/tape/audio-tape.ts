@@ -8,7 +8,7 @@ import type { AudioSegment } from './segment.js';
 
 /** What a listener must have for itself (ogg-rendering.ts). */
 export interface Rendering {
-  /** From now on it is sent what all are. */
+  /** From now on it is sent the shared bytes. */
   readonly isShared: boolean;
   /** Its bytes of a segment, each in turn, in pieces. @param shared what all are sent; of a first one, what all who begin there are */
   next(shared: Buffer, segment: AudioSegment): readonly Buffer[];
@@ -21,9 +21,9 @@ export interface AudioTape {
   readonly lagMs: number;
   readonly tail: number;
   readonly head: number;
-  /** Of a tape that comes over a link: its segments before this one are on their way; undefined: all that there is is here. */
+  /** Of a tape that comes over a link: segments before this number are on their way. Undefined: none are. */
   readonly comesTo?: number;
-  /** The channel has another tape now: nothing is there any more, and nothing comes. */
+  /** The channel has another tape now: this one has no segments any more and gets none. */
   readonly isOver: boolean;
   /** Of the end of the last closed segment, and of all that has come in. */
   readonly edgeMs: number;
@@ -42,14 +42,14 @@ export interface AudioTape {
   joinAt(burstMs: number, moreMs?: number): number;
   /** No listener begins before this segment: with it, or in the one before it, begins the format that the tape has now. */
   readonly joinFrom: number;
-  /** The same where the format changed first behind this segment; +∞: it has not. */
+  /** The first segment after this one before which the format changes; +∞: there is none. */
   fenceAfter(seq: number): number;
   /**
    * To be called by a reader that goes on using bytes of the tape when it returns, such as one whose socket has not taken all at once: nothing that
    * is there now is written over.
    */
   held(): void;
-  /** Of a new listener; null: it is sent what all are, whose blocks stand where the segments have them. */
+  /** A rendering for a new listener; null: it is sent the shared bytes, with blocks where the segments have them. */
   rendering(icy: boolean): Rendering | null;
 }
 

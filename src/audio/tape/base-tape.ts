@@ -62,7 +62,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
   abstract lastEntry(seq: number): number;
   abstract rendering(icy: boolean): Rendering | null;
 
-  /** Nothing is written over, but where a tape says so. */
+  /** No segment's memory is reused, unless a tape overrides this. */
   held(): void {}
 
   joinAt(burstMs: number, moreMs?: number): number {
@@ -78,7 +78,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Before the segment with this number the format has changed. Nothing where the last one is as late. */
+  /** The format changes before the segment with this number. Ignored where the last fence is as late. */
   fenceAt(seq: number): void {
     const fences = this.#fences;
     if (seq <= this.joinFrom) return;
@@ -92,7 +92,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     this.#trim();
   }
 
-  /** Nothing is there any more, and nothing comes: `at` has none, `rest` still answers those who are sent away. */
+  /** The tape is over: `at` returns no segment any more; `rest` still serves listeners that are ended. */
   end(): void {
     this.isOver = true;
     this.tail = Number.POSITIVE_INFINITY;
@@ -127,17 +127,17 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     this.#trim();
   }
 
-  /** All closed segments of another tape, of which there is one at least. */
+  /** Adopts the closed segments of another tape, at least one. */
   protected addAll(from: AudioTape): void {
     for (let seq = from.tail; seq < from.head; seq++) this.add(from.at(seq) as S);
     this.fenceAt(from.joinFrom);
     this.endMs = this.edgeMs;
   }
 
-  /** It is off the tape. */
+  /** The segment is off the tape. */
   protected onForgotten(_segment: S, _seq: number): void {}
 
-  /** The number of the first one that ends after this audio time; `head`: none does. */
+  /** The number of the first segment that ends after this audio time; `head`: none does. */
   protected firstAfter(ms: number): number {
     let seq = this.head;
     while (seq > this.tail && this.at(seq - 1)!.endMs > ms) seq--;
@@ -154,7 +154,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
     }
   }
 
-  /** Where nobody reads: what is older than the place at which the next listener would begin, who can only come later, is of no use. */
+  /** Without readers, segments before the one with which the next listener would begin are of no use. */
   #trim(): void {
     if (this.#burstMs === null) return;
     const seq = neededFrom(this, this.#burstMs, MORE_MS);

@@ -38,7 +38,7 @@ export class WaitingTitles {
     return this.#titles;
   }
 
-  /** Those that waited in another process. Before all else. */
+  /** Adopts the titles of another process. Before all else. */
   adopt(titles: readonly AwaitedTitle[]): void {
     this.#titles.push(...titles);
   }
@@ -57,7 +57,7 @@ export class WaitingTitles {
       const isBehind = place === null || place.atByte > last.place.atByte;
       titles.push({ view, momentMs, place: isBehind ? place : last.place });
     }
-    // While no audio comes they would pile up; of those whose moment has passed only the last can be heard.
+    // While no audio comes titles would pile up; of those whose moment has passed only the last can be heard.
     const first = titles.findIndex((title) => title.place === null);
     while (first >= 0 && first + 1 < titles.length && titles[first + 1]!.momentMs <= nowMs) titles.splice(first, 1);
   }

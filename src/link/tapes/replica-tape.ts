@@ -5,7 +5,7 @@
 
 import { OggRendering } from '../../audio/ogg/ogg-rendering.js';
 import { OggSegment } from '../../audio/ogg/ogg-segment.js';
-import { lastOggEntry, mostOggSegments } from '../../audio/ogg/ogg-tape.js';
+import { lastOggEntry, maxOggSegments } from '../../audio/ogg/ogg-tape.js';
 import { BaseTape } from '../../audio/tape/base-tape.js';
 import { Phase } from '../../audio/tape/phase.js';
 import { NOTHING, Segment, type SegmentTitles, withBlocksBytes } from '../../audio/tape/segment.js';
@@ -33,7 +33,7 @@ export class ReplicaTape extends BaseTape<Segment | OggSegment> {
   #restWithBlocks: Buffer | undefined;
 
   constructor({ name, metaint, segmentBytes, isOgg, lagMs, first, startMs, head, joinFrom }: TapeFacts) {
-    const most = isOgg ? mostOggSegments(lagMs) : Infinity;
+    const most = isOgg ? maxOggSegments(lagMs) : Infinity;
     super({ metaint, segmentBytes, lagMs, most, first, startMs });
     this.name = name;
     this.isOgg = isOgg;
