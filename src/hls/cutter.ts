@@ -161,7 +161,8 @@ export class HlsCutter implements TapeObserver {
     } else if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, plain]);
     const entryAt = entry < 0 ? -1 : bytes.length - plain.length + entry;
     const header = this.#header;
-    const wallMs = this.#parts.clock.wallMs() - this.#parts.clock.now();
+    const nowMs = this.#parts.clock.now();
+    const wallMs = this.#parts.clock.wallMs() - nowMs;
     while (bytes.length - at >= HEADER_BYTES) {
       if (!readHeader(bytes, at, header)) {
         this.#lose();
@@ -170,7 +171,7 @@ export class HlsCutter implements TapeObserver {
       // What was added up is not exactly what the tape has.
       if (at === entryAt) this.#atMs = entryMs;
       if (bytes.length - at < header.lengthBytes) break;
-      this.#frame(bytes.subarray(at, at + header.lengthBytes), header, wallMs);
+      this.#frame(bytes.subarray(at, at + header.lengthBytes), header, nowMs, wallMs);
       at += header.lengthBytes;
     }
     this.#rest = Buffer.from(bytes.subarray(at));
@@ -184,14 +185,13 @@ export class HlsCutter implements TapeObserver {
     this.#rest = NOTHING;
   }
 
-  /** @param wallMs of the moment 0 of the clock */
-  #frame(frame: Buffer, header: FrameHeader, wallMs: number): void {
+  /** @param nowMs monotonic @param wallMs of its moment 0 */
+  #frame(frame: Buffer, header: FrameHeader, nowMs: number, wallMs: number): void {
     const { key, samples, sampleRate } = header;
     const frameMs = (samples * 1000) / sampleRate;
-    const arrivedMs = wallMs + this.#parts.audio.arrivedMs(this.#atMs + frameMs / 2);
+    const arrivedMs = wallMs + Math.min(nowMs, this.#parts.audio.arrivedMs(this.#atMs + frameMs / 2));
     if (key !== this.#key || this.#time?.takes(this.#lengthMs, arrivedMs) !== true) {
       this.#close(true);
-      this.#time = null;
       this.#enterFormat(frame, header);
     }
     const isTitle = this.#titles.reach(this.#atMs);
@@ -249,15 +249,13 @@ export class HlsCutter implements TapeObserver {
   /** @param isBreak the audio does not go on in what comes */
   #close(isBreak: boolean): void {
     const time = this.#time;
+    if (isBreak) this.#time = null;
     if (this.#fill === 0 || time === null) return;
     const frames = this.#frames.subarray(0, this.#fill);
     const [samples, lengthMs] = [this.#samples, this.#lengthMs];
     this.#fill = 0;
     this.#samples = 0;
-    if (isBreak && lengthMs < MIN_REST_MS) {
-      this.#time = null;
-      return;
-    }
+    if (isBreak && lengthMs < MIN_REST_MS) return;
     const { window } = this.#parts;
     const startMs = time.segmentMs;
     const bytes = packedSegment(timestampAt(time.startMs, time.seconds), this.#titles.tagged, frames);
@@ -273,7 +271,6 @@ export class HlsCutter implements TapeObserver {
       isDiscontinuity: this.#isDiscontinuity,
     });
     this.#isDiscontinuity = false;
-    if (isBreak) this.#time = null;
   }
 
   /** A title whose place was read already. */
