@@ -28,7 +28,7 @@ type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ail
 };
 
 /** The configuration is read again; all processes are replaced. */
-type Asked = 'SIGHUP' | 'SIGUSR2';
+type AskedSignal = 'SIGHUP' | 'SIGUSR2';
 
 /**
  * Reads the configuration, starts the server and stops it.
@@ -52,8 +52,8 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
     stopping = service.stopping();
   });
   // What is asked for while it starts is done once it serves.
-  const asked = new Set<Asked>();
-  let onSignal = (signal: Asked): void => void asked.add(signal);
+  const asked = new Set<AskedSignal>();
+  let onSignal = (signal: AskedSignal): void => void asked.add(signal);
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => onSignal(signal));
   let running: Running | null = null;
   stopWhenBroken(opened, graceMs, () => running);

@@ -1,6 +1,6 @@
 /**
- * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and HLS, or, where it is the one of
- * the service (below /etc), processes that can be replaced without a cut.
+ * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and HLS, or, where it is the one
+ * of the service (below /etc), processes that can be replaced without a cut.
  */
 
 import type { Draft, DraftOptions } from './draft.js';
