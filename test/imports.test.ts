@@ -44,8 +44,8 @@ const COMMANDS: readonly string[] = ['main.ts'];
 
 /** Package → the files through which it enters (types may be named elsewhere). */
 const ENTRANCES: Record<string, readonly string[]> = {
-  '@fastify/swagger': ['http/documents.ts'],
-  '@fastify/swagger-ui': ['http/documents.ts'],
+  '@fastify/swagger': ['http/document-routes.ts'],
+  '@fastify/swagger-ui': ['http/document-routes.ts'],
   'entities/decode': ['metadata/title.ts'],
   fastify: ['http/router.ts'],
   'iconv-lite': ['base/charset.ts'],
@@ -59,19 +59,25 @@ const ENTRANCES: Record<string, readonly string[]> = {
   undici: ['cli/server.ts', 'cluster/http-client.ts'],
   'undici/lib/dispatcher/client.js': ['net/outbound/outbound.ts'],
   ws: ['http/watch/upgrader.ts', 'http/watch/websocket.ts'],
-  yaml: ['config/document.ts', 'config/json-schema.ts', 'setup/text.ts'],
+  yaml: ['config/document.ts', 'config/json-schema.ts', 'setup/draft-text.ts'],
   zod: [
-    ...['config/admin.ts', 'config/alerts.ts', 'config/cluster.ts', 'config/json-schema.ts', 'config/statistics.ts'],
+    ...[
+      'config/admin-config.ts',
+      'config/alerts-config.ts',
+      'config/cluster-config.ts',
+      'config/json-schema.ts',
+      'config/statistics-config.ts',
+    ],
     ...[
       'config/schema.ts',
-      'config/channel.ts',
-      'config/cluster.ts',
-      'config/pull.ts',
+      'config/station-config.ts',
+      'config/cluster-config.ts',
+      'config/pull-config.ts',
       'config/field.ts',
       'config/secret.ts',
     ],
     ...['cluster/titles/channel-settings.ts', 'cluster/session-bridge.ts'],
-    ...['cli/backup/archive.ts', 'cli/cluster.ts', 'cli/recording/records.ts', 'setup/azuracast.ts'],
+    ...['cli/backup/archive.ts', 'cli/cluster-command.ts', 'cli/recording/records.ts', 'setup/azuracast.ts'],
     ...['config/load.ts', 'metadata/push-schema.ts', 'docs/schemas.ts', 'http/admin/bodies.ts'],
     ...['metadata/codec.ts', 'metadata/record-schema.ts', 'now-playing/state-schema.ts', 'cluster/log/log-schema.ts'],
     ...['cluster/log/remote-log.ts', 'cluster/titles/ordered-schema.ts'],

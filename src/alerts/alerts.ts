@@ -9,11 +9,11 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
-import type { AlertsConfig, WebhookConfig } from '../config/alerts.js';
+import type { AlertsConfig, WebhookConfig } from '../config/alerts-config.js';
 import type { Alert } from './alert.js';
 import { AlertBoard } from './alert-board.js';
 import { conditionsOf } from './conditions.js';
-import type { AlertFacts } from './facts.js';
+import type { AlertFacts } from './server-facts.js';
 import { type DeliveryOutcome, Webhook } from './webhook.js';
 
 export interface AlertsParts {

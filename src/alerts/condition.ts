@@ -1,6 +1,6 @@
 /** Something that is wrong at this moment, as conditions.ts finds it. */
 
-import type { AlertEvent } from '../config/alerts.js';
+import type { AlertEvent } from '../config/alerts-config.js';
 
 export interface Condition {
   readonly event: AlertEvent;

@@ -1,9 +1,9 @@
 /** What is wrong, found in the facts of one moment. Pure; whether it is worth an alert is up to alert-board.ts. */
 
 import { WRONG_CLOCK_MS } from '../base/clock.js';
-import type { AlertsConfig } from '../config/alerts.js';
+import type { AlertsConfig } from '../config/alerts-config.js';
 import type { Condition } from './condition.js';
-import type { AlertFacts, ChannelCondition, LimitFacts } from './facts.js';
+import type { AlertFacts, ChannelCondition, LimitFacts } from './server-facts.js';
 
 export type Thresholds = Pick<AlertsConfig, 'slowSaveMs' | 'freeMegabytes' | 'certificateDays' | 'limitPercent'>;
 

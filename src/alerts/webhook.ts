@@ -11,11 +11,11 @@
 
 import { lookup } from 'node:dns';
 import type { Alarm, Clock } from '../base/clock.js';
-import type { AlertsConfig, WebhookConfig } from '../config/alerts.js';
+import type { AlertsConfig, WebhookConfig } from '../config/alerts-config.js';
 import { Outbound } from '../net/outbound/outbound.js';
 import { Target } from '../net/outbound/target.js';
 import type { Alert } from './alert.js';
-import { type RenderedAlert, render } from './format.js';
+import { type RenderedAlert, render } from './rendered-alert.js';
 import { signatureHeaders } from './webhook-signature.js';
 
 export type DeliveryOptions = Pick<AlertsConfig, 'timeoutSeconds' | 'retrySeconds' | 'giveUpSeconds' | 'waiting'>;

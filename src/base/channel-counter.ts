@@ -1,6 +1,6 @@
 /**
  * Counts an event per channel that may happen many times: every one for metrics, and a log line at most once a minute and channel.
- * Owned by its user (titles/service.ts).
+ * Owned by its user (titles/title-service.ts).
  */
 
 import type { Clock } from './clock.js';

@@ -3,8 +3,8 @@
 import type { Socket } from 'node:net';
 import type { Log } from '../base/log.js';
 import type { ChannelConfig } from '../config/schema.js';
-import { EncoderSource } from '../source/encoder.js';
 import type { ConnectionPlace } from '../source/encoder-connection.js';
+import { EncoderSource } from '../source/encoder-source.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import type { Switch } from '../source/switch.js';
 import { encoderOf } from './make-input.js';

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
-import { type EncoderOptions, EncoderSource } from '../source/encoder.js';
+import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/file.js';
 import type { Input } from '../source/input.js';
 import type { NextInput } from '../source/switch.js';

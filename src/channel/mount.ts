@@ -5,9 +5,9 @@
 
 import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../audio/playable-audio.js';
-import type { Access } from '../config/access.js';
-import type { HlsOptions } from '../config/hls.js';
-import type { HeadFacts } from '../listener/cursor/head.js';
+import type { Access } from '../config/access-config.js';
+import type { HlsOptions } from '../config/hls-config.js';
+import type { HeadFacts } from '../listener/cursor/stream-head.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import type { OnEncoderRefused } from '../source/encoder-connection.js';
 import type { SourceTitle } from '../source/source.js';

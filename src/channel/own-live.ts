@@ -4,7 +4,7 @@ import type { ChannelAudio } from '../audio/channel-audio.js';
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Clock } from '../base/clock.js';
 import type { ChannelConfig } from '../config/schema.js';
-import type { SourceFacts } from '../source/facts.js';
+import type { SourceFacts } from '../source/source-facts.js';
 import type { Switch } from '../source/switch.js';
 import type { ChannelLive } from './served.js';
 

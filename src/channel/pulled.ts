@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { Config, SourceConfig } from '../config/schema.js';
 import { basic, Target } from '../net/outbound/target.js';
-import { PullSource } from '../source/pull.js';
+import { PullSource } from '../source/pull-source.js';
 import type { SourceInput } from '../source/source.js';
 
 export type PullConfig = Extract<SourceConfig, { type: 'pull' }>;

@@ -5,13 +5,13 @@
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
-import { hlsOf } from '../config/hls.js';
+import { hlsOf } from '../config/hls-config.js';
 import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
-import { type HeadFacts, mergeFacts } from '../listener/cursor/head.js';
+import { type HeadFacts, mergeFacts } from '../listener/cursor/stream-head.js';
 import type { TrackRecord } from '../metadata/record.js';
-import type { SourceFacts } from '../source/facts.js';
 import type { SourceTitle } from '../source/source.js';
+import type { SourceFacts } from '../source/source-facts.js';
 import type { EncoderMount, Mount } from './mount.js';
 import { ChannelRules } from './rules.js';
 

@@ -31,7 +31,7 @@ export const COMMANDS: readonly Command[] = [
     operands: 'CONFIG',
     summary: 'Checks a configuration, and prints its problems or a summary. Exit code 2 if there are problems.',
     options: { diff: flag('Prints what a reload of the running server would change.') },
-    load: async () => (await import('./setup/check.js')).check,
+    load: async () => (await import('./setup/check-command.js')).check,
   },
   {
     name: 'init',
@@ -67,7 +67,7 @@ export const COMMANDS: readonly Command[] = [
     options: {
       restart: flag('With workers: applies changes that need new processes as well, by a rolling restart.'),
     },
-    load: async () => (await import('./reload.js')).reload,
+    load: async () => (await import('./reload-command.js')).reload,
   },
   {
     name: 'restart',
@@ -87,7 +87,7 @@ export const COMMANDS: readonly Command[] = [
       every: valued('SECONDS', 'Between two updates (default: 2).'),
       json: flag('A line of JSON, once without --watch.'),
     },
-    load: async () => (await import('./status.js')).status,
+    load: async () => (await import('./status-command.js')).status,
   },
   {
     name: 'cluster',
@@ -95,14 +95,14 @@ export const COMMANDS: readonly Command[] = [
     summary:
       'Shows what a machine (default: http://127.0.0.1:8000) knows of its cluster: the shared log, the other machines, who feeds which channel.',
     options: { json: flag('A line of JSON.') },
-    load: async () => (await import('./cluster.js')).cluster,
+    load: async () => (await import('./cluster-command.js')).cluster,
   },
   {
     name: 'backup',
     operands: 'FILE',
     summary: 'Writes configuration and store of a server, running or not, to one file.',
     options: { config: valued('CONFIG', "The server's configuration (default: airsplice.yaml).") },
-    load: async () => (await import('./backup/backup.js')).backup,
+    load: async () => (await import('./backup/backup-command.js')).backup,
   },
   {
     name: 'restore',
@@ -129,7 +129,7 @@ export const COMMANDS: readonly Command[] = [
       next: flag('It is the title that follows.'),
       url: URL_OPTION,
     },
-    load: async () => (await import('./push.js')).push,
+    load: async () => (await import('./push-command.js')).push,
   },
   {
     name: 'watch',
@@ -142,7 +142,7 @@ export const COMMANDS: readonly Command[] = [
       count: valued('N', 'Ends after this many.'),
       url: URL_OPTION,
     },
-    load: async () => (await import('./watch.js')).watch,
+    load: async () => (await import('./watch-command.js')).watch,
   },
   {
     name: 'record',
@@ -154,7 +154,7 @@ export const COMMANDS: readonly Command[] = [
       seconds: valued('N', 'How long.'),
       split: flag('A file for each title, cut at its place in the stream.'),
     },
-    load: async () => (await import('./recording/record.js')).record,
+    load: async () => (await import('./recording/record-command.js')).record,
   },
   {
     name: 'doctor',
@@ -199,7 +199,7 @@ export const COMMANDS: readonly Command[] = [
     operands: '',
     summary: 'Prints the JSON Schema of the configuration, for editors.',
     options: {},
-    load: async () => (await import('./setup/schema.js')).schema,
+    load: async () => (await import('./setup/schema-command.js')).schema,
   },
   {
     name: 'completion',

@@ -6,8 +6,8 @@
  */
 
 import type { RunCommand } from './command.js';
-import { control, NoServerError } from './control.js';
-import { dataFolder } from './reload.js';
+import { control, NoServerError } from './control-client.js';
+import { dataFolder } from './reload-command.js';
 
 export const restart: RunCommand = async ({ operands: [path = ''] }, stop) => {
   const folder = dataFolder(path);

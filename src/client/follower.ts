@@ -8,8 +8,14 @@
 
 import { Backoff } from './backoff.js';
 import { addressOf, browser, onWake } from './browser.js';
-import { type Connection, type ConnectionEnd, EventConnection, refusalOf, SocketConnection } from './connection.js';
 import { KnownRecords } from './known-records.js';
+import {
+  type Connection,
+  type ConnectionEnd,
+  EventConnection,
+  refusalOf,
+  SocketConnection,
+} from './topic-connection.js';
 import type { FollowHandlers, Following, FollowState, ServerOptions, SocketConstructor } from './types.js';
 
 /** After a connection that has lasted this long the next pause is short again. */

@@ -14,9 +14,9 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import { KEY } from '../base/key.js';
 import { Requests } from '../base/requests.js';
-import { Control } from '../link/control.js';
+import { Control } from '../link/control-messages.js';
 import { systemMs } from '../link/facts/shared-time.js';
-import { LinkLost } from '../link/questions.js';
+import { LinkLost } from '../link/question-errors.js';
 import {
   MAX_CLOCK_MS,
   REPORT_MEMBERS,
@@ -32,8 +32,8 @@ import {
 } from '../link/sessions/session-messages.js';
 import type { RegistryPort, SessionRegistry } from '../link/sessions/session-registry.js';
 import { LIMITS } from '../link/tapes/tape-messages.js';
-import { LinkConnection, type MessageHandler } from '../link/wire/connection.js';
 import { machineOf } from '../link/wire/left-alone.js';
+import { LinkConnection, type MessageHandler } from '../link/wire/link-connection.js';
 import { readAll } from '../link/wire/members.js';
 import {
   ASK,

@@ -7,8 +7,8 @@ import { isLoopback, plainAddress } from '../base/ip.js';
 import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
-import { HLS_DEFAULTS, MIN_SPARE_SEGMENTS } from './hls.js';
-import { STALL_SECONDS } from './pull.js';
+import { HLS_DEFAULTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
+import { STALL_SECONDS } from './pull-config.js';
 import { BODY_TIMEOUT_SECONDS, DEMO_SECRETS_CONSENT, PIECE_SECONDS } from './schema.js';
 import { parseSecret } from './secret.js';
 

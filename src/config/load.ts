@@ -7,10 +7,10 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { printable } from '../base/printable.js';
-import type { ConfigContext } from './channel.js';
 import { crossCheck } from './checks.js';
 import { ConfigDocument, type Path, type Problem } from './document.js';
 import { type Config, configSchema } from './schema.js';
+import type { ConfigContext } from './station-config.js';
 
 export interface LoadedConfig extends Config {
   /** Station and channel keys in the order of the file, which is that of a station's readers. */

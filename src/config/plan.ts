@@ -7,9 +7,9 @@ import { KeyObject } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { channelsOf } from './adopt.js';
 import { EFFECTS, type Effect, effectOf } from './effects.js';
+import { addressSteps, type ListSteps, sourceSteps } from './list-steps.js';
 import type { LoadedConfig } from './load.js';
 import type { ChannelConfig } from './schema.js';
-import { addressSteps, type ListSteps, sourceSteps } from './steps.js';
 
 export interface PlannedChange {
   /** As in `stations.demo.channels.demo.name`. */

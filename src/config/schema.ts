@@ -1,16 +1,15 @@
 /**
  * The configuration: one literal with every option, its bounds and its default. Unknown members are refused. Stations are in
- * channel.ts; rules that span several members in checks.ts; config/example.yaml explains each option, which a test compares.
+ * station-config.ts; rules that span several members in checks.ts; config/example.yaml explains each option, which a test compares.
  */
 
 import { z } from 'zod';
 import { LOG_FORMATS, LOG_LEVELS } from '../base/log.js';
 import { LONG_TURN_MS } from '../base/watchdog.js';
-import { hookSchema, signedUrlsSchema } from './access.js';
-import { adminSchema } from './admin.js';
-import { alertsSchema } from './alerts.js';
-import { type ConfigContext, stationSchema } from './channel.js';
-import { clusterSchema } from './cluster.js';
+import { hookSchema, signedUrlsSchema } from './access-config.js';
+import { adminSchema } from './admin-config.js';
+import { alertsSchema } from './alerts-config.js';
+import { clusterSchema } from './cluster-config.js';
 import {
   channelKey,
   choice,
@@ -29,9 +28,10 @@ import {
   webUrl,
   whole,
 } from './field.js';
-import { hlsSchema } from './hls.js';
+import { hlsSchema } from './hls-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
-import { statisticsSchema } from './statistics.js';
+import { type ConfigContext, stationSchema } from './station-config.js';
+import { statisticsSchema } from './statistics-config.js';
 import { tlsSchema } from './tls.js';
 
 /** What an address may serve. */

@@ -10,7 +10,7 @@ import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';
 import type { Json } from './json.js';
 import { openApi } from './openapi.js';
-import type { ReadLimits } from './reads.js';
+import type { ReadLimits } from './read-docs.js';
 import { recordSchema, schemas } from './schemas.js';
 
 export interface ApiDocuments {

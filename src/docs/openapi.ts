@@ -7,20 +7,20 @@
 import { setImmediate } from 'node:timers/promises';
 import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
-import { administration } from './admin.js';
+import { administration } from './admin-docs.js';
 import { hoisted } from './components.js';
 import { encoders } from './encoders.js';
-import { reports } from './heard.js';
-import { hls } from './hls.js';
+import { hls } from './hls-docs.js';
 import type { Json } from './json.js';
 import { operations, ownDocuments } from './operate.js';
 import { contentType, inQuery, pathParameters, ref } from './parameters.js';
-import { histories, polls, type ReadLimits } from './reads.js';
+import { histories, polls, type ReadLimits } from './read-docs.js';
+import { reports } from './report-docs.js';
 import { content, header, JSON_TYPE, type More, NO_STORE, ok, operation, optional, refused } from './responses.js';
 import { type ObjectSchema, type Schemas, schemas } from './schemas.js';
-import { listenerStatistics } from './statistics.js';
+import { listenerStatistics } from './statistics-docs.js';
 import { playlists, statistics, streams } from './tune-in.js';
-import { events, sockets } from './watches.js';
+import { events, sockets } from './watch-docs.js';
 
 /** A push, by GET or POST, with the token in the path or as a bearer. */
 function push(method: 'get' | 'post', bearer: boolean, all: Schemas): Json {

@@ -1,4 +1,4 @@
-/** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/documents.ts). */
+/** The OpenAPI document's part for operators (http/ops.ts), and its documents themselves (http/document-routes.ts). */
 
 import { COUNT, type Json, TEXT } from './json.js';
 import { ifNoneMatch, inQuery, ref, TEXT_TYPE } from './parameters.js';

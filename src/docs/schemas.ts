@@ -10,7 +10,7 @@ import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schem
 import { ETYPES } from '../metadata/record.js';
 import { MAX_COUNTED } from '../metadata/record-schema.js';
 import type { Json } from './json.js';
-import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './stations.js';
+import { CLUSTER_READINESS, READINESS, STATION, STATION_CHANNEL } from './station-docs.js';
 
 /** The shape of an object, as much as is looked into. */
 export interface ObjectSchema extends Json {

@@ -2,7 +2,7 @@
 
 import { COUNT, count, type Json, list, object, TEXT, text, titled } from './json.js';
 import { inHeader, inQuery, METAID_SCHEMA } from './parameters.js';
-import { readable } from './reads.js';
+import { readable } from './read-docs.js';
 import { ANY_ORIGIN, content, header, NO_STORE, ok, optional, refused } from './responses.js';
 
 /** Bytes without end. */

@@ -7,7 +7,7 @@
 
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
-import type { HlsOptions } from '../config/hls.js';
+import type { HlsOptions } from '../config/hls-config.js';
 import { HlsCutter } from './cutter.js';
 import { HlsWindow } from './window.js';
 

@@ -1,7 +1,7 @@
 /**
  * The HTTP side of every address. Mounts and reads, the hot paths, are answered by services; everything else goes through fastify.
  *
- *   front ─► http.Server ─┬─ the services (service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
+ *   front ─► http.Server ─┬─ the services (http-service.ts): mounts, records, encoders' titles       upgrade ─► WebSockets
  *                         └─ anything else ─► fastify: push, ops, the page
  */
 
@@ -13,6 +13,7 @@ import { pathOf, pushTarget } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/front/connections.js';
 import { ALL_METHODS } from './allow.js';
+import type { HttpService, UpgradeService } from './http-service.js';
 import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
@@ -27,7 +28,6 @@ import {
   tooManyConnections,
 } from './problem.js';
 import type { Roles } from './roles.js';
-import type { HttpService, UpgradeService } from './service.js';
 import { continueWithout, wantsWebSocket } from './upgrade-offer.js';
 
 /** A connection that waits for its next request is closed after this time. */

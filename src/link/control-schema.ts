@@ -1,4 +1,4 @@
-/** The schemas of the control messages between hub and workers (control.ts). */
+/** The schemas of the control messages between hub and workers (control-messages.ts). */
 
 import { z } from 'zod';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
@@ -22,7 +22,7 @@ import {
 import type { ChannelState } from '../now-playing/state.js';
 import { stateFault, stateSchema } from '../now-playing/state-schema.js';
 import { DIMENSIONS } from '../statistics/figures.js';
-import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control.js';
+import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control-messages.js';
 import { factsSchema } from './facts/facts-schema.js';
 import { FIRST_NODE } from './sessions/session-registry.js';
 

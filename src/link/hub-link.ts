@@ -18,15 +18,15 @@ import {
   type Question,
   type Questions,
   type WorkerQuestions,
-} from './control.js';
+} from './control-messages.js';
 import { readAnswer, readFromWorker } from './control-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
-import { LinkLost, refusedAnswer } from './questions.js';
+import { LinkLost, refusedAnswer } from './question-errors.js';
 import { HubSessions } from './sessions/hub-sessions.js';
 import type { SessionRegistry } from './sessions/session-registry.js';
 import { TapeSender, type TapeSenderParts } from './tapes/tape-sender.js';
-import { LinkConnection } from './wire/connection.js';
 import { workerOf } from './wire/left-alone.js';
+import { LinkConnection } from './wire/link-connection.js';
 import { WireError } from './wire/wire.js';
 
 /** Time-out for the answer of a worker. */
@@ -38,7 +38,7 @@ export interface HubState {
   turn: number;
   storeFault: string | null;
   salts: readonly DaySalt[];
-  /** The time of the cluster (control.ts); null: each process goes by the wall clock. */
+  /** The time of the cluster (control-messages.ts); null: each process goes by the wall clock. */
   aheadMs: number | null;
   adminState: AdminState;
 }

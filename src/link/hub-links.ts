@@ -26,7 +26,7 @@ import {
   type Question,
   type Questions,
   type WorkerQuestions,
-} from './control.js';
+} from './control-messages.js';
 import { areSame, factsOf } from './facts/channel-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';

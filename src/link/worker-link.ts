@@ -25,20 +25,20 @@ import {
   type Question,
   type Questions,
   type WorkerQuestions,
-} from './control.js';
+} from './control-messages.js';
 import { readFromHub, readHubAnswer } from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
 import { followTime } from './facts/shared-time.js';
 import { TALLY_MS } from './facts/tally-messages.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
-import { LinkLost, refusalOf, refusalOfLost } from './questions.js';
+import { LinkLost, refusalOf, refusalOfLost } from './question-errors.js';
 import { WorkerSessions } from './sessions/worker-sessions.js';
 import type { LinkedAudio } from './tapes/linked-audio.js';
 import { offerTapes } from './tapes/tape-offer.js';
 import { TapeReceiver } from './tapes/tape-receiver.js';
-import { LinkConnection } from './wire/connection.js';
 import { LeftAlone } from './wire/left-alone.js';
-import { OtherVersion } from './wire/version.js';
+import { LinkConnection } from './wire/link-connection.js';
+import { OtherVersion } from './wire/link-version.js';
 import { WorkerTitles } from './worker-titles.js';
 
 /** How long a request waits for a hub. */

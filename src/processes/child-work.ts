@@ -1,4 +1,4 @@
-/** What a child process does: the hub's work (hub.ts) or a worker's (worker.ts). */
+/** What a child process does: the hub's work (hub-process.ts) or a worker's (worker-process.ts). */
 
 import type { Socket } from 'node:net';
 import type { OpenLog } from '../base/log.js';

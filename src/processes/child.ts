@@ -15,7 +15,8 @@ export async function runChild(): Promise<void> {
   const role = process.env['AIRSPLICE_PROCESS'] as ProcessRole;
   process.title = `airsplice ${role}`;
   // Before it says that it waits: from then on each moment counts. The one without what only the other does.
-  const start = role === 'hub' ? (await import('./hub.js')).startHub : (await import('./worker.js')).startWorker;
+  const start =
+    role === 'hub' ? (await import('./hub-process.js')).startHub : (await import('./worker-process.js')).startWorker;
   // Said by the supervisor, in the right order; a terminal says it to all.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   let work: ChildWork | null = null;

@@ -2,12 +2,12 @@
  * Encoders over TLS: their bytes are decrypted in the worker, since no socket can take its TLS to another process, and go on over a local socket. The
  * connection ends with either end.
  *
- *   encoder ══TLS══► worker ──│ greeting (link/wire/version.ts) │ length of the head, 4 │ head (metadata/codec.ts) │ bytes … ──► hub
+ *   encoder ══TLS══► worker ──│ greeting (link/wire/link-version.ts) │ length of the head, 4 │ head (metadata/codec.ts) │ bytes … ──► hub
  */
 
 import net, { type Socket } from 'node:net';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
-import { GreetingReader, greeting, LINK_VERSION } from '../link/wire/version.js';
+import { GreetingReader, greeting, LINK_VERSION } from '../link/wire/link-version.js';
 import { encode } from '../metadata/codec.js';
 import { detach } from '../net/front/handover.js';
 import { readEncoder } from './encoder-schema.js';

@@ -11,7 +11,7 @@ import type { ConfigSource } from './reload/configuration.js';
 
 /**
  * Raised with every change of these messages, but for what only hubs and workers read of them, which has the version of the link
- * (link/wire/version.ts), and for what may be missing without harm: an unknown message is ignored.
+ * (link/wire/link-version.ts), and for what may be missing without harm: an unknown message is ignored.
  * A supervisor with another one must be stopped and started.
  */
 export const MESSAGES_VERSION = 3;

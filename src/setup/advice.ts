@@ -4,7 +4,7 @@
  */
 
 import type { ChannelLogin, Draft, Option } from './draft.js';
-import { ADMIN } from './service.js';
+import { ADMIN } from './service-defaults.js';
 
 /**
  * @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package

@@ -1,6 +1,6 @@
 /**
  * A configuration before it is a file: its options as plain data, what explains them, and what its maker has to know beside it. Made from
- * answers (answers.ts) or from another program's file (icecast.ts, liquidsoap.ts); text.ts writes it.
+ * answers (answers.ts) or from another program's file (icecast-draft.ts, liquidsoap.ts); draft-text.ts writes it.
  */
 
 import { networkInterfaces } from 'node:os';

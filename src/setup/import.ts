@@ -6,7 +6,7 @@
 import { dataFolder } from './answers.js';
 import { azuracastDraft, isAzuracast } from './azuracast.js';
 import { type Draft, everyNetwork } from './draft.js';
-import { icecastDraft } from './icecast.js';
+import { icecastDraft } from './icecast-draft.js';
 import { type ImportedMount, importedChannels, mountProblem, plainText } from './imported.js';
 import { readLiquidsoap } from './liquidsoap.js';
 

@@ -11,12 +11,12 @@ import type { Clock } from '../base/clock.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 import type { BodyState } from './body.js';
 import { BareBody, type BodyPlace, bodyOf, type EncoderBody, resumedBody } from './dechunk.js';
-import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import type { SourceEvent } from './health.js';
 import { Intake, type IntakeOwner, type IntakePlace } from './intake.js';
 import { foreignSentence } from './magic.js';
 import type { Pacer } from './pacer.js';
 import type { SourceInput } from './source.js';
+import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js';
 
 /** For an encoder that asked for a 100, when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';

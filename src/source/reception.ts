@@ -7,9 +7,9 @@ import type { Format } from '../audio/frames/format.js';
 import type { Clock } from '../base/clock.js';
 import { decodeTitle } from '../metadata/text.js';
 import type { BodySink, Outbound } from '../net/outbound/outbound.js';
-import { type FactLimits, readFacts, type SourceFacts } from './facts.js';
 import { Intake, type IntakeOwner, type IntakeSink } from './intake.js';
 import { foreignSentence } from './magic.js';
+import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js';
 import { IcyStripper } from './strip.js';
 
 export interface ReceptionSink extends IntakeSink {

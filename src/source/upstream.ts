@@ -3,7 +3,7 @@
  * one of them delivers; then hands on its audio and titles, until it ends. What a server can make of one URL is bounded: redirects,
  * entries in all, lists within lists, bytes, and the time for each.
  *
- * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull.ts.
+ * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull-source.ts.
  */
 
 import type { Format } from '../audio/frames/format.js';
@@ -12,10 +12,10 @@ import type { Alarm, Clock } from '../base/clock.js';
 import { Outbound } from '../net/outbound/outbound.js';
 import type { ConnectionOptions } from '../net/outbound/outbound-connection.js';
 import type { Target } from '../net/outbound/target.js';
-import type { SourceFacts } from './facts.js';
-import { isPlaylist, readPlaylist } from './playlist.js';
 import { Reception, type ReceptionRules, type ReceptionSink } from './reception.js';
 import type { SourceTitle } from './source.js';
+import type { SourceFacts } from './source-facts.js';
+import { isPlaylist, readPlaylist } from './upstream-playlist.js';
 
 const HEADERS = { 'icy-metadata': '1', 'user-agent': 'airsplice', accept: '*/*' };
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

@@ -26,8 +26,8 @@ import {
   type TitleRow,
 } from './figures.js';
 import { MinuteTime } from './minute-time.js';
-import { pageHost } from './page.js';
-import { PlayerFamilies } from './players.js';
+import { pageHost } from './page-host.js';
+import { PlayerFamilies } from './player-family.js';
 import { type DaySalt, digestOf, saltedToken } from './salts.js';
 
 /** A connection that plays: returned by `join`, passed to `leave`. */

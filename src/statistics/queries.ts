@@ -17,7 +17,7 @@ import {
 } from './figures.js';
 import type { PlayedTitle } from './plays.js';
 import { figureKind, TITLE_KIND } from './recorder.js';
-import { eachInSteps, sortedInSteps } from './steps.js';
+import { eachInSteps, sortedInSteps } from './sliced-work.js';
 
 /** Whose statistics: a channel's, or those of a station's channels. */
 export interface Subject {

@@ -9,7 +9,7 @@ import { zonedTime } from '../metadata/time.js';
 import type { StoredFigures } from './figures.js';
 import { type PlayedTitle, playedMs } from './plays.js';
 import type { Series, SeriesRow, Subject } from './queries.js';
-import { eachInSteps, sortedInSteps } from './steps.js';
+import { eachInSteps, sortedInSteps } from './sliced-work.js';
 
 /** Lines rendered in one go. */
 const STEP = 200;

@@ -17,8 +17,6 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { retryLater } from '../base/refusal.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { copyBeside } from './backup.js';
-import { checkFile, mustBeWritable } from './check.js';
 import { Disk } from './disk.js';
 import { LmdbFigures } from './lmdb-figures.js';
 import { LmdbHistory } from './lmdb-history.js';
@@ -33,6 +31,8 @@ import {
   type Store,
   type StoredFigure,
 } from './store.js';
+import { checkFile, mustBeWritable } from './store-check.js';
+import { copyBeside } from './store-copy.js';
 import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
 
 /** In the data folder. */

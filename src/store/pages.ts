@@ -14,7 +14,7 @@
  *   leaf      low and high are the value's length. The value is itself, or a database, or: its first page 8 │ transaction 8 │ pages 8
  *   branch    low, high and flags are the number of a page; no value
  *
- * Called by check.ts before anything listens: its reads are synchronous, of a file that no other process has open.
+ * Called by store-check.ts before anything listens: its reads are synchronous, of a file that no other process has open.
  */
 
 import { closeSync, openSync, readSync } from 'node:fs';

@@ -5,7 +5,7 @@
  *   now ──► │ now 7 │ now 8 │ ──► feed        in order, each at its time; a next passes at once
  *
  * Invariant: every now is published in order, and a correction replaces a waiting title; a next that a waiting title has spent stays in force until
- * that is published. Waiting titles are committed, and in force at once after a restart. Owned by readers.ts.
+ * that is published. Waiting titles are committed, and in force at once after a restart. Owned by title-readers.ts.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';

@@ -5,7 +5,7 @@
  *
  * A held push waits for its time by the wall clock, but no longer than computed when it came, should that clock be set back. The age of
  * a title is measured by the monotonic clock, across a restart by the wall clock. A check once a second finds what is due even
- * after the clock was set; an alarm makes it exact. Owned by service.ts.
+ * after the clock was set; an alarm makes it exact. Owned by title-service.ts.
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';

@@ -1,7 +1,7 @@
 /**
  * Names the sender of a channel's titles: a source has one name from its first frame on air to its last, including pauses up to RETURNS_MS. Titles
  * carry that name, by which any process or machine tells one source's titles from another's (src/now-playing/README.md, "Whose title"). Owned by
- * service.ts.
+ * title-service.ts.
  */
 
 import type { Clock } from '../base/clock.js';

@@ -2,7 +2,7 @@
  * Limits titles of encoders and upstreams: a bucket for each channel and origin, as large as that of pushes, since each title costs a
  * flush of the disk, a line of history and a message to every reader.
  * Invariant: the newest title is never lost. Beyond the limit it replaces the waiting one, and is committed when the bucket allows.
- * Owned by service.ts.
+ * Owned by title-service.ts.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { conditionsOf } from '../../src/alerts/conditions.js';
-import type { AlertFacts, ChannelCondition } from '../../src/alerts/facts.js';
+import type { AlertFacts, ChannelCondition } from '../../src/alerts/server-facts.js';
 
 const DAY_MS = 86_400_000;
 const THRESHOLDS = { slowSaveMs: 1000, freeMegabytes: 256, certificateDays: 14, limitPercent: 90 };

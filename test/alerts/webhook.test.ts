@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import type { Alert } from '../../src/alerts/alert.js';
 import { type DeliveryOptions, Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
-import type { WebhookConfig } from '../../src/config/alerts.js';
+import type { WebhookConfig } from '../../src/config/alerts-config.js';
 import { Receiver } from '../kit/receiver.js';
 import { until } from '../kit/until.js';
 

@@ -6,7 +6,7 @@ import t from 'tap';
 import { SystemClock } from '../../src/base/clock.js';
 import { type Log, openLog } from '../../src/base/log.js';
 import { measured } from '../../src/base/watchdog.js';
-import { EncoderSource } from '../../src/source/encoder.js';
+import { EncoderSource } from '../../src/source/encoder-source.js';
 import { FakeClock } from '../kit/clock.js';
 import { block, pause } from '../kit/pause.js';
 import { freePort, ServerProcess } from '../kit/process.js';

@@ -6,7 +6,7 @@
 import t from 'tap';
 import { Feed, type Firsts, type Message } from '../../src/feed/feed.js';
 import { readCovered, Sequence } from '../../src/feed/sequence.js';
-import { type Transport, WatchConnection } from '../../src/http/watch/connection.js';
+import { type Transport, WatchConnection } from '../../src/http/watch/watch-connection.js';
 import type { TrackRecord, TrackType } from '../../src/metadata/record.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { Events } from '../kit/events.js';

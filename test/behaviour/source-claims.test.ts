@@ -5,7 +5,7 @@
 
 import net, { type AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { EncoderSource } from '../../src/source/encoder.js';
+import { EncoderSource } from '../../src/source/encoder-source.js';
 import type { SourceEvent } from '../../src/source/health.js';
 import { FakeClock } from '../kit/clock.js';
 import { Feeder } from '../kit/feeder.js';

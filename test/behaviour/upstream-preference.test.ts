@@ -5,7 +5,7 @@
 
 import type net from 'node:net';
 import t, { type Test } from 'tap';
-import { TRIAL_MS } from '../../src/source/pull.js';
+import { TRIAL_MS } from '../../src/source/pull-source.js';
 import { bestOfThree } from '../kit/best-of-three.js';
 import { FakeClock } from '../kit/clock.js';
 import { LoopDelay } from '../kit/loop-delay.js';

@@ -1,4 +1,4 @@
-/** A channel that goes on in another process, as a rolling restart has it. Titles: titles/service.test.ts. */
+/** A channel that goes on in another process, as a rolling restart has it. Titles: titles/title-service.test.ts. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -6,7 +6,7 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
-import { controlPath } from '../../src/cli/control.js';
+import { controlPath } from '../../src/cli/control-client.js';
 import { airsplice } from '../kit/command-line.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';

@@ -6,15 +6,15 @@
 import fastify from 'fastify';
 import t from 'tap';
 import { registerAdmin } from '../../src/http/admin/api.js';
-import { registerStatistics } from '../../src/http/admin/statistics.js';
-import { registerDocuments } from '../../src/http/documents.js';
-import { registerHeard } from '../../src/http/heard.js';
+import { registerStatistics } from '../../src/http/admin/statistics-routes.js';
+import { registerDocuments } from '../../src/http/document-routes.js';
+import { registerHeard } from '../../src/http/heard-route.js';
 import { registerOps } from '../../src/http/ops.js';
 import { registerPage } from '../../src/http/page.js';
-import { registerPush } from '../../src/http/push.js';
+import { registerPush } from '../../src/http/push-routes.js';
 import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
-import { registerStations } from '../../src/http/stream/stations.js';
-import { registerStatus } from '../../src/http/stream/status.js';
+import { registerStations } from '../../src/http/stream/stations-list.js';
+import { registerStatus } from '../../src/http/stream/status-routes.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */

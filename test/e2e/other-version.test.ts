@@ -5,7 +5,7 @@
  */
 
 import t, { type Test } from 'tap';
-import { LINK_VERSION } from '../../src/link/wire/version.js';
+import { LINK_VERSION } from '../../src/link/wire/link-version.js';
 import { MESSAGES_VERSION } from '../../src/processes/messages.js';
 import { Feeder } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, strayBytes, WORKERS } from '../kit/machine.js';

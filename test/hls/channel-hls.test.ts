@@ -1,7 +1,7 @@
 /** When a channel is cut and when it costs nothing; who wakes its source; what a reload changes. */
 
 import t from 'tap';
-import type { HlsOptions } from '../../src/config/hls.js';
+import type { HlsOptions } from '../../src/config/hls-config.js';
 import { ChannelHls } from '../../src/hls/channel-hls.js';
 import { HlsChannel, readPlaylist } from '../kit/hls-channel.js';
 

@@ -8,7 +8,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
 import type { EncoderMount, EncoderPlace } from '../../src/channel/mount.js';
-import { EncoderAcceptor } from '../../src/http/ingest/encoder.js';
+import { EncoderAcceptor } from '../../src/http/ingest/encoder-acceptor.js';
 import { EncoderAdmission } from '../../src/http/ingest/encoder-admission.js';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { RefusalPace } from '../../src/http/ingest/refusal-pace.js';

@@ -9,8 +9,8 @@ import { askForLog, askForSessions, askForTape, type TapeClientOptions } from '.
 import { TapeServer } from '../../src/cluster/tapes/tape-server.js';
 import type { ClusterEngine } from '../../src/cluster/titles/cluster-engine.js';
 import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
+import { greeting } from '../../src/link/wire/link-version.js';
 import { CONTROL } from '../../src/link/wire/message-types.js';
-import { greeting } from '../../src/link/wire/version.js';
 import { framed, plainLies, uint32 } from './lies.js';
 import { askedLease, leaseQuestion, questionsOf } from './log-questions.js';
 import { Player } from './player.js';

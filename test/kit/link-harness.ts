@@ -5,7 +5,7 @@ import type { PlayableAudio } from '../../src/audio/playable-audio.js';
 import { TapeNames } from '../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../src/link/tapes/tape-sender.js';
-import { LinkConnection } from '../../src/link/wire/connection.js';
+import { LinkConnection } from '../../src/link/wire/link-connection.js';
 import { FakeClock } from './clock.js';
 import { frameOf } from './frame-of.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';

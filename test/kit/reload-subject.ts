@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
-import { control } from '../../src/cli/control.js';
+import { control } from '../../src/cli/control-client.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload, planText, type ReloadPlan } from '../../src/config/plan.js';
 import { freePorts, ServerProcess } from './process.js';

@@ -3,9 +3,9 @@
 import type { Server } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { Test } from 'tap';
+import type { HttpService, UpgradeService } from '../../src/http/http-service.js';
 import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/router.js';
-import type { HttpService, UpgradeService } from '../../src/http/service.js';
 import { Front } from '../../src/net/front/front.js';
 import { Proxies } from '../../src/net/front/peer.js';
 import { FakeClock } from './clock.js';

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
 import type { Log } from '../../src/base/log.js';
-import { control } from '../../src/cli/control.js';
+import { control } from '../../src/cli/control-client.js';
 import { loadConfig } from '../../src/config/load.js';
 import { planReload } from '../../src/config/plan.js';
 import { forward } from './forward.js';

@@ -154,7 +154,7 @@ async function theServer() {
     import('../../src/app/app.js'),
     import('../../src/config/load.js'),
     import('../../src/config/plan.js'),
-    import('../../src/cli/control.js'),
+    import('../../src/cli/control-client.js'),
     import('../../src/processes/reload/reloads.js'),
   ]);
   return { ...app, ...load, ...plan, ...cli, ...reloads };

@@ -2,12 +2,12 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import { Feed, type Message, type Sync } from '../../src/feed/feed.js';
-import type { Transport } from '../../src/http/watch/connection.js';
+import type { Transport } from '../../src/http/watch/watch-connection.js';
 import { Watchers } from '../../src/http/watch/watchers.js';
 import { HubSessions } from '../../src/link/sessions/hub-sessions.js';
 import { SessionRegistry } from '../../src/link/sessions/session-registry.js';
 import { WorkerSessions } from '../../src/link/sessions/worker-sessions.js';
-import { LinkConnection } from '../../src/link/wire/connection.js';
+import { LinkConnection } from '../../src/link/wire/link-connection.js';
 import { HeardReports } from '../../src/listener/sessions/heard-reports.js';
 import { ListenerFeed } from '../../src/listener/sessions/listener-feed.js';
 import type { SessionDirectory } from '../../src/listener/sessions/readable-session.js';

@@ -16,8 +16,8 @@ import { LocalEngine } from '../../src/titles/local.js';
 import { Moments } from '../../src/titles/moments.js';
 import { PushDecider } from '../../src/titles/push-decider.js';
 import { Pushes } from '../../src/titles/pushes.js';
-import { TitleReaders } from '../../src/titles/readers.js';
-import { TitleService } from '../../src/titles/service.js';
+import { TitleReaders } from '../../src/titles/title-readers.js';
+import { TitleService } from '../../src/titles/title-service.js';
 
 export interface TitlePartsOptions {
   readonly config: LoadedConfig;

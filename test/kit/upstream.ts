@@ -9,7 +9,7 @@ import type { Test } from 'tap';
 import type { Frame } from '../../src/audio/frames/frame.js';
 import { type Clock, SystemClock } from '../../src/base/clock.js';
 import { Target } from '../../src/net/outbound/target.js';
-import { type PullOptions, PullSource } from '../../src/source/pull.js';
+import { type PullOptions, PullSource } from '../../src/source/pull-source.js';
 import type { SourceInput } from '../../src/source/source.js';
 import type { Random } from './random.js';
 

@@ -4,7 +4,7 @@ import net, { type Socket } from 'node:net';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
-import { greeting, LINK_VERSION } from '../../src/link/wire/version.js';
+import { greeting, LINK_VERSION } from '../../src/link/wire/link-version.js';
 import { encode } from '../../src/metadata/codec.js';
 import { EncoderPipeServer, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
 import { plainLies } from '../kit/lies.js';

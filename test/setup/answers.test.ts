@@ -2,7 +2,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config/load.js';
 import { dataFolder, draftOf, keyFrom, pathIn, readChannels, readReach, readSources } from '../../src/setup/answers.js';
-import { draftText } from '../../src/setup/text.js';
+import { draftText } from '../../src/setup/draft-text.js';
 import { DEMO_AUDIO } from '../kit/server.js';
 
 t.test('where listeners reach it: a port, a URL with one, or a proxy', async (t) => {

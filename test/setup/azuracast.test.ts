@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { loadConfig } from '../../src/config/load.js';
+import { draftText } from '../../src/setup/draft-text.js';
 import { importedDraft } from '../../src/setup/import.js';
-import { draftText } from '../../src/setup/text.js';
 import { airsplice } from '../kit/command-line.js';
 import { tempFolder } from '../kit/temp-folder.js';
 

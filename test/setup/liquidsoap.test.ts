@@ -1,9 +1,9 @@
 import t from 'tap';
 import { loadConfig } from '../../src/config/load.js';
 import { secretMatches } from '../../src/config/secret.js';
+import { draftText } from '../../src/setup/draft-text.js';
 import { importedDraft } from '../../src/setup/import.js';
 import { readLiquidsoap } from '../../src/setup/liquidsoap.js';
-import { draftText } from '../../src/setup/text.js';
 import { growsLinearly } from '../kit/growth.js';
 
 // The forms that are found in scripts of people (named arguments in any order, encoders with brackets, bound names) and in what AzuraCast writes

@@ -5,8 +5,8 @@
  * every connection stays; its newcomers are served by its new options.
  */
 
+import { addressSteps } from '../../config/list-steps.js';
 import type { Config } from '../../config/schema.js';
-import { addressSteps } from '../../config/steps.js';
 import { TlsHandshakes } from '../../net/tls/handshakes.js';
 import { Address, type AddressParts, type AddressPorts, shoutcastPortOf } from './address.js';
 

@@ -3,7 +3,7 @@
  */
 
 import { urlHost } from '../../base/ip.js';
-import { hlsOf } from '../../config/hls.js';
+import { hlsOf } from '../../config/hls-config.js';
 import type { AddressConfig, ChannelConfig, Config, Role } from '../../config/schema.js';
 import { Roles } from '../../http/roles.js';
 

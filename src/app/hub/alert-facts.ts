@@ -3,7 +3,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { AlertFacts, CertificateFacts, ChannelCondition, LimitFacts } from '../../alerts/facts.js';
+import type { AlertFacts, CertificateFacts, ChannelCondition, LimitFacts } from '../../alerts/server-facts.js';
 import type { Channel } from '../../channel/channel.js';
 import type { ChannelState } from '../../now-playing/state.js';
 import type { Core } from '../core.js';

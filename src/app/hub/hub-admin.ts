@@ -18,9 +18,9 @@ import {
 import { Refusal } from '../../base/refusal.js';
 import { SteadyTime } from '../../base/steady-time.js';
 import type { Channel } from '../../channel/channel.js';
-import { mayMakeTokens } from '../../config/admin.js';
-import { EncoderSource } from '../../source/encoder.js';
-import { PullSource } from '../../source/pull.js';
+import { mayMakeTokens } from '../../config/admin-config.js';
+import { EncoderSource } from '../../source/encoder-source.js';
+import { PullSource } from '../../source/pull-source.js';
 import type { DocumentStore } from '../../store/store.js';
 import { MAX_MADE } from '../../titles/made-tokens.js';
 import type { Core } from '../core.js';

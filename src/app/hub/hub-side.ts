@@ -1,6 +1,6 @@
 /**
  * All of a server that is where the channels are, once: hub, statistics over time, metrics, alerts, what operators ask of it, encoders that are let
- * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (processes/hub.ts).
+ * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (processes/hub-process.ts).
  */
 
 import type { Socket } from 'node:net';
@@ -18,12 +18,12 @@ import type { Metrics } from '../metrics/metrics.js';
 import { noReloads, observeReloads, type ReloadResults } from '../reload-results.js';
 import { Admissions } from './admissions.js';
 import type { AlertFactsReader, AlertSources } from './alert-facts.js';
-import { makeAlerts } from './alerts.js';
-import { clusterReport, clusterWatch, observeCluster } from './cluster.js';
 import { Hub, type HubOutput, type HubParts } from './hub.js';
 import { HubAdmin, type HubAdminOutput } from './hub-admin.js';
-import { makeRecorder } from './statistics.js';
-import { clockWatch, silenceWatch, storeWatch, turnWatch } from './watches.js';
+import { makeAlerts } from './hub-alerts.js';
+import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
+import { makeRecorder } from './hub-statistics.js';
+import { clockWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
 
 export interface HubSideParts extends HubParts {
   readonly metrics: Metrics;

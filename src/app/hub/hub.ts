@@ -14,11 +14,11 @@ import { SaveTimes } from '../../store/timed.js';
 import type { Engine } from '../../titles/engine.js';
 import { Moments } from '../../titles/moments.js';
 import { PushDecider } from '../../titles/push-decider.js';
-import type { TitleService } from '../../titles/service.js';
+import type { TitleService } from '../../titles/title-service.js';
 import type { Core } from '../core.js';
 import type { Faces } from '../faces.js';
 import { type ChannelChanges, Channels } from './channels.js';
-import { type ClusterParts, makeClusterEngine } from './cluster.js';
+import { type ClusterParts, makeClusterEngine } from './hub-cluster.js';
 import { makeEngine, makeTitles } from './titles.js';
 
 export interface HubParts extends Pick<ClusterParts, 'onBell' | 'onTimeMoved'> {

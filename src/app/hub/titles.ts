@@ -10,8 +10,8 @@ import { type SaveTimes, timed } from '../../store/timed.js';
 import type { Deliver, Engine } from '../../titles/engine.js';
 import { LocalEngine } from '../../titles/local.js';
 import type { Moments } from '../../titles/moments.js';
-import { TitleService, type TitleServiceParts } from '../../titles/service.js';
 import { stamped } from '../../titles/stamped.js';
+import { TitleService, type TitleServiceParts } from '../../titles/title-service.js';
 import type { Core } from '../core.js';
 
 export interface TitleParts {

@@ -9,7 +9,7 @@ import type { ChannelState } from '../../now-playing/state.js';
 import type { Health } from '../../source/health.js';
 import type { Source } from '../../source/source.js';
 import type { SaveTimes } from '../../store/timed.js';
-import type { TitleService } from '../../titles/service.js';
+import type { TitleService } from '../../titles/title-service.js';
 import type { MetricRegistry } from './registry.js';
 
 export interface HubObserved {

@@ -3,7 +3,7 @@
 import type { ChannelReport, ChannelSources } from '../../admin/admin-reports.js';
 import type { LoadedConfig } from '../../config/load.js';
 import type { MountStatus } from '../../http/stream/mount-status.js';
-import { formatFacts } from '../../listener/cursor/head.js';
+import { formatFacts } from '../../listener/cursor/stream-head.js';
 
 export interface ReportParts {
   readonly statuses: readonly MountStatus[];

@@ -1,6 +1,6 @@
 /**
  * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside
- * the side of the channels (app.ts), with workers each of them has one (processes/worker.ts).
+ * the side of the channels (app.ts), with workers each of them has one (processes/worker-process.ts).
  */
 
 import type { SystemClock } from '../../base/clock.js';
@@ -12,7 +12,7 @@ import type { MinuteFigures } from '../../statistics/figures.js';
 import { Addresses, type NextAddresses } from '../addresses/addresses.js';
 import type { Core } from '../core.js';
 import type { ChannelChanges } from '../hub/channels.js';
-import { ListenerCounting } from '../hub/statistics.js';
+import { ListenerCounting } from '../hub/hub-statistics.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { observeWorker } from '../metrics/worker-metrics.js';
 import { type ReloadSteps, takeConfig } from '../reload.js';

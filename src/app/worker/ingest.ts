@@ -6,7 +6,8 @@ import { plainPath } from '../../base/request-target.js';
 import type { EncoderMount, Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
 import { auditDone } from '../../http/audit.js';
-import { EncoderAcceptor, type EncoderAcceptorOptions } from '../../http/ingest/encoder.js';
+import type { HttpService } from '../../http/http-service.js';
+import { EncoderAcceptor, type EncoderAcceptorOptions } from '../../http/ingest/encoder-acceptor.js';
 import { EncoderPreflight } from '../../http/ingest/preflight.js';
 import type { ProvenEncoder } from '../../http/ingest/proven.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
@@ -14,7 +15,6 @@ import { ShoutcastAcceptor, type ShoutcastAcceptorOptions } from '../../http/ing
 import { TitleUpdateAcceptor } from '../../http/ingest/title-acceptor.js';
 import type { TitleUpdateVerdict } from '../../http/ingest/title-answer.js';
 import { type TitleUpdateOptions, TitleUpdates } from '../../http/ingest/title-updates.js';
-import type { HttpService } from '../../http/service.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { type Core, headLimits } from '../core.js';
 import type { EncoderVerdicts } from './encoder-verdicts.js';

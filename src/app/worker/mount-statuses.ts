@@ -7,7 +7,7 @@ import type { ServedChannel } from '../../channel/served.js';
 import type { LoadedConfig } from '../../config/load.js';
 import type { Feed } from '../../feed/feed.js';
 import type { MountStatus } from '../../http/stream/mount-status.js';
-import type { ListedStation } from '../../http/stream/stations.js';
+import type { ListedStation } from '../../http/stream/stations-list.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 

@@ -20,7 +20,7 @@ const KNOWN_AFTER_MS = 2000;
 const NEAR = 0.1;
 /** The mean bitrate that is said of a source is that of its last minute: what was before counts half, and half again. */
 const MEAN_MS = 60_000;
-/** No audio has more (source/facts.ts). */
+/** No audio has more (source/source-facts.ts). */
 const MAX_KBPS = 10_000;
 
 export interface BlockSpacingOptions {

@@ -27,7 +27,7 @@ import { lockFolder } from '../../store/lock.js';
 import { type CommandLine, messageOf, type RunCommand, textOf } from '../command.js';
 import { likeReplaced, ownedLike } from '../setup/replaced-file.js';
 import { type OpenArchive, readArchive } from './archive.js';
-import { CONFIG } from './backup.js';
+import { CONFIG } from './backup-command.js';
 
 /** A folder in the data folder that only this user may enter, so that no other can put a link there. */
 const TEMPORARY = 'restoring';

@@ -4,7 +4,7 @@
  *   bytes ─► ICY blocks out ─► frames ─► audio(frame) audio(frame) title(…) audio(frame) …
  *
  * Invariant: MP3 and AAC are passed on as whole frames; a frame with a block in it belongs to the previous title. Ogg is passed on unchanged. Owned
- * by record.ts.
+ * by record-command.ts.
  */
 
 import { Framer } from '../../audio/frames/framer.js';

@@ -23,12 +23,12 @@ import {
   readSources,
 } from '../../setup/answers.js';
 import type { Draft } from '../../setup/draft.js';
+import { draftText } from '../../setup/draft-text.js';
 import { importedDraft } from '../../setup/import.js';
-import { equip, SERVICE_CONFIG } from '../../setup/service.js';
-import { draftText } from '../../setup/text.js';
+import { equip, SERVICE_CONFIG } from '../../setup/service-defaults.js';
 import { audioProblem } from '../../source/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from '../command.js';
-import { type Ask, withTerminal } from '../terminal/questions.js';
+import { type Ask, withTerminal } from '../terminal/terminal-questions.js';
 import { likeReplaced } from './replaced-file.js';
 
 const FILE = 'airsplice.yaml';

@@ -1,6 +1,6 @@
 /**
  * The shared log behind an origin: a node without Redis asks one that has Redis, or that holds the log itself. Over one connection to the port for
- * tapes, `GET /-/log` (tape-server.ts), by control messages (../../link/control.ts).
+ * tapes, `GET /-/log` (tape-server.ts), by control messages (../../link/control-messages.ts).
  *
  *   edge: RemoteLog ══ /-/log ══ serveLog: origin ── RedisLog ── Redis, or HeldLog
  */
@@ -9,8 +9,8 @@ import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../../base/requests.js';
-import { Control, type ControlHandler } from '../../link/control.js';
-import { LinkConnection } from '../../link/wire/connection.js';
+import { Control, type ControlHandler } from '../../link/control-messages.js';
+import { LinkConnection } from '../../link/wire/link-connection.js';
 import { WireError } from '../../link/wire/wire.js';
 import { must } from '../../metadata/record-schema.js';
 import {

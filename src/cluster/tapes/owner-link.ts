@@ -7,8 +7,8 @@ import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import type { LinkedAudio } from '../../link/tapes/linked-audio.js';
 import { TapeReceiver } from '../../link/tapes/tape-receiver.js';
-import { LinkConnection, LinkSilent } from '../../link/wire/connection.js';
 import { machineOf } from '../../link/wire/left-alone.js';
+import { LinkConnection, LinkSilent } from '../../link/wire/link-connection.js';
 import type { Machine } from './tape-client.js';
 
 export interface OwnerLinkParts {

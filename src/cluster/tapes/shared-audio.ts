@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../../link/control.js';
+import type { ChannelFacts } from '../../link/control-messages.js';
 import { canGoOn, forkedAt } from '../../link/tapes/tape-names.js';
 import { machineOf } from '../../link/wire/left-alone.js';
 import { ALONE_MS, FeedingTime } from '../titles/feeding-time.js';

@@ -1,6 +1,6 @@
 /**
  * The audio of all channels on a node: asks for leases, serves tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
- * (processes/hub.ts).
+ * (processes/hub-process.ts).
  */
 
 import type { Duplex } from 'node:stream';
@@ -8,7 +8,7 @@ import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../../link/control.js';
+import type { ChannelFacts } from '../../link/control-messages.js';
 import type { HubTallies } from '../../link/facts/hub-tallies.js';
 import type { SessionRegistry } from '../../link/sessions/session-registry.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';

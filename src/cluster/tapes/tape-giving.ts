@@ -9,7 +9,7 @@ import type { Clock } from '../../base/clock.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { fedTape, offerTapes } from '../../link/tapes/tape-offer.js';
 import { TapeSender } from '../../link/tapes/tape-sender.js';
-import { LinkConnection } from '../../link/wire/connection.js';
+import { LinkConnection } from '../../link/wire/link-connection.js';
 
 export interface TapeGivingParts {
   readonly clock: Clock;

@@ -9,11 +9,11 @@ import {
   registerTitleActs,
   registerTokenActs,
 } from './acts.js';
-import { registerIcecastAdmin } from './icecast.js';
-import { type LiveStreams, registerLive } from './live.js';
-import { registerAdminPage } from './page.js';
+import { registerAdminPage } from './admin-page.js';
+import { registerReads } from './admin-reads.js';
+import { registerIcecastAdmin } from './icecast-admin.js';
+import { type LiveStreams, registerLive } from './live-streams.js';
 import type { AdminParts } from './parts.js';
-import { registerReads } from './reads.js';
 import { AdminRoutes } from './routes.js';
 
 export function registerAdmin(app: FastifyInstance, parts: AdminParts, live: LiveStreams): void {

@@ -5,7 +5,7 @@ import type { Log } from '../../base/log.js';
 import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';
-import type { AdminAccess } from './access.js';
+import type { AdminAccess } from './admin-access.js';
 
 /** As titles/pushes.ts has them. */
 export interface AdminTitles {

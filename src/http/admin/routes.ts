@@ -1,6 +1,6 @@
 /**
  * Registers routes of the admin interface: checks the right before a body is read, logs every act, done or refused (who, from where, what, outcome),
- * and answers 405 to other methods of a path. Requests without the right are logged by access.ts, at the limited rate of all refusals.
+ * and answers 405 to other methods of a path. Requests without the right are logged by admin-access.ts, at the limited rate of all refusals.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -8,7 +8,7 @@ import type { Log } from '../../base/log.js';
 import { Refusal } from '../../base/refusal.js';
 import { auditDone, auditRefused } from '../audit.js';
 import { refuseOthers } from '../methods.js';
-import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from './access.js';
+import { ADMIN_ROLE, type AdminAccess, type AdminUser, type NeededRight } from './admin-access.js';
 
 const BODY_BYTES = 65_536;
 const JSON_HEADERS = { 'Content-Type': 'application/json; charset=utf-8' };

@@ -6,8 +6,8 @@
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import { isEncoderMethod, mountAllow, refuseMethod } from '../allow.js';
+import type { Exchange, HttpService } from '../http-service.js';
 import { notServed, sendProblem } from '../problem.js';
-import type { Exchange, HttpService } from '../service.js';
 
 export class EncoderPreflight implements HttpService {
   readonly role = 'encoder';

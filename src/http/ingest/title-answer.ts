@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 
-/** As in the answer to a push (http/push.ts). */
+/** As in the answer to a push (http/push-routes.ts). */
 const IGNORED = 'Airsplice-Ignored';
 
 /** A user of the admin interface; `refusal`: why it may not send titles, or null. */

@@ -18,8 +18,8 @@ import { connectionId } from '../../net/front/tracked-connection.js';
 import { type Judged, type Judges, judgeRequest } from '../../net/limits/judge.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { TITLE_METHODS } from '../allow.js';
+import type { Exchange, HttpService } from '../http-service.js';
 import { refuseFromPage } from '../origin.js';
-import type { Exchange, HttpService } from '../service.js';
 import { type Login, openedBy, readLogin } from './shoutcast-password.js';
 import {
   type TitleAct,
@@ -39,7 +39,7 @@ export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOpti
   readonly bodyBytes: number;
   /** Of query and form together. */
   readonly parameters: number;
-  /** The user of the admin interface whose credentials these are, as AdminAccess has it (http/admin/access.ts). Absent: there are none. */
+  /** The user of the admin interface whose credentials these are, as AdminAccess has it (http/admin/admin-access.ts). Absent: there are none. */
   titleSender?(headers: IncomingHttpHeaders): TitleSender | null;
   /** Every answer, for the log. Never with credentials. */
   onVerdict(answer: TitleUpdateVerdict): void;

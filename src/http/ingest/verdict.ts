@@ -1,6 +1,6 @@
 /**
  * What the acceptors of encoders share: the port to the channels, the verdict on an encoder as log and metrics get it, and the refusals that
- * they have in common. HTTP says a refusal by its status (encoder.ts), SHOUTcast by one line for all (shoutcast.ts).
+ * they have in common. HTTP says a refusal by its status (encoder-acceptor.ts), SHOUTcast by one line for all (shoutcast.ts).
  */
 
 import type { Socket } from 'node:net';

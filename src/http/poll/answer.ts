@@ -2,7 +2,7 @@
  * The answer with one channel's last record in two forms: its parts, for Node's HTTP server, and the whole answer as bytes, for
  * PollConnection. Rendered on first use, and again when the record or the second has changed.
  *
- * Invariant: both are the same, byte for byte; test/http/poll/accept.test.ts compares them.
+ * Invariant: both are the same, byte for byte; test/http/poll/poll-acceptor.test.ts compares them.
  */
 
 import { STATUS_CODES } from 'node:http';
@@ -11,7 +11,7 @@ import type { TrackType } from '../../metadata/record.js';
 import type { RecordView } from '../../metadata/view.js';
 import type { AddressHeaders } from '../legacy.js';
 import { JSON_TYPE, matchesTag, READ_CORS, type ReadForm, SHARED } from '../reads.js';
-import type { PollHead } from './head.js';
+import type { PollHead } from './poll-head.js';
 
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 

@@ -19,7 +19,7 @@ import { PiecewiseTag } from '../../metadata/etag.js';
 import { HISTORY_FORMS } from '../../now-playing/history.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { CompressibleBody } from '../compression.js';
-import type { HistoryRequest } from './history.js';
+import type { HistoryRequest } from './history-request.js';
 import { FORMS, InFlight, weightOf } from './in-flight.js';
 
 /** How long rendering runs at a time … */

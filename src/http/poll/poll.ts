@@ -2,7 +2,7 @@
  * Polls: the last records as JSON or text, rendered once and served from memory (src/http/README.md, "Reading").
  *
  *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
- *   /metadata/channel/{key}/history.json|.csv    (history.ts; read from the store)
+ *   /metadata/channel/{key}/history.json|.csv    (history-request.ts; read from the store)
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,6 +12,7 @@ import type { ReadableSession, SessionDirectory } from '../../listener/sessions/
 import { contentTag } from '../../metadata/etag.js';
 import type { Proxies } from '../../net/front/peer.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
+import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import {
   JSON_TYPE,
@@ -27,12 +28,11 @@ import {
   SHARED,
   STATIONS_PATH,
 } from '../reads.js';
-import type { Exchange, HttpService } from '../service.js';
 import { headersOf, type PlainAnswer, recordAnswer } from './answer.js';
-import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history.js';
 import { type HistoryOptions, HistoryPages } from './history-pages.js';
+import { type HistoryTarget, historyHeaders, readHistoryPage, readHistoryTarget } from './history-request.js';
 
-/** The path of players' reports (http/heard.ts). */
+/** The path of players' reports (http/heard-route.ts). */
 const HEARD = /^\/metadata\/listener\/[^/]+\/heard$/;
 const PRIVATE = 'private, no-cache';
 

@@ -6,7 +6,7 @@
  * A channel is one source, named by its first configured mount, or by the one in the query.
  */
 
-import { audioInfoOf, formatFacts } from '../../listener/cursor/head.js';
+import { audioInfoOf, formatFacts } from '../../listener/cursor/stream-head.js';
 import { elements, type StatusMembers } from '../markup.js';
 import { isOnAir, type MountStatus, type StatusFacts } from './mount-status.js';
 import type { Reached } from './shared-text.js';

@@ -1,14 +1,14 @@
 /**
  * Requests for a mount that Node's HTTP server has read: those that are not the first on their connection, or not GET. Most listeners come
- * through accept.ts. OPTIONS is answered here with the methods, and all but GET and HEAD with 405.
+ * through listener-acceptor.ts. OPTIONS is answered here with the methods, and all but GET and HEAD with 405.
  */
 
 import { Refusal } from '../../base/refusal.js';
 import { pathOf, queryOf, targetOf } from '../../base/request-target.js';
 import type { Proxies } from '../../net/front/peer.js';
 import { mountAllow, READ_METHODS, refuseMethod } from '../allow.js';
+import type { Exchange, HttpService } from '../http-service.js';
 import { sendProblem } from '../problem.js';
-import type { Exchange, HttpService } from '../service.js';
 import type { ListenUrls } from './listen-urls.js';
 import type { Stream } from './stream.js';
 import { HttpStreamRequest } from './stream-request.js';

@@ -9,7 +9,7 @@ import { escapeMarkup } from '../markup.js';
 import { allowPreflight, type RouteConstraints, type RouteRole } from '../methods.js';
 import type { MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
-import { NO_STORE } from './status.js';
+import { NO_STORE } from './status-routes.js';
 
 interface PlaylistFormat {
   readonly type: string;

@@ -4,7 +4,7 @@
  * listeners our listeners. Pure.
  */
 
-import { formatFacts } from '../../listener/cursor/head.js';
+import { formatFacts } from '../../listener/cursor/stream-head.js';
 import { elements, escapeMarkup, type StatusMembers } from '../markup.js';
 import { isOnAir, type MountStatus, type StatusFacts } from './mount-status.js';
 import type { Reached } from './shared-text.js';

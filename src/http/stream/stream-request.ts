@@ -1,5 +1,5 @@
 /**
- * A request for a mount, read either directly from the socket (accept.ts; without HTTP objects, which saves three quarters of a listener's
+ * A request for a mount, read either directly from the socket (listener-acceptor.ts; without HTTP objects, which saves three quarters of a listener's
  * memory and half the cost of joining), or by Node's HTTP server, if it was not the first request on its connection.
  */
 

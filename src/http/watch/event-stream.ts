@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Firsts, Message } from '../../feed/feed.js';
 import { bareOf } from '../../net/front/tracked-connection.js';
-import type { Direct, Transport } from './connection.js';
+import type { Direct, Transport } from './watch-connection.js';
 
 /**
  * No blank line after a comment or a retry: before the first event it would reset the last event id of a reader that follows the standard

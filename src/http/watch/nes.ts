@@ -12,13 +12,13 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../base/clock.js';
 import { type Firsts, Message } from '../../feed/feed.js';
+import type { UpgradeService } from '../http-service.js';
 import type { AddressHeaders } from '../legacy.js';
 import { asRefusal, endWithProblem } from '../problem.js';
 import { READ_CORS } from '../reads.js';
-import type { UpgradeService } from '../service.js';
-import type { WatchConnection } from './connection.js';
 import { NES_PING, NesSession } from './nes-session.js';
 import { Upgrader } from './upgrader.js';
+import type { WatchConnection } from './watch-connection.js';
 import type { Topic, Watchers } from './watchers.js';
 import { WebSocketTransport } from './websocket.js';
 

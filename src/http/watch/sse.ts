@@ -9,9 +9,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Sync } from '../../feed/feed.js';
+import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { READ_CORS, READ_PREFLIGHT, readOnly, readSync, readTarget } from '../reads.js';
-import type { Exchange, HttpService } from '../service.js';
 import { beginEvents, EventStream, headOfEvents, type IdFor } from './event-stream.js';
 import type { ListenerSeen, Watchers, WatchOptions } from './watchers.js';
 

@@ -14,7 +14,7 @@ import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
 import type { ReadableSession, SessionDirectory } from '../../listener/sessions/readable-session.js';
 import type { Proxies } from '../../net/front/peer.js';
 import { notFound, type ReadTarget } from '../reads.js';
-import { type Transport, WatchConnection, type WatchConnectionLimits } from './connection.js';
+import { type Transport, WatchConnection, type WatchConnectionLimits } from './watch-connection.js';
 
 /** Groups of readers, one of which is checked on each tick: each reader about once a second. */
 const GROUPS = 1000 / TICK_MS;

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import type { Message } from '../../feed/feed.js';
 import { bareOf } from '../../net/front/tracked-connection.js';
-import type { Direct, Transport, WatchEnding } from './connection.js';
+import type { Direct, Transport, WatchEnding } from './watch-connection.js';
 
 /** RFC 6455, 7.4.1 and its registry: going away; try again later. */
 const CODES: Readonly<Record<WatchEnding, number>> = { shutdown: 1001, 'too slow': 1013, gone: 1001 };

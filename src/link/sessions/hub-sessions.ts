@@ -1,6 +1,6 @@
 /** Connects one worker's messages of sessions to the registry, in both directions. Owned by its HubLink. */
 
-import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import type { LinkConnection, MessageHandler } from '../wire/link-connection.js';
 import { readAll } from '../wire/members.js';
 import {
   ASK,

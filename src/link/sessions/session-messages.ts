@@ -10,7 +10,7 @@ import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listene
 import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
 import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
 import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
-import type { LinkConnection } from '../wire/connection.js';
+import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';
 import { HEARD, STATE, TITLE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';

@@ -5,8 +5,8 @@ import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-
 import type { SessionTimes } from '../../listener/sessions/session-place.js';
 import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
 import type { SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
-import { LinkLost } from '../questions.js';
-import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import { LinkLost } from '../question-errors.js';
+import type { LinkConnection, MessageHandler } from '../wire/link-connection.js';
 import { readAll } from '../wire/members.js';
 import {
   ASK,

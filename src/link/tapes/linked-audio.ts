@@ -13,7 +13,7 @@ import type { LinkPages, OggSegment } from '../../audio/ogg/ogg-segment.js';
 import type { PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
 import type { Segment } from '../../audio/tape/segment.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import type { ChannelFacts } from '../control.js';
+import type { ChannelFacts } from '../control-messages.js';
 import { NO_FACTS } from '../facts/channel-facts.js';
 import { readAll } from '../wire/members.js';
 import {

@@ -7,7 +7,7 @@ import type { LateTitle } from '../../audio/playable-audio.js';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import { type AudioSegment, Segment } from '../../audio/tape/segment.js';
-import type { LinkConnection } from '../wire/connection.js';
+import type { LinkConnection } from '../wire/link-connection.js';
 import { FRAMES_SEGMENT, LATE, LINK_HEAD, MARK, OGG_SEGMENT, REVISION } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { numberOf, SentMarks } from './linked-marks.js';

@@ -6,8 +6,8 @@
  */
 
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
-import { BadMessage, type LinkConnection, type MessageHandler } from '../wire/connection.js';
 import { LeftAlone, tapeOf } from '../wire/left-alone.js';
+import { BadMessage, type LinkConnection, type MessageHandler } from '../wire/link-connection.js';
 import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, nameOf, SUBSCRIBE, UNSUBSCRIBE } from '../wire/message-types.js';
 import type { MessageReader } from '../wire/wire.js';
 import { LinkedAudio } from './linked-audio.js';

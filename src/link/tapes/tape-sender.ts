@@ -2,13 +2,13 @@
  * The tapes that one worker takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for another
  * machine are sent at once, so that it has them before any worker or listener here.
  *
- * Invariant: a worker that does not keep up costs the bytes that the stream may hold (connection.ts), and loses its own listeners only. Owned by the
+ * Invariant: a worker that does not keep up costs the bytes that the stream may hold (link-connection.ts), and loses its own listeners only. Owned by the
  * acceptor of the worker's link.
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { type Alarm, type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
-import type { LinkConnection, MessageHandler } from '../wire/connection.js';
+import type { LinkConnection, MessageHandler } from '../wire/link-connection.js';
 import { FIRST_TAPE_TYPE, LAST_TAPE_TYPE, LISTENING, NO_TAPE, SUBSCRIBE, UNSUBSCRIBE } from '../wire/message-types.js';
 import { type MessageReader, WireError } from '../wire/wire.js';
 import { readListening, readSubscribe } from './tape-messages.js';

@@ -13,7 +13,7 @@ import type { LateTitle, PlayableAudio, TapeObserver } from '../../audio/playabl
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import { NOTHING, Segment } from '../../audio/tape/segment.js';
 import type { Clock } from '../../base/clock.js';
-import type { LinkConnection } from '../wire/connection.js';
+import type { LinkConnection } from '../wire/link-connection.js';
 import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { SegmentSender } from './segment-sender.js';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
 import { plainAddress } from '../../base/ip.js';
-import { BadMessage } from './connection.js';
+import { BadMessage } from './link-connection.js';
 
 /** The first pause, and the longest. */
 const FIRST_MS = 1000;

@@ -25,7 +25,7 @@ export const LATE = 17;
 export const GROWTH = 18;
 export const FENCE = 19;
 
-/** Plain data (control.ts). */
+/** Plain data (control-messages.ts). */
 export const CONTROL = 32;
 
 export const FIRST_SESSION_TYPE = 48;

@@ -3,7 +3,7 @@
  *
  *   page    │ handed on │ message │ message │ head and fields ┆ …        large bytes follow their fields without a copy
  *
- * Owned by one connection (connection.ts).
+ * Owned by one connection (link-connection.ts).
  */
 
 import { HEADER_BYTES } from './wire.js';

@@ -4,7 +4,7 @@
  *   │ length of the payload, 4 │ type, 1 │ payload … │ length │ type │ …
  *
  * Invariant: each message is delivered once, whole and in order, however the stream is split into chunks; allocations are bounded by
- * `MAX_MESSAGE_BYTES`. Owned by one connection (connection.ts).
+ * `MAX_MESSAGE_BYTES`. Owned by one connection (link-connection.ts).
  */
 
 import { isUtf8 } from 'node:buffer';

@@ -3,7 +3,7 @@
  * anything in it has changed.
  */
 
-import { type AudioFacts, type HeadFacts, streamHead } from './head.js';
+import { type AudioFacts, type HeadFacts, streamHead } from './stream-head.js';
 
 interface RenderedHead extends AudioFacts {
   readonly metaint: number | null;

@@ -11,7 +11,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { fedTape, type OfferedTape, offerTapes } from '../../link/tapes/tape-offer.js';
-import { LINK_VERSION } from '../../link/wire/version.js';
+import { LINK_VERSION } from '../../link/wire/link-version.js';
 import { encode } from '../../metadata/codec.js';
 import { detach } from '../../net/front/handover.js';
 import type { FromChild, SentConnection } from '../messages.js';

@@ -1,11 +1,11 @@
 /**
- * The local socket in the data folder by which commands of the command line speak to a running server (cli/control.ts has the protocol). A connection
+ * The local socket in the data folder by which commands of the command line speak to a running server (cli/control-client.ts has the protocol). A connection
  * is one command; what it does is a table, so that one more is one line. Owned by the run of the server.
  */
 
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
 import net, { type Server } from 'node:net';
-import { type ControlAnswer, controlPath, MAX_COMMAND_BYTES } from '../../cli/control.js';
+import { type ControlAnswer, controlPath, MAX_COMMAND_BYTES } from '../../cli/control-client.js';
 import { listen } from '../listen.js';
 
 /** By its name. Resolves with what there is to say; rejects with why not. */

@@ -9,7 +9,7 @@ import { RemoteLog, serveLog } from '../../../src/cluster/log/remote-log.js';
 import { LogLost, type SharedLog } from '../../../src/cluster/log/shared-log.js';
 import { askForLog } from '../../../src/cluster/tapes/tape-client.js';
 import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { CONTROL } from '../../../src/link/wire/message-types.js';
 import { allUntil, benchOf, startNode } from '../../kit/cluster.js';
 import { commitOf } from '../../kit/log-questions.js';

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { askForSessions } from '../../../src/cluster/tapes/tape-client.js';
 import { TapeServer } from '../../../src/cluster/tapes/tape-server.js';
 import { NO_FACTS } from '../../../src/link/facts/channel-facts.js';
-import { greeting } from '../../../src/link/wire/version.js';
+import { greeting } from '../../../src/link/wire/link-version.js';
 import { startNode } from '../../kit/cluster.js';
 import { framed } from '../../kit/lies.js';
 import { askedLease, leaseQuestion } from '../../kit/log-questions.js';

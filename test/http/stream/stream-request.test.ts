@@ -3,7 +3,7 @@
 import type { Server } from 'node:http';
 import t from 'tap';
 import { retryLater } from '../../../src/base/refusal.js';
-import type { HttpService } from '../../../src/http/service.js';
+import type { HttpService } from '../../../src/http/http-service.js';
 import { HttpStreamRequest, type StreamRequest } from '../../../src/http/stream/stream-request.js';
 import { pause, quietFor } from '../../kit/pause.js';
 import { Random } from '../../kit/random.js';

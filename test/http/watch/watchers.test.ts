@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { Feed, type Message } from '../../../src/feed/feed.js';
-import type { Direct, Transport } from '../../../src/http/watch/connection.js';
+import type { Direct, Transport } from '../../../src/http/watch/watch-connection.js';
 import { Watchers } from '../../../src/http/watch/watchers.js';
 import { ListenerFeed } from '../../../src/listener/sessions/listener-feed.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';

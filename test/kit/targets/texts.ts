@@ -15,7 +15,7 @@ import { readProxyHeader } from '../../../src/net/front/proxy-protocol.js';
 import { readResponseHead } from '../../../src/net/front/response-head.js';
 import { Target } from '../../../src/net/outbound/target.js';
 import { readClientHello } from '../../../src/net/tls/client-hello.js';
-import { isPlaylist, readPlaylist } from '../../../src/source/playlist.js';
+import { isPlaylist, readPlaylist } from '../../../src/source/upstream-playlist.js';
 import type { FuzzTarget } from '../fuzz.js';
 
 const latin = (text: string) => Buffer.from(text, 'latin1');

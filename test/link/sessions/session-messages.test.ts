@@ -4,8 +4,8 @@ import t from 'tap';
 import { HubSessions } from '../../../src/link/sessions/hub-sessions.js';
 import { SessionRegistry } from '../../../src/link/sessions/session-registry.js';
 import { WorkerSessions } from '../../../src/link/sessions/worker-sessions.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
-import { greeting } from '../../../src/link/wire/version.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
+import { greeting } from '../../../src/link/wire/link-version.js';
 import { asStream, linkPipe } from '../../kit/link-pipe.js';
 import { liesOf, METAID, PLACE, SESSION_MESSAGES, said } from '../../kit/session-lies.js';
 

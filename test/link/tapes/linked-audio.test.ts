@@ -8,7 +8,7 @@ import type { TapeObserver } from '../../../src/audio/playable-audio.js';
 import { forkedAt, TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../../src/link/tapes/tape-sender.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { frameOf } from '../../kit/frame-of.js';
 import { LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
 import { asStream, type LinkPipe, linkPipe } from '../../kit/link-pipe.js';

@@ -9,7 +9,7 @@ import { MAX_LAST_MARK } from '../../../src/link/tapes/offer-schema.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { offerTapes } from '../../../src/link/tapes/tape-offer.js';
 import { TapeReturns } from '../../../src/link/tapes/tape-returns.js';
-import { GREETING_BYTES, greeting } from '../../../src/link/wire/version.js';
+import { GREETING_BYTES, greeting } from '../../../src/link/wire/link-version.js';
 import { WireReader } from '../../../src/link/wire/wire.js';
 import { FakeClock } from '../../kit/clock.js';
 import { framed, plainLies, uint32 } from '../../kit/lies.js';

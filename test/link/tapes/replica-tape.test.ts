@@ -14,7 +14,7 @@ import { TICK_MS } from '../../../src/base/clock.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../../src/link/tapes/tape-sender.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { Listener } from '../../../src/listener/cursor/listener.js';
 import { FakeClock } from '../../kit/clock.js';
 import { asStream, type LinkPipe, linkPipe } from '../../kit/link-pipe.js';

@@ -5,7 +5,7 @@ import t from 'tap';
 import type { LateTitle } from '../../../src/audio/playable-audio.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { WireError } from '../../../src/link/wire/wire.js';
 import { Listener } from '../../../src/listener/cursor/listener.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';

@@ -13,7 +13,7 @@ import { type OfferedTape, offerTapes } from '../../../src/link/tapes/tape-offer
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
 import { type ReturnedTape, TapeReturns } from '../../../src/link/tapes/tape-returns.js';
 import { TapeSender } from '../../../src/link/tapes/tape-sender.js';
-import { LinkConnection } from '../../../src/link/wire/connection.js';
+import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import type { RecordView } from '../../../src/metadata/view.js';
 import { FakeClock } from '../../kit/clock.js';
 import { framesIn } from '../../kit/feeder.js';

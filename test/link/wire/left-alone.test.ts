@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { BadMessage, LinkConnection, LinkSilent } from '../../../src/link/wire/connection.js';
 import { LeftAlone, machineOf } from '../../../src/link/wire/left-alone.js';
-import { greeting } from '../../../src/link/wire/version.js';
+import { BadMessage, LinkConnection, LinkSilent } from '../../../src/link/wire/link-connection.js';
+import { greeting } from '../../../src/link/wire/link-version.js';
 import { FakeClock } from '../../kit/clock.js';
 import { framed } from '../../kit/lies.js';
 import { asStream, linkPipe } from '../../kit/link-pipe.js';

@@ -1,7 +1,7 @@
 /** Heads that are rendered once: the same bytes while nothing in them is different, and never those of another answer. */
 
 import t from 'tap';
-import { type AudioFacts, type HeadFacts, streamHead } from '../../../src/listener/cursor/head.js';
+import { type AudioFacts, type HeadFacts, streamHead } from '../../../src/listener/cursor/stream-head.js';
 import { StreamHeads } from '../../../src/listener/cursor/stream-heads.js';
 import { Random } from '../../kit/random.js';
 

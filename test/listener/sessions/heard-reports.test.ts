@@ -1,4 +1,4 @@
-/** Reports of players and the sessions that they correct, by a clock that the test moves. By POST: test/http/heard.test.ts. */
+/** Reports of players and the sessions that they correct, by a clock that the test moves. By POST: test/http/heard-route.test.ts. */
 
 import t from 'tap';
 import { Mark } from '../../../src/audio/tape/mark.js';

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import net, { type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { controlPath, MAX_COMMAND_BYTES } from '../../../src/cli/control.js';
+import { controlPath, MAX_COMMAND_BYTES } from '../../../src/cli/control-client.js';
 import { ASK_MS, MAX_COMMANDS, openControlSocket } from '../../../src/processes/supervisor/control-socket.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until, untilPromised } from '../../kit/until.js';

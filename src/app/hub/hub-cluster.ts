@@ -1,0 +1,297 @@
+/** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
+
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { ClusterPlace, ClusterReport } from '../../admin/admin-reports.js';
+import { type Clock, WRONG_CLOCK_MS } from '../../base/clock.js';
+import { AddressList } from '../../base/ip.js';
+import { ClusterTime } from '../../cluster/cluster-time.js';
+import { HeldLog } from '../../cluster/log/held-log.js';
+import { RedisLog } from '../../cluster/log/redis-log.js';
+import { RemoteLog } from '../../cluster/log/remote-log.js';
+import type { SharedLog } from '../../cluster/log/shared-log.js';
+import { SharedTapes, type SharedTapesParts } from '../../cluster/tapes/shared-tapes.js';
+import { askForLog } from '../../cluster/tapes/tape-client.js';
+import type { ChannelSettings, Difference } from '../../cluster/titles/channel-settings.js';
+import { ClusterEngine } from '../../cluster/titles/cluster-engine.js';
+import type { LoadedConfig } from '../../config/load.js';
+import type { ClusterConfig } from '../../config/schema.js';
+import { LeftAlone, machineAt } from '../../link/wire/left-alone.js';
+import { LinkSilent } from '../../link/wire/link-connection.js';
+import { OtherVersion } from '../../link/wire/link-version.js';
+import type { Deliver } from '../../titles/engine.js';
+import type { Core } from '../core.js';
+import type { MetricRegistry } from '../metrics/registry.js';
+import { type EngineParts, watchedStore } from './titles.js';
+
+/** How often it is kept how far this node has come. */
+const PLACE_MS = 5000;
+
+export interface ClusterParts extends EngineParts {
+  has(channel: string): boolean;
+  /** A change that was decided here. */
+  onChange: Deliver;
+  /** Another machine feeds a channel, or none. */
+  onBell?(): void;
+  /** The time that all machines have in common is another one. */
+  onTimeMoved?(): void;
+}
+
+const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
+
+const NAMES: Readonly<Record<ClusterPlace, string>> = {
+  Redis: 'Redis',
+  'an origin': 'the origin',
+  here: 'what all machines have in common',
+};
+
+function placeOf({ url, origins }: ClusterConfig): ClusterPlace {
+  return url !== undefined ? 'Redis' : origins.length > 0 ? 'an origin' : 'here';
+}
+
+/** How this machine comes to what all have in common. */
+function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, clock: Clock): () => Promise<SharedLog> {
+  const answerMs = cluster.answerSeconds * 1000;
+  const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
+  if (url !== undefined) {
+    const { sentinels, master, prefix, caFile } = cluster;
+    const options = { url, sentinels, master, answerMs, ca: pem(caFile) };
+    return () => RedisLog.open(options, prefix);
+  }
+  if (origins.length === 0) {
+    const held = new HeldLog(Date.now, cluster.logChanges);
+    return () => Promise.resolve(held.open());
+  }
+  const client = { node, secret: tapes!.secret.export(), ca: pem(tapes!.caFile) };
+  const alone = new LeftAlone(clock);
+  const onBroken = (error: unknown) => alone.note(error);
+  return async () => {
+    let reason: unknown;
+    for (const origin of origins) {
+      const peer = machineAt(origin);
+      try {
+        if (alone.has(peer)) throw new Error(`the ${peer} sent what it must not, and is not asked again for now`);
+        return new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken });
+      } catch (error) {
+        reason = error;
+      }
+    }
+    throw reason;
+  };
+}
+
+export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: ClusterParts): ClusterEngine {
+  const { clock, log, repeats } = core;
+  const { sequence, has, onChange } = parts;
+  const { node } = cluster;
+  let isReached: boolean | null = null;
+  const place = NAMES[placeOf(cluster)];
+  return new ClusterEngine({
+    store: watchedStore(core, parts),
+    sequence,
+    has,
+    options: { node, logEntries: cluster.logChanges, waitingChanges: cluster.waitingChanges },
+    open: wayToLog(cluster, clock),
+    makeTime: (skewMs) => new ClusterTime(clock, skewMs, parts.onTimeMoved),
+    deliver: onChange,
+    onBell: () => parts.onBell?.(),
+    onReached: (reason) => {
+      const isNow = reason === null;
+      if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);
+      if (isNow !== isReached && !isNow) {
+        log.warn({ node, reason: reason.message }, `${place} is away: titles are kept here, and sent when it is back`);
+      }
+      isReached = isNow;
+    },
+    onDropped: (channel) =>
+      repeats.warn(
+        'cluster dropped',
+        { channel },
+        'too many changes wait to be sent: the oldest stand in the history here only',
+      ),
+    onBad: badRecords(repeats),
+    onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
+  });
+}
+
+/**
+ * Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there.
+ */
+function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
+  const names = new Set(peers.map((peer) => peer.toLowerCase()));
+  const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
+  return (url) => {
+    const { protocol, hostname } = new URL(url);
+    if (tapes?.tls !== undefined && protocol !== 'https:') return false;
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    return peers.length === 0 || names.has(host) || networks.has(host);
+  };
+}
+
+/** Logs a record that is skipped, with its place. */
+function badRecords(repeats: Core['repeats']): (place: string, reason: string) => void {
+  return (place, reason) => repeats.warn('bad record', { place, reason }, BAD_RECORD);
+}
+
+/** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
+export function makeSharedTapes(
+  { config, clock, log, onError, repeats }: Core,
+  parts: Pick<
+    SharedTapesParts,
+    'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'isReturned' | 'onMoved' | 'onFacts' | 'onOwned'
+  >,
+): SharedTapes | null {
+  const { cluster } = config;
+  if (cluster?.tapes === undefined) return null;
+  const { host, port, advertise, secret, tls, caFile } = cluster.tapes;
+  return new SharedTapes({
+    ...parts,
+    clock,
+    log,
+    mostLagMs: () => config.streams.lagSeconds * 1000,
+    options: {
+      answerMs: cluster.answerSeconds * 1000,
+      node: cluster.node,
+      mayFeed: cluster.sources,
+      host,
+      port,
+      advertise,
+      secret: secret.export(),
+      tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+      ca: caFile === undefined ? undefined : readFileSync(caFile),
+      mayAsk: peerCheck(cluster),
+    },
+    onBad: badRecords(repeats),
+    settings: () => settingsOf(config),
+    onDiffers: (difference) =>
+      log.warn({ ...difference }, 'two machines have different settings for a channel: make them the same'),
+    onNameTwice: () =>
+      repeats.warn(
+        'cluster name',
+        { node: cluster.node },
+        'another machine of the cluster has the name of this one: give it its own',
+      ),
+    onError: (error) => {
+      if (error instanceof LinkSilent) {
+        const { peer, message: reason } = error;
+        repeats.warn('cluster silent', { peer, reason }, 'another machine does not respond: its connection was closed');
+      } else if (!(error instanceof OtherVersion)) onError(error);
+      else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
+    },
+  });
+}
+
+/** The settings of each channel that should be the same at all machines. */
+function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
+  for (const { channels } of Object.values(stations)) {
+    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(channels)) {
+      const types = cluster!.sources ? sources.map(({ type }) => type) : null;
+      yield [key, { delaySeconds, metaint: metaint ?? null, sources: types }];
+    }
+  }
+}
+
+/** What an operator has to correct, a line each. */
+function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: readonly Difference[]): string[] {
+  const { skewMs } = clock;
+  const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of ${place}`;
+  return [
+    ...(Math.abs(skewMs) < WRONG_CLOCK_MS ? [] : [`the clock of this machine is ${off}`]),
+    ...differences.map(
+      ({ channel, option, node, here, there }) => `channel ${channel}: ${option} is ${here} here, ${there} at ${node}`,
+    ),
+  ];
+}
+
+/** Keeps how far this node has come, now and then. Asked once a second. */
+export function clusterWatch(engine: ClusterEngine): (nowMs: number) => void {
+  let savedMs = Number.NEGATIVE_INFINITY;
+  return (nowMs) => {
+    if (nowMs - savedMs < PLACE_MS) return;
+    savedMs = nowMs;
+    void engine.savePlace();
+  };
+}
+
+/** What this machine knows of the cluster, for an operator. */
+export function clusterReport(
+  { config, clock }: Pick<Core, 'config' | 'clock'>,
+  engine: ClusterEngine,
+  shared: SharedTapes | null,
+): ClusterReport {
+  const nowMs = clock.wallMs();
+  const seconds = (ms: number) => Math.round(ms / 100) / 10;
+  return {
+    node: config.cluster!.node,
+    log: {
+      place: placeOf(config.cluster!),
+      reached: engine.isReached,
+      behindSeconds: seconds(engine.behindMs),
+      clockSeconds: Math.round(clock.skewMs) / 1000,
+      waitingChanges: engine.waiting,
+      position: engine.seq,
+    },
+    warnings: warningsOf({ clock }, NAMES[placeOf(config.cluster!)], shared?.differences ?? []),
+    nodes: [...(shared?.nodes ?? [])].map(([node, { seenMs }]) => ({
+      node,
+      seenSeconds: seconds(Math.max(0, nowMs - seenMs)),
+    })),
+    channels: (shared?.owners ?? []).map(({ channel, node, epoch, phase }) => ({
+      channelkey: channel,
+      owner: node,
+      epoch,
+      phase,
+    })),
+  };
+}
+
+/** @param shared null: audio is not shared */
+export function observeCluster(
+  registry: MetricRegistry,
+  engine: ClusterEngine,
+  shared: () => SharedTapes | null = () => null,
+): void {
+  registry.gauge(
+    'airsplice_cluster_reached',
+    '1 while what all machines have in common is reached: Redis, or an origin',
+    [],
+    (set) => set({}, engine.isReached ? 1 : 0),
+  );
+  registry.gauge('airsplice_cluster_waiting_changes', 'Changes that wait to be sent to all machines', [], (set) =>
+    set({}, engine.waiting),
+  );
+  registry.counter('airsplice_cluster_log_position', 'The last change of the log that is known here', [], (set) =>
+    set({}, engine.seq),
+  );
+  registry.gauge(
+    'airsplice_cluster_clock_seconds',
+    'How far the clock of this machine is ahead of that of Redis, or of the origin',
+    [],
+    (set) => set({}, engine.time.skewMs / 1000),
+  );
+  registry.gauge(
+    'airsplice_cluster_behind_seconds',
+    'Since what this machine knows of the changes was known to be all of them; less than two while all is well',
+    [],
+    (set) => set({}, engine.behindMs / 1000),
+  );
+  registry.gauge(
+    'airsplice_cluster_owner_epoch',
+    'Which machine feeds the channel, and how often that has changed; absent: nobody, or audio is not shared',
+    ['channel', 'node'],
+    (set) => {
+      for (const { channel, node, epoch } of shared()?.owners ?? []) if (node !== '') set({ channel, node }, epoch);
+    },
+  );
+  registry.gauge(
+    'airsplice_cluster_tape_lost',
+    '1 while no audio comes from the machine that feeds the channel, and a source of this one plays',
+    ['channel', 'node'],
+    (set) => {
+      for (const { channel } of shared()?.owners ?? []) {
+        const node = shared()!.lostOwner(channel);
+        if (node !== '') set({ channel, node }, 1);
+      }
+    },
+  );
+}

@@ -1,0 +1,45 @@
+/**
+ * `airsplice reload CONFIG`: a running server reloads its configuration (src/config/README.md, "Reload"); with `--restart` and workers also the
+ * parts that need new processes.
+ *
+ * Exit codes: 0 when it is in force, 1 if no server runs, 2 if the configuration is wrong or the server has refused it.
+ */
+
+import { printableLines } from '../base/printable.js';
+import { ConfigError, loadConfig } from '../config/load.js';
+import type { RunCommand } from './command.js';
+import { control, NoServerError, RefusedByServer } from './control-client.js';
+
+/** The command for `--restart` at the control socket. */
+export const RELOAD_BY_RESTART = 'reload-by-restart';
+
+export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop) => {
+  const said = await askAbout(path, values['restart'] === true ? RELOAD_BY_RESTART : 'reload', stop);
+  if (said === null) return 2;
+  process.stdout.write(`airsplice: reloaded\n${printableLines(said)}\n`);
+  return 0;
+};
+
+/** Sends a command to the server of a configuration; null: refused, and reported. Rejects if no server runs. */
+export async function askAbout(path: string, command: string, stop: AbortSignal): Promise<string | null> {
+  const folder = dataFolder(path);
+  try {
+    return folder === null ? null : await control(folder, command, stop);
+  } catch (error) {
+    if (error instanceof NoServerError) throw new Error(`no server runs on its data folder (${error.message})`);
+    if (!(error instanceof RefusedByServer)) throw error;
+    process.stderr.write(`airsplice: ${printableLines(error.message)}\n`);
+    return null;
+  }
+}
+
+/** The data folder of a configuration; null: the configuration is wrong, and its problems were reported. */
+export function dataFolder(path: string): string | null {
+  try {
+    return loadConfig(path, process.env).data.folder;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`airsplice: ${error.message}\n`);
+    return null;
+  }
+}

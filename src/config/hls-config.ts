@@ -1,0 +1,58 @@
+/** Whether and how a channel is served as HLS: `streams.hls` for all, over it what a channel says itself. What both come to is held by checks.ts. */
+
+import type { Access } from './access-config.js';
+import { flag, section, whole } from './field.js';
+
+/** Seconds and segments. */
+export interface HlsOptions {
+  readonly segmentSeconds: number;
+  readonly window: number;
+  readonly keep: number;
+}
+
+/** A player may still load what left the list two or three requests ago. */
+export const MIN_SPARE_SEGMENTS = 3;
+export const HLS_DEFAULTS = { enabled: false, segmentSeconds: 4, window: 6, keep: 12 } as const;
+
+const members = {
+  enabled: flag(),
+  segmentSeconds: whole(2, 10),
+  window: whole(3, 120),
+  keep: whole(6, 240),
+};
+
+export function hlsSchema() {
+  const { enabled, segmentSeconds, window, keep } = HLS_DEFAULTS;
+  return section({
+    enabled: members.enabled.default(enabled),
+    segmentSeconds: members.segmentSeconds.default(segmentSeconds),
+    window: members.window.default(window),
+    keep: members.keep.default(keep),
+  });
+}
+
+/** Of a channel: what it leaves out is as for all. */
+export function channelHlsSchema() {
+  return section({
+    enabled: members.enabled.optional(),
+    segmentSeconds: members.segmentSeconds.optional(),
+    window: members.window.optional(),
+    keep: members.keep.optional(),
+  });
+}
+
+type AllHls = HlsOptions & { readonly enabled: boolean };
+type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
+
+/** Of a channel: `streams.hls`, and what it says itself. Null: it has none. */
+export function hlsOf(
+  all: AllHls,
+  { hls: own, access }: { readonly hls?: OwnHls | undefined; readonly access: Access },
+): HlsOptions | null {
+  if (!(own?.enabled ?? all.enabled) || access !== 'open') return null;
+  return {
+    segmentSeconds: own?.segmentSeconds ?? all.segmentSeconds,
+    window: own?.window ?? all.window,
+    keep: own?.keep ?? all.keep,
+  };
+}

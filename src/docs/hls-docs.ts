@@ -1,0 +1,82 @@
+/** The OpenAPI document's part for players of HLS (http/stream/hls-routes.ts). */
+
+import { type Json, TEXT } from './json.js';
+import { ifNoneMatch } from './parameters.js';
+import { readable } from './read-docs.js';
+import { CORS, CORS_WHERE_SERVED, content, ETAG, header, NO_STORE, ok, optional, refused } from './responses.js';
+
+const TIMING = 'Pages of any origin may measure how long it takes.';
+const ANY_ORIGIN: Json = { ...CORS, 'Timing-Allow-Origin': header(TIMING, { const: '*' }) };
+const BINARY: Json = { ...TEXT, format: 'binary' };
+const NO_HLS = 'There is no such mount, or its channel is not served as HLS.';
+
+const kept = (cache: Json): Json => ({ 'Cache-Control': header('How long it may be kept.', cache) });
+
+const gone = (description: string): Json =>
+  refused('not-found', description, {
+    ...CORS_WHERE_SERVED,
+    ...kept({ enum: ['no-store', 'public, max-age=1'] }),
+    'Timing-Allow-Origin': optional(TIMING, { const: '*' }),
+  });
+
+function playlist(operationId: string, summary: string, description: string, cache: string): Json {
+  const headers = {
+    ...ANY_ORIGIN,
+    ...kept({ const: cache }),
+    ...ETAG,
+    Vary: header('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
+  };
+  const coding = optional('br or gzip, where asked for and worth it.', { enum: ['br', 'gzip'] });
+  const body = content('application/vnd.apple.mpegurl', { ...TEXT, pattern: '^#EXTM3U\\n' });
+  const responses = {
+    ...ok(body, { ...headers, 'Content-Encoding': coding }),
+    304: { description: 'Not changed since that ETag.', headers },
+    ...refused('unavailable', 'There is no audio, and none came while this waited.', ANY_ORIGIN),
+    ...gone(NO_HLS),
+  };
+  return readable('Hear', operationId, summary, responses, { description, parameters: [ifNoneMatch] });
+}
+
+export function hls(): Json {
+  const segment = {
+    ...ok(
+      { ...content('audio/mpeg', BINARY), ...content('audio/aac', BINARY) },
+      {
+        ...ANY_ORIGIN,
+        ...kept({ const: 'public, max-age=3600, immutable' }),
+        'Accept-Ranges': header('A segment is had whole.', { const: 'none' }),
+      },
+      'Audio.',
+    ),
+    ...gone('There is no such segment, or it is there no more.'),
+  };
+  const found = {
+    302: {
+      description: 'With the query that this was asked with.',
+      headers: { ...ANY_ORIGIN, Location: header('The multivariant playlist.'), ...NO_STORE },
+    },
+    ...gone(NO_HLS),
+  };
+  return {
+    '/{mount}/hls.m3u8': playlist(
+      'hls',
+      'The stream as HLS: what to open',
+      'The multivariant playlist. The first request waits for a segment, where the channel has audio and nobody has asked for ten minutes.',
+      'public, max-age=10',
+    ),
+    '/{mount}/hls/live.m3u8': playlist(
+      'hlsLive',
+      'The newest segments, and the titles in them',
+      [
+        'The media playlist. Each title is an EXT-X-DATERANGE of the class net.airsplice.title, exact by EXT-X-PROGRAM-DATE-TIME, with X-TITLE,',
+        'X-ARTIST, X-ETYPE, X-DURATION and X-RECORD, the id of its record. A correction has another ID and the same START-DATE.',
+      ].join(' '),
+      'public, max-age=1',
+    ),
+    '/{mount}/hls/{segment}': readable('Hear', 'hlsSegment', 'Some seconds of audio', segment, {
+      description:
+        'Whole frames behind an ID3 tag with the title in force. It has the same bytes for ever; Range is ignored.',
+    }),
+    '/{mount}.m3u8': readable('Hear', 'playlistM3u8', 'Leads to the stream as HLS', found),
+  };
+}

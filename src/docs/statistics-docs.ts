@@ -1,0 +1,98 @@
+/** The OpenAPI document's listener statistics (src/statistics/README.md). */
+
+import { DIMENSIONS, PERIODS } from '../statistics/figures.js';
+import { REFUSED, SECURITY } from './admin-docs.js';
+import { COUNT, count, type Json, list, TEXT, titled } from './json.js';
+import { inQuery } from './parameters.js';
+import { content, get, JSON_TYPE, ok, refused } from './responses.js';
+
+const CSV_TYPE = 'text/csv; charset=utf-8';
+const KEY_OF = (what: string) => inQuery(what, `A ${what}'s key; this or the other one.`);
+const SUBJECT = [KEY_OF('channel'), KEY_OF('station')];
+const TIME = "RFC 3339; a day, or a time without an offset, is one of the station's clock. Of the years 1970 to 9998.";
+const SPAN = [inQuery('from', `${TIME} By default 24 hours before the end.`), inQuery('to', `${TIME} By default now.`)];
+const BY = inQuery('by', 'Minutes are kept for a day, hours and days for a year.', { enum: PERIODS, default: 'hour' });
+const OF = inQuery('of', 'By country, family of players, or host of the page. Without it: in all.', {
+  enum: DIMENSIONS,
+});
+const MONTH = {
+  ...inQuery('month', "A month of the station's clock, such as 2026-11, of the years 1970 to 9998.", {
+    ...TEXT,
+    pattern: '^\\d{4}-\\d{2}$',
+  }),
+  required: true,
+};
+const FORM = inQuery('form', 'Each play, or (as CSV) each recording as a report of use.', {
+  enum: ['plays', 'use'],
+  default: 'plays',
+});
+const CATEGORY = inQuery('category', 'The transmission category that a report of use names.');
+
+const NUMBER: Json = { type: 'number', minimum: 0 };
+const TIME_TEXT: Json = { type: 'string', format: 'date-time' };
+const FIGURES = titled('Figures', {
+  connections: count('That began.'),
+  listeners: count('Different ones, about; in totals those of each day (UTC) added up.'),
+  listeningHours: NUMBER,
+  peak: count('The most connections at a time.'),
+  averageSeconds: { type: ['number', 'null'], description: 'Of the connections that ended.' },
+});
+const OF_ONE: Json = Object.fromEntries(DIMENSIONS.map((dimension) => [dimension, TEXT]));
+const figures = (more: Json): Json => ({ allOf: [FIGURES, { type: 'object', properties: more }] });
+const HEAD: Json = { channel: TEXT, station: TEXT, timezone: TEXT, from: TIME_TEXT, to: TIME_TEXT };
+const SERIES: Json = {
+  title: 'Listener statistics',
+  type: 'object',
+  required: ['timezone', 'by', 'from', 'to', 'totals', 'series'],
+  properties: {
+    ...HEAD,
+    by: { enum: PERIODS },
+    of: { enum: DIMENSIONS },
+    totals: { anyOf: [FIGURES, list(figures(OF_ONE))] },
+    series: list(figures({ at: TIME_TEXT, ...OF_ONE })),
+  },
+};
+const AUDIENCE = { durationSeconds: NUMBER, listenerMinutes: NUMBER, performances: COUNT };
+const PLAY = titled('Play', {
+  channel: TEXT,
+  start: TIME_TEXT,
+  ...Object.fromEntries(['artist', 'title', 'album', 'isrc', 'source'].map((name) => [name, TEXT])),
+  etype: { type: 'integer' },
+  averageListeners: NUMBER,
+  ...AUDIENCE,
+});
+const PLAYS: Json = {
+  title: 'Titles and their audience',
+  type: 'object',
+  required: ['timezone', 'from', 'to', 'totals', 'plays'],
+  properties: {
+    ...HEAD,
+    month: TEXT,
+    totals: { type: 'object', properties: { plays: COUNT, ...AUDIENCE } },
+    plays: list(PLAY),
+  },
+};
+
+const REFUSALS: Json = {
+  ...REFUSED,
+  ...refused('not-found', 'There is no such station or channel.'),
+  ...refused('invalid', 'A parameter is wrong (all such are named), or it would be more rows than an answer may have.'),
+  ...refused('unavailable', 'Too many statistics are asked for at once.'),
+};
+
+/** Both forms of what is read at a path. */
+function forms(path: string, id: string, summary: string, schema: Json, parameters: readonly Json[]): Json {
+  const one = (operationId: string, body: Json) =>
+    get('Admin', operationId, summary, { ...REFUSALS, ...ok(body) }, { security: SECURITY, parameters });
+  return { [path]: one(id, content(JSON_TYPE, schema)), [`${path}.csv`]: one(`${id}Csv`, content(CSV_TYPE, TEXT)) };
+}
+
+export function listenerStatistics(): Json {
+  const path = '/admin/api/statistics';
+  const royalty = [...SUBJECT, MONTH, FORM, CATEGORY];
+  return {
+    ...forms(path, 'statisticsSeries', 'Listeners over time', SERIES, [...SUBJECT, BY, OF, ...SPAN]),
+    ...forms(`${path}/titles`, 'statisticsTitles', 'Titles with their audience', PLAYS, [...SUBJECT, ...SPAN]),
+    ...forms(`${path}/royalty`, 'statisticsRoyalty', "A month's titles, for rights societies", PLAYS, royalty),
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), then the
+ * right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
+ * (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { originOf } from '../../base/ip.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
+import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin-config.js';
+import { secretMatches } from '../../config/secret.js';
+import type { Proxies } from '../../net/front/peer.js';
+import { basicCredentials } from '../../net/front/request-head.js';
+import { connectionId } from '../../net/front/tracked-connection.js';
+import { type Judges, judgeRequest } from '../../net/limits/judge.js';
+import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
+import type { RouteRole } from '../methods.js';
+import { refuseForeign, refuseSimple } from '../origin.js';
+
+/** An authenticated user, for one request. */
+export interface AdminUser {
+  readonly name: string;
+  readonly rights: readonly Right[];
+  /** The client's. */
+  readonly address: string;
+  /** The id of its connection. */
+  readonly connection: string | undefined;
+}
+
+/** A refused request. */
+export interface AdminRefused {
+  /** The client's. */
+  readonly address: string;
+  readonly connection: string | undefined;
+  /** One of a small, fixed set. */
+  readonly reason: string;
+  readonly status: number;
+  /** The act that was asked for; null: a read. */
+  readonly act: string | null;
+  /** The authenticated user; null: none. */
+  readonly user: string | null;
+  /** For a person. */
+  readonly why: string;
+}
+
+/** One right, or several, of which all are needed. */
+export type NeededRight = Right | readonly Right[];
+
+export interface AdminGuards extends Judges {
+  readonly proxies: Proxies;
+  /** For the log. */
+  onRefused(refused: AdminRefused): void;
+}
+
+/** The role of all routes below /admin. */
+export const ADMIN_ROLE: RouteRole = { role: 'admin' };
+
+/** The headers of all answers below /admin. */
+export const ADMIN_HEADERS: Readonly<Record<string, string>> = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
+};
+
+/** Reasons in the log, beside SECRET_REASONS. */
+const FOREIGN = 'from another page';
+const MISSING_RIGHT = 'missing right';
+
+type AdminRequest = Pick<AdminRefused, 'address' | 'connection' | 'act'>;
+
+const BEARER = /^bearer +(?=\S)/i;
+const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
+
+export class AdminAccess {
+  readonly #guards: AdminGuards;
+  readonly #users: () => AdminUsers;
+
+  /** @param users of the present configuration */
+  constructor(guards: AdminGuards, users: () => AdminUsers) {
+    this.#guards = guards;
+    this.#users = users;
+  }
+
+  /**
+   * Authenticates the user. Rejects with a Refusal: 401 without credentials or with wrong ones, 403 without the right or from a page of another
+   * origin, 404 where no users are configured, 429 after too many wrong secrets. Sets ADMIN_HEADERS.
+   * @param act that is asked for; null: a read
+   */
+  require(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: NeededRight,
+    act: string | null = null,
+  ): Promise<AdminUser> {
+    return this.#require(request, reply, right, act, refuseSimple);
+  }
+
+  /** The same for Icecast's acts, which may be GET or a form: requests of a browser have to name this origin. */
+  requireIcecast(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: Right,
+    act: string | null = null,
+  ): Promise<AdminUser> {
+    return this.#require(request, reply, right, act, act === null ? refuseSimple : refuseForeign);
+  }
+
+  /**
+   * The user with these credentials, on paths where encoders send theirs too (http/ingest/title-updates.ts), and why that user may not send titles.
+   * Null: no user has them. To be called behind the gate of secrets; takes the same time for all.
+   */
+  titleSender(headers: IncomingHttpHeaders): { readonly name: string; readonly refusal: string | null } | null {
+    const users = this.#users();
+    const name = userOf(users, headers.authorization ?? '');
+    if (name === null) return null;
+    try {
+      refuseForeign({ headers });
+    } catch (error) {
+      if (error instanceof Refusal) return { name, refusal: error.message };
+      throw error;
+    }
+    return { name, refusal: missingRight(users[name]!, 'titles')?.message ?? null };
+  }
+
+  /** A text that is another one where the user's rights or secrets are others; null: there is no such user, or it may not look. */
+  standing(name: string): string | null {
+    const user = this.#users()[name];
+    if (user === undefined || missingRight(user, 'read') !== null) return null;
+    const digests = [user.password, ...user.tokens].map((secret) => secret?.sha256.toString('hex') ?? '');
+    return JSON.stringify([user.rights, digests]);
+  }
+
+  async #require(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    right: NeededRight,
+    act: string | null,
+    check: (request: FastifyRequest) => void,
+  ): Promise<AdminUser> {
+    reply.headers(ADMIN_HEADERS);
+    const users = this.#users();
+    if (Object.keys(users).length === 0)
+      throw new Refusal('not-found', 'No users of the admin interface are configured.');
+    const address = this.#guards.proxies.ofRequest(request.raw);
+    const asked = { address, connection: connectionId(request.raw.socket), act };
+    try {
+      check(request);
+    } catch (error) {
+      this.#refused(asked, null, FOREIGN, error as Refusal);
+      throw error;
+    }
+    const name = await this.#judge(request, reply, users, asked);
+    // The user may have been removed while the comparison waited for its turn.
+    const user = this.#users()[name];
+    if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
+    const refusal = missingRight(user, right);
+    if (refusal !== null) {
+      this.#refused(asked, name, MISSING_RIGHT, refusal);
+      throw refusal;
+    }
+    return { name, rights: user.rights, address, connection: asked.connection };
+  }
+
+  #refused(asked: AdminRequest, user: string | null, reason: string, { status, message: why }: Refusal): void {
+    this.#guards.onRefused({ ...asked, user, reason, status, why });
+  }
+
+  /** Resolves with the name of the user; never settles if the connection ends meanwhile. */
+  #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, asked: AdminRequest): Promise<string> {
+    const { authorization } = request.headers;
+    return new Promise((resolve, reject) => {
+      if (authorization === undefined) {
+        reject(challenge(request, 'Say who you are: a user and password, or a bearer token.'));
+        return;
+      }
+      let name: string | null = null;
+      const compare = () => (name = userOf(users, authorization)) !== null;
+      judgeRequest(this.#guards, originOf(asked.address), reply.raw, compare, ({ verdict, retrySeconds }) => {
+        if (verdict === 'right') {
+          resolve(name!);
+          return;
+        }
+        const refusal =
+          verdict === 'wrong'
+            ? challenge(request, 'The user is unknown or the secret is wrong.')
+            : retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds);
+        this.#refused(asked, null, SECRET_REASONS[verdict], refusal);
+        reject(refusal);
+      });
+    });
+  }
+}
+
+/** Null: the user has the right. */
+function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal | null {
+  const missing = [needed].flat().find((right) => !rights.includes(right));
+  return missing === undefined ? null : new Refusal('not-allowed', `This needs the right ${missing}.`);
+}
+
+/** The user with these credentials; null: none. Takes the same time for all. */
+function userOf(users: AdminUsers, authorization: string): string | null {
+  const bearer = BEARER.exec(authorization);
+  if (bearer === null) {
+    const basic = basicCredentials(authorization);
+    const isKnown = basic !== null && Object.hasOwn(users, basic.user);
+    const { password } = isKnown ? users[basic.user]! : NOBODY;
+    return secretMatches(password === undefined ? [] : [password], basic?.password ?? '') ? basic!.user : null;
+  }
+  // Node decodes headers as Latin-1; tokens are compared as UTF-8.
+  const token = Buffer.from(authorization.slice(bearer[0].length), 'latin1').toString('utf8');
+  let found: string | null = null;
+  for (const [name, { tokens }] of Object.entries(users)) if (secretMatches(tokens, token)) found = name;
+  return found;
+}
+
+/** With `X-Requested-With` no Basic: a page's script asks for the password itself, and its browser must not. */
+function challenge({ headers }: FastifyRequest, detail: string): Refusal {
+  const bearer = 'Bearer realm="airsplice admin"';
+  const basic = 'Basic realm="airsplice admin", charset="UTF-8"';
+  const isScript = headers['x-requested-with'] !== undefined;
+  return new Refusal('unauthorized', detail, {
+    headers: { 'WWW-Authenticate': isScript ? bearer : `${basic}, ${bearer}` },
+  });
+}

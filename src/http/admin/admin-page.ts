@@ -1,0 +1,59 @@
+/**
+ * The operator page: `/admin`, and its modules and styles below `/admin/web/`. It needs a user, as all paths here: the browser asks for the password,
+ * and sends it with all that the page reads. The page loads nothing from other hosts, and cannot be framed.
+ */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { codeFile } from '../../base/own-files.js';
+import { readRoute } from '../methods.js';
+import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
+import { matchesTag } from '../reads.js';
+import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
+
+/** Only its own files, and no inline scripts. */
+const PAGE_HEADERS = {
+  ...ADMIN_HEADERS,
+  'Cache-Control': 'private, no-cache',
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    'img-src data:',
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+};
+const TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: SCRIPT_TYPE,
+};
+
+/** @throws Error when its files are not beside the code (a broken installation) */
+export function registerAdminPage(app: FastifyInstance, access: AdminAccess): void {
+  const folder = codeFile('web/admin/');
+  for (const name of readdirSync(folder)) {
+    const type = TYPES[name.slice(name.lastIndexOf('.') + 1)];
+    if (type === undefined) continue;
+    const url = name === 'index.html' ? '/admin' : `/admin/web/${name}`;
+    serve(app, access, url, fileOf(type, readFileSync(new URL(name, folder))));
+  }
+  const moved: RouteHandlerMethod = (_, reply) =>
+    reply.headers(ADMIN_HEADERS).code(308).header('Location', '../admin').send();
+  readRoute(app, '/admin/', moved, { config: ADMIN_ROLE });
+}
+
+function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, body, etag }: ServedFile): void {
+  const handler: RouteHandlerMethod = (request, reply) => {
+    reply.headers({ ...PAGE_HEADERS, ETag: etag });
+    if (matchesTag(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    return reply.type(type).send(body);
+  };
+  readRoute(app, url, handler, {
+    config: ADMIN_ROLE,
+    preParsing: async (request, reply) => void (await access.require(request, reply, 'read')),
+  });
+}

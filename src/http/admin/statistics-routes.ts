@@ -1,0 +1,99 @@
+/**
+ * `/admin/api/statistics`: series and totals, titles with their audience, the royalty report of a month; as JSON, and as CSV with `.csv` at the end
+ * of the path. What they mean: src/statistics/README.md.
+ */
+
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import type { Clock } from '../../base/clock.js';
+import { queryOf } from '../../base/request-target.js';
+import { measured } from '../../base/watchdog.js';
+import { zonedTime } from '../../metadata/time.js';
+import type { StatisticsReader } from '../../statistics/queries.js';
+import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
+import { readRoute } from '../methods.js';
+import { JSON_TYPE } from '../reads.js';
+import { ADMIN_ROLE, type AdminAccess } from './admin-access.js';
+import { type CountedStation, StatisticsQuery } from './statistics-query.js';
+import { StatisticsTurns } from './statistics-turns.js';
+
+export interface StatisticsParts {
+  readonly access: AdminAccess;
+  readonly reader: StatisticsReader;
+  readonly clock: Clock;
+  /** Of the present configuration. */
+  stations(): readonly CountedStation[];
+}
+
+const CSV_TYPE = 'text/csv; charset=utf-8';
+export const STATISTICS_PATH = '/admin/api/statistics';
+
+/**
+ * Parses the query, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.
+ * @param isCsv whether the path ends in .csv
+ */
+type StatisticsAnswer = (query: StatisticsQuery, isCsv: boolean) => () => Promise<Buffer>;
+
+export function registerStatistics(app: FastifyInstance, parts: StatisticsParts): void {
+  const { access } = parts;
+  const turns = new StatisticsTurns();
+  const answers: Readonly<Record<string, StatisticsAnswer>> = {
+    [STATISTICS_PATH]: (query, isCsv) => series(parts, query, isCsv),
+    [`${STATISTICS_PATH}/titles`]: (query, isCsv) => titles(parts, query, isCsv),
+    [`${STATISTICS_PATH}/royalty`]: (query, isCsv) => royalty(parts, query, isCsv),
+  };
+  for (const [path, answer] of Object.entries(answers)) {
+    for (const isCsv of [false, true]) {
+      const handler: RouteHandlerMethod = async (request, reply) => {
+        await access.require(request, reply, 'read');
+        const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
+        const body = await turns.take(reply.raw, answer(query, isCsv));
+        return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
+      };
+      readRoute(app, isCsv ? `${path}.csv` : path, handler, { config: ADMIN_ROLE });
+    }
+  }
+}
+
+function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations());
+  const [period, dimension, span] = [query.period(), query.dimension(), query.span(subject, clock.wallMs())];
+  query.check();
+  return async () => {
+    const found = await reader.series(subject, period, span, dimension);
+    if (isCsv) return measured('statistics', () => seriesCsv(found, subject, dimension));
+    const { kind, key, timezone } = subject;
+    const head = { [kind]: key, timezone, by: period, ...(dimension && { of: dimension }), ...spanOf(span, timezone) };
+    return measured('statistics', () => seriesJson(head, found, subject, dimension));
+  };
+}
+
+function titles({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations());
+  const nowMs = clock.wallMs();
+  const span = query.span(subject, nowMs);
+  query.check();
+  return async () => {
+    const plays = await reader.plays(subject.channels, span);
+    if (isCsv) return playsCsv(plays, subject, nowMs);
+    const { kind, key, timezone } = subject;
+    return playsJson({ [kind]: key, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  };
+}
+
+function royalty({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
+  const subject = query.subject(stations(), true);
+  const nowMs = clock.wallMs();
+  const { month, ...span } = query.month(subject);
+  const [form, category] = [query.form(), query.category()];
+  query.check();
+  return async () => {
+    const plays = await reader.plays(subject.channels, span);
+    if (isCsv) return form === 'use' ? useCsv(plays, subject, category) : playsCsv(plays, subject, nowMs);
+    const { kind, key, timezone } = subject;
+    return playsJson({ [kind]: key, month, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
+  };
+}
+
+function spanOf({ fromMs, beforeMs }: { fromMs: number; beforeMs: number }, timezone: string) {
+  return { from: zonedTime(fromMs / 1000, timezone), to: zonedTime(beforeMs / 1000, timezone) };
+}

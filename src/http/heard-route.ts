@@ -1,0 +1,77 @@
+/**
+ * `POST /metadata/listener/{metaid}/heard`: a player without a WebSocket reports where it is (listener/sessions/heard-reports.ts;
+ * src/listener/README.md, "Reports"). 204: the session follows it. Pages of any origin may report.
+ */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Refusal, retryLater } from '../base/refusal.js';
+import { type HeardReports, REPORT_BYTES, type ReportVerdict } from '../listener/sessions/heard-reports.js';
+import { REPORT_METHODS } from './allow.js';
+import { type RouteRole, refuseOthers } from './methods.js';
+import { JSON_TYPE } from './push-routes.js';
+import { isMetaid, notFound, READ_CORS } from './reads.js';
+
+const HEARD_PATH = '/metadata/listener/:metaid/heard';
+const ROLE: RouteRole = { role: 'poll' };
+/** navigator.sendBeacon, with which a page reports when it is left, sends this type without a preflight. */
+const TEXT_TYPE = /^text\/plain\s*(;|$)/i;
+const NO_STORE = { 'Cache-Control': 'no-store' };
+const PREFLIGHT = {
+  Allow: REPORT_METHODS,
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Allow-Methods': REPORT_METHODS,
+  'Access-Control-Allow-Headers': 'Content-Type',
+  'Access-Control-Max-Age': '86400',
+};
+
+/** @param retrySeconds for Retry-After, when reports come too fast */
+export function registerHeard(
+  app: FastifyInstance,
+  reports: Pick<HeardReports, 'take'>,
+  retrySeconds: () => number,
+): void {
+  app.route({
+    method: 'POST',
+    url: HEARD_PATH,
+    config: ROLE,
+    bodyLimit: REPORT_BYTES,
+    onRequest: async ({ headers }: FastifyRequest, reply: FastifyReply) => {
+      reply.headers(READ_CORS);
+      const type = headers['content-type'] ?? '';
+      if (!JSON_TYPE.test(type) && !TEXT_TYPE.test(type)) {
+        const detail = 'A report is JSON with Content-Type: application/json, or text/plain.';
+        throw new Refusal('unsupported-media-type', detail);
+      }
+    },
+    handler: async ({ params, body }: FastifyRequest, reply: FastifyReply) => {
+      const { metaid } = params as { readonly metaid: string };
+      if (!isMetaid(metaid)) throw notFound();
+      const verdict = await reports.take(metaid, Buffer.from((body as Buffer | string | undefined) ?? ''));
+      if (verdict !== 'taken') throw refusalOf(verdict, retrySeconds());
+      return reply.code(204).headers(NO_STORE).send();
+    },
+  });
+  app.options(HEARD_PATH, { config: ROLE }, async (_request, reply) => reply.code(204).headers(PREFLIGHT).send());
+  refuseOthers(app, HEARD_PATH, REPORT_METHODS, 'Report with POST.', ROLE);
+}
+
+function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: number): Refusal {
+  switch (verdict) {
+    case 'unreadable':
+      return new Refusal('bad-request', 'The body is not a JSON object in UTF-8.');
+    case 'malformed':
+      return invalid('heardMs', 'must be a number of milliseconds, and session, if it is there, a text');
+    case 'impossible':
+      return invalid('heardMs', 'must be no less than 0, and no more than what was sent in this session');
+    case 'too-often':
+      return retryLater('too-many', 'Too many reports of this player.', retrySeconds);
+    case 'not-playing':
+      return notFound('No listener plays with this metaid.');
+    case 'former':
+      return notFound('This session is not the one that plays.');
+  }
+}
+
+function invalid(field: string, message: string): Refusal {
+  return new Refusal('invalid', `${field} ${message}.`, { errors: [{ field, message }] });
+}

@@ -1,0 +1,254 @@
+/**
+ * HLS beside each mount `M`: what all may read and any cache may keep. What is listed and cut is the channel's own (src/hls); here requests find it,
+ * and wait where there is nothing to list yet.
+ *
+ *   M/hls.m3u8 ─► M/hls/live.m3u8 ─► M/hls/{n}-{hex}.mp3          M.m3u8 ─► M/hls.m3u8
+ *
+ * Invariant: a playlist that is answered has a segment; a segment's name has the same bytes for ever.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
+import { pathOf, plainPath } from '../../base/request-target.js';
+import type { Mount } from '../../channel/mount.js';
+import type { HlsChannels } from '../../hls/hls-channels.js';
+import type { HlsWindow, WindowReader } from '../../hls/window.js';
+import { CompressibleBody, sendCompressed } from '../compression.js';
+import type { Exchange, HttpService } from '../http-service.js';
+import { asRefusal, sendProblem } from '../problem.js';
+import { READ_PREFLIGHT, readOnly } from '../reads.js';
+import { safeQueryOf } from './playlists.js';
+import type { PublicUrl } from './public-url.js';
+
+const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
+const SEGMENT_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', aac: 'audio/aac' };
+/** For pages of other origins. */
+const CORS: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Retry-After',
+  'Timing-Allow-Origin': '*',
+};
+const VARIANT_CACHE = 'public, max-age=10';
+const MEDIA_CACHE = 'public, max-age=1';
+const SEGMENT_CACHE = 'public, max-age=3600, immutable';
+/** A crowd that asks for what is gone asks a cache. */
+const GONE_CACHE = 'public, max-age=1';
+const MIN_COMPRESSED_BYTES = 1024;
+const RETRY_SECONDS = 2;
+/** Beside what a segment lasts. */
+const WAIT_MORE_MS = 2000;
+
+const VARIANT = '/hls.m3u8';
+const MEDIA = '/hls/live.m3u8';
+const SEGMENT = /^(.*)\/hls\/([^/]*)$/;
+const LEADING = '.m3u8';
+
+type Wanted = { readonly mount: Mount } & (
+  | { readonly what: 'variant' | 'media' | 'leading' }
+  | { readonly what: 'segment'; readonly name: string }
+);
+
+export interface HlsServiceParts {
+  readonly mounts: ReadonlyMap<string, Mount>;
+  readonly channels: HlsChannels;
+  readonly clock: Clock;
+  readonly publicUrl: PublicUrl;
+  /** Requests that wait at a time, at most. */
+  readonly maxWaiting: number;
+  onError(error: unknown): void;
+}
+
+/** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
+export function hlsPath({ hls, audio }: Mount, path: string): string | null {
+  const isCut = audio.tape === undefined || Object.values(SEGMENT_TYPES).includes(audio.contentType);
+  return hls !== null && isCut ? `${path}${VARIANT}` : null;
+}
+
+export class HlsService implements HttpService {
+  readonly role = 'stream';
+  readonly #parts: HlsServiceParts;
+  readonly #waiting = new Set<WaitingRequest>();
+  /** Of each window the last playlist that was asked for, with its compressed forms. */
+  readonly #bodies = new WeakMap<HlsWindow, { readonly text: string; readonly body: CompressibleBody }>();
+  #isClosed = false;
+
+  constructor(parts: HlsServiceParts) {
+    this.#parts = parts;
+  }
+
+  /** Requests that wait for a first segment. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  takes(path: string): boolean {
+    return this.#wanted(path) !== null;
+  }
+
+  handle({ request, response }: Exchange): void {
+    const { method, url } = request;
+    if (method === 'OPTIONS') {
+      response.writeHead(204, READ_PREFLIGHT).end();
+      return;
+    }
+    try {
+      if (method !== 'GET' && method !== 'HEAD') throw readOnly();
+      this.#answer(this.#wanted(pathOf(url!))!, request, response);
+    } catch (error) {
+      this.#refuse(response, error);
+    }
+  }
+
+  /** Requests that wait are sent away, and no more of them wait. */
+  close(): void {
+    this.#isClosed = true;
+    for (const request of [...this.#waiting]) request.end();
+  }
+
+  #wanted(path: string): Wanted | null {
+    if (!path.endsWith(LEADING) && !path.includes('/hls/')) return null;
+    const plain = plainPath(path);
+    const playlist = plain.endsWith(VARIANT) ? 'variant' : plain.endsWith(MEDIA) ? 'media' : null;
+    if (playlist !== null) {
+      const mount = this.#mountAt(plain.slice(0, -(playlist === 'variant' ? VARIANT : MEDIA).length));
+      if (mount !== undefined) return { mount, what: playlist };
+    }
+    const [, before, name] = SEGMENT.exec(plain) ?? [];
+    const mount = before === undefined ? undefined : this.#mountAt(before);
+    if (mount !== undefined) return { mount, what: 'segment', name: name! };
+    const led = plain.endsWith(LEADING) ? this.#mountAt(plain.slice(0, -LEADING.length)) : undefined;
+    return led === undefined ? null : { mount: led, what: 'leading' };
+  }
+
+  #mountAt(path: string): Mount | undefined {
+    return this.#parts.mounts.get(path);
+  }
+
+  #answer(wanted: Wanted, request: IncomingMessage, response: ServerResponse): void {
+    const { mount } = wanted;
+    if (mount.hls === null) throw new Refusal('not-found', 'This channel is not served as HLS.');
+    if (wanted.what === 'segment') this.#sendSegment(wanted.mount, wanted.name, request, response);
+    else if (wanted.what === 'leading') {
+      const url = `${this.#parts.publicUrl.of(request)}${mount.path}${VARIANT}${safeQueryOf(request.url!)}`;
+      response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+    } else this.#playlist(mount, wanted.what, request, response);
+  }
+
+  #playlist(mount: Mount, what: 'variant' | 'media', request: IncomingMessage, response: ServerResponse): void {
+    if (hlsPath(mount, mount.path) === null) {
+      throw new Refusal('not-found', 'Ogg is not served as HLS: only MP3 and AAC are.');
+    }
+    const { window } = this.#parts.channels.ask(mount)!;
+    const send = () => this.#sendPlaylist(window, mount, what, request, response);
+    if (!window.isEmpty) send();
+    else this.#wait(window, mount, request, response, send);
+  }
+
+  /** Until there is a segment, where one may come. */
+  #wait(
+    window: HlsWindow,
+    mount: Mount,
+    { method }: IncomingMessage,
+    response: ServerResponse,
+    send: () => void,
+  ): void {
+    const { clock, maxWaiting } = this.#parts;
+    if (this.#isClosed) throw shuttingDown(RETRY_SECONDS);
+    const mayCome = mount.hasAudio || mount.hopeful;
+    if (method === 'HEAD' || !mayCome || this.#waiting.size >= maxWaiting) throw noSegment();
+    const waitMs = mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS;
+    const held = new WaitingRequest(window, clock, waitMs, () => {
+      this.#waiting.delete(held);
+      if (response.destroyed) return;
+      if (!window.isEmpty) send();
+      else this.#refuse(response, this.#isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
+    });
+    this.#waiting.add(held);
+    response.once('close', () => held.end());
+  }
+
+  #sendPlaylist(
+    window: HlsWindow,
+    mount: Mount,
+    what: 'variant' | 'media',
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const { key, name } = mount.facts;
+    const isMedia = what === 'media';
+    const body = isMedia ? this.#mediaBody(window) : bodyOf(window.variant(name || key));
+    const headers = { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': isMedia ? MEDIA_CACHE : VARIANT_CACHE };
+    sendCompressed(request, response, body, headers).catch((error) => this.#refuse(response, error));
+  }
+
+  #mediaBody(window: HlsWindow): CompressibleBody {
+    const text = window.playlist;
+    const known = this.#bodies.get(window);
+    if (known?.text === text) return known.body;
+    const body = bodyOf(text);
+    this.#bodies.set(window, { text, body });
+    return body;
+  }
+
+  #sendSegment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
+    const segment = this.#parts.channels.of(mount)?.window.segment(name);
+    if (segment === undefined) {
+      throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {
+        headers: { 'Cache-Control': GONE_CACHE },
+      });
+    }
+    const { bytes } = segment;
+    response.writeHead(200, {
+      ...CORS,
+      'Content-Type': SEGMENT_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
+      'Content-Length': bytes.length,
+      'Cache-Control': SEGMENT_CACHE,
+      'Accept-Ranges': 'none',
+    });
+    response.end(method === 'HEAD' ? undefined : bytes);
+  }
+
+  #refuse(response: ServerResponse, error: unknown): void {
+    sendProblem(response, asRefusal(error, this.#parts.onError), CORS);
+  }
+}
+
+function bodyOf(text: string): CompressibleBody {
+  return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);
+}
+
+function noSegment(): Refusal {
+  return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
+}
+
+/** Ends once: with a list, when its time is over, when its client has gone, when the server stops. */
+class WaitingRequest implements WindowReader, AlarmHandler {
+  readonly #window: HlsWindow;
+  readonly #alarm: Alarm;
+  readonly #onEnd: () => void;
+  #isOver = false;
+
+  constructor(window: HlsWindow, clock: Clock, waitMs: number, onEnd: () => void) {
+    this.#window = window;
+    this.#onEnd = onEnd;
+    this.#alarm = clock.alarm(clock.now() + waitMs, this);
+    window.await(this);
+  }
+
+  onListed(): void {
+    this.end();
+  }
+
+  onAlarm(): void {
+    this.end();
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#alarm.cancel();
+    this.#window.leave(this);
+    this.#onEnd();
+  }
+}
