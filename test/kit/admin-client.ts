@@ -56,7 +56,8 @@ export class AdminClient {
 
   /** Rejects where the document does not know the answer. */
   async ask(method: string, path: string, body?: unknown): Promise<AdminAnswer> {
-    const answer = await fetch(`${this.#base}/admin/api/${path}`, {
+    const { href } = new URL(`${this.#base}/admin/api/${path}`);
+    const answer = await fetch(href, {
       method,
       headers: {
         Authorization: this.#authorization,
@@ -66,7 +67,7 @@ export class AdminClient {
     });
     const text = await answer.text();
     const { status, headers } = answer;
-    const problems = answerProblems(method, `/admin/api/${path}`, { status, headers: new Map(headers), body: text });
+    const problems = answerProblems(method, href, { status, headers: new Map(headers), body: text });
     if (problems.length > 0) throw new Error(problems.join('\n'));
     return { status, headers, body: text === '' ? null : JSON.parse(text) };
   }

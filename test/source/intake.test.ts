@@ -25,7 +25,7 @@ class Owner implements IntakeOwner, IntakeSink, StreamBody {
   readonly titles: SourceTitle[] = [];
   readonly events: string[] = [];
   /** What comes: audio, or a title. A byte of a chunk stands for each of them. */
-  readonly slices: (Buffer | string)[] = [];
+  readonly slices: (Buffer | SourceTitle)[] = [];
   /** What a frame asks to wait for. */
   waitMs: () => number = () => 0;
   saved: Promise<void> = Promise.resolve();
@@ -47,8 +47,8 @@ class Owner implements IntakeOwner, IntakeSink, StreamBody {
   push(_bytes: Buffer, sink: PieceSink): number {
     if (this.intake.isPaused) this.framesWhilePaused++;
     const slice = this.slices.shift()!;
-    if (typeof slice === 'string') sink.onTitle(slice);
-    else sink.onAudio(slice);
+    if (Buffer.isBuffer(slice)) sink.onAudio(slice);
+    else this.intake.onTitle(slice);
     return 1;
   }
   onPaused(waitMs: number | null): void {
@@ -202,16 +202,25 @@ t.test('what is beside audio, and too much, is named', async (t) => {
   }
 });
 
-t.test('titles have a budget of work: 30 at once, then 200 a second', async (t) => {
-  const owner = new Owner();
-  for (let i = 0; i < 400; i++) owner.slices.push(`${i}`);
-  owner.take();
-  for (let i = 0; i < 100; i++) await Promise.resolve();
-  t.ok(owner.titles.length >= 30 && owner.titles.length <= 32, `${owner.titles.length} at once`);
-  await owner.pass(1000);
-  // A wait ends with a tick of the clock.
-  t.ok(owner.titles.length <= 231 && owner.titles.length >= 50, `${owner.titles.length} after a second`);
-  owner.intake.finish();
-  await owner.pass(20_000);
-  t.strictSame([owner.titles.length, owner.events], [400, ['finished']]);
-});
+t.test(
+  'titles in the stream have a budget of work: 30 at once, then 200 a second; those of ICY blocks have none',
+  async (t) => {
+    const upstream = new Owner();
+    for (let i = 0; i < 400; i++) upstream.slices.push(`${i}`);
+    upstream.take();
+    for (let i = 0; i < 2000; i++) await Promise.resolve();
+    t.equal(upstream.titles.length, 400, 'each is committed before the next');
+
+    const owner = new Owner();
+    for (let i = 0; i < 400; i++) owner.slices.push({ artist: '', song: `${i}`, cover: '' });
+    owner.take();
+    for (let i = 0; i < 100; i++) await Promise.resolve();
+    t.ok(owner.titles.length >= 30 && owner.titles.length <= 32, `${owner.titles.length} at once`);
+    await owner.pass(1000);
+    // A wait ends with a tick of the clock.
+    t.ok(owner.titles.length <= 231 && owner.titles.length >= 50, `${owner.titles.length} after a second`);
+    owner.intake.finish();
+    await owner.pass(20_000);
+    t.strictSame([owner.titles.length, owner.events], [400, ['finished']]);
+  },
+);

@@ -26,7 +26,7 @@ function claimIn(scene: Scene): Claim {
   const clock = new FakeClock();
   const { here = -1, isAwaited = false, hasEncoder = false, there = null, mayFeed = true, isFollowing = true } = scene;
   const lostSinceMs = scene.lostMs === undefined ? Number.POSITIVE_INFINITY : clock.now() - scene.lostMs;
-  const claim = new Claim({ switch: { placeOnAir: here, isAwaited }, hasEncoder } as never, {
+  const claim = new Claim({ switch: { placeOnAir: here, isAwaited }, encoder: { isConnected: hasEncoder } } as never, {
     clock,
     mayFeed,
     isFollowing: () => isFollowing,
