@@ -1,8 +1,7 @@
 /**
  * The composition root: builds every part from a configuration, wires them, starts them in order. The stop closes the ports, then ends
  * streams, watchers, requests and titles side by side, and access log and store last.
- * The audio's side is in hub.ts, the clients' in worker.ts. Between them data crosses against the flow in one place, wired here: what was committed
- * goes to the clients.
+ * The audio's side is in hub-side.ts, the clients' in client-side.ts; what was committed goes from the one to the other here.
  */
 
 import type { AdminQueries } from '../admin/admin-reports.js';

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LoadedConfig } from '../config/load.js';
 import type { ChannelFace } from '../metadata/view.js';
 
-/** Of all channels; one object for hub and worker. */
+/** Of all channels; one object in each process. */
 export class Faces {
   /** By channel key, stations and channels in configured order. */
   readonly byChannel = new Map<string, ChannelFace>();

@@ -1,5 +1,5 @@
 /**
- * The addresses at which the server listens, all handing on to the same acceptors (network.ts). Owned by app.ts.
+ * The addresses at which the server listens, all handing on to the same acceptors (network.ts). Owned by ClientSide.
  *
  * A reload prepares what can fail (ports, certificates), and then puts it in force in one step. An address that stays goes on listening, and
  * every connection stays; its newcomers are served by its new options.

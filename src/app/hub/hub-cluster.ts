@@ -29,7 +29,7 @@ const PLACE_MS = 5000;
 
 export interface ClusterParts extends EngineParts {
   has(channel: string): boolean;
-  /** A change that was decided here. */
+  /** A committed change, whichever machine decided it. */
   onChange: Deliver;
   /** Another machine feeds a channel, or none. */
   onBell?(): void;

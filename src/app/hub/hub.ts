@@ -1,6 +1,6 @@
 /**
  * What carries the audio: channels with their sources and tapes, and the titles, which are decided and committed here. It knows no client; what
- * clients reach is the worker's (worker.ts), in this process.
+ * clients reach is the worker's (worker.ts): in this process, or with workers in others.
  */
 
 import type { LateTitle } from '../../audio/playable-audio.js';

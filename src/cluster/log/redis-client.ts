@@ -1,6 +1,6 @@
 /**
- * What speaks with Redis. Loaded where there is one (`import()`): other servers start without it. By way of this file, as the build finds no names in
- * a package that is loaded so.
+ * The client of Redis, loaded by `import()` where one is configured (redis.ts): other servers start without it. A file of its own, as the build
+ * finds no names in a package that is imported so.
  */
 
 export { createClient } from 'redis';

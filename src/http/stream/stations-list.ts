@@ -2,7 +2,8 @@
  * `/metadata/stations.json`: all stations and channels, for apps, pages and directories: URLs, formats and titles. Rendered once a second for all
  * clients (shared-text.ts); while nothing changes the body stays the same, with its ETags and compressed forms. Without streams.publicUrl its URLs
  * have the requested Host, and `Vary` says so.
- * Invariant: requests with ever new Hosts cost no compression: only a few bodies are cached, and few new ones are made in a second.
+ * Invariant: requests with ever new Hosts cost a few compressions a second at most: only a few bodies are cached, and few new ones are made in a
+ * second.
  */
 
 import type { FastifyInstance } from 'fastify';

@@ -1,5 +1,5 @@
 /**
- * The tapes that one worker takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for another
+ * The tapes that one worker or machine takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for another
  * machine are sent at once, so that it has them before any worker or listener here.
  *
  * Invariant: a worker that does not keep up costs the bytes that the stream may hold (link-connection.ts), and loses its own listeners only. Owned by the
@@ -52,7 +52,7 @@ export class TapeSender implements AlarmHandler, MessageHandler {
     connection.handle(FIRST_TAPE_TYPE, LAST_TAPE_TYPE, this);
   }
 
-  /** Number of channels that the worker takes. */
+  /** Number of subscriptions. */
   get count(): number {
     return this.#subscriptions.size;
   }

@@ -1,6 +1,6 @@
 /**
  * From the listeners to the feed: a title that a session was sent or has heard goes to the watchers of its metaid, a following track
- * to the watchers of all sessions on its channel. One of the two places where data flows against the layers; made by app/worker/worker.ts.
+ * to the watchers of all sessions on its channel. Here data flows against the layers (src/README.md); made by app/worker/worker.ts.
  *
  * Invariant: a message that no watcher reads is not rendered.
  */

@@ -1,6 +1,6 @@
 /**
  * A reload in a child process: the steps that the supervisor asks for, one after the other, each answered (stepped-reloads.ts has the other end).
- * Owned by hub.ts or worker.ts.
+ * Owned by hub-process.ts or worker-process.ts.
  */
 
 import type { ReloadSteps } from '../../app/reload.js';

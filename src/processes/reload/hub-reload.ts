@@ -1,5 +1,6 @@
 /**
- * A reload in the hub: channels with their sources come, go and change; workers hear of it before they put the same in force. Owned by hub.ts.
+ * A reload in the hub: channels with their sources come, go and change; workers hear of it before they put the same in force. Owned by
+ * hub-process.ts.
  */
 
 import net from 'node:net';

@@ -15,6 +15,7 @@ export class ProcessPlace {
   /** How often one was started again. */
   restarts = 0;
   #startedMs = 0;
+  /** Doubled before its first use. */
   #pauseMs = FIRST_PAUSE_MS / 2;
   #timer: NodeJS.Timeout | undefined;
 

@@ -124,7 +124,7 @@ export class Supervisor {
     }
   }
 
-  /** @param source the text for the new ones */
+  /** @param source the configuration for the new ones, as plain data */
   async #restartWith(source: ConfigSource): Promise<void> {
     this.#isRestarting = true;
     try {
