@@ -9,17 +9,26 @@ export function forward(
   port: number,
   target: () => { readonly host: string; readonly port: number },
 ): Promise<void> {
+  // Half-closed ones stay open until both ends have closed them.
+  const open = new Set<net.Socket>();
   const server = net.createServer({ allowHalfOpen: true }, (client) => {
     const other = net.connect({ ...target(), allowHalfOpen: true });
     for (const [one, two] of [
       [client, other],
       [other, client],
     ] as const) {
+      open.add(one);
       one.on('error', () => two.destroy());
-      one.on('close', () => two.destroy());
+      one.on('close', () => {
+        open.delete(one);
+        two.destroy();
+      });
     }
     client.pipe(other).pipe(client);
   });
-  t.teardown(() => server.close());
+  t.teardown(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
   return new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', () => resolve()));
 }
