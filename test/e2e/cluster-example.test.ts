@@ -30,7 +30,7 @@ async function copyOf(folder: string): Promise<{ readonly front: number; readonl
   ];
   cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true });
   for (const file of ['node.yaml', 'haproxy.cfg', 'start.sh']) {
-    const path = join(folder, 'config/cluster-config', file);
+    const path = join(folder, 'config/cluster', file);
     const text = ports.reduce((all, [from, to]) => all.replaceAll(from, `${to}`), readFileSync(path, 'utf8'));
     writeFileSync(
       path,
