@@ -6,6 +6,9 @@
  * - no push is refused, and each answered one reaches each watcher that was there, once, in order;
  * - every stream is whole frames, its ICY blocks where the reader looks for them, its titles in order, none twice;
  * - where nothing has died each listener hears all that the encoder sends, frame by frame.
+ *
+ * A hub that hangs twice within a minute takes its tape for the cause, and begins a new one (suspect-tapes.ts): who is moved there is sent the title in
+ * force once more, or has to come again.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -158,13 +161,16 @@ class Story {
 
   check(): void {
     const { seed } = this.#random;
+    const isAnew = this.#machine.logged('begins a new one') > 0;
     this.t.ok(this.#answered.length > 3, `${this.#answered.length} pushes`);
     for (const { player, pid } of this.listeners) {
-      if (player.closed && !this.#dead.has(pid)) this.t.fail(`a listener was cut, seed ${seed}`);
+      if (player.closed && !this.#dead.has(pid) && !isAnew) this.t.fail(`a listener was cut, seed ${seed}`);
       const stray = strayBytes(player.audio);
       if (stray !== 0) this.t.fail(`${stray} bytes that are no frame, seed ${seed}`);
       const titles = player.titles.map(({ title }) => Number(title.slice(1)));
-      if (titles.some((title, i) => i > 0 && title <= titles[i - 1]!)) this.t.fail(`titles ${titles}, seed ${seed}`);
+      const mayFollow = (title: number, before: number) => title > before || (isAnew && title === before);
+      if (titles.some((title, i) => i > 0 && !mayFollow(title, titles[i - 1]!)))
+        this.t.fail(`titles ${titles}, seed ${seed}`);
     }
     for (const watcher of this.#watchers) {
       const songs = watcher.songs.map((song) => Number(song.slice('now s'.length)));
