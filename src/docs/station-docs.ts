@@ -1,6 +1,6 @@
 /**
- * The shapes of `/metadata/stations.json` (http/stream/stations-list.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by member
- * in their order.
+ * The shapes of `/metadata/stations.json` (http/stream/stations-list.ts), `/readyz?channels` (http/readiness.ts) and `/readyz?cluster`, member by
+ * member in their order.
  */
 
 import { count, flag, type Json, list, number, TEXT, text, titled } from './json.js';

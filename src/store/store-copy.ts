@@ -1,6 +1,7 @@
 /**
  * A copy of the store beside it, in the data folder, while the store is in use: the command that asked for it takes it from there
- * (cli/backup/backup-command.ts). What was saved before it was asked for is in it. One at a time; what commands have left behind is removed by the next one.
+ * (cli/backup/backup-command.ts). What was saved before it was asked for is in it. One at a time; what commands have left behind is removed by the
+ * next one.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -7,8 +7,8 @@
  * - every stream is whole frames, its ICY blocks where the reader looks for them, its titles in order, none twice;
  * - where nothing has died each listener hears all that the encoder sends, frame by frame.
  *
- * A hub that hangs twice within a minute takes its tape for the cause, and begins a new one (suspect-tapes.ts): who is moved there is sent the title in
- * force once more, or has to come again.
+ * A hub that hangs twice within a minute takes its tape for the cause, and begins a new one (suspect-tapes.ts): who is moved there is sent the title
+ * in force once more, or has to come again.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

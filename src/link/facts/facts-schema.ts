@@ -1,5 +1,6 @@
 /**
- * The facts of a channel's audio (control-messages.ts, ChannelFacts) as another process or machine sends them: checked, as many become response headers.
+ * The facts of a channel's audio (control-messages.ts, ChannelFacts) as another process or machine sends them: checked, as many become response
+ * headers.
  */
 
 import { z } from 'zod';

@@ -22,8 +22,8 @@ import { type MessageReader, WireError } from '../wire/wire.js';
 import { MAX_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 
 /**
- * The highest values that a configuration can set, or that make sense (source/source-facts.ts). How much of a tape is kept goes by the configuration of this
- * side
+ * The highest values that a configuration can set, or that make sense (source/source-facts.ts). How much of a tape is kept goes by the configuration
+ * of this side
  * (linked-audio.ts).
  */
 export const LIMITS = {

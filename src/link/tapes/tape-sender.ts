@@ -1,9 +1,9 @@
 /**
- * The tapes that one worker or machine takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for another
- * machine are sent at once, so that it has them before any worker or listener here.
+ * The tapes that one worker or machine takes, at the hub: reads its subscriptions, and sends all due messages together, once a tick. Segments for
+ * another machine are sent at once, so that it has them before any worker or listener here.
  *
- * Invariant: a worker that does not keep up costs the bytes that the stream may hold (link-connection.ts), and loses its own listeners only. Owned by the
- * acceptor of the worker's link.
+ * Invariant: a worker that does not keep up costs the bytes that the stream may hold (link-connection.ts), and loses its own listeners only. Owned by
+ * the acceptor of the worker's link.
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';

@@ -1,6 +1,6 @@
 /**
- * The local socket in the data folder by which commands of the command line speak to a running server (cli/control-client.ts has the protocol). A connection
- * is one command; what it does is a table, so that one more is one line. Owned by the run of the server.
+ * The local socket in the data folder by which commands of the command line speak to a running server (cli/control-client.ts has the protocol). A
+ * connection is one command; what it does is a table, so that one more is one line. Owned by the run of the server.
  */
 
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
