@@ -4,7 +4,7 @@
  */
 
 import type { Mark } from '../audio/tape/mark.js';
-import type { Tags } from '../metadata/icy.js';
+import { isSameTags, type Tags } from '../metadata/icy.js';
 
 /** Of each text, characters. */
 const MAX_TEXT = 300;
@@ -38,8 +38,8 @@ export interface HlsTitle extends TitleText {
  */
 export function titleOf({ tags, view }: Mark, said: Tags | null): TitleText | null {
   const { id, version, artist, song, album, etype, durationSeconds } = view.record;
-  const isOwn = isSame(tags, { artist, title: song, album });
-  if (!isOwn && said !== null && isSame(tags, said)) return null;
+  const isOwn = isSameTags(tags, { artist, title: song, album });
+  if (!isOwn && said !== null && isSameTags(tags, said)) return null;
   const words = { title: clean(tags.title), artist: clean(tags.artist), album: clean(tags.album) };
   return {
     id: `${id.replace(/[^A-Za-z0-9._~-]/g, '_').slice(0, MAX_ID)}.${version}`,
@@ -54,8 +54,4 @@ export function titleOf({ tags, view }: Mark, said: Tags | null): TitleText | nu
 export function clean(text: string): string {
   const line = text.replace(UNFIT, '');
   return line.length <= MAX_TEXT ? line : [...line].slice(0, MAX_TEXT).join('');
-}
-
-function isSame(one: Tags, other: Tags): boolean {
-  return one.artist === other.artist && one.title === other.title && one.album === other.album;
 }

@@ -53,10 +53,10 @@ export function blockFor(view: RecordView, before: Buffer | null, options: IcyOp
 /** The same for a stream with titles in comments. @param before the comments now, or null */
 export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
   const tags = tagsUnder(view, before, options);
-  return before !== null && isSame(tags, before) ? before : tags;
+  return before !== null && isSameTags(tags, before) ? before : tags;
 }
 
-function isSame(one: Tags, other: Tags): boolean {
+export function isSameTags(one: Tags, other: Tags): boolean {
   return one.artist === other.artist && one.title === other.title && one.album === other.album;
 }
 
