@@ -71,6 +71,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
   'hls/placed-titles': ['hls/cutter'],
+  'link/hls/hls-sender': ['link/hls/hls-receiver'],
+  'link/hls/hls-subscription': ['link/hls/hls-receiver'],
   'audio/channel-tape': ['audio/channel-audio', 'audio/tape/tape-readers'],
   'audio/tape/entry': ['audio/tape/tape', 'listener/cursor/listener'],
   'audio/tape/block-spacing': ['audio/channel-audio'],

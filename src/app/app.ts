@@ -9,12 +9,14 @@ import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
+import { TapeNames } from '../link/tapes/tape-names.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
 import { makePace } from './hub/admissions.js';
+import { makeHls } from './hub/hub-hls.js';
 import { HubSide } from './hub/hub-side.js';
 import { Metrics } from './metrics/metrics.js';
 import type { ReloadSteps } from './reload.js';
@@ -221,6 +223,7 @@ async function assemble(
     moments,
     history: store,
     accessLog,
+    hls: makeHls(core, new TapeNames()),
     pace,
     onProven: (encoder) => admissions.take(encoder),
   });

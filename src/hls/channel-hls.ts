@@ -1,6 +1,8 @@
 /**
- * A channel's HLS: nothing until its playlist is asked for; then a cutter and a window, which begins with what the tape holds; nothing again when
- * nobody has asked for ten minutes. Its numbers go on through all of that.
+ * A channel's HLS: nothing until its playlist is asked for; then a window, and what brings segments to it; nothing again when nobody has asked for ten
+ * minutes. Its numbers go on through all of that.
+ *
+ *   ask ──► feed: a cutter, or a link to where it is cut ──► window ──► playlists, segments
  *
  * Owned by HlsChannels.
  */
@@ -8,48 +10,36 @@
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
-import { HlsCutter } from './cutter.js';
+import type { HlsFeed, HlsFeeds, HlsSource } from './hls-feed.js';
+import type { HlsSegment } from './playlist.js';
 import { HlsWindow } from './window.js';
 
 /** Without a request for its playlist: after that a channel costs nothing. */
 const UNASKED_MS = 600_000;
-/** Of TARGETDURATION: a player asks for the playlist each target, and a source on demand runs for that time without one. */
-const WANTED_TARGETS = 3;
-/** Of a segment of the tape, with which the cutter reads. */
-const TAPE_MS = 1500;
-/** It is said so often to the source. */
-const WANT_MS = 1000;
-
-export interface HlsTiming {
-  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
-  /** For how long a list that does not grow is served. */
-  readonly silenceMs: number;
-}
-
-/** A channel as it is served; one mount of it or another. */
-export interface HlsSource {
-  readonly audio: PlayableAudio;
-  /** Null: it has no HLS. */
-  readonly hls: HlsOptions | null;
-}
+/** Of segments: further ahead of the last one no number is waited for. */
+const MAX_AHEAD = 60;
+/** Nobody cuts as many segments apart from the others. */
+const MAX_RAISE = 1_000_000;
+/** For so long it is kept where only segments are asked for. */
+const FOUND_MS = 30_000;
+const NAME = /^(\d{1,15})-[0-9a-f]{16}\.[a-z0-9]{2,4}$/;
 
 export class ChannelHls {
   readonly window: HlsWindow;
   readonly #source: HlsSource;
-  readonly #timing: HlsTiming;
+  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly #feeds: HlsFeeds;
   #options: HlsOptions;
-  #cutter: HlsCutter | null = null;
+  #feed: HlsFeed | null = null;
   /** Monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
-  #grownMs = Number.NEGATIVE_INFINITY;
-  #lastNumber: number | null = null;
-  #isWanted = false;
 
-  constructor(source: HlsSource, options: HlsOptions, timing: HlsTiming) {
+  constructor(source: HlsSource, options: HlsOptions, clock: Pick<Clock, 'now' | 'wallMs'>, feeds: HlsFeeds) {
     this.#source = source;
     this.#options = options;
-    this.#timing = timing;
-    this.window = new HlsWindow(options.segmentSeconds, options, timing.clock.wallMs());
+    this.#clock = clock;
+    this.#feeds = feeds;
+    this.window = new HlsWindow(options.segmentSeconds, options, clock.wallMs());
   }
 
   get audio(): PlayableAudio {
@@ -58,29 +48,38 @@ export class ChannelHls {
 
   /** Its playlist is asked for: segments come until nobody asks any more. */
   ask(): void {
-    const nowMs = this.#timing.clock.now();
-    const { audio } = this;
-    // Where listeners come and go meanwhile, it is said again.
-    if (audio.listeners === 0 && (!this.#isWanted || nowMs - this.#askedMs > WANT_MS)) audio.want(true);
-    this.#isWanted = true;
+    const nowMs = this.#clock.now();
+    this.#begin(nowMs).ask(nowMs);
     this.#askedMs = nowMs;
-    if (this.#cutter !== null) return;
-    this.#grownMs = nowMs;
-    this.#cutter = new HlsCutter(
-      { audio, clock: this.#timing.clock, window: this.window },
-      this.#options.segmentSeconds,
-    );
+  }
+
+  /**
+   * A segment that the window does not have: where it is cut it may be there. Null: it is nowhere. It does not count as asked: who has its name was
+   * given a playlist.
+   */
+  find(name: string): Promise<HlsSegment | undefined> | null {
+    const number = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+    const last = this.window.last?.number;
+    // Up to the last one a feed has brought all that there are.
+    const isKnown = this.#feed !== null && last !== undefined && (number <= last || number > last + MAX_AHEAD);
+    if (Number.isNaN(number) || isKnown || !this.#feeds.isElsewhere(this.audio.key)) return null;
+    const whole = this.#begin(this.#clock.now()).whole();
+    return whole === null ? null : whole.then(() => this.window.segment(name));
+  }
+
+  /** Where this segment is unknown here, numbers go on above it, in another list: it was cut by another process, with which this one disagrees. */
+  goAbove(number: number, name: string): void {
+    const { window } = this;
+    if (this.#feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
+    const last = window.lastNumber ?? 0;
+    if (number < last || number > Math.max(last, this.#clock.wallMs() / 1000) + MAX_RAISE) return;
+    window.endList();
+    window.raise(number);
   }
 
   /** Once a second at least, while it is not at rest. */
   tidy(nowMs: number): void {
-    const { window } = this;
-    if (this.#lastNumber !== window.lastNumber) this.#grownMs = nowMs;
-    this.#lastNumber = window.lastNumber;
-    const targetMs = this.#options.segmentSeconds * 1000;
-    // What was heard before a silence is nothing to begin with for those who come behind it.
-    if (!window.isEmpty && nowMs - this.#grownMs > this.#timing.silenceMs + targetMs + TAPE_MS) this.#cutter?.endList();
-    if (this.#isWanted && nowMs - this.#askedMs > WANTED_TARGETS * targetMs) this.#unwant();
+    this.#feed?.tidy(nowMs);
     if (nowMs - this.#askedMs > UNASKED_MS) this.stop();
   }
 
@@ -94,30 +93,40 @@ export class ChannelHls {
     const before = this.#options;
     this.#options = options;
     this.window.change(options);
-    if (before.segmentSeconds !== options.segmentSeconds) this.#changeTarget(options.segmentSeconds);
+    if (this.#feed !== null) this.#feed.change(options);
+    else if (before.segmentSeconds !== options.segmentSeconds) this.window.retarget(options.segmentSeconds);
+  }
+
+  /** Its segments come from elsewhere from now on; they go on behind those that are there. */
+  refeed(): void {
+    if (this.#feed === null) return;
+    this.#feed.stop();
+    this.#feed = this.#feeds.make(this.#source, this.#options, this.window);
+    const nowMs = this.#clock.now();
+    this.#feed.ask(nowMs);
   }
 
   /** Whether nothing is cut or kept. */
   get isAtRest(): boolean {
-    return this.#cutter === null;
+    return this.#feed === null;
   }
 
   /** Nothing is cut or kept any more, until the playlist is asked for again. */
   stop(): void {
-    this.#unwant();
-    this.#cutter?.stop();
-    this.#cutter = null;
+    this.hold();
     this.window.clear();
   }
 
-  #changeTarget(targetSeconds: number): void {
-    if (this.#cutter === null) this.window.targetSeconds = targetSeconds;
-    else this.#cutter.change(targetSeconds);
+  /** Nothing is cut any more, and what is there is kept: another process goes on with it. */
+  hold(): void {
+    this.#feed?.stop();
+    this.#feed = null;
   }
 
-  #unwant(): void {
-    if (!this.#isWanted) return;
-    this.#isWanted = false;
-    if (this.audio.listeners === 0) this.audio.want(false);
+  #begin(nowMs: number): HlsFeed {
+    if (this.#feed !== null) return this.#feed;
+    // Who asks for a segment only is forgotten as soon.
+    this.#askedMs = Math.max(this.#askedMs, nowMs - UNASKED_MS + FOUND_MS);
+    return (this.#feed = this.#feeds.make(this.#source, this.#options, this.window));
   }
 }

@@ -19,8 +19,10 @@ import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Mark } from '../audio/tape/mark.js';
 import type { AudioSegment } from '../audio/tape/segment.js';
 import type { Clock } from '../base/clock.js';
+import { FrameBuffer } from './frame-buffer.js';
 import { packedSegment, timestampAt } from './packed.js';
 import { PlacedTitles } from './placed-titles.js';
+import type { CutPlace } from './playlist.js';
 import { ProgramTime } from './program-time.js';
 import type { HlsWindow } from './window.js';
 
@@ -29,13 +31,16 @@ const MIN_TITLED_MS = 1000;
 /** What is shorter where the audio does not go on is dropped: nobody would load it in time. */
 const MIN_REST_MS = 100;
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024;
-const FIRST_BYTES = 96 * 1024;
+/** What was added up of frames differs from what the tape has by less. */
+const TOLERANCE_MS = 0.5;
 const NOTHING = Buffer.alloc(0);
 
 export interface CutterParts {
   readonly audio: PlayableAudio;
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly window: HlsWindow;
+  /** Names a tape in all processes that ever have it. */
+  tapeName(tape: AudioTape): string;
 }
 
 export class HlsCutter implements TapeObserver {
@@ -54,9 +59,8 @@ export class HlsCutter implements TapeObserver {
   /** Audio time on the tape of the next frame, and of the open segment's first. */
   #atMs = 0;
   #fromMs = 0;
-  /** The open segment: its frames, how many bytes and samples they are, and their format (FrameHeader). */
-  #frames = Buffer.allocUnsafeSlow(FIRST_BYTES);
-  #fill = 0;
+  /** The open segment: its frames, how many samples they are, and their format (FrameHeader). */
+  readonly #frames = new FrameBuffer();
   #samples = 0;
   #key = -1;
   #sampleRate = 1;
@@ -65,6 +69,8 @@ export class HlsCutter implements TapeObserver {
   /** Null: it begins with the next segment. */
   #time: ProgramTime | null = null;
   #isDiscontinuity = false;
+  /** Where the window's last segment ends, until that is reached: what comes goes on from it. */
+  #resume: CutPlace | null = null;
 
   constructor(parts: CutterParts, targetSeconds: number) {
     this.#parts = parts;
@@ -92,7 +98,7 @@ export class HlsCutter implements TapeObserver {
     this.#targetSeconds = targetSeconds;
     this.#isDiscontinuity = true;
     this.#parts.window.endList();
-    this.#parts.window.targetSeconds = targetSeconds;
+    this.#parts.window.retarget(targetSeconds);
   }
 
   onGrown(): void {
@@ -105,7 +111,6 @@ export class HlsCutter implements TapeObserver {
     this.#note(mark, atMs);
   }
 
-  /** Another format is seen at its first frame. */
   onFence(): void {}
 
   onTape(): void {
@@ -131,8 +136,15 @@ export class HlsCutter implements TapeObserver {
     }
     let seq = tape.tail;
     while (seq < tape.head - 1 && tape.edgeMs - tape.at(seq)!.startMs > tape.lagMs) seq++;
-    const first = tape.at(seq);
-    if (first === undefined) return false;
+    if (tape.at(seq) === undefined) return false;
+    const { last, isEmpty } = this.#parts.window;
+    const end = isEmpty ? null : last!.end;
+    if (end !== null && end.tape === this.#parts.tapeName(tape) && tape.at(seq)!.startMs < end.atMs) {
+      this.#resume = end;
+      // The frames of the segment before it fill the reservoir.
+      while (seq < tape.head - 2 && tape.at(seq + 2)!.startMs < end.atMs) seq++;
+    }
+    const first = tape.at(seq)!;
     this.#tape = tape;
     this.#next = seq;
     this.#isEntering = true;
@@ -147,6 +159,7 @@ export class HlsCutter implements TapeObserver {
     this.#titles.leaveTape();
     this.#tape = undefined;
     this.#rest = NOTHING;
+    this.#resume = null;
   }
 
   #take(segment: AudioSegment): void {
@@ -189,18 +202,34 @@ export class HlsCutter implements TapeObserver {
   #frame(frame: Buffer, header: FrameHeader, nowMs: number, wallMs: number): void {
     const { key, samples, sampleRate } = header;
     const frameMs = (samples * 1000) / sampleRate;
+    if (this.#resume !== null && !this.#reaches(this.#resume, frame, header)) {
+      this.#titles.reach(this.#atMs);
+      this.#reservoir.mend(frame);
+      this.#atMs += frameMs;
+      return;
+    }
     const arrivedMs = wallMs + Math.min(nowMs, this.#parts.audio.arrivedMs(this.#atMs + frameMs / 2));
     if (key !== this.#key || this.#time?.takes(this.#lengthMs, arrivedMs) !== true) {
       this.#close(true);
       this.#enterFormat(frame, header);
     }
     const isTitle = this.#titles.reach(this.#atMs);
-    if (this.#fill > 0 && this.#isFull(frame.length, frameMs, isTitle)) this.#close(false);
-    if (this.#fill === 0) this.#open(arrivedMs);
+    if (this.#frames.length > 0 && this.#isFull(frame.length, frameMs, isTitle)) this.#close(false);
+    if (this.#frames.length === 0) this.#open(arrivedMs);
     else if (isTitle) this.#titles.tag();
-    this.#append(this.#reservoir.mend(frame));
+    this.#frames.append(this.#reservoir.mend(frame));
     this.#samples += samples;
     this.#atMs += frameMs;
+  }
+
+  /** False: the frame stands in the window already. Else what comes goes on from there, if it does. */
+  #reaches(end: CutPlace, frame: Buffer, header: FrameHeader): boolean {
+    if (this.#atMs < end.atMs - TOLERANCE_MS) return false;
+    this.#resume = null;
+    if (header.key !== end.key || this.#atMs > end.atMs + TOLERANCE_MS) return true;
+    this.#enterFormat(frame, header);
+    this.#time = new ProgramTime(end.time.startMs, header.sampleRate, end.time);
+    return true;
   }
 
   #isFull(bytes: number, frameMs: number, isTitle: boolean): boolean {
@@ -208,7 +237,7 @@ export class HlsCutter implements TapeObserver {
     const targetMs = this.#targetSeconds * 1000;
     // EXTINF, rounded to seconds, is no more than TARGETDURATION (RFC 8216, 4.3.3.1).
     if (ms >= targetMs || ms + frameMs >= targetMs + 500) return true;
-    return (isTitle && ms >= MIN_TITLED_MS) || this.#fill + bytes > MAX_SEGMENT_BYTES;
+    return (isTitle && ms >= MIN_TITLED_MS) || this.#frames.length + bytes > MAX_SEGMENT_BYTES;
   }
 
   get #lengthMs(): number {
@@ -235,28 +264,16 @@ export class HlsCutter implements TapeObserver {
     this.#titles.tag();
   }
 
-  #append(frame: Buffer): void {
-    const needed = this.#fill + frame.length;
-    if (needed > this.#frames.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#frames.length));
-      this.#frames.copy(larger, 0, 0, this.#fill);
-      this.#frames = larger;
-    }
-    frame.copy(this.#frames, this.#fill);
-    this.#fill = needed;
-  }
-
   /** @param isBreak the audio does not go on in what comes */
   #close(isBreak: boolean): void {
     const time = this.#time;
     if (isBreak) this.#time = null;
-    if (this.#fill === 0 || time === null) return;
-    const frames = this.#frames.subarray(0, this.#fill);
+    if (this.#frames.length === 0 || time === null) return;
+    const frames = this.#frames.take();
     const [samples, lengthMs] = [this.#samples, this.#lengthMs];
-    this.#fill = 0;
     this.#samples = 0;
     if (isBreak && lengthMs < MIN_REST_MS) return;
-    const { window } = this.#parts;
+    const { window, tapeName } = this.#parts;
     const startMs = time.segmentMs;
     const bytes = packedSegment(timestampAt(time.startMs, time.seconds), this.#titles.tagged, frames);
     const number = window.lastNumber === null ? Math.floor(startMs / 1000) : window.lastNumber + 1;
@@ -269,6 +286,7 @@ export class HlsCutter implements TapeObserver {
       startMs,
       micros: time.close(samples),
       isDiscontinuity: this.#isDiscontinuity,
+      end: isBreak ? null : { tape: tapeName(this.#tape!), atMs: this.#atMs, key: this.#key, time: time.place },
     });
     this.#isDiscontinuity = false;
   }

@@ -1,31 +1,36 @@
 /** The HLS of all channels, by channel: of those whose playlist was ever asked for. One window for all mounts of a channel. */
 
-import { ChannelHls, type HlsSource, type HlsTiming } from './channel-hls.js';
+import type { Clock } from '../base/clock.js';
+import { ChannelHls } from './channel-hls.js';
+import type { HlsFeeds, HlsSource } from './hls-feed.js';
+import type { HlsSegment } from './playlist.js';
 
 export class HlsChannels {
   readonly #channels = new Map<string, ChannelHls>();
-  readonly #timing: HlsTiming;
+  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly #feeds: HlsFeeds;
 
-  constructor(timing: HlsTiming) {
-    this.#timing = timing;
+  constructor(clock: Pick<Clock, 'now' | 'wallMs'>, feeds: HlsFeeds) {
+    this.#clock = clock;
+    this.#feeds = feeds;
   }
 
   /** A channel's playlist is asked for; null: it has no HLS. */
   ask(source: HlsSource): ChannelHls | null {
-    const { hls, audio } = source;
-    if (hls === null) return null;
-    let channel = this.#channels.get(audio.key);
-    if (channel === undefined) {
-      channel = new ChannelHls(source, hls, this.#timing);
-      this.#channels.set(audio.key, channel);
-    }
-    channel.ask();
+    const channel = this.#channelOf(source);
+    channel?.ask();
     return channel;
   }
 
   /** As it is, whether anybody asks or not. */
   of({ audio }: HlsSource): ChannelHls | undefined {
     return this.#channels.get(audio.key);
+  }
+
+  /** A segment by its name; a promise: it may have to come from where it is cut. */
+  segment(source: HlsSource, name: string): HlsSegment | undefined | Promise<HlsSegment | undefined> {
+    const channel = this.#channelOf(source);
+    return channel?.window.segment(name) ?? channel?.find(name) ?? undefined;
   }
 
   /** Once a second. */
@@ -43,7 +48,24 @@ export class HlsChannels {
     }
   }
 
+  /** The channel is fed in another process from now on, or here. */
+  refeed(channel: string): void {
+    this.#channels.get(channel)?.refeed();
+  }
+
+  /** Nothing comes any more; what was cut is kept for the next process. */
   close(): void {
-    for (const channel of this.#channels.values()) channel.stop();
+    for (const channel of this.#channels.values()) channel.hold();
+  }
+
+  #channelOf(source: HlsSource): ChannelHls | null {
+    const { hls, audio } = source;
+    if (hls === null) return null;
+    let channel = this.#channels.get(audio.key);
+    if (channel === undefined) {
+      channel = new ChannelHls(source, hls, this.#clock, this.#feeds);
+      this.#channels.set(audio.key, channel);
+    }
+    return channel;
   }
 }

@@ -38,7 +38,7 @@ const MAX_PLACES = 128;
 export class PlacedTitles {
   /** Of the open segment's tag; null: none is known. */
   tagged: TitleText | null = null;
-  readonly #window: Pick<HlsWindow, 'title'>;
+  readonly #window: Pick<HlsWindow, 'title' | 'titleOf'>;
   /** Of the last mark that was noted, and what it says in ICY. */
   #order = -1;
   #said: Tags | null = null;
@@ -52,7 +52,7 @@ export class PlacedTitles {
   /** Oldest first, of this tape. */
   #places: DatedPlace[] = [];
 
-  constructor(window: Pick<HlsWindow, 'title'>) {
+  constructor(window: Pick<HlsWindow, 'title' | 'titleOf'>) {
     this.#window = window;
   }
 
@@ -114,9 +114,12 @@ export class PlacedTitles {
       // One that comes late is dated before it is reached.
       if (this.#reached === 0) this.#current = title.text;
       else this.#reached--;
-      const startMs = this.#startOf(title);
+      const { text } = title;
+      // It is listed by who cut before.
+      const listed = this.#window.titleOf(text.id);
+      const startMs = listed?.startMs ?? this.#startOf(title);
       this.#dated = { ...title, startMs };
-      this.#window.title({ ...title.text, startMs });
+      if (listed === undefined) this.#window.title({ ...text, startMs });
     }
   }
 

@@ -24,6 +24,28 @@ export interface HlsSegment {
   readonly micros: number;
   /** What comes before it does not go on in it. */
   readonly isDiscontinuity: boolean;
+  /** Null: what comes behind it does not go on from it. */
+  readonly end: CutPlace | null;
+}
+
+/** Where a segment ends: a cutter of the same tape goes on there, without a seam. */
+export interface CutPlace {
+  /** Names the tape in all processes that have it. */
+  readonly tape: string;
+  /** Audio time on it, milliseconds. */
+  readonly atMs: number;
+  /** The format of its frames (FrameHeader). */
+  readonly key: number;
+  readonly time: TimePlace;
+}
+
+/** How far a ProgramTime has come: it goes on from there. */
+export interface TimePlace {
+  /** At its first sample, unix milliseconds. */
+  readonly startMs: number;
+  /** Since then, and by how much it was corrected. */
+  readonly samples: number;
+  readonly correctedMs: number;
 }
 
 export interface Variant {

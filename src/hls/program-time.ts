@@ -9,11 +9,14 @@
  * Owned by an HlsCutter.
  */
 
+import type { TimePlace } from './playlist.js';
+
 /** Per millisecond of audio. */
 const MAX_CORRECTION = 0.001;
 const MAX_LATE_MS = 1000;
 /** Of these the latest arrival counts. */
 const SEGMENTS = 15;
+const NOTHING_YET = { samples: 0, correctedMs: 0 };
 
 export class ProgramTime {
   /** At its first sample, unix milliseconds. */
@@ -26,9 +29,17 @@ export class ProgramTime {
   #latestMs = Number.NEGATIVE_INFINITY;
   readonly #recentMs: number[] = [];
 
-  constructor(startMs: number, sampleRate: number) {
+  /** @param since how far another one of the same audio has come: this one goes on from there */
+  constructor(startMs: number, sampleRate: number, { samples, correctedMs }: Omit<TimePlace, 'startMs'> = NOTHING_YET) {
     this.startMs = startMs;
+    this.#samples = samples;
+    this.#correctedMs = correctedMs;
     this.#sampleRate = sampleRate;
+  }
+
+  /** At the open segment's first sample. */
+  get place(): TimePlace {
+    return { startMs: this.startMs, samples: this.#samples, correctedMs: this.#correctedMs };
   }
 
   /** At the open segment's first sample, unix milliseconds. */

@@ -32,8 +32,30 @@ export interface WindowReader {
   onListed(): void;
 }
 
+/** What happens to a window, at once: whoever copies it reads it then. */
+export interface WindowObserver {
+  /** A segment was appended. */
+  onSegment(segment: HlsSegment): void;
+  /** Titles from this moment on are others, unix milliseconds. */
+  onTitles(fromMs: number): void;
+  /** A list has ended, or the next one is another (ListState). */
+  onList(): void;
+  /** Nothing is kept any more. */
+  onCleared(): void;
+}
+
+/** What a list is, beside its segments and titles. */
+export interface ListState {
+  /** TARGETDURATION, seconds. */
+  readonly targetSeconds: number;
+  /** How many EXT-X-DISCONTINUITY left it. */
+  readonly discontinuitySequence: number;
+  /** The number of its first segment; of an empty list that of the next one. 0: there was none yet. */
+  readonly from: number;
+}
+
 export class HlsWindow {
-  /** Of its playlist, seconds. */
+  /** Of its playlist, seconds: `retarget` sets it. */
   targetSeconds: number;
   /** Of the last segment that there ever was; null: there was none. */
   lastNumber: number | null = null;
@@ -49,6 +71,9 @@ export class HlsWindow {
   /** Made on first use. */
   #playlist: string | null = null;
   readonly #readers = new Set<WindowReader>();
+  readonly #observers = new Set<WindowObserver>();
+  /** What comes with a lower number is kept, and not listed. */
+  #listsFrom = 0;
 
   /** @param wallMs now, unix milliseconds */
   constructor(targetSeconds: number, limits: WindowLimits, wallMs: number) {
@@ -82,14 +107,60 @@ export class HlsWindow {
     return this.#byName.get(name);
   }
 
+  /** The last one that is kept; undefined: none is. */
+  get last(): HlsSegment | undefined {
+    return this.#segments.at(-1);
+  }
+
+  get state(): ListState {
+    const { targetSeconds, lastNumber } = this;
+    const from = this.#segments[this.#from]?.number ?? (lastNumber === null ? 0 : lastNumber + 1);
+    return { targetSeconds, discontinuitySequence: this.#discontinuitySequence, from };
+  }
+
+  /** Those that are kept, from this number on, oldest first. */
+  segmentsFrom(number: number): HlsSegment[] {
+    return this.#segments.slice(this.#segments.findLastIndex((each) => each.number < number) + 1);
+  }
+
+  /** Those from this moment on, unix milliseconds. */
+  titlesFrom(ms: number): HlsTitle[] {
+    return this.#titles.slice(this.#titles.findLastIndex(({ startMs }) => startMs < ms) + 1);
+  }
+
+  /** A title that is listed. @param id as HlsTitle has it */
+  titleOf(id: string): HlsTitle | undefined {
+    return this.#titles.findLast((title) => title.id === id);
+  }
+
+  /** The list is this one: as it is where it is cut, or was before a restart. Its segments follow, and those before it that are kept. */
+  adopt({ targetSeconds, discontinuitySequence, from }: ListState): void {
+    const first = this.#segments.findIndex(({ number }) => number >= from);
+    this.#from = Math.max(this.#from, first < 0 ? this.#segments.length : first);
+    this.#listsFrom = from;
+    if (from > 0) this.raise(from - 1);
+    this.targetSeconds = targetSeconds;
+    this.#discontinuitySequence = discontinuitySequence;
+    if (this.isEmpty) this.#bandwidth = 0;
+    this.#playlist = null;
+    for (const observer of this.#observers) observer.onList();
+  }
+
+  /** Numbers go on above this one. */
+  raise(number: number): void {
+    if (this.lastNumber === null || this.lastNumber < number) this.lastNumber = number;
+  }
+
   append(segment: HlsSegment): void {
     const wasEmpty = this.isEmpty;
     this.#segments.push(segment);
+    if (segment.number < this.#listsFrom) this.#from = this.#segments.length;
     this.#byName.set(segment.name, segment);
-    this.lastNumber = segment.number;
+    this.raise(segment.number);
     this.#bandwidth = Math.max(this.#bandwidth, (segment.bytes.length * 8e6) / segment.micros);
     this.#trim();
-    if (wasEmpty) for (const reader of [...this.#readers]) reader.onListed();
+    for (const observer of this.#observers) observer.onSegment(segment);
+    if (wasEmpty && !this.isEmpty) for (const reader of [...this.#readers]) reader.onListed();
   }
 
   /** A title at its place, which may be in a segment that is listed, or behind them all. What stands there or behind it is no longer said. */
@@ -100,6 +171,7 @@ export class HlsWindow {
     if (titles.length > MAX_TITLES) titles.shift();
     this.#forgetTitles();
     this.#playlist = null;
+    for (const observer of this.#observers) observer.onTitles(title.startMs);
   }
 
   change(limits: WindowLimits): void {
@@ -112,6 +184,14 @@ export class HlsWindow {
     while (!this.isEmpty) this.#unlist();
     this.#bandwidth = 0;
     this.#playlist = null;
+    for (const observer of this.#observers) observer.onList();
+  }
+
+  /** Of the lists to come. */
+  retarget(targetSeconds: number): void {
+    this.targetSeconds = targetSeconds;
+    this.#playlist = null;
+    for (const observer of this.#observers) observer.onList();
   }
 
   /** Nothing is kept; numbers go on. */
@@ -121,6 +201,16 @@ export class HlsWindow {
     this.#from = 0;
     this.#byName.clear();
     this.#titles = [];
+    for (const observer of this.#observers) observer.onCleared();
+  }
+
+  /** Balance with `unobserve`. */
+  observe(observer: WindowObserver): void {
+    this.#observers.add(observer);
+  }
+
+  unobserve(observer: WindowObserver): void {
+    this.#observers.delete(observer);
   }
 
   /** Calls `onListed` at each beginning of a list. Balance with `leave`. */

@@ -21,6 +21,7 @@ import {
 } from './control-messages.js';
 import { readAnswer, readFromWorker } from './control-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
+import { type HlsOfChannels, HlsSender } from './hls/hls-sender.js';
 import { LinkLost, refusedAnswer } from './question-errors.js';
 import { HubSessions } from './sessions/hub-sessions.js';
 import type { SessionRegistry } from './sessions/session-registry.js';
@@ -53,6 +54,7 @@ export interface HubLinkParts extends TapeSenderParts {
   openStamps(): readonly number[];
   onFigures(link: HubLink, figures: MinuteFigures): void;
   readonly sessions: SessionRegistry;
+  readonly hls: HlsOfChannels;
   /** Rejects with a Refusal. */
   onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
   /** Whether links of this worker are refused for now, after a bad message. */
@@ -84,6 +86,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     this.#parts = parts;
     this.#connection = new LinkConnection(stream, parts.onBroken, { peer: 'a worker' });
     this.tapes = new TapeSender(this.#connection, parts);
+    new HlsSender(this.#connection, parts.hls);
     this.#control = new Control(this.#connection, this, readFromWorker);
     this.#sessions = new HubSessions(this.#connection, parts.sessions);
   }

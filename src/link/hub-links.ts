@@ -31,6 +31,7 @@ import { areSame, factsOf } from './facts/channel-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';
 import { TALLY_PASS_MS } from './facts/tally-messages.js';
+import type { HlsOfChannels } from './hls/hls-sender.js';
 import { HubLink, type HubLinkParts, type HubState } from './hub-link.js';
 import { SessionRegistry } from './sessions/session-registry.js';
 import { TapeNames } from './tapes/tape-names.js';
@@ -49,6 +50,8 @@ export interface HubLinksParts {
   /** Channels whose titles workers must know, in configured order. */
   keys(): Iterable<string>;
   readonly states: States;
+  /** What workers copy of it. */
+  readonly hls: HlsOfChannels;
   /** Decides the pushes of workers. */
   readonly decisions: PushDecisions;
   readonly sequence: Sequence;
@@ -132,6 +135,7 @@ export class HubLinks implements AlarmHandler {
       clock,
       names: parts.names ?? new TapeNames(),
       sessions: this.sessions,
+      hls: parts.hls,
       audioOf: (channel): PlayableAudio | undefined =>
         parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
       states: () => this.#states(states),

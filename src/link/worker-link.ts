@@ -31,6 +31,7 @@ import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
 import { followTime } from './facts/shared-time.js';
 import { TALLY_MS } from './facts/tally-messages.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
+import { HlsReceiver } from './hls/hls-receiver.js';
 import { LinkLost, refusalOf, refusalOfLost } from './question-errors.js';
 import { WorkerSessions } from './sessions/worker-sessions.js';
 import type { LinkedAudio } from './tapes/linked-audio.js';
@@ -77,6 +78,7 @@ export interface WorkerLinkParts {
 export class WorkerLink implements ControlHandler<FromHub> {
   readonly titles: WorkerTitles;
   readonly sessions: WorkerSessions;
+  readonly hls = new HlsReceiver();
   /** Why the store cannot be used; null: it works. */
   storeFault: string | null = null;
   readonly #parts: WorkerLinkParts;
@@ -271,6 +273,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#isReady = true;
     this.#sayFigures();
     this.#tapes.connect(this.#connection!);
+    this.hls.connect(this.#connection!);
     this.#parts.onReady();
     this.sessions.onReady();
     for (const wake of this.#waiting.splice(0)) wake();

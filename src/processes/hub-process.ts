@@ -7,6 +7,7 @@ import { Housekeeping } from '../app/housekeeping.js';
 import { makePace } from '../app/hub/admissions.js';
 import { makeSharedTapes } from '../app/hub/hub-cluster.js';
 import { HubConnections } from '../app/hub/hub-connections.js';
+import { hlsOfChannels, makeHls } from '../app/hub/hub-hls.js';
 import { HubSide } from '../app/hub/hub-side.js';
 import { observeProcesses } from '../app/metrics/hub-metrics.js';
 import { KeptMetrics } from '../app/metrics/kept-metrics.js';
@@ -110,6 +111,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const { hub, recorder, admissions, alerts, facts } = side;
   const { channels, engine, titles } = hub;
   const names = new TapeNames();
+  const hls = makeHls(core, names);
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links: HubLinks = new HubLinks({
@@ -117,6 +119,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     channels,
     states: engine,
     decisions: hub.decider,
+    hls: hlsOfChannels(hls, channels),
     sequence,
     names,
     keys: () => channels.keys(),
@@ -188,6 +191,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   if (boot.offers !== null && boot.number > 1) facts.died('hub');
   const housekeeping = new Housekeeping(clock, [
     ...side.tasks,
+    (nowMs) => hls.tidy(nowMs),
     () => {
       // By now the system has let go of what it held.
       if (gone.isSome) store.checkReaders?.();
@@ -203,11 +207,14 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const onChannels = () => {
     collectMounts();
     shared?.refresh();
+    hls.refresh((key) => channels.get(key)?.served.audio);
   };
   const steps = hubReload({ core, faces, hub, links, onChannels });
   const reloading = new ChildReloads(steps, send, () => opened.setLevel(config.log.level));
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
+      // What is cut ends where the next hub goes on.
+      hls.close();
       server.close();
       pipes.close();
       admissions.close();
@@ -267,6 +274,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     onMessage,
     stop: async (graceMs = config.shutdown.graceSeconds * 1000) => {
       const endMs = performance.now() + graceMs;
+      hls.close();
       server.close();
       pipes.close();
       side.stop();

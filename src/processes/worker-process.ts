@@ -18,6 +18,7 @@ import { ServedChannel } from '../channel/served.js';
 import { channelsOf } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
+import { HlsChannels } from '../hls/hls-channels.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { LINK_VERSION } from '../link/wire/link-version.js';
 import { WorkerLink } from '../link/worker-link.js';
@@ -117,6 +118,10 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     moments,
     history,
     accessLog,
+    hls: new HlsChannels(clock, {
+      make: (source, _options, window) => link.hls.copy(source, window),
+      isElsewhere: () => true,
+    }),
     pace: makePace(core),
     queries: {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,

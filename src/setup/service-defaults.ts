@@ -1,6 +1,6 @@
 /**
- * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, and HLS, or, where it is the one
- * of the service (below /etc), processes that can be replaced without a cut.
+ * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, HLS, and, where it is the one of
+ * the service (below /etc), processes that can be replaced without a cut.
  */
 
 import type { Draft, DraftOptions } from './draft.js';
@@ -26,7 +26,7 @@ export function equip(draft: Draft, path: string): Equipped {
     ...(isService ? { workers: 'auto' } : {}),
     admin: { users: { [ADMIN]: { password: option, rights: ['read', 'titles', 'operate'] } } },
     ...others,
-    ...(isService ? {} : { streams: { ...(others['streams'] as DraftOptions | undefined), hls: { enabled: true } } }),
+    streams: { ...(others['streams'] as DraftOptions | undefined), hls: { enabled: true } },
   };
   const comments = [
     ...draft.comments,
@@ -34,16 +34,15 @@ export function equip(draft: Draft, path: string): Equipped {
       path: ['admin'],
       text: 'Who may see and change everything at /admin and by /admin/api, from this machine only. The digest of the password.',
     },
+    {
+      path: ['streams', 'hls'],
+      text: "Each stream as HLS too, at MOUNT/hls.m3u8: for Apple's players, cars, and any cache or CDN.",
+    },
   ];
   if (isService)
     comments.push({
       path: ['workers'],
       text: 'One process for sources and titles, and others for listeners: then upgrades cut nobody. 0: one process for all.',
-    });
-  else
-    comments.push({
-      path: ['streams', 'hls'],
-      text: "Each stream as HLS too, at MOUNT/hls.m3u8: for Apple's players, cars, and any cache or CDN.",
     });
   return { draft: { ...draft, options, comments }, adminPassword: plain };
 }

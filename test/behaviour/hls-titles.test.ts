@@ -10,11 +10,11 @@ import { NUMBERED_MS, numberedFrame, numbersIn } from '../kit/numbered.js';
 import { pause } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
-import { NODES, startServer, WORKERS } from '../kit/server.js';
+import { NODES, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
-const SKIP = (NODES > 0 || WORKERS > 0) && 'HLS is for one process as yet';
+const SKIP = NODES > 0 && 'HLS is for one machine as yet';
 const SECONDS = 25;
 const FRAMES = Array.from({ length: 4000 }, (_, i) => numberedFrame(i));
 const FRAME_BYTES = FRAMES[0]!.length;

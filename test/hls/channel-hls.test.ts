@@ -3,7 +3,8 @@
 import t from 'tap';
 import type { HlsOptions } from '../../src/config/hls-config.js';
 import { ChannelHls } from '../../src/hls/channel-hls.js';
-import { HlsChannel, readPlaylist } from '../kit/hls-channel.js';
+import { cutFeeds } from '../../src/hls/cut-feed.js';
+import { HlsChannel, readPlaylist, tapeName } from '../kit/hls-channel.js';
 
 const OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
 const SILENCE_MS = 15_000;
@@ -15,7 +16,8 @@ class Served {
   readonly subject: ChannelHls;
 
   constructor() {
-    this.subject = new ChannelHls(this, OPTIONS, { clock: this.channel.clock, silenceMs: SILENCE_MS });
+    const { clock } = this.channel;
+    this.subject = new ChannelHls(this, OPTIONS, clock, cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName }));
   }
 
   get audio() {

@@ -9,7 +9,7 @@ const START_MS = Date.UTC(2026, 10, 27, 1, 12, 27, 801);
 
 function segment(number: number, startMs: number, micros: number, isDiscontinuity = false): HlsSegment {
   const name = `${number}-9f0c3b5a77d1e240.mp3`;
-  return { number, name, bytes: Buffer.alloc(1), codecs: 'mp4a.40.34', startMs, micros, isDiscontinuity };
+  return { number, name, bytes: Buffer.alloc(1), codecs: 'mp4a.40.34', startMs, micros, isDiscontinuity, end: null };
 }
 
 function title(fields: Partial<HlsTitle>): HlsTitle {

@@ -18,6 +18,7 @@ function segment(n: number, isDiscontinuity = false): HlsSegment {
     startMs: WALL_MS + n * SEGMENT_MS,
     micros: SEGMENT_MS * 1000,
     isDiscontinuity,
+    end: null,
   };
 }
 

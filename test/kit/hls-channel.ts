@@ -6,14 +6,24 @@
 import * as hlsParser from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
+import type { AudioTape } from '../../src/audio/tape/audio-tape.js';
 import { HlsCutter } from '../../src/hls/cutter.js';
 import type { HlsSegment } from '../../src/hls/playlist.js';
 import { HlsWindow } from '../../src/hls/window.js';
+import { TapeNames } from '../../src/link/tapes/tape-names.js';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import { FakeClock } from './clock.js';
 import { frameOf } from './frame-of.js';
 import { NUMBERED_MS, numberedFrame } from './numbered.js';
 import { viewOf } from './record.js';
+
+const names = new TapeNames();
+
+/** As the hub names it. */
+export function tapeName(tape: AudioTape): string {
+  const { hub, number } = names.nameOf(tape);
+  return `${hub}.${number}`;
+}
 
 export interface HlsChannelOptions extends Partial<ChannelAudioOptions> {
   readonly targetSeconds?: number;
@@ -43,7 +53,7 @@ export class HlsChannel {
 
   cut(): HlsCutter {
     const { audio, clock, window } = this;
-    this.cutter = new HlsCutter({ audio, clock, window }, this.#targetSeconds);
+    this.cutter = new HlsCutter({ audio, clock, window, tapeName }, this.#targetSeconds);
     return this.cutter;
   }
 

@@ -82,6 +82,7 @@ class TitleHub {
       channels: new Map(),
       keys: () => KEYS,
       states: local,
+      hls: { askHls: () => null, hlsOf: () => undefined },
       decisions,
       sequence,
       storeFault: () => null,

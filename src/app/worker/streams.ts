@@ -3,7 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../../base/counts.js';
 import type { Mount } from '../../channel/mount.js';
-import { HlsChannels } from '../../hls/hls-channels.js';
+import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HttpService } from '../../http/http-service.js';
 import { Admission } from '../../http/stream/admission.js';
 import { Fallbacks } from '../../http/stream/fallbacks.js';
@@ -31,6 +31,7 @@ export interface ListenerParts {
   readonly audience: Audience;
   readonly sessions: Sessions;
   readonly listenerStats: ListenerStats;
+  readonly hls: HlsChannels;
 }
 
 export class Streams {
@@ -95,12 +96,7 @@ export class Streams {
     const urls = new ListenUrls(mounts, () => config.shoutcastListenUrls);
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
     this.#publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
-    this.hls = new HlsChannels({
-      clock,
-      get silenceMs() {
-        return config.streams.silenceSeconds * 1000;
-      },
-    });
+    this.hls = parts.hls;
     this.#hlsService = new HlsService({
       mounts,
       channels: this.hls,

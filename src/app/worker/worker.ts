@@ -9,6 +9,7 @@ import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
 import { mayMakeTokens } from '../../config/admin-config.js';
 import type { Feed } from '../../feed/feed.js';
+import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { ProvenEncoder } from '../../http/ingest/proven.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
@@ -44,6 +45,8 @@ export interface WorkerParts {
   readonly moments: Moments;
   readonly history: HistoryStore;
   readonly accessLog: Output | null;
+  /** Cut here, or copied from where it is. */
+  readonly hls: HlsChannels;
   /** Statistics over time. */
   readonly onJoin?: ListenerStatsOptions['onJoin'];
   /** How fast encoders are refused. */
@@ -148,7 +151,7 @@ export class Worker {
     this.#collectMounts();
     this.verdicts = new EncoderVerdicts(core, mounts);
     const { audience, reports, listenerStats, pushes, verdicts } = this;
-    const { pace, onProven } = parts;
+    const { pace, onProven, hls } = parts;
     this.network = new Network(core, {
       channels,
       mounts,
@@ -157,6 +160,7 @@ export class Worker {
       reports,
       audience,
       listenerStats,
+      hls,
       pushes,
       verdicts,
       pace,
@@ -185,7 +189,7 @@ export class Worker {
     for (const { key, audio, live } of this.channels.values()) {
       if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
-    this.network.streams.hls.tidy(nowMs);
+    this.#parts.hls.tidy(nowMs);
     this.readers.tidy(this.#parts.states);
     this.sessions.purge();
     this.shared?.tidy();
@@ -202,7 +206,7 @@ export class Worker {
     this.#collectMounts();
     for (const key of removed) this.audience.endAll('removed', key);
     this.network.refresh();
-    this.network.streams.hls.refresh((key) => this.channels.get(key)?.audio);
+    this.#parts.hls.refresh((key) => this.channels.get(key)?.audio);
     if (isHookChanged) this.network.streams.refreshHook();
   }
 

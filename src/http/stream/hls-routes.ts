@@ -13,7 +13,8 @@ import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
-import type { HlsWindow, WindowReader } from '../../hls/window.js';
+import type { HlsSegment } from '../../hls/playlist.js';
+import type { HlsWindow } from '../../hls/window.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
@@ -77,7 +78,7 @@ export class HlsService implements HttpService {
     this.#parts = parts;
   }
 
-  /** Requests that wait for a first segment. */
+  /** Requests that wait for a first segment, or for one that is cut in another process. */
   get waiting(): number {
     return this.#waiting.size;
   }
@@ -128,7 +129,7 @@ export class HlsService implements HttpService {
   #answer(wanted: Wanted, request: IncomingMessage, response: ServerResponse): void {
     const { mount } = wanted;
     if (mount.hls === null) throw new Refusal('not-found', 'This channel is not served as HLS.');
-    if (wanted.what === 'segment') this.#sendSegment(wanted.mount, wanted.name, request, response);
+    if (wanted.what === 'segment') this.#segment(wanted.mount, wanted.name, request, response);
     else if (wanted.what === 'leading') {
       const url = `${this.#parts.publicUrl.of(request)}${mount.path}${VARIANT}${safeQueryOf(request.url!)}`;
       response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
@@ -153,19 +154,30 @@ export class HlsService implements HttpService {
     response: ServerResponse,
     send: () => void,
   ): void {
-    const { clock, maxWaiting } = this.#parts;
-    if (this.#isClosed) throw shuttingDown(RETRY_SECONDS);
     const mayCome = mount.hasAudio || mount.hopeful;
-    if (method === 'HEAD' || !mayCome || this.#waiting.size >= maxWaiting) throw noSegment();
-    const waitMs = mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS;
-    const held = new WaitingRequest(window, clock, waitMs, () => {
-      this.#waiting.delete(held);
+    if (method === 'HEAD' || !mayCome) throw noSegment();
+    const held = this.#hold(response, mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS, () => {
+      window.leave(reader);
       if (response.destroyed) return;
       if (!window.isEmpty) send();
       else this.#refuse(response, this.#isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
     });
+    const reader = { onListed: () => held.end() };
+    window.await(reader);
+  }
+
+  /** @throws Refusal where too many wait @param onEnd called once */
+  #hold(response: ServerResponse, waitMs: number, onEnd: () => void): WaitingRequest {
+    const { clock, maxWaiting } = this.#parts;
+    if (this.#isClosed) throw shuttingDown(RETRY_SECONDS);
+    if (this.#waiting.size >= maxWaiting) throw noSegment();
+    const held = new WaitingRequest(clock, waitMs, () => {
+      this.#waiting.delete(held);
+      onEnd();
+    });
     this.#waiting.add(held);
     response.once('close', () => held.end());
+    return held;
   }
 
   #sendPlaylist(
@@ -191,14 +203,35 @@ export class HlsService implements HttpService {
     return body;
   }
 
-  #sendSegment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
-    const segment = this.#parts.channels.of(mount)?.window.segment(name);
+  #segment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
+    const found = this.#parts.channels.segment(mount, name);
+    if (!(found instanceof Promise)) {
+      this.#sendSegment(found, method, response);
+      return;
+    }
+    let answer: (() => void) | null = null;
+    const held = this.#hold(response, WAIT_MORE_MS, () => {
+      if (response.destroyed) return;
+      try {
+        if (answer === null) throw this.#isClosed ? shuttingDown(RETRY_SECONDS) : notHereYet();
+        answer();
+      } catch (error) {
+        this.#refuse(response, error);
+      }
+    });
+    void found.then((segment) => {
+      answer = () => this.#sendSegment(segment, method, response);
+      held.end();
+    });
+  }
+
+  #sendSegment(segment: HlsSegment | undefined, method: string | undefined, response: ServerResponse): void {
     if (segment === undefined) {
       throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {
         headers: { 'Cache-Control': GONE_CACHE },
       });
     }
-    const { bytes } = segment;
+    const { bytes, name } = segment;
     response.writeHead(200, {
       ...CORS,
       'Content-Type': SEGMENT_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
@@ -218,26 +251,24 @@ function bodyOf(text: string): CompressibleBody {
   return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);
 }
 
+/** Where it is cut nobody answers in time. */
+function notHereYet(): Refusal {
+  return retryLater('unavailable', 'This segment is not here yet.', RETRY_SECONDS);
+}
+
 function noSegment(): Refusal {
   return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
 }
 
-/** Ends once: with a list, when its time is over, when its client has gone, when the server stops. */
-class WaitingRequest implements WindowReader, AlarmHandler {
-  readonly #window: HlsWindow;
+/** Ends once: with what it waits for, when its time is over, when its client has gone, when the server stops. */
+class WaitingRequest implements AlarmHandler {
   readonly #alarm: Alarm;
   readonly #onEnd: () => void;
   #isOver = false;
 
-  constructor(window: HlsWindow, clock: Clock, waitMs: number, onEnd: () => void) {
-    this.#window = window;
+  constructor(clock: Clock, waitMs: number, onEnd: () => void) {
     this.#onEnd = onEnd;
     this.#alarm = clock.alarm(clock.now() + waitMs, this);
-    window.await(this);
-  }
-
-  onListed(): void {
-    this.end();
   }
 
   onAlarm(): void {
@@ -248,7 +279,6 @@ class WaitingRequest implements WindowReader, AlarmHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#alarm.cancel();
-    this.#window.leave(this);
     this.#onEnd();
   }
 }

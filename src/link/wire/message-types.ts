@@ -1,4 +1,4 @@
-/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes, 48 to 63 those of sessions. */
+/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes, 33 to 47 those of HLS, 48 to 63 those of sessions. */
 
 /** Has no members: the other end is alive. */
 export const PING = 0;
@@ -27,6 +27,22 @@ export const FENCE = 19;
 
 /** Plain data (control-messages.ts). */
 export const CONTROL = 32;
+
+export const FIRST_HLS_TYPE = 33;
+export const LAST_HLS_TYPE = 47;
+
+/** From a worker. */
+export const HLS_SUBSCRIBE = 33;
+export const HLS_UNSUBSCRIBE = 34;
+export const HLS_ASK = 35;
+export const HLS_WHOLE = 36;
+
+/** From the hub. */
+export const HLS_LIST = 40;
+export const HLS_TITLE = 41;
+export const HLS_SEGMENT = 42;
+export const HLS_IS_WHOLE = 43;
+export const HLS_NONE = 44;
 
 export const FIRST_SESSION_TYPE = 48;
 export const LAST_SESSION_TYPE = 63;
@@ -57,6 +73,15 @@ const NAMES: Readonly<Record<number, string>> = {
   [GROWTH]: 'GROWTH',
   [FENCE]: 'FENCE',
   [CONTROL]: 'CONTROL',
+  [HLS_SUBSCRIBE]: 'HLS_SUBSCRIBE',
+  [HLS_UNSUBSCRIBE]: 'HLS_UNSUBSCRIBE',
+  [HLS_ASK]: 'HLS_ASK',
+  [HLS_WHOLE]: 'HLS_WHOLE',
+  [HLS_LIST]: 'HLS_LIST',
+  [HLS_TITLE]: 'HLS_TITLE',
+  [HLS_SEGMENT]: 'HLS_SEGMENT',
+  [HLS_IS_WHOLE]: 'HLS_IS_WHOLE',
+  [HLS_NONE]: 'HLS_NONE',
   [PLACE]: 'PLACE',
   [FOLLOW]: 'FOLLOW',
   [ASK]: 'ASK',

@@ -95,6 +95,7 @@ t.test('a hub refuses workers of other versions, says its own, and serves the ot
   const links = new HubLinks({
     clock,
     sequence,
+    hls: { askHls: () => null, hlsOf: () => undefined },
     channels: new Map(),
     keys: () => ['a'],
     tallies: new Tallies(),

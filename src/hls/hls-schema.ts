@@ -1,0 +1,74 @@
+/** The schemas of what a window holds, as another process or a file has it: whatever that says, playlists and tags stay well-formed. */
+
+import { z } from 'zod';
+import { CheckError, counted, type Is, MAX_MOMENT_MS, moment, must } from '../metadata/record-schema.js';
+import { clean, type HlsTitle } from './hls-title.js';
+import type { HlsSegment } from './playlist.js';
+import type { ListState } from './window.js';
+
+/** Of media sequence numbers: exact, and far above any that are counted from unix seconds. */
+export const MAX_SEQUENCE = 2 ** 48;
+/** Of a segment: the longest TARGETDURATION, and what rounding adds. */
+const MAX_MICROS = 11_000_000;
+const MAX_KEY = 2 ** 31;
+/** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */
+const [MAX_SAMPLES, MAX_CORRECTED_MS] = [2 ** 50, 2 ** 32];
+const MAX_TAPE_NAME = 256;
+
+/** `{number}-{16 hex}.{kind}` */
+export const SEGMENT_NAME = /^(0|[1-9]\d{0,14})-[0-9a-f]{16}\.(?:mp3|aac)$/;
+
+const text = z.string().transform(clean);
+const sequence = z.int().min(0).max(MAX_SEQUENCE);
+
+/** A segment without its bytes. */
+export type SegmentFacts = Omit<HlsSegment, 'bytes'>;
+
+export const segmentSchema = z.looseObject({
+  number: sequence,
+  name: z.string().regex(SEGMENT_NAME),
+  codecs: z.string().regex(/^[A-Za-z0-9.]{1,32}$/),
+  startMs: moment,
+  micros: z.int().min(1).max(MAX_MICROS),
+  isDiscontinuity: z.boolean(),
+  end: z
+    .looseObject({
+      tape: z.string().max(MAX_TAPE_NAME),
+      atMs: moment,
+      key: z.int().min(0).max(MAX_KEY),
+      time: z.looseObject({
+        startMs: moment,
+        samples: z.int().min(0).max(MAX_SAMPLES),
+        correctedMs: z.number().min(-MAX_CORRECTED_MS).max(MAX_CORRECTED_MS),
+      }),
+    })
+    .nullable(),
+});
+
+export const titleSchema = z.looseObject({
+  id: z.string().regex(/^[A-Za-z0-9._~-]{1,96}$/),
+  title: text,
+  artist: text,
+  album: text,
+  record: text,
+  etype: counted,
+  durationSeconds: z.int().min(0).max(MAX_MOMENT_MS),
+  startMs: z.number().min(0).max(MAX_MOMENT_MS),
+});
+
+export const listSchema = z.looseObject({
+  targetSeconds: z.int().min(1).max(10),
+  discontinuitySequence: counted,
+  from: sequence,
+});
+
+/** @throws CheckError that names the member */
+export function readSegment(value: unknown): SegmentFacts {
+  const facts = must<SegmentFacts>(segmentSchema, value);
+  if (Number(SEGMENT_NAME.exec(facts.name)![1]) !== facts.number) throw new CheckError('its name has another number');
+  return facts;
+}
+
+export type SegmentIsChecked = Is<SegmentFacts, z.output<typeof segmentSchema>>;
+export type TitleIsChecked = Is<HlsTitle, z.output<typeof titleSchema>>;
+export type ListIsChecked = Is<ListState, z.output<typeof listSchema>>;

@@ -1,0 +1,206 @@
+/**
+ * The HLS windows that are copied from where they are cut: one for each channel that is asked for here. A copy outlives the link and goes on over the
+ * next one; meanwhile its list stands still.
+ *
+ * Invariant: a copy has what the window there has, in that order, up to some segment. Owned by the worker's link, or by the link to another machine.
+ */
+
+import type { HlsFeed, HlsSource } from '../../hls/hls-feed.js';
+import type { HlsSegment } from '../../hls/playlist.js';
+import type { HlsWindow } from '../../hls/window.js';
+import type { LinkConnection } from '../wire/link-connection.js';
+import {
+  FIRST_HLS_TYPE,
+  HLS_ASK,
+  HLS_IS_WHOLE,
+  HLS_LIST,
+  HLS_NONE,
+  HLS_SEGMENT,
+  HLS_TITLE,
+  HLS_UNSUBSCRIBE,
+  HLS_WHOLE,
+  LAST_HLS_TYPE,
+} from '../wire/message-types.js';
+import { type MessageReader, WireError } from '../wire/wire.js';
+import { readHlsList, readHlsSegment, readHlsTitle, writeHlsSubscribe } from './hls-messages.js';
+
+/** Between two messages that a channel is still asked for. */
+const ASK_MS = 1000;
+
+export class HlsReceiver {
+  readonly #copies = new Set<HlsCopy>();
+  readonly #bySubscription = new Map<number, HlsCopy>();
+  #last = 0;
+  #connection: LinkConnection | null = null;
+  /** The first copy is wanted, or the last one is not any more. */
+  readonly #onWanted: () => void;
+
+  constructor(onWanted: () => void = () => undefined) {
+    this.#onWanted = onWanted;
+  }
+
+  /** Whether any window is copied. */
+  get isWanted(): boolean {
+    return this.#copies.size > 0;
+  }
+
+  /** A feed of this window, until it is stopped. */
+  copy({ audio }: HlsSource, window: HlsWindow): HlsFeed {
+    const copy = new HlsCopy(audio.key, window, this);
+    this.#copies.add(copy);
+    this.#onWanted();
+    return copy;
+  }
+
+  /** A new link to where they are cut; the one before has ended. */
+  connect(connection: LinkConnection): void {
+    this.#connection = connection;
+    connection.handle(FIRST_HLS_TYPE, LAST_HLS_TYPE, {
+      onMessage: (type, message) => this.#onMessage(type, message),
+      onDrain: () => undefined,
+      onClosed: () => {
+        if (connection === this.#connection) this.#onClosed();
+      },
+    });
+    for (const copy of this.#copies) copy.connect();
+  }
+
+  /** @returns its number; 0: there is no link */
+  subscribe(copy: HlsCopy, isAsked: boolean): number {
+    const connection = this.#connection;
+    if (connection === null) return 0;
+    const id = ++this.#last;
+    this.#bySubscription.set(id, copy);
+    const { last } = copy.window;
+    const has = { last: last?.number ?? 0, name: last?.name ?? '' };
+    writeHlsSubscribe(connection, id, { channel: copy.channel, isAsked, ...has });
+    connection.flush();
+    return id;
+  }
+
+  /** A message that has no members. */
+  say(type: number, id: number): void {
+    this.#connection?.begin(type).whole(id).end();
+    this.#connection?.flush();
+  }
+
+  /** The copy is over. */
+  end(copy: HlsCopy, id: number): void {
+    this.#copies.delete(copy);
+    this.#bySubscription.delete(id);
+    this.#onWanted();
+  }
+
+  #onMessage(type: number, message: MessageReader): void {
+    const id = message.whole();
+    const copy = this.#bySubscription.get(id);
+    if (copy === undefined) return;
+    if (type === HLS_NONE) this.#bySubscription.delete(id);
+    copy.onMessage(type, message);
+  }
+
+  #onClosed(): void {
+    this.#connection = null;
+    this.#bySubscription.clear();
+    for (const copy of this.#copies) copy.onLost();
+  }
+}
+
+class HlsCopy implements HlsFeed {
+  readonly channel: string;
+  readonly window: HlsWindow;
+  readonly #link: HlsReceiver;
+  /** 0: none. */
+  #subscription = 0;
+  #isAsked = false;
+  /** When that was said last, monotonic milliseconds. */
+  #saidMs = Number.NEGATIVE_INFINITY;
+  /** Those who wait for the answer that is on its way, and those for the next one. */
+  #waiting: (() => void)[] = [];
+  #next: (() => void)[] = [];
+
+  constructor(channel: string, window: HlsWindow, link: HlsReceiver) {
+    this.channel = channel;
+    this.window = window;
+    this.#link = link;
+  }
+
+  ask(nowMs: number): void {
+    this.#isAsked = true;
+    if (nowMs - this.#saidMs < ASK_MS) return;
+    this.#saidMs = nowMs;
+    if (this.#subscription === 0) this.#subscribe();
+    else this.#link.say(HLS_ASK, this.#subscription);
+  }
+
+  tidy(): void {}
+
+  /** What is listed there is listed here. */
+  change(): void {}
+
+  whole(): Promise<void> {
+    if (this.#subscription === 0) this.#subscribe();
+    return new Promise((resolve) => {
+      this.#next.push(resolve);
+      this.#question();
+    });
+  }
+
+  stop(): void {
+    if (this.#subscription !== 0) this.#link.say(HLS_UNSUBSCRIBE, this.#subscription);
+    this.#link.end(this, this.#subscription);
+    this.#subscription = 0;
+    this.#wake();
+  }
+
+  /** There is a link. */
+  connect(): void {
+    this.#subscribe();
+    this.#question();
+  }
+
+  onLost(): void {
+    this.#subscription = 0;
+    this.#next = [...this.#waiting.splice(0), ...this.#next];
+  }
+
+  onMessage(type: number, message: MessageReader): void {
+    if (type === HLS_SEGMENT) this.#append(readHlsSegment(message));
+    else if (type === HLS_TITLE) this.window.title(readHlsTitle(message));
+    else if (type === HLS_LIST) {
+      const { isFresh, list } = readHlsList(message);
+      if (isFresh) this.window.clear();
+      this.window.adopt(list);
+    } else if (type === HLS_IS_WHOLE) {
+      message.end();
+      for (const wake of this.#waiting.splice(0)) wake();
+      this.#question();
+    } else if (type === HLS_NONE) {
+      message.end();
+      this.#subscription = 0;
+      this.#saidMs = Number.NEGATIVE_INFINITY;
+      this.window.clear();
+      this.#wake();
+    } else throw new WireError(`a message of type ${type} from a hub`);
+  }
+
+  #append(segment: HlsSegment): void {
+    const { last } = this.window;
+    if (last !== undefined && segment.number <= last.number) throw new WireError(`${segment.name} behind ${last.name}`);
+    this.window.append(segment);
+  }
+
+  #subscribe(): void {
+    this.#subscription = this.#link.subscribe(this, this.#isAsked);
+  }
+
+  #question(): void {
+    if (this.#waiting.length > 0 || this.#next.length === 0 || this.#subscription === 0) return;
+    this.#waiting = this.#next.splice(0);
+    this.#link.say(HLS_WHOLE, this.#subscription);
+  }
+
+  #wake(): void {
+    for (const wake of [...this.#waiting.splice(0), ...this.#next.splice(0)]) wake();
+  }
+}

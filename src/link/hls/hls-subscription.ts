@@ -1,0 +1,119 @@
+/**
+ * One worker's copy of a channel's window, at the hub: a cursor, and what has changed since it was sent. Titles go before the segment in which they are:
+ * no list has it without them.
+ *
+ *   segments   91 … 101 │ 102 …        sent up to the cursor; where the link stands still it stays, and titles and the list are sent once, as they are then
+ *
+ * Owned by an HlsSender.
+ */
+
+import type { ChannelHls } from '../../hls/channel-hls.js';
+import type { WindowObserver } from '../../hls/window.js';
+import type { LinkConnection } from '../wire/link-connection.js';
+import { HLS_IS_WHOLE, HLS_NONE } from '../wire/message-types.js';
+import { type HlsSubscribe, writeHlsList, writeHlsSegment, writeHlsTitle } from './hls-messages.js';
+
+export interface HlsSubscriptionParts {
+  readonly connection: LinkConnection;
+  /** There is something to send. */
+  onDue(): void;
+}
+
+export class HlsSubscription implements WindowObserver {
+  readonly channel: ChannelHls;
+  readonly #id: number;
+  readonly #parts: HlsSubscriptionParts;
+  /** The number of the segment that is sent next, at least. */
+  #next = 0;
+  #isFresh = true;
+  #isListDue = true;
+  /** Titles from here on are due, unix milliseconds; +∞: none. */
+  #titlesMs = Number.NEGATIVE_INFINITY;
+  /** It asked so often whether it has all that there is. */
+  #questions = 0;
+  #isOver = false;
+
+  constructor(id: number, channel: ChannelHls, { last, name }: HlsSubscribe, parts: HlsSubscriptionParts) {
+    this.#id = id;
+    this.channel = channel;
+    this.#parts = parts;
+    if (channel.window.segment(name) !== undefined) {
+      this.#next = last + 1;
+      this.#isFresh = false;
+    }
+    channel.window.observe(this);
+  }
+
+  /** Nothing is kept any more: it was said, or is due. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  onSegment(): void {
+    this.#parts.onDue();
+  }
+
+  onTitles(fromMs: number): void {
+    this.#titlesMs = Math.min(this.#titlesMs, fromMs);
+    this.#parts.onDue();
+  }
+
+  onList(): void {
+    this.#isListDue = true;
+    this.#parts.onDue();
+  }
+
+  onCleared(): void {
+    if (this.channel.isAtRest) this.#isOver = true;
+    this.#isFresh = true;
+    this.#isListDue = true;
+    this.#titlesMs = Number.NEGATIVE_INFINITY;
+    this.#next = 0;
+    this.#parts.onDue();
+  }
+
+  /** It is said when the worker has what there is by now. */
+  question(): void {
+    this.#questions++;
+    this.#parts.onDue();
+  }
+
+  /** Between `cork` and `uncork`. False: the link is full, the rest has to wait. */
+  send(): boolean {
+    const { connection } = this.#parts;
+    if (connection.isFull) return false;
+    if (this.#isOver) connection.begin(HLS_NONE).whole(this.#id).end();
+    else if (!this.#sendWindow(connection)) return false;
+    for (; this.#questions > 0; this.#questions--) connection.begin(HLS_IS_WHOLE).whole(this.#id).end();
+    return true;
+  }
+
+  close(): void {
+    this.channel.window.unobserve(this);
+  }
+
+  #sendWindow(connection: LinkConnection): boolean {
+    const { window } = this.channel;
+    const segments = window.segmentsFrom(this.#next);
+    const [oldest] = window.segmentsFrom(0);
+    // What came between is kept no more.
+    if (oldest !== undefined && oldest.number > this.#next) this.#startAnew();
+    if (this.#isListDue) writeHlsList(connection, this.#id, this.#isFresh, window.state);
+    this.#isListDue = false;
+    this.#isFresh = false;
+    for (const title of window.titlesFrom(this.#titlesMs)) writeHlsTitle(connection, this.#id, title);
+    this.#titlesMs = Number.POSITIVE_INFINITY;
+    for (const segment of segments) {
+      if (connection.isFull) return false;
+      writeHlsSegment(connection, this.#id, segment);
+      this.#next = segment.number + 1;
+    }
+    return true;
+  }
+
+  #startAnew(): void {
+    this.#isFresh = true;
+    this.#isListDue = true;
+    this.#titlesMs = Number.NEGATIVE_INFINITY;
+  }
+}

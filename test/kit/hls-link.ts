@@ -1,0 +1,105 @@
+/** A channel's HLS at a hub, and at a worker that copies it over a link without a socket; a clock that stands still. */
+
+import type { HlsOptions } from '../../src/config/hls-config.js';
+import { cutFeeds } from '../../src/hls/cut-feed.js';
+import { HlsChannels } from '../../src/hls/hls-channels.js';
+import type { HlsSource } from '../../src/hls/hls-feed.js';
+import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
+import { HlsSender } from '../../src/link/hls/hls-sender.js';
+import { LinkConnection } from '../../src/link/wire/link-connection.js';
+import { HlsChannel, tapeName } from './hls-channel.js';
+import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
+
+export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
+const SILENCE_MS = 15_000;
+
+/** Who copies. */
+export class HlsWorker {
+  readonly receiver = new HlsReceiver();
+  readonly hls: HlsChannels;
+  readonly source: HlsSource;
+  pipe: LinkPipe = linkPipe();
+
+  constructor(channel: HlsChannel) {
+    this.source = {
+      get audio() {
+        return channel.audio;
+      },
+      hls: HLS_OPTIONS,
+    };
+    this.hls = new HlsChannels(channel.clock, {
+      make: (source, _options, window) => this.receiver.copy(source, window),
+      isElsewhere: () => true,
+    });
+  }
+
+  get window() {
+    return this.hls.of(this.source)!.window;
+  }
+
+  ask(): void {
+    this.hls.ask(this.source);
+  }
+}
+
+export class HlsLink {
+  readonly channel = new HlsChannel({ burstMs: 6000 });
+  hub: HlsChannels;
+  hls: HlsOptions | null = HLS_OPTIONS;
+  readonly workers: readonly HlsWorker[];
+  /** Why links were closed. */
+  readonly broken: unknown[] = [];
+
+  constructor(workers = 1) {
+    this.hub = this.makeHub();
+    this.workers = Array.from({ length: workers }, () => new HlsWorker(this.channel));
+    for (const worker of this.workers) this.connect(worker);
+  }
+
+  get worker(): HlsWorker {
+    return this.workers[0]!;
+  }
+
+  get audio() {
+    return this.channel.audio;
+  }
+
+  /** Of the hub. */
+  get window() {
+    return this.hub.of(this)!.window;
+  }
+
+  /** One that has just begun. */
+  makeHub(): HlsChannels {
+    const { clock } = this.channel;
+    return new HlsChannels(clock, cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName }));
+  }
+
+  connect(worker: HlsWorker, mostQueuedBytes = 1024 * 1024): void {
+    worker.pipe = linkPipe();
+    const onBroken = (error: unknown) => void this.broken.push(error);
+    const isThere = (key: string) => key === this.audio.key;
+    new HlsSender(new LinkConnection(asStream(worker.pipe.hub), onBroken, { mostQueuedBytes }), {
+      askHls: (key) => (isThere(key) ? this.hub.ask(this) : null),
+      hlsOf: (key) => (isThere(key) ? this.hub.of(this) : undefined),
+    });
+    worker.receiver.connect(new LinkConnection(asStream(worker.pipe.worker), onBroken));
+  }
+
+  /** A second of audio at a time, or of none; all goes over. */
+  pass(seconds: number, { isPlaying = true, isAsked = true } = {}): void {
+    for (let i = 0; i < seconds; i++) {
+      if (isPlaying) this.channel.play(1);
+      else this.channel.clock.advance(1000);
+      if (isAsked) this.worker.ask();
+      this.flow();
+      const nowMs = this.channel.clock.now();
+      for (const { hls } of [{ hls: this.hub }, ...this.workers]) hls.tidy(nowMs);
+      this.flow();
+    }
+  }
+
+  flow(): void {
+    for (const { pipe } of this.workers) while (pipe.worker.deliver(100_000) + pipe.hub.deliver(100_000) > 0);
+  }
+}
