@@ -9,6 +9,7 @@ import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
+import type { HlsChannels } from '../hls/hls-channels.js';
 import { TapeNames } from '../link/tapes/tape-names.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
@@ -87,7 +88,7 @@ export async function startWith(
   log: Log,
   options: StartOptions = {},
 ): Promise<App> {
-  const { clock, clients, side, housekeeping, steps } = await build(config, store, log, options);
+  const { clock, clients, side, hls, housekeeping, steps } = await build(config, store, log, options);
   const { accessLog, addresses, worker } = clients;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
@@ -100,7 +101,7 @@ export async function startWith(
     housekeeping.stop();
     clock.stop();
     clients.counting.last();
-    const files = { accessLog: accessLog?.close(), store: side.close() };
+    const files = { accessLog: accessLog?.close(), hls: hls.close(), store: side.close() };
     const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
     return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
@@ -141,6 +142,7 @@ interface Built {
   readonly clock: SystemClock;
   readonly clients: ClientSide;
   readonly side: HubSide;
+  readonly hls: HlsChannels;
   readonly housekeeping: Housekeeping;
   readonly steps: ReloadSteps;
 }
@@ -209,6 +211,7 @@ async function assemble(
     hub: (question, ask) => side.admin.answer(question, ask),
     all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
   };
+  const hls = makeHls(core, new TapeNames());
   const clients: ClientSide = new ClientSide(core, {
     clock,
     metrics,
@@ -223,7 +226,7 @@ async function assemble(
     moments,
     history: store,
     accessLog,
-    hls: makeHls(core, new TapeNames()),
+    hls,
     pace,
     onProven: (encoder) => admissions.take(encoder),
   });
@@ -244,5 +247,6 @@ async function assemble(
     for (const [key, { served }] of hub.channels) channels.set(key, served);
     return changes;
   });
-  return { clock, clients, side, housekeeping, steps };
+  hls.refresh((key) => channels.get(key)?.audio);
+  return { clock, clients, side, hls, housekeeping, steps };
 }

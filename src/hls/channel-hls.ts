@@ -1,8 +1,8 @@
 /**
  * A channel's HLS: nothing until its playlist is asked for; then a window, and what brings segments to it; nothing again when nobody has asked for ten
- * minutes. Its numbers go on through all of that.
+ * minutes. Its numbers go on through all of that, and through restarts.
  *
- *   ask ──► feed: a cutter, or a link to where it is cut ──► window ──► playlists, segments
+ *   ask ──► files of the process before ──► feed: a cutter, or a link to where it is cut ──► window ──► playlists, segments
  *
  * Owned by HlsChannels.
  */
@@ -11,35 +11,48 @@ import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
 import type { HlsFeed, HlsFeeds, HlsSource } from './hls-feed.js';
+import type { HlsFiles, ReadWindow } from './hls-files.js';
+import { SEGMENT_NAME } from './hls-schema.js';
 import type { HlsSegment } from './playlist.js';
 import { HlsWindow } from './window.js';
 
 /** Without a request for its playlist: after that a channel costs nothing. */
 const UNASKED_MS = 600_000;
+/** For so long it is kept where only segments are asked for. */
+const FOUND_MS = 30_000;
 /** Of segments: further ahead of the last one no number is waited for. */
 const MAX_AHEAD = 60;
 /** Nobody cuts as many segments apart from the others. */
 const MAX_RAISE = 1_000_000;
-/** For so long it is kept where only segments are asked for. */
-const FOUND_MS = 30_000;
-const NAME = /^(\d{1,15})-[0-9a-f]{16}\.[a-z0-9]{2,4}$/;
+
+export interface ChannelHlsParts {
+  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly feeds: HlsFeeds;
+  /** Absent: nothing survives this process. */
+  readonly files?: Pick<HlsFiles, 'read' | 'keep' | 'leave' | 'tidy' | 'settled'> | undefined;
+  /** For how long a list that does not grow is served. */
+  readonly silenceMs: number;
+}
 
 export class ChannelHls {
   readonly window: HlsWindow;
   readonly #source: HlsSource;
-  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
-  readonly #feeds: HlsFeeds;
+  readonly #parts: ChannelHlsParts;
   #options: HlsOptions;
   #feed: HlsFeed | null = null;
+  /** Of what the process before this one has left; null: it has not been looked for. */
+  #restored: Promise<void> | null = null;
+  #isRestoring = false;
+  /** Another process goes on with it. */
+  #isHeld = false;
   /** Monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(source: HlsSource, options: HlsOptions, clock: Pick<Clock, 'now' | 'wallMs'>, feeds: HlsFeeds) {
+  constructor(source: HlsSource, options: HlsOptions, parts: ChannelHlsParts) {
     this.#source = source;
     this.#options = options;
-    this.#clock = clock;
-    this.#feeds = feeds;
-    this.window = new HlsWindow(options.segmentSeconds, options, clock.wallMs());
+    this.#parts = parts;
+    this.window = new HlsWindow(options.segmentSeconds, options, parts.clock.wallMs());
   }
 
   get audio(): PlayableAudio {
@@ -48,31 +61,40 @@ export class ChannelHls {
 
   /** Its playlist is asked for: segments come until nobody asks any more. */
   ask(): void {
-    const nowMs = this.#clock.now();
-    this.#begin(nowMs).ask(nowMs);
+    const nowMs = this.#parts.clock.now();
     this.#askedMs = nowMs;
+    if (this.#isHeld) return;
+    if (this.#isRead) this.#begin().ask(nowMs);
+    else void this.restored();
+  }
+
+  /** Resolves when what the process before this one has left is there. It is looked for once. */
+  restored(): Promise<void> {
+    return (this.#restored ??= this.#restore());
   }
 
   /**
-   * A segment that the window does not have: where it is cut it may be there. Null: it is nowhere. It does not count as asked: who has its name was
-   * given a playlist.
+   * A segment that the window does not have: it may be in a file, or where it is cut. Null: it is nowhere. It does not count as asked: who has its
+   * name was given a playlist.
    */
   find(name: string): Promise<HlsSegment | undefined> | null {
-    const number = Number(NAME.exec(name)?.[1] ?? Number.NaN);
+    const number = Number(SEGMENT_NAME.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(number) || this.#isHeld) return null;
+    if (!this.#isRead) return this.restored().then(() => this.window.segment(name));
     const last = this.window.last?.number;
     // Up to the last one a feed has brought all that there are.
     const isKnown = this.#feed !== null && last !== undefined && (number <= last || number > last + MAX_AHEAD);
-    if (Number.isNaN(number) || isKnown || !this.#feeds.isElsewhere(this.audio.key)) return null;
-    const whole = this.#begin(this.#clock.now()).whole();
+    if (isKnown || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
+    const whole = this.#begin().whole();
     return whole === null ? null : whole.then(() => this.window.segment(name));
   }
 
   /** Where this segment is unknown here, numbers go on above it, in another list: it was cut by another process, with which this one disagrees. */
   goAbove(number: number, name: string): void {
     const { window } = this;
-    if (this.#feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
+    if (this.#parts.feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
     const last = window.lastNumber ?? 0;
-    if (number < last || number > Math.max(last, this.#clock.wallMs() / 1000) + MAX_RAISE) return;
+    if (number < last || number > Math.max(last, this.#parts.clock.wallMs() / 1000) + MAX_RAISE) return;
     window.endList();
     window.raise(number);
   }
@@ -80,7 +102,7 @@ export class ChannelHls {
   /** Once a second at least, while it is not at rest. */
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
-    if (nowMs - this.#askedMs > UNASKED_MS) this.stop();
+    if (!this.#isRestoring && nowMs - this.#askedMs > UNASKED_MS) this.stop();
   }
 
   /** The configuration has changed. */
@@ -94,39 +116,89 @@ export class ChannelHls {
     this.#options = options;
     this.window.change(options);
     if (this.#feed !== null) this.#feed.change(options);
-    else if (before.segmentSeconds !== options.segmentSeconds) this.window.retarget(options.segmentSeconds);
+    else if (before.segmentSeconds !== options.segmentSeconds) this.#retarget();
   }
 
   /** Its segments come from elsewhere from now on; they go on behind those that are there. */
   refeed(): void {
     if (this.#feed === null) return;
-    this.#feed.stop();
-    this.#feed = this.#feeds.make(this.#source, this.#options, this.window);
-    const nowMs = this.#clock.now();
-    this.#feed.ask(nowMs);
+    this.#endFeed();
+    this.#begin().ask(this.#parts.clock.now());
+  }
+
+  /** Whether what the process before this one has left is being read. */
+  get isRestoring(): boolean {
+    return this.#isRestoring;
   }
 
   /** Whether nothing is cut or kept. */
   get isAtRest(): boolean {
-    return this.#feed === null;
+    return this.#feed === null && !this.#isRestoring && this.window.last === undefined;
   }
 
   /** Nothing is cut or kept any more, until the playlist is asked for again. */
   stop(): void {
-    this.hold();
+    this.#endFeed();
     this.window.clear();
   }
 
   /** Nothing is cut any more, and what is there is kept: another process goes on with it. */
   hold(): void {
+    this.#isHeld = true;
+    this.#endFeed();
+  }
+
+  #endFeed(): void {
     this.#feed?.stop();
     this.#feed = null;
   }
 
-  #begin(nowMs: number): HlsFeed {
+  get #isRead(): boolean {
+    return this.#parts.files === undefined || (this.#restored !== null && !this.#isRestoring);
+  }
+
+  /** Who asks for a segment only is forgotten soon. */
+  #begin(): HlsFeed {
+    const nowMs = this.#parts.clock.now();
     if (this.#feed !== null) return this.#feed;
-    // Who asks for a segment only is forgotten as soon.
     this.#askedMs = Math.max(this.#askedMs, nowMs - UNASKED_MS + FOUND_MS);
-    return (this.#feed = this.#feeds.make(this.#source, this.#options, this.window));
+    return (this.#feed = this.#parts.feeds.make(this.#source, this.#options, this.window));
+  }
+
+  async #restore(): Promise<void> {
+    const { files, clock } = this.#parts;
+    if (files === undefined) return;
+    this.#isRestoring = true;
+    const kept = await files.read(this.audio.key);
+    this.#isRestoring = false;
+    if (this.#isHeld || this.#source.hls === null) return;
+    if (kept !== null) this.#fill(kept, clock.wallMs());
+    files.keep(this.audio.key, this.window);
+    const nowMs = clock.now();
+    if (this.#askedMs > Number.NEGATIVE_INFINITY) this.#begin().ask(nowMs);
+    // Who copies it hears that there is nothing.
+    else if (this.window.last === undefined) this.window.clear();
+    else this.#askedMs = nowMs - UNASKED_MS + FOUND_MS;
+  }
+
+  /** A list that is as old as one that does not grow is over; what nobody can want any more is dropped. */
+  #fill({ savedMs, lastNumber, list, titles, segments }: ReadWindow, wallMs: number): void {
+    const { window } = this;
+    const { keep, segmentSeconds } = this.#options;
+    if (lastNumber !== null) window.raise(lastNumber);
+    window.adopt(list);
+    for (const title of titles) window.title(title);
+    for (const segment of segments) window.append(segment);
+    const ageMs = wallMs - savedMs;
+    if (ageMs > keep * segmentSeconds * 1000) window.clear();
+    else if (ageMs > this.#parts.silenceMs + segmentSeconds * 1000) window.endList();
+    this.#retarget();
+  }
+
+  #retarget(): void {
+    const { segmentSeconds } = this.#options;
+    if (this.window.targetSeconds === segmentSeconds) return;
+    this.window.endList();
+    this.window.retarget(segmentSeconds);
   }
 }

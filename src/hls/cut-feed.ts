@@ -16,7 +16,7 @@ const WANT_MS = 1000;
 
 export interface CutFeedParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
-  /** For how long a list that does not grow is served. */
+  /** As ChannelHlsParts have it. */
   readonly silenceMs: number;
   /** Names a tape in all processes that ever have it. */
   tapeName(tape: AudioTape): string;

@@ -1,18 +1,15 @@
 /** The HLS of all channels, by channel: of those whose playlist was ever asked for. One window for all mounts of a channel. */
 
-import type { Clock } from '../base/clock.js';
-import { ChannelHls } from './channel-hls.js';
-import type { HlsFeeds, HlsSource } from './hls-feed.js';
+import { ChannelHls, type ChannelHlsParts } from './channel-hls.js';
+import type { HlsSource } from './hls-feed.js';
 import type { HlsSegment } from './playlist.js';
 
 export class HlsChannels {
   readonly #channels = new Map<string, ChannelHls>();
-  readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
-  readonly #feeds: HlsFeeds;
+  readonly #parts: ChannelHlsParts;
 
-  constructor(clock: Pick<Clock, 'now' | 'wallMs'>, feeds: HlsFeeds) {
-    this.#clock = clock;
-    this.#feeds = feeds;
+  constructor(parts: ChannelHlsParts) {
+    this.#parts = parts;
   }
 
   /** A channel's playlist is asked for; null: it has no HLS. */
@@ -22,9 +19,17 @@ export class HlsChannels {
     return channel;
   }
 
-  /** As it is, whether anybody asks or not. */
+  /** As it is, whether anybody asks or not; undefined: nobody did, and the process before this one has left nothing that is known yet. */
   of({ audio }: HlsSource): ChannelHls | undefined {
     return this.#channels.get(audio.key);
+  }
+
+  /** The same, where what the process before this one has left counts. */
+  look(source: HlsSource): ChannelHls | undefined {
+    if (this.#parts.files === undefined) return this.of(source);
+    const channel = this.#channelOf(source);
+    void channel?.restored();
+    return channel ?? undefined;
   }
 
   /** A segment by its name; a promise: it may have to come from where it is cut. */
@@ -43,9 +48,12 @@ export class HlsChannels {
     for (const [key, channel] of this.#channels) {
       channel.refresh();
       if (audioOf(key) === channel.audio) continue;
+      // What has its place goes on with its files.
+      this.#parts.files?.leave(key);
       channel.stop();
       this.#channels.delete(key);
     }
+    void this.#parts.files?.tidy((key) => audioOf(key) !== undefined);
   }
 
   /** The channel is fed in another process from now on, or here. */
@@ -53,9 +61,10 @@ export class HlsChannels {
     this.#channels.get(channel)?.refeed();
   }
 
-  /** Nothing comes any more; what was cut is kept for the next process. */
-  close(): void {
+  /** Nothing comes any more; what was cut is kept for the next process. Resolves when it is written; never rejects. */
+  async close(): Promise<void> {
     for (const channel of this.#channels.values()) channel.hold();
+    await this.#parts.files?.settled();
   }
 
   #channelOf(source: HlsSource): ChannelHls | null {
@@ -63,7 +72,7 @@ export class HlsChannels {
     if (hls === null) return null;
     let channel = this.#channels.get(audio.key);
     if (channel === undefined) {
-      channel = new ChannelHls(source, hls, this.#clock, this.#feeds);
+      channel = new ChannelHls(source, hls, this.#parts);
       this.#channels.set(audio.key, channel);
     }
     return channel;

@@ -14,6 +14,9 @@ const MAX_KEY = 2 ** 31;
 /** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */
 const [MAX_SAMPLES, MAX_CORRECTED_MS] = [2 ** 50, 2 ** 32];
 const MAX_TAPE_NAME = 256;
+/** Of a window: as any configuration has them, and as window.ts has them. */
+const [MAX_SEGMENTS, MAX_TITLES] = [240, 256];
+const MAX_CRC = 2 ** 32 - 1;
 
 /** `{number}-{16 hex}.{kind}` */
 export const SEGMENT_NAME = /^(0|[1-9]\d{0,14})-[0-9a-f]{16}\.(?:mp3|aac)$/;
@@ -62,6 +65,30 @@ export const listSchema = z.looseObject({
   from: sequence,
 });
 
+/** A window as a file has it (hls-files.ts). */
+export interface KeptWindow {
+  /** When it was written, unix milliseconds. */
+  readonly savedMs: number;
+  readonly lastNumber: number | null;
+  readonly list: ListState;
+  readonly titles: readonly HlsTitle[];
+  /** Each with the length of its file, bytes, and a checksum of it. */
+  readonly segments: readonly (SegmentFacts & { readonly length: number; readonly crc: number })[];
+}
+
+export const keptSchema = z.looseObject({
+  savedMs: moment,
+  lastNumber: sequence.nullable(),
+  list: listSchema,
+  titles: z.array(titleSchema).max(MAX_TITLES),
+  segments: z
+    .array(z.looseObject({ ...segmentSchema.shape, length: counted, crc: z.int().min(0).max(MAX_CRC) }))
+    .max(MAX_SEGMENTS)
+    .refine((segments) => segments.every(({ number }, i) => i === 0 || number > segments[i - 1]!.number), {
+      error: 'are not in order',
+    }),
+});
+
 /** @throws CheckError that names the member */
 export function readSegment(value: unknown): SegmentFacts {
   const facts = must<SegmentFacts>(segmentSchema, value);
@@ -72,3 +99,4 @@ export function readSegment(value: unknown): SegmentFacts {
 export type SegmentIsChecked = Is<SegmentFacts, z.output<typeof segmentSchema>>;
 export type TitleIsChecked = Is<HlsTitle, z.output<typeof titleSchema>>;
 export type ListIsChecked = Is<ListState, z.output<typeof listSchema>>;
+export type KeptIsChecked = Is<KeptWindow, z.output<typeof keptSchema>>;

@@ -204,17 +204,18 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   returns.hold();
   await shared?.start();
   hub.start();
+  const refreshHls = () => hls.refresh((key) => channels.get(key)?.served.audio);
   const onChannels = () => {
     collectMounts();
     shared?.refresh();
-    hls.refresh((key) => channels.get(key)?.served.audio);
+    refreshHls();
   };
   const steps = hubReload({ core, faces, hub, links, onChannels });
   const reloading = new ChildReloads(steps, send, () => opened.setLevel(config.log.level));
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
       // What is cut ends where the next hub goes on.
-      hls.close();
+      const written = hls.close();
       server.close();
       pipes.close();
       admissions.close();
@@ -223,6 +224,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       const { tapes: path } = message.hub;
       const left = shared?.handOver() ?? Promise.resolve();
       void left
+        .then(() => written)
         .then(() =>
           handOver(path, {
             clock,
@@ -268,13 +270,14 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   };
   waiting.deliver(onMessage);
   for (const channel of channels.keys()) links.sourceChanged(channel);
+  refreshHls();
   send({ type: 'ready', ports: [], shoutcastPorts: [], steps: STEPS_VERSION });
 
   return {
     onMessage,
     stop: async (graceMs = config.shutdown.graceSeconds * 1000) => {
       const endMs = performance.now() + graceMs;
-      hls.close();
+      const written = hls.close();
       server.close();
       pipes.close();
       side.stop();
@@ -284,7 +287,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       housekeeping.stop();
       alerts.close();
       clock.stop();
-      return [...errors, ...(await waitForFiles(endMs - performance.now(), log, { store: side.close() }))];
+      return [
+        ...errors,
+        ...(await waitForFiles(endMs - performance.now(), log, { hls: written, store: side.close() })),
+      ];
     },
   };
 }

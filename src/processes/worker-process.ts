@@ -7,6 +7,7 @@ import { Faces } from '../app/faces.js';
 import { Housekeeping } from '../app/housekeeping.js';
 import { makePace } from '../app/hub/admissions.js';
 import { refreshMap } from '../app/hub/channels.js';
+import { copyHls } from '../app/hub/hub-hls.js';
 import { turnWatch } from '../app/hub/hub-watches.js';
 import { Metrics } from '../app/metrics/metrics.js';
 import { waitForEnd, waitForFiles } from '../app/stop-steps.js';
@@ -18,7 +19,6 @@ import { ServedChannel } from '../channel/served.js';
 import { channelsOf } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
-import { HlsChannels } from '../hls/hls-channels.js';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { LINK_VERSION } from '../link/wire/link-version.js';
 import { WorkerLink } from '../link/worker-link.js';
@@ -118,10 +118,7 @@ export async function startWorker(parts: ChildParts): Promise<ChildWork> {
     moments,
     history,
     accessLog,
-    hls: new HlsChannels(clock, {
-      make: (source, _options, window) => link.hls.copy(source, window),
-      isElsewhere: () => true,
-    }),
+    hls: copyHls(core, link.hls),
     pace: makePace(core),
     queries: {
       hub: async (question, ask) => (await link.ask('admin', { question, ask })) as never,

@@ -17,7 +17,8 @@ class Served {
 
   constructor() {
     const { clock } = this.channel;
-    this.subject = new ChannelHls(this, OPTIONS, clock, cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName }));
+    const feeds = cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName });
+    this.subject = new ChannelHls(this, OPTIONS, { clock, feeds, silenceMs: SILENCE_MS });
   }
 
   get audio() {

@@ -1,9 +1,10 @@
 /** A channel's HLS at a hub, and at a worker that copies it over a link without a socket; a clock that stands still. */
 
 import type { HlsOptions } from '../../src/config/hls-config.js';
+import type { ChannelHlsParts } from '../../src/hls/channel-hls.js';
 import { cutFeeds } from '../../src/hls/cut-feed.js';
 import { HlsChannels } from '../../src/hls/hls-channels.js';
-import type { HlsSource } from '../../src/hls/hls-feed.js';
+import type { HlsFeeds, HlsSource } from '../../src/hls/hls-feed.js';
 import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
 import { HlsSender } from '../../src/link/hls/hls-sender.js';
 import { LinkConnection } from '../../src/link/wire/link-connection.js';
@@ -27,10 +28,9 @@ export class HlsWorker {
       },
       hls: HLS_OPTIONS,
     };
-    this.hls = new HlsChannels(channel.clock, {
-      make: (source, _options, window) => this.receiver.copy(source, window),
-      isElsewhere: () => true,
-    });
+    const { clock } = channel;
+    const make: HlsFeeds['make'] = (source, _options, window) => this.receiver.copy(source, window);
+    this.hls = new HlsChannels({ clock, feeds: { make, isElsewhere: () => true }, silenceMs: SILENCE_MS });
   }
 
   get window() {
@@ -49,8 +49,10 @@ export class HlsLink {
   readonly workers: readonly HlsWorker[];
   /** Why links were closed. */
   readonly broken: unknown[] = [];
+  readonly #files: ChannelHlsParts['files'];
 
-  constructor(workers = 1) {
+  constructor(workers = 1, files?: ChannelHlsParts['files']) {
+    this.#files = files;
     this.hub = this.makeHub();
     this.workers = Array.from({ length: workers }, () => new HlsWorker(this.channel));
     for (const worker of this.workers) this.connect(worker);
@@ -72,7 +74,8 @@ export class HlsLink {
   /** One that has just begun. */
   makeHub(): HlsChannels {
     const { clock } = this.channel;
-    return new HlsChannels(clock, cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName }));
+    const feeds = cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName });
+    return new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, ...(this.#files && { files: this.#files }) });
   }
 
   connect(worker: HlsWorker, mostQueuedBytes = 1024 * 1024): void {

@@ -1,26 +1,48 @@
-/** HLS where the channels are: it is cut beside their tapes, and workers copy it. */
+/** HLS where the channels are: it is cut beside their tapes, kept in files, and workers copy it. */
 
+import { join } from 'node:path';
+import { live } from '../../base/live.js';
 import type { Channel } from '../../channel/channel.js';
 import { type CutFeedParts, cutFeeds } from '../../hls/cut-feed.js';
 import { HlsChannels } from '../../hls/hls-channels.js';
+import type { HlsFeeds } from '../../hls/hls-feed.js';
+import { HlsFiles } from '../../hls/hls-files.js';
+import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import type { HlsOfChannels } from '../../link/hls/hls-sender.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import type { Core } from '../core.js';
 
-/** @param names of tapes, as other processes know them */
-export function makeHls({ config, clock }: Core, names: TapeNames): HlsChannels {
-  const parts: CutFeedParts = {
+/** Cut here. @param names of tapes, as other processes know them */
+export function makeHls({ config, clock, repeats, log }: Core, names: TapeNames): HlsChannels {
+  const silenceMs = () => config.streams.silenceSeconds * 1000;
+  const files = new HlsFiles(join(config.data.folder, 'hls'), {
     clock,
-    get silenceMs() {
-      return config.streams.silenceSeconds * 1000;
-    },
+    onDamaged: (channel, err) =>
+      log.error({ channel, err }, "HLS: what was kept of this channel's segments cannot be read: it begins anew"),
+    onUnwritten: (channel, err) =>
+      repeats.warn('hls', { channel, err }, 'HLS: segments cannot be written: they would not survive a restart'),
+  });
+  const cut = live<CutFeedParts>({
+    clock: () => clock,
+    silenceMs,
     // Where it forked is left out: what was cut stays, and the audio goes on behind it.
-    tapeName: (tape) => {
+    tapeName: () => (tape) => {
       const { hub, number } = names.nameOf(tape);
       return `${hub}.${number}`;
     },
+  });
+  const feeds = cutFeeds(cut);
+  return new HlsChannels(live({ clock: () => clock, feeds: () => feeds, files: () => files, silenceMs }));
+}
+
+/** Copied from the hub. */
+export function copyHls({ config, clock }: Core, receiver: HlsReceiver): HlsChannels {
+  const feeds: HlsFeeds = {
+    make: (source, _options, window) => receiver.copy(source, window),
+    isElsewhere: () => true,
   };
-  return new HlsChannels(clock, cutFeeds(parts));
+  const silenceMs = () => config.streams.silenceSeconds * 1000;
+  return new HlsChannels(live({ clock: () => clock, feeds: () => feeds, files: () => undefined, silenceMs }));
 }
 
 /** The same as links ask for it. */
@@ -34,7 +56,7 @@ export function hlsOfChannels(hls: HlsChannels, channels: ReadonlyMap<string, Ch
     },
     hlsOf: (channel) => {
       const source = sourceOf(channel);
-      return source === undefined ? undefined : hls.of(source);
+      return source === undefined ? undefined : hls.look(source);
     },
   };
 }

@@ -139,7 +139,7 @@ export class Streams {
   close(): void {
     this.#stream.close();
     this.#hlsService.close();
-    this.hls.close();
+    void this.hls.close();
     for (const hook of [...this.#former, this.#hook]) hook?.close();
     this.listeners.close();
   }

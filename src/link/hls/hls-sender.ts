@@ -72,7 +72,7 @@ export class HlsSender implements MessageHandler {
   }
 
   #subscribe(id: number, subscribe: HlsSubscribe): void {
-    const { channel: key, isAsked, last, name } = subscribe;
+    const { channel: key, isAsked } = subscribe;
     if (this.#subscriptions.has(id)) throw new WireError(`subscription ${id} is there`);
     const same = [...this.#subscriptions.values()].filter((each) => each.key === key);
     if (same.length >= MAX_OF_CHANNEL) throw new WireError(`more than ${MAX_OF_CHANNEL} subscriptions of a channel`);
@@ -82,15 +82,12 @@ export class HlsSender implements MessageHandler {
       this.#connection.flush();
       return;
     }
-    if (name !== '') channel.goAbove(last, name);
     const onDue = () => {
       this.#due.add(id);
       this.#send();
     };
-    this.#subscriptions.set(id, {
-      key,
-      copy: new HlsSubscription(id, channel, subscribe, { connection: this.#connection, onDue }),
-    });
+    const copy = new HlsSubscription(id, channel, subscribe, { connection: this.#connection, onDue });
+    this.#subscriptions.set(id, { key, copy });
     onDue();
   }
 
@@ -99,8 +96,9 @@ export class HlsSender implements MessageHandler {
     if (connection.isClosed || this.#due.size === 0) return;
     connection.cork();
     for (const id of this.#due) {
-      const { copy } = this.#subscriptions.get(id)!;
-      if (!copy.send()) continue;
+      const copy = this.#subscriptions.get(id)?.copy;
+      // It is being made.
+      if (copy?.send() !== true) continue;
       this.#due.delete(id);
       if (copy.isOver) this.#end(id);
     }

@@ -31,17 +31,16 @@ export class HlsSubscription implements WindowObserver {
   #titlesMs = Number.NEGATIVE_INFINITY;
   /** It asked so often whether it has all that there is. */
   #questions = 0;
+  #hasBegun = false;
   #isOver = false;
+  #isClosed = false;
 
-  constructor(id: number, channel: ChannelHls, { last, name }: HlsSubscribe, parts: HlsSubscriptionParts) {
+  constructor(id: number, channel: ChannelHls, subscribe: HlsSubscribe, parts: HlsSubscriptionParts) {
     this.#id = id;
     this.channel = channel;
     this.#parts = parts;
-    if (channel.window.segment(name) !== undefined) {
-      this.#next = last + 1;
-      this.#isFresh = false;
-    }
-    channel.window.observe(this);
+    if (channel.isRestoring) void channel.restored().then(() => this.#begin(subscribe));
+    else this.#begin(subscribe);
   }
 
   /** Nothing is kept any more: it was said, or is due. */
@@ -81,6 +80,7 @@ export class HlsSubscription implements WindowObserver {
   /** Between `cork` and `uncork`. False: the link is full, the rest has to wait. */
   send(): boolean {
     const { connection } = this.#parts;
+    if (!this.#hasBegun) return true;
     if (connection.isFull) return false;
     if (this.#isOver) connection.begin(HLS_NONE).whole(this.#id).end();
     else if (!this.#sendWindow(connection)) return false;
@@ -89,7 +89,22 @@ export class HlsSubscription implements WindowObserver {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.channel.window.unobserve(this);
+  }
+
+  #begin({ last, name }: HlsSubscribe): void {
+    const { channel } = this;
+    if (this.#isClosed) return;
+    if (name !== '') channel.goAbove(last, name);
+    if (channel.window.segment(name) !== undefined) {
+      this.#next = last + 1;
+      this.#isFresh = false;
+    }
+    channel.window.observe(this);
+    this.#hasBegun = true;
+    this.#isOver = channel.isAtRest;
+    this.#parts.onDue();
   }
 
   #sendWindow(connection: LinkConnection): boolean {
