@@ -159,7 +159,7 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** Where HLS is configured it is served: by one machine, to all who come. A segment stays a while behind the list that names it. */
+/** Where HLS is configured it is served to all who come. A segment stays a while behind the list that names it. */
 function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const all = member(member(raw, 'streams'), 'hls');
   const owns = channels.map(({ path, value }) => ({
@@ -170,7 +170,6 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const places = [{ path: ['streams', 'hls'], own: all, access: 'open' }, ...owns].filter(
     ({ own }) => own !== undefined,
   );
-  const isAlone = member(raw, 'cluster') === undefined;
   return places.flatMap(({ path, own, access }): Finding[] => {
     const isEnabled = member(own, 'enabled') === true;
     const at = { path: [...path, 'enabled'], at: 'value' } as const;
@@ -179,9 +178,6 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
     const isShort = typeof listed === 'number' && typeof kept === 'number' && kept < listed + MIN_SPARE_SEGMENTS;
     const message = `must be at least ${MIN_SPARE_SEGMENTS} more than window (${listed})`;
     return [
-      ...(isEnabled && !isAlone
-        ? [{ ...at, message: 'is for one machine as yet: without cluster, or set it to false' }]
-        : []),
       ...(isEnabled && access !== 'open'
         ? [{ ...at, message: 'is for channels with `access: open` as yet: set it to false' }]
         : []),

@@ -45,8 +45,9 @@ export class ChannelHls {
   #isRestoring = false;
   /** Another process goes on with it. */
   #isHeld = false;
-  /** Monotonic milliseconds. */
+  /** When its playlist was asked for last, and until when it is kept, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
+  #keptMs = Number.NEGATIVE_INFINITY;
 
   constructor(source: HlsSource, options: HlsOptions, parts: ChannelHlsParts) {
     this.#source = source;
@@ -63,6 +64,7 @@ export class ChannelHls {
   ask(): void {
     const nowMs = this.#parts.clock.now();
     this.#askedMs = nowMs;
+    this.#keptMs = nowMs + UNASKED_MS;
     if (this.#isHeld) return;
     if (this.#isRead) this.#begin().ask(nowMs);
     else void this.restored();
@@ -80,29 +82,36 @@ export class ChannelHls {
   find(name: string): Promise<HlsSegment | undefined> | null {
     const number = Number(SEGMENT_NAME.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(number) || this.#isHeld) return null;
-    if (!this.#isRead) return this.restored().then(() => this.window.segment(name));
+    if (!this.#isRead) return this.restored().then(() => this.window.segment(name) ?? this.find(name) ?? undefined);
     const last = this.window.last?.number;
     // Up to the last one a feed has brought all that there are.
     const isKnown = this.#feed !== null && last !== undefined && (number <= last || number > last + MAX_AHEAD);
-    if (isKnown || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
-    const whole = this.#begin().whole();
-    return whole === null ? null : whole.then(() => this.window.segment(name));
+    return isKnown ? null : (this.follow()?.then(() => this.window.segment(name)) ?? null);
   }
 
-  /** Where this segment is unknown here, numbers go on above it, in another list: it was cut by another process, with which this one disagrees. */
+  /** Where it is cut elsewhere, for whoever asks, it is copied for a while. Resolves when all is here that is there by now; null: it is. */
+  follow(): Promise<void> | null {
+    if (!this.#isRead) return this.restored().then(() => this.follow() ?? undefined);
+    if (this.#isHeld || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
+    this.#keepAWhile();
+    return this.#begin().whole();
+  }
+
+  /** A segment that is unknown here and ahead of all was cut apart from this process: numbers go on above it, in another list. */
   goAbove(number: number, name: string): void {
     const { window } = this;
     if (this.#parts.feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
     const last = window.lastNumber ?? 0;
-    if (number < last || number > Math.max(last, this.#parts.clock.wallMs() / 1000) + MAX_RAISE) return;
-    window.endList();
+    if (number <= last || number > Math.max(last, this.#parts.clock.wallMs() / 1000) + MAX_RAISE) return;
+    if (this.#feed === null) window.endList();
+    else this.#feed.endList();
     window.raise(number);
   }
 
   /** Once a second at least, while it is not at rest. */
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
-    if (!this.#isRestoring && nowMs - this.#askedMs > UNASKED_MS) this.stop();
+    if (!this.#isRestoring && nowMs > this.#keptMs) this.stop();
   }
 
   /** The configuration has changed. */
@@ -123,7 +132,7 @@ export class ChannelHls {
   refeed(): void {
     if (this.#feed === null) return;
     this.#endFeed();
-    this.#begin().ask(this.#parts.clock.now());
+    this.#askAgain();
   }
 
   /** Whether what the process before this one has left is being read. */
@@ -157,12 +166,19 @@ export class ChannelHls {
     return this.#parts.files === undefined || (this.#restored !== null && !this.#isRestoring);
   }
 
-  /** Who asks for a segment only is forgotten soon. */
   #begin(): HlsFeed {
+    return (this.#feed ??= this.#parts.feeds.make(this.#source, this.#options, this.window));
+  }
+
+  #askAgain(): void {
     const nowMs = this.#parts.clock.now();
-    if (this.#feed !== null) return this.#feed;
-    this.#askedMs = Math.max(this.#askedMs, nowMs - UNASKED_MS + FOUND_MS);
-    return (this.#feed = this.#parts.feeds.make(this.#source, this.#options, this.window));
+    const feed = this.#begin();
+    if (nowMs - this.#askedMs <= UNASKED_MS) feed.ask(nowMs);
+  }
+
+  /** Who asks for a segment only is forgotten soon. */
+  #keepAWhile(): void {
+    this.#keptMs = Math.max(this.#keptMs, this.#parts.clock.now() + FOUND_MS);
   }
 
   async #restore(): Promise<void> {
@@ -174,11 +190,10 @@ export class ChannelHls {
     if (this.#isHeld || this.#source.hls === null) return;
     if (kept !== null) this.#fill(kept, clock.wallMs());
     files.keep(this.audio.key, this.window);
-    const nowMs = clock.now();
-    if (this.#askedMs > Number.NEGATIVE_INFINITY) this.#begin().ask(nowMs);
+    this.#keepAWhile();
+    if (this.#askedMs > Number.NEGATIVE_INFINITY) this.#askAgain();
     // Who copies it hears that there is nothing.
     else if (this.window.last === undefined) this.window.clear();
-    else this.#askedMs = nowMs - UNASKED_MS + FOUND_MS;
   }
 
   /** A list that is as old as one that does not grow is over; what nobody can want any more is dropped. */

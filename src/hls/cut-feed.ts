@@ -4,7 +4,7 @@ import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
 import { HlsCutter } from './cutter.js';
-import type { HlsFeed, HlsFeeds, HlsSource } from './hls-feed.js';
+import type { HlsFeed, HlsSource } from './hls-feed.js';
 import type { HlsWindow } from './window.js';
 
 /** Of TARGETDURATION: a player asks for the playlist each target, and a source on demand runs for that time without one. */
@@ -68,6 +68,10 @@ export class CutFeed implements HlsFeed {
     this.#cutter.change(segmentSeconds);
   }
 
+  endList(): void {
+    this.#cutter.endList();
+  }
+
   whole(): null {
     return null;
   }
@@ -82,12 +86,4 @@ export class CutFeed implements HlsFeed {
     this.#isWanted = false;
     if (this.#source.audio.listeners === 0) this.#source.audio.want(false);
   }
-}
-
-/** For a process that cuts all channels itself. */
-export function cutFeeds(parts: CutFeedParts): HlsFeeds {
-  return {
-    make: (source, options, window) => new CutFeed(source, options, window, parts),
-    isElsewhere: () => false,
-  };
 }

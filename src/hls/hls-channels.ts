@@ -24,12 +24,17 @@ export class HlsChannels {
     return this.#channels.get(audio.key);
   }
 
-  /** The same, where what the process before this one has left counts. */
+  /** The same, where what the process before this one has left counts, and what is cut elsewhere. */
   look(source: HlsSource): ChannelHls | undefined {
     if (this.#parts.files === undefined) return this.of(source);
     const channel = this.#channelOf(source);
-    void channel?.restored();
+    void channel?.follow();
     return channel ?? undefined;
+  }
+
+  /** As ChannelHls has it. */
+  follow(source: HlsSource): void {
+    void this.#channelOf(source)?.follow();
   }
 
   /** A segment by its name; a promise: it may have to come from where it is cut. */

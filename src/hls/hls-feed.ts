@@ -14,6 +14,8 @@ export interface HlsFeed {
   tidy(nowMs: number): void;
   /** Another configuration is in force. */
   change(options: HlsOptions): void;
+  /** What comes next begins another list. */
+  endList(): void;
   /** Resolves when the window has what there is by now, wherever it is cut; null: it has. */
   whole(): Promise<void> | null;
   /** No segment comes from it any more. */

@@ -111,7 +111,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const { hub, recorder, admissions, alerts, facts } = side;
   const { channels, engine, titles } = hub;
   const names = new TapeNames();
-  const hls = makeHls(core, names);
+  const hls = makeHls(core, names, (channel) => shared?.hlsElsewhere(channel));
+  const ofChannels = hlsOfChannels(hls, channels);
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links: HubLinks = new HubLinks({
@@ -119,7 +120,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     channels,
     states: engine,
     decisions: hub.decider,
-    hls: hlsOfChannels(hls, channels),
+    hls: ofChannels,
     sequence,
     names,
     keys: () => channels.keys(),
@@ -172,8 +173,12 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       names,
       sessions: links.sessions,
       counted: links.counted,
+      hls: ofChannels,
       isReturned: (channel) => returns.unhanded.has(channel),
-      onMoved: (channel) => links.moveTape(channel),
+      onMoved: (channel) => {
+        links.moveTape(channel);
+        hls.refeed(channel);
+      },
       onFacts: (channel) => links.look(channel),
       onOwned: (channel) => titles.fed(channel),
     });

@@ -88,6 +88,11 @@ stations: { s: { naem: x, channels: { c: { pushTokens: [env:UNSET_TOKEN], source
   writeFileSync(shared, `${demoYaml('', 8123)}\n${cluster}\n`);
   const ofMany = await airsplice(['check', shared], { CLUSTER: 'a secret that all machines know, really' });
   t.match(ofMany.out, /, a hub and 1 worker\n$/, 'what shares audio has a worker');
+  t.notMatch(ofMany.out, /each machine cuts/);
+  const apart = join(folder, 'apart.yaml');
+  const hls = 'streams: { hls: { enabled: true } }';
+  writeFileSync(apart, `${demoYaml(hls, 8123)}\ncluster: { node: a, url: 'redis://127.0.0.1:6379' }\n`);
+  t.match(await airsplice(['check', apart]), { code: 0, out: /\nstreams\.hls: each machine cuts its own segments/ });
   const differing = join(folder, 'differing.yaml');
   // Frames of 384 bytes, silent.
   const frame = Buffer.concat([Buffer.from([0xff, 0xfb, 0x94, 0xc0]), Buffer.alloc(380)]);

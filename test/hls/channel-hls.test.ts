@@ -3,8 +3,7 @@
 import t from 'tap';
 import type { HlsOptions } from '../../src/config/hls-config.js';
 import { ChannelHls } from '../../src/hls/channel-hls.js';
-import { cutFeeds } from '../../src/hls/cut-feed.js';
-import { HlsChannel, readPlaylist, tapeName } from '../kit/hls-channel.js';
+import { cutFeeds, HlsChannel, readPlaylist } from '../kit/hls-channel.js';
 
 const OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
 const SILENCE_MS = 15_000;
@@ -17,7 +16,7 @@ class Served {
 
   constructor() {
     const { clock } = this.channel;
-    const feeds = cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName });
+    const feeds = cutFeeds(clock, SILENCE_MS);
     this.subject = new ChannelHls(this, OPTIONS, { clock, feeds, silenceMs: SILENCE_MS });
   }
 

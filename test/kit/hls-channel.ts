@@ -7,7 +7,9 @@ import * as hlsParser from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
 import type { AudioTape } from '../../src/audio/tape/audio-tape.js';
+import { CutFeed } from '../../src/hls/cut-feed.js';
 import { HlsCutter } from '../../src/hls/cutter.js';
+import type { HlsFeeds } from '../../src/hls/hls-feed.js';
 import type { HlsSegment } from '../../src/hls/playlist.js';
 import { HlsWindow } from '../../src/hls/window.js';
 import { TapeNames } from '../../src/link/tapes/tape-names.js';
@@ -23,6 +25,12 @@ const names = new TapeNames();
 export function tapeName(tape: AudioTape): string {
   const { hub, number } = names.nameOf(tape);
   return `${hub}.${number}`;
+}
+
+/** All channels are cut here. */
+export function cutFeeds(clock: FakeClock, silenceMs: number): HlsFeeds {
+  const parts = { clock, silenceMs, tapeName };
+  return { make: (source, options, window) => new CutFeed(source, options, window, parts), isElsewhere: () => false };
 }
 
 export interface HlsChannelOptions extends Partial<ChannelAudioOptions> {

@@ -2,13 +2,12 @@
 
 import type { HlsOptions } from '../../src/config/hls-config.js';
 import type { ChannelHlsParts } from '../../src/hls/channel-hls.js';
-import { cutFeeds } from '../../src/hls/cut-feed.js';
 import { HlsChannels } from '../../src/hls/hls-channels.js';
 import type { HlsFeeds, HlsSource } from '../../src/hls/hls-feed.js';
 import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
 import { HlsSender } from '../../src/link/hls/hls-sender.js';
 import { LinkConnection } from '../../src/link/wire/link-connection.js';
-import { HlsChannel, tapeName } from './hls-channel.js';
+import { cutFeeds, HlsChannel } from './hls-channel.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 
 export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
@@ -74,7 +73,7 @@ export class HlsLink {
   /** One that has just begun. */
   makeHub(): HlsChannels {
     const { clock } = this.channel;
-    const feeds = cutFeeds({ clock, silenceMs: SILENCE_MS, tapeName });
+    const feeds = cutFeeds(clock, SILENCE_MS);
     return new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, ...(this.#files && { files: this.#files }) });
   }
 

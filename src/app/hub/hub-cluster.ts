@@ -138,7 +138,7 @@ export function makeSharedTapes(
   { config, clock, log, onError, repeats }: Core,
   parts: Pick<
     SharedTapesParts,
-    'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'isReturned' | 'onMoved' | 'onFacts' | 'onOwned'
+    'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'hls' | 'isReturned' | 'onMoved' | 'onFacts' | 'onOwned'
   >,
 ): SharedTapes | null {
   const { cluster } = config;

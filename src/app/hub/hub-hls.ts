@@ -3,17 +3,24 @@
 import { join } from 'node:path';
 import { live } from '../../base/live.js';
 import type { Channel } from '../../channel/channel.js';
-import { type CutFeedParts, cutFeeds } from '../../hls/cut-feed.js';
+import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
+import { CutFeed, type CutFeedParts } from '../../hls/cut-feed.js';
 import { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFeeds } from '../../hls/hls-feed.js';
 import { HlsFiles } from '../../hls/hls-files.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
-import type { HlsOfChannels } from '../../link/hls/hls-sender.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import type { Core } from '../core.js';
 
-/** Cut here. @param names of tapes, as other processes know them */
-export function makeHls({ config, clock, repeats, log }: Core, names: TapeNames): HlsChannels {
+/**
+ * Cut here, or copied from the machine that feeds the channel.
+ * @param names of tapes, as other processes know them @param elsewhere from where a channel is copied; undefined: it is fed here
+ */
+export function makeHls(
+  { config, clock, repeats, log }: Core,
+  names: TapeNames,
+  elsewhere: (channel: string) => HlsReceiver | undefined = () => undefined,
+): HlsChannels {
   const silenceMs = () => config.streams.silenceSeconds * 1000;
   const files = new HlsFiles(join(config.data.folder, 'hls'), {
     clock,
@@ -31,7 +38,11 @@ export function makeHls({ config, clock, repeats, log }: Core, names: TapeNames)
       return `${hub}.${number}`;
     },
   });
-  const feeds = cutFeeds(cut);
+  const feeds: HlsFeeds = {
+    make: (source, options, window) =>
+      elsewhere(source.audio.key)?.copy(source, window) ?? new CutFeed(source, options, window, cut),
+    isElsewhere: (channel) => elsewhere(channel) !== undefined,
+  };
   return new HlsChannels(live({ clock: () => clock, feeds: () => feeds, files: () => files, silenceMs }));
 }
 
@@ -46,7 +57,7 @@ export function copyHls({ config, clock }: Core, receiver: HlsReceiver): HlsChan
 }
 
 /** The same as links ask for it. */
-export function hlsOfChannels(hls: HlsChannels, channels: ReadonlyMap<string, Channel>): HlsOfChannels {
+export function hlsOfChannels(hls: HlsChannels, channels: ReadonlyMap<string, Channel>): HlsOfNode {
   // All mounts of a channel have one.
   const sourceOf = (channel: string) => channels.get(channel)?.served.mounts[0];
   return {
@@ -57,6 +68,10 @@ export function hlsOfChannels(hls: HlsChannels, channels: ReadonlyMap<string, Ch
     hlsOf: (channel) => {
       const source = sourceOf(channel);
       return source === undefined ? undefined : hls.look(source);
+    },
+    followHls: (channel) => {
+      const source = sourceOf(channel);
+      if (source !== undefined) hls.follow(source);
     },
   };
 }

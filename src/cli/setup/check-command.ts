@@ -7,6 +7,7 @@ import { formatText } from '../../audio/frames/audio-format.js';
 import { urlHost } from '../../base/ip.js';
 import { printable, printableLines } from '../../base/printable.js';
 import { workersAsked } from '../../config/cluster-config.js';
+import { hlsOf } from '../../config/hls-config.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
 import { audioFormat, audioProblem } from '../../source/audio-file.js';
 import type { RunCommand } from '../command.js';
@@ -17,7 +18,8 @@ export const check: RunCommand = async ({ operands: [path = ''], values }, stop)
   try {
     const config = loadConfig(path, process.env, undefined, audioProblem);
     process.stdout.write(`${path} can be used: ${summary(config)}\n`);
-    for (const line of await filesThatDiffer(config)) process.stdout.write(`${printable(line)}\n`);
+    for (const line of [...(await filesThatDiffer(config)), ...hlsThatDiffers(config)])
+      process.stdout.write(`${printable(line)}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -50,6 +52,16 @@ async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
     }
   }
   return lines;
+}
+
+/** Machines that do not share their audio cut other segments each. */
+function hlsThatDiffers({ cluster, streams, stations }: LoadedConfig): string[] {
+  if (cluster === undefined || cluster.tapes !== undefined) return [];
+  const channels = Object.values(stations).flatMap((station) => Object.values(station.channels));
+  if (!channels.some((channel) => hlsOf(streams.hls, channel) !== null)) return [];
+  return [
+    'streams.hls: each machine cuts its own segments, as they share no audio (cluster.tapes): a cache or a player must come to one of them only',
+  ];
 }
 
 function summary({ order, addresses, workers, cluster }: LoadedConfig): string {

@@ -5,6 +5,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../base/clock.js';
+import { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import type { LinkedAudio } from '../../link/tapes/linked-audio.js';
 import { TapeReceiver } from '../../link/tapes/tape-receiver.js';
 import { machineOf } from '../../link/wire/left-alone.js';
@@ -31,6 +32,8 @@ const RETRY_MS = 200;
 
 export class OwnerLink {
   readonly audio: LinkedAudio;
+  /** The HLS that the node cuts. */
+  readonly hls = new HlsReceiver(() => this.look());
   readonly #parts: OwnerLinkParts;
   readonly #receiver: TapeReceiver;
   #connection: LinkConnection | null = null;
@@ -56,7 +59,7 @@ export class OwnerLink {
   look(): void {
     const owner = this.#parts.owner();
     if (this.#isClosed || owner === null) return;
-    if (!this.audio.isWanted) {
+    if (!this.audio.isWanted && !this.hls.isWanted) {
       this.found();
       this.disconnect();
     } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(owner);
@@ -88,6 +91,7 @@ export class OwnerLink {
         this.#connection = connection;
         this.found();
         this.#receiver.connect(connection);
+        this.hls.connect(connection);
         stream.once('close', () => this.#onClosed(connection));
       }
     } catch (error) {

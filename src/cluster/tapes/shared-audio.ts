@@ -15,6 +15,7 @@ import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
 import type { ChannelFacts } from '../../link/control-messages.js';
+import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import { canGoOn, forkedAt } from '../../link/tapes/tape-names.js';
 import { machineOf } from '../../link/wire/left-alone.js';
 import { ALONE_MS, FeedingTime } from '../titles/feeding-time.js';
@@ -24,7 +25,7 @@ import { OwnerLink } from './owner-link.js';
 import { OwnerWatch } from './owner-watch.js';
 import { RemoteFacts } from './remote-facts.js';
 import { type TakeoverParts, takeOver } from './takeover.js';
-import { TapeGiving } from './tape-giving.js';
+import { type HlsOfNode, TapeGiving } from './tape-giving.js';
 import type { TapeRequest } from './tape-server.js';
 
 export interface SharedAudioParts extends TakeoverParts {
@@ -37,6 +38,8 @@ export interface SharedAudioParts extends TakeoverParts {
   readonly isFenced: boolean;
   /** Its tape continues in the audio that `elsewhere` returns. */
   onMoved(channel: string): void;
+  /** The HLS of the channels. */
+  readonly hls: HlsOfNode;
   /** Whether its tape came back from workers, as the former hub was lost: other nodes may have more of it. */
   isReturned(channel: string): boolean;
   /** The facts of a channel that another node feeds have changed. */
@@ -54,6 +57,11 @@ const YIELD_MS = 3000;
 const PROVISIONAL_MS = 2000;
 /** Grace period for an owner that refuses connections: it may be restarting. Longer than its lease (leases.ts, LASTS_MS and STALE_MS). */
 const AWAY_MS = 6000;
+
+/** How long the last segments of HLS are waited for when a tape was taken. */
+const HLS_WHOLE_MS = 200;
+/** How often it is looked whether the owner cuts HLS. */
+const HLS_FOLLOW_MS = 5000;
 
 const ALONE = 'this machine feeds the channel for its own listeners, until audio comes from the other one again';
 
@@ -81,6 +89,7 @@ export class SharedAudio implements Leased {
   readonly #claim: Claim;
   readonly #feeding: FeedingTime;
   #isClosed = false;
+  #followedMs = Number.NEGATIVE_INFINITY;
 
   constructor(channel: Channel, parts: SharedAudioParts) {
     this.channel = channel;
@@ -126,6 +135,7 @@ export class SharedAudio implements Leased {
     this.#giving = new TapeGiving(channel.key, {
       clock: parts.clock,
       names: parts.names,
+      hls: parts.hls,
       onError: parts.onError,
       audio: () => this.elsewhere?.audio ?? channel.audio,
     });
@@ -157,6 +167,11 @@ export class SharedAudio implements Leased {
     const hopeful = facts.hopeful || this.channel.switch.hopeful;
     const audio = this.#playsOwn ? this.channel.audio : this.#link.audio;
     return { audio, facts: hopeful === facts.hopeful ? facts : { ...facts, hopeful } };
+  }
+
+  /** From where its HLS is copied; undefined: it is cut here. */
+  get hlsElsewhere(): HlsReceiver | undefined {
+    return this.#phase === 'owning' ? undefined : this.#link.hls;
   }
 
   get #isReturned(): boolean {
@@ -262,8 +277,11 @@ export class SharedAudio implements Leased {
     else this.channel.passComing(this.#claim.grownMs);
     if (wish === 3) this.#phases.onDue();
     this.#lookCaughtUp();
-    // With a source here the tape is taken in advance, for the loss of the owner.
-    if (this.#claim.hasSource) this.#link.audio.want(true);
+    // With a source here the tape is taken in advance, for the loss of the owner, and its HLS.
+    if (this.#claim.hasSource) {
+      this.#link.audio.want(true);
+      this.#followHls(nowMs);
+    }
     const aloneMs = !isReached || this.#link.isSilent ? ALONE_MS : AWAY_MS;
     if (this.#claim.hasSource && nowMs - this.#link.lostSinceMs > aloneMs) void this.#takeAlone();
     else this.#link.look();
@@ -272,6 +290,12 @@ export class SharedAudio implements Leased {
   get #ownerElsewhere(): string {
     const { node } = this.#owner;
     return node === this.#phases.node ? '' : node;
+  }
+
+  #followHls(nowMs: number): void {
+    if (nowMs - this.#followedMs < HLS_FOLLOW_MS) return;
+    this.#followedMs = nowMs;
+    this.#phases.hls.followHls(this.channel.key);
   }
 
   #beAlone(): void {
@@ -383,6 +407,8 @@ export class SharedAudio implements Leased {
     const isLost = !isThere && (this.#claim.isQuiet || !this.#link.isConnected);
     const former = { node: beforeNode, url, epoch, isLost, isThere };
     await takeOver(this.channel.audio, this.#link.audio, former, this.#phases);
+    // What the former owner has cut goes another way than its tape.
+    if (!isLost && this.#link.hls.isWanted) await this.#hlsIsWhole();
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
     const isAnothers = this.#owner !== asked && node !== '' && node !== this.#phases.node;
@@ -397,6 +423,17 @@ export class SharedAudio implements Leased {
     this.#own();
     // The lease may be lost again meanwhile. Without Redis the last known owner does not count.
     if (this.#owner !== asked) this.onOwner(this.#owner);
+  }
+
+  #hlsIsWhole(): Promise<void> {
+    const { clock } = this.#phases;
+    return new Promise((resolve) => {
+      const alarm = clock.alarm(clock.now() + HLS_WHOLE_MS, { onAlarm: () => resolve() });
+      void this.#link.hls.whole().then(() => {
+        alarm.cancel();
+        resolve();
+      });
+    });
   }
 
   /** While its own tape is played: whether that of the other node has come as far. */

@@ -10,6 +10,7 @@ import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
 import type { ChannelFacts } from '../../link/control-messages.js';
 import type { HubTallies } from '../../link/facts/hub-tallies.js';
+import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import type { SessionRegistry } from '../../link/sessions/session-registry.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { LeftAlone, machineOf } from '../../link/wire/left-alone.js';
@@ -21,6 +22,7 @@ import type { ClusterEngine } from '../titles/cluster-engine.js';
 import { type LeaseOwner, Leases } from './leases.js';
 import { SharedAudio } from './shared-audio.js';
 import { askForSessions, askForTape, type Machine, prepareToAsk, type TapeClientOptions } from './tape-client.js';
+import type { HlsOfNode } from './tape-giving.js';
 import { TapeServer } from './tape-server.js';
 
 export interface SharedTapesOptions {
@@ -50,6 +52,7 @@ export interface SharedTapesParts {
   readonly sessions: SessionRegistry;
   readonly counted: HubTallies;
   /** See SharedAudioParts. */
+  readonly hls: HlsOfNode;
   isReturned(channel: string): boolean;
   onMoved(channel: string): void;
   onFacts(channel: string): void;
@@ -189,6 +192,11 @@ export class SharedTapes {
   }
 
   /** See SharedAudio. */
+  hlsElsewhere(channel: string): HlsReceiver | undefined {
+    return this.#audios.get(channel)?.hlsElsewhere;
+  }
+
+  /** See SharedAudio. */
   lostOwner(channel: string): string {
     return this.#audios.get(channel)?.lost ?? '';
   }
@@ -279,7 +287,7 @@ export class SharedTapes {
   }
 
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, engine, names, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
+    const { options, clock, log, engine, names, hls, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
     const onError = (error: unknown) => this.#onError(error);
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
@@ -288,6 +296,7 @@ export class SharedTapes {
       node,
       names,
       mayFeed,
+      hls,
       isReturned,
       onMoved,
       onFacts,

@@ -6,14 +6,22 @@ import type { Duplex } from 'node:stream';
 import type { ChannelAudio } from '../../audio/channel-audio.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
+import { type HlsOfChannels, HlsSender } from '../../link/hls/hls-sender.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { fedTape, offerTapes } from '../../link/tapes/tape-offer.js';
 import { TapeSender } from '../../link/tapes/tape-sender.js';
 import { LinkConnection } from '../../link/wire/link-connection.js';
 
+/** The HLS of the channels here. */
+export interface HlsOfNode extends HlsOfChannels {
+  /** It is copied for a while, where the owner cuts it. */
+  followHls(channel: string): void;
+}
+
 export interface TapeGivingParts {
   readonly clock: Clock;
   readonly names: TapeNames;
+  readonly hls: HlsOfChannels;
   /** The audio that is played here now. */
   audio(): PlayableAudio;
   onError(error: unknown): void;
@@ -35,13 +43,19 @@ export class TapeGiving {
     return this.#isHandingOver;
   }
 
-  /** The live tape, while the other node wants it. @param peer the other node's name in errors */
+  /** The live tape and its HLS, while the other node wants it. @param peer the other node's name in errors */
   listen(stream: Duplex, peer: string): true {
-    const { clock, names, audio, onError } = this.#parts;
-    const sender = new TapeSender(new LinkConnection(stream, onError, { peer, clock }), {
+    const { clock, names, audio, hls, onError } = this.#parts;
+    const connection = new LinkConnection(stream, onError, { peer, clock });
+    const isIts = (channel: string) => channel === this.#channel;
+    new HlsSender(connection, {
+      askHls: (channel) => (isIts(channel) ? hls.askHls(channel) : null),
+      hlsOf: (channel) => (isIts(channel) ? hls.hlsOf(channel) : undefined),
+    });
+    const sender = new TapeSender(connection, {
       clock,
       names,
-      audioOf: (channel) => (channel === this.#channel ? audio() : undefined),
+      audioOf: (channel) => (isIts(channel) ? audio() : undefined),
       isPrompt: true,
     });
     this.#senders.add(sender);

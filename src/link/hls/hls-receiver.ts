@@ -52,6 +52,11 @@ export class HlsReceiver {
     return copy;
   }
 
+  /** Resolves when all is here that is there by now. */
+  async whole(): Promise<void> {
+    await Promise.all([...this.#copies].map((copy) => copy.whole()));
+  }
+
   /** A new link to where they are cut; the one before has ended. */
   connect(connection: LinkConnection): void {
     this.#connection = connection;
@@ -137,6 +142,8 @@ class HlsCopy implements HlsFeed {
 
   /** What is listed there is listed here. */
   change(): void {}
+
+  endList(): void {}
 
   whole(): Promise<void> {
     if (this.#subscription === 0) this.#subscribe();

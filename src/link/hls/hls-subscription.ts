@@ -73,6 +73,12 @@ export class HlsSubscription implements WindowObserver {
 
   /** It is said when the worker has what there is by now. */
   question(): void {
+    const whole = this.channel.follow();
+    if (whole === null) this.#answer();
+    else void whole.then(() => this.#answer());
+  }
+
+  #answer(): void {
     this.#questions++;
     this.#parts.onDue();
   }

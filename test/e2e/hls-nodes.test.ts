@@ -1,0 +1,95 @@
+/**
+ * HLS of two machines, each with a worker: the same files with the same bytes, whichever is asked, also when one joins late and when the owner of the
+ * channel is killed. No number is ever given twice.
+ */
+
+import { createHash } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { readPlaylist } from '../kit/hls-channel.js';
+import { ClusterNode } from '../kit/nodes.js';
+import { noRedis, RedisServer } from '../kit/redis.js';
+import { StampedEncoder } from '../kit/stamped.js';
+import { until } from '../kit/until.js';
+
+const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2, window: 6, keep: 20 } }';
+const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+
+/** All that machines have said of segments: a name has one content, and a number one name. */
+class Files {
+  readonly #t: Test;
+  readonly byName = new Map<string, string>();
+  readonly byNumber = new Map<string, string>();
+
+  constructor(t: Test) {
+    this.#t = t;
+  }
+
+  /** Loads a machine's playlist, and each segment of it at all of them. @returns the playlist; null: there is none */
+  async load(node: ClusterNode, all: readonly ClusterNode[]) {
+    const answer = await fetch(`http://127.0.0.1:${node.port}/live/hls/live.m3u8`).catch(() => null);
+    const text = (await answer?.text()) ?? '';
+    if (answer?.status !== 200) return null;
+    const playlist = readPlaylist(text);
+    for (const { name } of playlist.segments) {
+      for (const each of all) await this.#fetch(each, name);
+    }
+    return playlist;
+  }
+
+  async #fetch(node: ClusterNode, name: string): Promise<void> {
+    const answer = await fetch(`http://127.0.0.1:${node.port}/live/hls/${name}`);
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const t = this.#t;
+    if (answer.status !== 200) {
+      t.fail(`${node.name} has no ${name}: ${answer.status}`);
+      return;
+    }
+    const [number] = name.split('-');
+    const [known, named] = [this.byName.get(name) ?? sha(bytes), this.byNumber.get(number!) ?? name];
+    if (known !== sha(bytes)) t.fail(`${node.name} has other bytes of ${name}`);
+    if (named !== name) t.fail(`${number} is ${named} and, at ${node.name}, ${name}`);
+    this.byName.set(name, sha(bytes));
+    this.byNumber.set(number!, name);
+  }
+}
+
+t.test(
+  'the same files at each machine; one joins late; the owner is killed',
+  { skip: noRedis, timeout: 240_000 },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const setting = { workers: 1, more: HLS };
+    const a = await ClusterNode.start(t, 'a', redis, setting);
+    new StampedEncoder(t, a.port, '/live', 'demo-source', 'mp3', 1);
+    const files = new Files(t);
+    await until(async () => ((await files.load(a, [a]))?.segments.length ?? 0) > 2, 60_000);
+    const b = await ClusterNode.start(t, 'b', redis, setting);
+    await until(async () => (await files.load(b, [a, b])) !== null, 30_000);
+    const joined = await files.load(b, [a, b]);
+    t.equal(joined!.mediaSequence, (await files.load(a, [a, b]))!.mediaSequence, 'who joins late has the same list');
+    const before = (await files.load(b, [a, b]))!;
+    const { byName } = files;
+    const count = byName.size;
+    await until(async () => {
+      await files.load(a, [a, b]);
+      return byName.size > count + 2;
+    }, 30_000);
+
+    // An encoder at the other machine waits for its turn, and takes it.
+    new StampedEncoder(t, b.port, '/live', 'demo-source', 'mp3', 2);
+    await files.load(b, [b]);
+    await a.kill();
+    const last = (await files.load(b, [b]))!;
+    const lastNumber = last.mediaSequence + last.segments.length - 1;
+    await until(async () => {
+      const list = await files.load(b, [b]);
+      return list !== null && list.mediaSequence + list.segments.length - 1 > lastNumber + 3;
+    }, 60_000);
+    const after = (await files.load(b, [b]))!;
+    t.ok(after.mediaSequence > before.mediaSequence, 'numbers go on');
+    await a.start();
+    await until(async () => (await files.load(a, [a, b])) !== null, 30_000);
+    t.equal((await files.load(a, [a, b]))!.segments.at(-1)!.name.split('-').length, 2);
+    await b.end();
+  },
+);
