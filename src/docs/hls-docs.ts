@@ -48,6 +48,7 @@ export function hls(): Json {
       },
       'Audio.',
     ),
+    ...refused('unavailable', 'It may be there soon: the process that has it has not answered in time.', ANY_ORIGIN),
     ...gone('There is no such segment, or it is there no more.'),
   };
   const found = {

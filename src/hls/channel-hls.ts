@@ -18,7 +18,7 @@ import { HlsWindow } from './window.js';
 
 /** Without a request for its playlist: after that a channel costs nothing. */
 const UNASKED_MS = 600_000;
-/** For so long it is kept where only segments are asked for. */
+/** How long it is kept where only segments are asked for. */
 const FOUND_MS = 30_000;
 /** Of segments: further ahead of the last one no number is waited for. */
 const MAX_AHEAD = 60;
@@ -89,7 +89,7 @@ export class ChannelHls {
     return isKnown ? null : (this.follow()?.then(() => this.window.segment(name)) ?? null);
   }
 
-  /** Where it is cut elsewhere, for whoever asks, it is copied for a while. Resolves when all is here that is there by now; null: it is. */
+  /** Where it is cut elsewhere, because a client has asked there, it is copied for a while. Resolves when all is here that is there by now; null: it is. */
   follow(): Promise<void> | null {
     if (!this.#isRead) return this.restored().then(() => this.follow() ?? undefined);
     if (this.#isHeld || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
@@ -154,7 +154,8 @@ export class ChannelHls {
   /** Nothing is cut any more, and what is there is kept: another process goes on with it. */
   hold(): void {
     this.#isHeld = true;
-    this.#endFeed();
+    this.#feed?.hold();
+    this.#feed = null;
   }
 
   #endFeed(): void {

@@ -1,5 +1,6 @@
 /** Segments that are cut here: a cutter, which begins with what the tape holds; the source is woken while anybody asks; a list ends after silence. */
 
+import type { TapeObserver } from '../audio/playable-audio.js';
 import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
@@ -13,6 +14,13 @@ const WANTED_TARGETS = 3;
 const TAPE_MS = 1500;
 /** It is said so often to the source. */
 const WANT_MS = 1000;
+/** What is observed keeps its whole lag. */
+const KEEPS_TAPE: TapeObserver = {
+  onGrown: () => undefined,
+  onLate: () => undefined,
+  onFence: () => undefined,
+  onTape: () => undefined,
+};
 
 export interface CutFeedParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
@@ -78,6 +86,11 @@ export class CutFeed implements HlsFeed {
 
   stop(): void {
     this.#unwant();
+    this.#cutter.stop();
+  }
+
+  hold(): void {
+    this.#source.audio.observe(KEEPS_TAPE);
     this.#cutter.stop();
   }
 

@@ -43,6 +43,11 @@ export class HlsChannels {
     return channel?.window.segment(name) ?? channel?.find(name) ?? undefined;
   }
 
+  /** Channels that are cut or copied now, or of which something is kept. */
+  get active(): string[] {
+    return [...this.#channels].filter(([, { isAtRest }]) => !isAtRest).map(([key]) => key);
+  }
+
   /** Once a second. */
   tidy(nowMs: number): void {
     for (const channel of this.#channels.values()) if (!channel.isAtRest) channel.tidy(nowMs);

@@ -20,6 +20,8 @@ export interface HlsFeed {
   whole(): Promise<void> | null;
   /** No segment comes from it any more. */
   stop(): void;
+  /** The same at the end of this process: the tape keeps what the next one needs to go on. */
+  hold(): void;
 }
 
 /** A channel as it is served; one mount of it or another. */

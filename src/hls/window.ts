@@ -32,7 +32,7 @@ export interface WindowReader {
   onListed(): void;
 }
 
-/** What happens to a window, at once: whoever copies it reads it then. */
+/** What happens to a window, at once: what copies it reads it then. */
 export interface WindowObserver {
   /** A segment was appended. */
   onSegment(segment: HlsSegment): void;

@@ -220,6 +220,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const onMessage: ChildWork['onMessage'] = (message, socket) => {
     if (message.type === 'handover') {
       // What is cut ends where the next hub goes on.
+      const needed = new Set(hls.active);
       const written = hls.close();
       server.close();
       pipes.close();
@@ -235,6 +236,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
             clock,
             channels,
             names,
+            needed,
             send,
             onError: core.onError,
             closeLinks: () => links.close(),

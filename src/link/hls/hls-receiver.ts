@@ -160,6 +160,10 @@ class HlsCopy implements HlsFeed {
     this.#wake();
   }
 
+  hold(): void {
+    this.stop();
+  }
+
   /** There is a link. */
   connect(): void {
     this.#subscribe();

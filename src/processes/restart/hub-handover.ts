@@ -20,6 +20,8 @@ export interface HandoverParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly names: TapeNames;
+  /** Channels whose tape is needed whether anybody listens or not. */
+  readonly needed: ReadonlySet<string>;
   /** Ends the links: workers wait for the next hub. */
   closeLinks(): void;
   /** Commits what was decided. */
@@ -39,9 +41,10 @@ const OBSERVER: TapeObserver = {
 
 /** Resolves when the other one has all of it. @param path where that takes tapes */
 export async function handOver(path: string, parts: HandoverParts): Promise<void> {
-  const { clock, channels, names, send, onError } = parts;
+  const { clock, channels, names, needed, send, onError } = parts;
   // While links are there it is known who listens.
-  const wanted = new Set([...channels.values()].filter(({ audio }) => audio.listeners > 0).map(({ key }) => key));
+  const isWanted = ({ key, audio }: Channel) => audio.listeners > 0 || needed.has(key);
+  const wanted = new Set([...channels.values()].filter(isWanted).map(({ key }) => key));
   // Their tapes stay as they are when the links end.
   for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
   const left = [...channels.values()].map((channel) => ({ channel, ...channel.detach() }));
