@@ -148,6 +148,8 @@ class WindowFile implements WindowObserver {
 
   async #save(): Promise<void> {
     const { state: list, lastNumber } = this.#window;
+    // There never was any.
+    if (lastNumber === null) return;
     const segments = this.#window.segmentsFrom(0);
     const titles = this.#window.titlesFrom(Number.NEGATIVE_INFINITY);
     const savedMs = this.#clock.wallMs();

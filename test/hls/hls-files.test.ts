@@ -100,7 +100,7 @@ t.test('the same tape: it goes on without a seam', async (t) => {
     if (next === undefined) continue;
     t.ok(Math.abs(next.startMs - startMs - micros / 1000) < 5, 'dates go on');
     const ticks = Number(readPacked(next.bytes).tag['PRIV']) - Number(readPacked(bytes).tag['PRIV']);
-    t.ok(Math.abs(ticks - micros * 0.09) <= 1, 'so do timestamps');
+    t.ok(Math.abs(ticks - micros * 0.09) < 1.1, 'so do timestamps');
   }
   t.strictSame(
     titles.map(({ title }) => title),
@@ -202,7 +202,7 @@ t.test('files are those of the window, and no others', async (t) => {
 
 t.test('what is damaged: the channel begins anew, and says so', async (t) => {
   const kept = new Kept(t);
-  await kept.pass(30);
+  await kept.pass(120);
   await kept.restart();
   const text = readFileSync(kept.index, 'utf8');
   for (let length = 0; length < text.length; length += 97) {
@@ -269,5 +269,5 @@ t.test('a disk that cannot be written: all is served on from memory', async (t) 
   writeFileSync(kept.folder, 'a file');
   await kept.pass(30);
   t.equal(kept.playlist.segments.length, 6);
-  t.match(kept.faults[0], /^demo: (ENOTDIR|EEXIST)$/);
+  t.ok(kept.faults.some((fault) => /^demo: (ENOTDIR|EEXIST)$/.test(fault)));
 });

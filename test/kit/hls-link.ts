@@ -19,6 +19,7 @@ export class HlsWorker {
   readonly hls: HlsChannels;
   readonly source: HlsSource;
   pipe: LinkPipe = linkPipe();
+  #isCutting = false;
 
   constructor(channel: HlsChannel) {
     this.source = {
@@ -28,8 +29,10 @@ export class HlsWorker {
       hls: HLS_OPTIONS,
     };
     const { clock } = channel;
-    const make: HlsFeeds['make'] = (source, _options, window) => this.receiver.copy(source, window);
-    this.hls = new HlsChannels({ clock, feeds: { make, isElsewhere: () => true }, silenceMs: SILENCE_MS });
+    const cut = cutFeeds(clock, SILENCE_MS);
+    const make: HlsFeeds['make'] = (source, options, window) =>
+      this.#isCutting ? cut.make(source, options, window) : this.receiver.copy(source, window);
+    this.hls = new HlsChannels({ clock, feeds: { make, isElsewhere: () => !this.#isCutting }, silenceMs: SILENCE_MS });
   }
 
   get window() {
@@ -38,6 +41,12 @@ export class HlsWorker {
 
   ask(): void {
     this.hls.ask(this.source);
+  }
+
+  /** As a machine that feeds the channel from now on, or does not any more. */
+  cut(isCutting: boolean): void {
+    this.#isCutting = isCutting;
+    this.hls.refeed(this.source.audio.key);
   }
 }
 

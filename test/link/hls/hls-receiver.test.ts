@@ -5,10 +5,11 @@ import { HlsReceiver } from '../../../src/link/hls/hls-receiver.js';
 import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { greeting } from '../../../src/link/wire/link-version.js';
 import { HLS_LIST, HLS_SEGMENT, HLS_SUBSCRIBE, HLS_TITLE } from '../../../src/link/wire/message-types.js';
-import { readPlaylist } from '../../kit/hls-channel.js';
+import { readPacked, readPlaylist } from '../../kit/hls-channel.js';
 import { HlsLink, HlsWorker } from '../../kit/hls-link.js';
 import { framed, uint32 } from '../../kit/lies.js';
 import { asStream, linkPipe } from '../../kit/link-pipe.js';
+import { numbersIn } from '../../kit/numbered.js';
 
 const bytesOf = (link: HlsLink, worker: HlsWorker) =>
   readPlaylist(link.window.playlist).segments.map(({ name }) => {
@@ -175,6 +176,60 @@ t.test('another hub that knows nothing: its numbers are above all that workers h
   t.ok(link.window.last!.number > last);
   t.ok(readPlaylist(worker.window.playlist).mediaSequence > last, 'no number has two files');
   t.equal(worker.window.playlist, link.window.playlist);
+});
+
+t.test('who has copied goes on where the last segment ends, without a seam, and the other one copies', async (t) => {
+  const link = new HlsLink();
+  const { worker } = link;
+  link.pass(30);
+  link.channel.title('Before');
+  link.pass(6);
+  const last = worker.window.last!;
+  worker.pipe.hub.destroy();
+  await link.hub.close();
+  worker.cut(true);
+  link.pass(20);
+  t.ok(worker.window.last!.number > last.number + 2);
+  const all = worker.window.segmentsFrom(0);
+  t.ok(all.includes(last));
+  t.notOk(all.slice(1).some(({ isDiscontinuity }) => isDiscontinuity));
+  t.strictSame(
+    all.map(({ number }) => number),
+    all.map((_, i) => all[0]!.number + i),
+  );
+  const frames = all.flatMap(({ bytes }) => numbersIn(readPacked(bytes).audio));
+  t.strictSame(
+    frames,
+    frames.map((_, i) => frames[0]! + i),
+    'each frame once',
+  );
+  t.strictSame(
+    readPlaylist(worker.window.playlist).titles.map(({ title }) => title),
+    ['Before'],
+  );
+});
+
+t.test('two that were apart: what the one had is dropped, and numbers go on above both', async (t) => {
+  const link = new HlsLink();
+  const { worker } = link;
+  link.pass(30);
+  worker.pipe.hub.destroy();
+  worker.cut(true);
+  link.pass(10);
+  worker.window.endList();
+  worker.window.raise(worker.window.lastNumber! + 10);
+  link.pass(10);
+  const ahead = worker.window.last!;
+  t.ok(ahead.number > link.window.last!.number);
+  link.hub.ask(link);
+  worker.cut(false);
+  link.connect(worker);
+  link.pass(12);
+  t.equal(worker.window.playlist, link.window.playlist);
+  t.equal(worker.window.segment(ahead.name), undefined);
+  const { mediaSequence, segments } = readPlaylist(worker.window.playlist);
+  t.equal(mediaSequence, ahead.number + 1);
+  t.ok(segments[0]!.isDiscontinuity);
 });
 
 t.test('what a hub must not say ends the link', async (t) => {
