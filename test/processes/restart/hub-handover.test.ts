@@ -19,7 +19,7 @@ import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
 const source = `sources: [{ type: encoder, password: 'sha256:${'a'.repeat(64)}' }]`;
-const TEXT = `stations: { demo: { channels: { heard: { ${source} }, unheard: { ${source} } } } }`;
+const TEXT = `stations: { demo: { channels: { heard: { ${source} }, unheard: { ${source} }, cut: { ${source} } } } }`;
 
 /** The channels of a hub, with sources that have started. */
 function hubOf(t: Test) {
@@ -28,7 +28,7 @@ function hubOf(t: Test) {
   const { log, lines } = keepLines();
   const options = config.stations['demo']!.channels;
   const channels = new Map(
-    ['heard', 'unheard'].map((key) => [key, new Channel(key, options[key]!, config, { clock, log })]),
+    ['heard', 'unheard', 'cut'].map((key) => [key, new Channel(key, options[key]!, config, { clock, log })]),
   );
   t.teardown(() => {
     for (const channel of channels.values()) channel.stop();
@@ -64,7 +64,7 @@ async function handedOver({ clock, channels, names }: ReturnType<typeof hubOf>, 
     clock,
     channels,
     names,
-    needed: new Set(),
+    needed: new Set(['cut']),
     closeLinks: () => void step('links'),
     closeTitles: () => step('titles'),
     closeStore: () => step('store'),
@@ -78,41 +78,50 @@ async function handedOver({ clock, channels, names }: ReturnType<typeof hubOf>, 
   return { events, sent };
 }
 
-t.test('the next hub has the tape that is heard, with its name; the encoder goes with its socket', async (t) => {
-  const [hub, next] = [hubOf(t), hubOf(t)];
-  hub.start();
-  const socket = await encoderOf(t, hub, 'heard');
-  const { audio } = hub.channels.get('heard')!;
-  const other = await encoderOf(t, hub, 'unheard');
-  audio.listeners = 1;
-  const { head } = audio.tape!;
-  const name = hub.names.nameOf(audio.tape!);
-  const path = join(tempFolder(t), 'tapes');
-  const returns = new HubReturns(path, {
-    clock: next.clock,
-    without: [],
-    has: (channel) => next.channels.has(channel),
-    mostLagMs: () => 30_000,
-    onError: (error) => t.fail(String(error)),
-    onTakes: () => undefined,
-  });
-  await returns.listen();
-  let taken = 0;
-  const collected = returns.collect(1, next.channels, next.names).then((count) => {
-    taken = count;
-  });
-  const { events, sent } = await handedOver(hub, path);
-  t.equal(taken, 1, 'it waits until the next one has it');
-  await collected;
-  t.same(events, ['links', 'titles', 'connection', 'connection', 'store', 'released']);
-  t.match(sent, [{ text: /^{"channel":"heard"/ }, { text: /^{"channel":"unheard"/ }]);
-  t.ok(socket.destroyed && other.destroyed, 'here they are closed once they are sent');
-  const { tape } = next.channels.get('heard')!.audio;
-  t.equal(tape!.head, head);
-  t.same(next.names.nameOf(tape!), name);
-  t.same([...returns.unhanded], [], 'it is whole');
-  t.equal(next.channels.get('unheard')!.audio.tape, undefined);
-});
+t.test(
+  'the next hub has the tapes that are heard or cut, with their names; encoders go with their sockets',
+  async (t) => {
+    const [hub, next] = [hubOf(t), hubOf(t)];
+    hub.start();
+    const socket = await encoderOf(t, hub, 'heard');
+    const { audio } = hub.channels.get('heard')!;
+    const other = await encoderOf(t, hub, 'unheard');
+    await encoderOf(t, hub, 'cut');
+    const cut = hub.channels.get('cut')!.audio.tape!.head;
+    audio.listeners = 1;
+    const { head } = audio.tape!;
+    const name = hub.names.nameOf(audio.tape!);
+    const path = join(tempFolder(t), 'tapes');
+    const returns = new HubReturns(path, {
+      clock: next.clock,
+      without: [],
+      has: (channel) => next.channels.has(channel),
+      mostLagMs: () => 30_000,
+      onError: (error) => t.fail(String(error)),
+      onTakes: () => undefined,
+    });
+    await returns.listen();
+    let taken = 0;
+    const collected = returns.collect(1, next.channels, next.names).then((count) => {
+      taken = count;
+    });
+    const { events, sent } = await handedOver(hub, path);
+    t.equal(taken, 2, 'it waits until the next one has them');
+    await collected;
+    t.same(events, ['links', 'titles', 'connection', 'connection', 'connection', 'store', 'released']);
+    t.match(
+      sent,
+      ['heard', 'unheard', 'cut'].map((channel) => ({ text: new RegExp(`^{"channel":"${channel}"`) })),
+    );
+    t.ok(socket.destroyed && other.destroyed, 'here they are closed once they are sent');
+    const { tape } = next.channels.get('heard')!.audio;
+    t.equal(tape!.head, head);
+    t.same(next.names.nameOf(tape!), name);
+    t.same([...returns.unhanded], [], 'it is whole');
+    t.equal(next.channels.get('unheard')!.audio.tape, undefined);
+    t.equal(next.channels.get('cut')!.audio.tape!.head, cut);
+  },
+);
 
 t.test('a next hub that is gone is not waited for: what was decided is saved all the same', async (t) => {
   const hub = hubOf(t);
