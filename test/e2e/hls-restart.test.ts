@@ -24,7 +24,7 @@ streams: { hls: { enabled: true, segmentSeconds: 2, window: 6, keep: 30 } }
 stations:
   house:
     channels:
-      live: { bitrateKbps: 128, pushTokens: [live-token], sources: [{ type: encoder, password: demo-source, lingerSeconds: 30 }] }
+      live: { bitrateKbps: 128, pushTokens: [studio-token], sources: [{ type: encoder, password: demo-source, lingerSeconds: 30 }] }
 `;
 
 /** Loads all that is listed, at any worker. */
