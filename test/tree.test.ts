@@ -70,6 +70,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'admin/admin-reports': ['http/admin/api'],
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
+  'hls/cut-feed': ['hls/channel-hls'],
+  'hls/hls-schema': ['hls/hls-files', 'link/hls/hls-receiver'],
   'hls/placed-titles': ['hls/cutter'],
   'link/hls/hls-sender': ['link/hls/hls-receiver'],
   'link/hls/hls-subscription': ['link/hls/hls-receiver'],

@@ -25,7 +25,7 @@ const text = z.string().transform(clean);
 const sequence = z.int().min(0).max(MAX_SEQUENCE);
 
 /** A segment without its bytes. */
-export type SegmentFacts = Omit<HlsSegment, 'bytes'>;
+export type HlsSegmentFacts = Omit<HlsSegment, 'bytes'>;
 
 export const segmentSchema = z.looseObject({
   number: sequence,
@@ -73,7 +73,7 @@ export interface KeptWindow {
   readonly list: ListState;
   readonly titles: readonly HlsTitle[];
   /** Each with the length of its file, bytes, and a checksum of it. */
-  readonly segments: readonly (SegmentFacts & { readonly length: number; readonly crc: number })[];
+  readonly segments: readonly (HlsSegmentFacts & { readonly length: number; readonly crc: number })[];
 }
 
 export const keptSchema = z.looseObject({
@@ -90,13 +90,13 @@ export const keptSchema = z.looseObject({
 });
 
 /** @throws CheckError that names the member */
-export function readSegment(value: unknown): SegmentFacts {
-  const facts = must<SegmentFacts>(segmentSchema, value);
+export function readSegment(value: unknown): HlsSegmentFacts {
+  const facts = must<HlsSegmentFacts>(segmentSchema, value);
   if (Number(SEGMENT_NAME.exec(facts.name)![1]) !== facts.number) throw new CheckError('its name has another number');
   return facts;
 }
 
-export type SegmentIsChecked = Is<SegmentFacts, z.output<typeof segmentSchema>>;
+export type SegmentIsChecked = Is<HlsSegmentFacts, z.output<typeof segmentSchema>>;
 export type TitleIsChecked = Is<HlsTitle, z.output<typeof titleSchema>>;
 export type ListIsChecked = Is<ListState, z.output<typeof listSchema>>;
 export type KeptIsChecked = Is<KeptWindow, z.output<typeof keptSchema>>;
