@@ -11,7 +11,10 @@ import { framesIn } from '../kit/feeder.js';
 import { type ReadSegment, readPacked, readPlaylist } from '../kit/hls-channel.js';
 import { Machine, RESTARTED_MS } from '../kit/machine.js';
 import { freePort, ServerProcess } from '../kit/process.js';
+import { missing } from '../kit/program.js';
+import { demoYaml } from '../kit/server.js';
 import { StampedEncoder } from '../kit/stamped.js';
+import { makeTagged } from '../kit/tagged.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
@@ -137,6 +140,16 @@ t.test(
     );
   },
 );
+
+t.test('a worker knows that Ogg is not served so', { skip: missing('ffmpeg') }, async (t) => {
+  const file = makeTagged(t, { artist: 'A', title: 'B' }, { hertz: 44_100, seconds: 10, type: 'ogg' });
+  const hls = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
+  const machine = await Machine.start(t, (port) =>
+    demoYaml(hls, port).replace(/type: file, path: [^ }]*/, `type: file, path: ${file}`),
+  );
+  const status = async () => (await fetch(`${machine.server.base}/demo/hls/live.m3u8`)).status;
+  await until(async () => (await status()) === 404, RESTARTED_MS);
+});
 
 t.test('the hub is killed, then a worker: the list goes on', { timeout: 240_000 }, async (t) => {
   const machine = await Machine.start(t, yaml);

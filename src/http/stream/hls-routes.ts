@@ -62,7 +62,9 @@ export interface HlsServiceParts {
 
 /** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
 export function hlsPath({ hls, audio }: Mount, path: string): string | null {
-  const isCut = audio.tape === undefined || Object.values(SEGMENT_TYPES).includes(audio.contentType);
+  // A worker knows what is sent, and does not take the tape for it.
+  const isKnown = audio.tape !== undefined || audio.hasSegments;
+  const isCut = !isKnown || Object.values(SEGMENT_TYPES).includes(audio.contentType);
   return hls !== null && isCut ? `${path}${VARIANT}` : null;
 }
 
