@@ -33,6 +33,8 @@ export interface Mount extends ListenPolicy {
   /** Whether there is audio, if only in the delay line, and whether waiting for some makes sense. */
   readonly hasAudio: boolean;
   readonly hopeful: boolean;
+  /** What listeners are sent: a content type, or a codec of Ogg; null: nothing is known of it. */
+  readonly sends: string | null;
   /** Null: it is not served as HLS. */
   readonly hls: HlsOptions | null;
   /** Whether an encoder can feed it. */

@@ -149,6 +149,9 @@ export class ServedChannel {
       get overflowUrl() {
         return config.overflowUrl ?? streams.overflowUrl;
       },
+      get sends() {
+        return live.sends;
+      },
       get hls() {
         return hlsOf(streams.hls, config);
       },

@@ -12,8 +12,8 @@ import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
 import type { HlsFeed, HlsFeeds, HlsSource } from './hls-feed.js';
 import type { HlsFiles, ReadWindow } from './hls-files.js';
-import { SEGMENT_NAME } from './hls-schema.js';
-import type { HlsSegment } from './playlist.js';
+import { INIT_NAME, SEGMENT_NAME } from './hls-schema.js';
+import type { HlsFile } from './playlist.js';
 import { HlsWindow } from './window.js';
 
 /** Without a request for its playlist: after that a channel costs nothing. */
@@ -76,17 +76,17 @@ export class ChannelHls {
   }
 
   /**
-   * A segment that the window does not have: it may be in a file, or where it is cut. Null: it is nowhere. It does not count as asked: who has its
-   * name was given a playlist.
+   * A segment, or what some need, that the window does not have: it may be in a file, or where it is cut. Null: it is nowhere. It does not count as
+   * asked: who has its name was given a playlist.
    */
-  find(name: string): Promise<HlsSegment | undefined> | null {
-    const number = Number(SEGMENT_NAME.exec(name)?.[1] ?? Number.NaN);
-    if (Number.isNaN(number) || this.#isHeld) return null;
-    if (!this.#isRead) return this.restored().then(() => this.window.segment(name) ?? this.find(name) ?? undefined);
+  find(name: string): Promise<HlsFile | undefined> | null {
+    const number = SEGMENT_NAME.exec(name)?.[1];
+    if ((number === undefined && !INIT_NAME.test(name)) || this.#isHeld) return null;
+    if (!this.#isRead) return this.restored().then(() => this.window.file(name) ?? this.find(name) ?? undefined);
     const last = this.window.last?.number;
     // Up to the last one a feed has brought all that there are.
-    const isKnown = this.#feed !== null && last !== undefined && (number <= last || number > last + MAX_AHEAD);
-    return isKnown ? null : (this.follow()?.then(() => this.window.segment(name)) ?? null);
+    const isKnown = number !== undefined && this.#feed !== null && last !== undefined && isBehind(Number(number), last);
+    return isKnown ? null : (this.follow()?.then(() => this.window.file(name)) ?? null);
   }
 
   /** Where it is cut elsewhere, because a client has asked there, it is copied for a while. Resolves when all is here that is there by now; null: it is. */
@@ -217,4 +217,9 @@ export class ChannelHls {
     this.window.endList();
     this.window.retarget(segmentSeconds);
   }
+}
+
+/** Of segments' numbers: it is there by now, or is not to be waited for. */
+function isBehind(number: number, last: number): boolean {
+  return number <= last || number > last + MAX_AHEAD;
 }

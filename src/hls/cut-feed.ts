@@ -4,7 +4,7 @@ import type { TapeObserver } from '../audio/playable-audio.js';
 import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
-import { HlsCutter } from './cutter.js';
+import { type CutterOptions, HlsCutter } from './cutter.js';
 import type { HlsFeed, HlsSource } from './hls-feed.js';
 import type { HlsWindow } from './window.js';
 
@@ -35,21 +35,21 @@ export class CutFeed implements HlsFeed {
   readonly #window: HlsWindow;
   readonly #parts: CutFeedParts;
   readonly #cutter: HlsCutter;
-  #targetSeconds: number;
+  #options: CutterOptions;
   /** Monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #grownMs: number;
   #lastNumber: number | null = null;
   #isWanted = false;
 
-  constructor(source: HlsSource, { segmentSeconds }: HlsOptions, window: HlsWindow, parts: CutFeedParts) {
+  constructor(source: HlsSource, options: HlsOptions, window: HlsWindow, parts: CutFeedParts) {
     this.#source = source;
     this.#window = window;
     this.#parts = parts;
-    this.#targetSeconds = segmentSeconds;
+    this.#options = options;
     this.#grownMs = parts.clock.now();
     const { clock, tapeName } = parts;
-    this.#cutter = new HlsCutter({ audio: source.audio, clock, window, tapeName }, segmentSeconds);
+    this.#cutter = new HlsCutter({ audio: source.audio, clock, window, tapeName }, options);
   }
 
   ask(nowMs: number): void {
@@ -64,16 +64,16 @@ export class CutFeed implements HlsFeed {
     const window = this.#window;
     if (this.#lastNumber !== window.lastNumber) this.#grownMs = nowMs;
     this.#lastNumber = window.lastNumber;
-    const targetMs = this.#targetSeconds * 1000;
+    const targetMs = this.#options.segmentSeconds * 1000;
     // What was heard before a silence is nothing to begin with for those who come behind it.
     if (!window.isEmpty && nowMs - this.#grownMs > this.#parts.silenceMs + targetMs + TAPE_MS) this.#cutter.endList();
     if (this.#isWanted && nowMs - this.#askedMs > WANTED_TARGETS * targetMs) this.#unwant();
   }
 
-  change({ segmentSeconds }: HlsOptions): void {
-    if (segmentSeconds === this.#targetSeconds) return;
-    this.#targetSeconds = segmentSeconds;
-    this.#cutter.change(segmentSeconds);
+  change(options: HlsOptions): void {
+    const before = this.#options;
+    this.#options = options;
+    if (before.segmentSeconds !== options.segmentSeconds || before.form !== options.form) this.#cutter.change(options);
   }
 
   endList(): void {

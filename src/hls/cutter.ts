@@ -3,37 +3,35 @@
  * feeder are right by then.
  *
  *   tape      │ 41 │ 42 │ 43 │ 44 │ 45 │ open       segments of about a second, in which frames lie anywhere
- *   frames     ││││││││││││││││││││││││││
+ *   frames     ││││││││││││││││││││││││││          read by frame-reader.ts, of Ogg by packet-reader.ts; a form (hls-forms.ts) makes segments of them
  *   HLS       │  4 s         │  2.5 s  │  open      cut at a frame: full, or a title's, or where the audio does not go on
  *                            ▲ title at its frame
  *
- * Invariants: a segment has whole frames of one format, and one ID3 tag, before them; it lasts no longer than TARGETDURATION, rounded, and a second
+ * Invariants: a segment has whole frames of one format; it lasts no longer than TARGETDURATION, rounded, and a second
  * or more where a title ends it; it never changes once it was appended. Owned by ChannelHls.
  */
 
 import { randomBytes } from 'node:crypto';
-import { emptyHeader, type FrameHeader, HEADER_BYTES, readHeader } from '../audio/frames/header.js';
-import { Reservoir } from '../audio/frames/reservoir.js';
 import type { LateTitle, PlayableAudio, TapeObserver } from '../audio/playable-audio.js';
 import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Mark } from '../audio/tape/mark.js';
-import type { AudioSegment } from '../audio/tape/segment.js';
 import type { Clock } from '../base/clock.js';
-import { FrameBuffer } from './frame-buffer.js';
-import { packedSegment, timestampAt } from './packed.js';
+import type { HlsOptions } from '../config/hls-config.js';
+import { FrameReader, type TapeFrameSink, type TapeReader } from './frame-reader.js';
+import { HlsForms } from './hls-forms.js';
+import { OpenFrames } from './open-frames.js';
+import { oggFacts, PacketReader } from './packet-reader.js';
 import { PlacedTitles } from './placed-titles.js';
 import type { CutPlace } from './playlist.js';
 import { ProgramTime } from './program-time.js';
+import { MIN_TITLED_MS, type SegmentForm } from './segment-form.js';
 import type { HlsWindow } from './window.js';
 
-/** A title ends the segment before it where that lasts as long; else it stands in its tag. */
-const MIN_TITLED_MS = 1000;
 /** What is shorter where the audio does not go on is dropped: nobody would load it in time. */
 const MIN_REST_MS = 100;
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024;
 /** What was added up of frames differs from what the tape has by less. */
 const TOLERANCE_MS = 0.5;
-const NOTHING = Buffer.alloc(0);
 
 export interface CutterParts {
   readonly audio: PlayableAudio;
@@ -43,38 +41,37 @@ export interface CutterParts {
   tapeName(tape: AudioTape): string;
 }
 
-export class HlsCutter implements TapeObserver {
+export type CutterOptions = Pick<HlsOptions, 'segmentSeconds' | 'form'>;
+
+export class HlsCutter implements TapeObserver, TapeFrameSink {
   readonly #parts: CutterParts;
   readonly #titles: PlacedTitles;
-  readonly #header = emptyHeader();
-  readonly #reservoir = new Reservoir();
+  readonly #forms: HlsForms;
   #targetSeconds: number;
   #tape: AudioTape | undefined;
+  /** Of the tape. */
+  #reader: TapeReader | null = null;
   /** The tape's segment that is read next. */
   #next = 0;
-  /** Whether the next frame is that of a segment's entry. */
-  #isEntering = false;
-  /** What the last one had of a frame that its end cuts. */
-  #rest = NOTHING;
+  /** While a segment is read: now, monotonic, and the wall time of its moment 0. */
+  #nowMs = 0;
+  #epochMs = 0;
   /** Audio time on the tape of the next frame, and of the open segment's first. */
   #atMs = 0;
   #fromMs = 0;
-  /** The open segment: its frames, how many samples they are, and their format (FrameHeader). */
-  readonly #frames = new FrameBuffer();
-  #samples = 0;
-  #key = -1;
-  #sampleRate = 1;
-  #codecs = '';
-  #extension = '';
+  /** The open segment, and the form of the latest frame. */
+  readonly #open = new OpenFrames();
+  #form: SegmentForm | null = null;
   /** Null: it begins with the next segment. */
   #time: ProgramTime | null = null;
   #isDiscontinuity = false;
   /** Where the window's last segment ends, until that is reached: what comes goes on from it. */
   #resume: CutPlace | null = null;
 
-  constructor(parts: CutterParts, targetSeconds: number) {
+  constructor(parts: CutterParts, { segmentSeconds, form }: CutterOptions) {
     this.#parts = parts;
-    this.#targetSeconds = targetSeconds;
+    this.#targetSeconds = segmentSeconds;
+    this.#forms = new HlsForms(form, parts.window);
     this.#titles = new PlacedTitles(parts.window);
     // The tape keeps what is read: before anything of it is.
     parts.audio.observe(this);
@@ -92,13 +89,14 @@ export class HlsCutter implements TapeObserver {
     this.#parts.window.endList();
   }
 
-  /** Another list begins, of segments of another length. */
-  change(targetSeconds: number): void {
-    if (this.#lengthMs > targetSeconds * 1000) this.#close(false);
-    this.#targetSeconds = targetSeconds;
+  /** Another list begins, of segments of another length or form. */
+  change({ segmentSeconds, form }: CutterOptions): void {
+    const isOtherForm = this.#forms.choose(form);
+    if (isOtherForm || this.#lengthMs > segmentSeconds * 1000) this.#close(isOtherForm);
+    this.#targetSeconds = segmentSeconds;
     this.#isDiscontinuity = true;
     this.#parts.window.endList();
-    this.#parts.window.retarget(targetSeconds);
+    this.#parts.window.retarget(segmentSeconds);
   }
 
   onGrown(): void {
@@ -111,6 +109,7 @@ export class HlsCutter implements TapeObserver {
     this.#note(mark, atMs);
   }
 
+  /** Another format is seen at its first frame. */
   onFence(): void {}
 
   onTape(): void {
@@ -123,17 +122,18 @@ export class HlsCutter implements TapeObserver {
     if (tape === undefined || tape.isOver) return;
     if (tape !== this.#tape || this.#next < tape.tail) this.#leaveTape();
     if (this.#tape === undefined && !this.#begin(tape)) return;
-    while (this.#next < tape.head) this.#take(tape.at(this.#next++)!);
+    const { clock } = this.#parts;
+    this.#nowMs = clock.now();
+    this.#epochMs = clock.wallMs() - this.#nowMs;
+    while (this.#next < tape.head) {
+      const segment = tape.at(this.#next++)!;
+      for (const { mark, atMs } of segment.marks) this.#titles.note(mark, atMs);
+      this.#reader?.take(segment);
+    }
   }
 
   /** With the first segment that is there and began within the lag: of what is older it is not known when it came. False: nothing can be cut yet. */
   #begin(tape: AudioTape): boolean {
-    // Ogg is not cut.
-    if (tape.rendering(false) !== null) {
-      this.#tape = tape;
-      this.#next = Number.POSITIVE_INFINITY;
-      return true;
-    }
     let seq = tape.tail;
     while (seq < tape.head - 1 && tape.edgeMs - tape.at(seq)!.startMs > tape.lagMs) seq++;
     if (tape.at(seq) === undefined) return false;
@@ -145,11 +145,13 @@ export class HlsCutter implements TapeObserver {
       while (seq < tape.head - 2 && tape.at(seq + 2)!.startMs < end.atMs) seq++;
     }
     const first = tape.at(seq)!;
+    const ogg = oggFacts(tape);
+    // Vorbis plays nowhere as HLS.
+    const isCut = ogg?.codec !== 'vorbis';
     this.#tape = tape;
-    this.#next = seq;
-    this.#isEntering = true;
-    this.#reservoir.cut();
-    if (first.before !== null) this.#titles.note(first.before, first.startMs);
+    this.#next = isCut ? seq : Number.POSITIVE_INFINITY;
+    this.#reader = ogg === null ? new FrameReader(this, this.#forms) : new PacketReader(this, this.#forms);
+    if (isCut && first.before !== null) this.#titles.note(first.before, first.startMs);
     return true;
   }
 
@@ -158,77 +160,40 @@ export class HlsCutter implements TapeObserver {
     this.#close(true);
     this.#titles.leaveTape();
     this.#tape = undefined;
-    this.#rest = NOTHING;
     this.#resume = null;
   }
 
-  #take(segment: AudioSegment): void {
-    for (const { mark, atMs } of segment.marks) this.#titles.note(mark, atMs);
-    const { plain, entry, entryMs } = segment;
-    let bytes = plain;
-    let at = 0;
-    if (this.#isEntering) {
-      if (entry < 0) return;
-      this.#isEntering = false;
-      at = entry;
-    } else if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, plain]);
-    const entryAt = entry < 0 ? -1 : bytes.length - plain.length + entry;
-    const header = this.#header;
-    const nowMs = this.#parts.clock.now();
-    const wallMs = this.#parts.clock.wallMs() - nowMs;
-    while (bytes.length - at >= HEADER_BYTES) {
-      if (!readHeader(bytes, at, header)) {
-        this.#lose();
-        return;
-      }
-      // What was added up is not exactly what the tape has.
-      if (at === entryAt) this.#atMs = entryMs;
-      if (bytes.length - at < header.lengthBytes) break;
-      this.#frame(bytes.subarray(at, at + header.lengthBytes), header, nowMs, wallMs);
-      at += header.lengthBytes;
-    }
-    this.#rest = Buffer.from(bytes.subarray(at));
-  }
-
-  /** There is no frame where one should be: it goes on with the next entry. */
-  #lose(): void {
+  /** As TapeFrameSink has it. */
+  onLost(): void {
     this.#close(true);
-    this.#isEntering = true;
-    this.#reservoir.cut();
-    this.#rest = NOTHING;
   }
 
-  /** @param nowMs monotonic @param wallMs of its moment 0 */
-  #frame(frame: Buffer, header: FrameHeader, nowMs: number, wallMs: number): void {
-    const { key, samples, sampleRate } = header;
-    const frameMs = (samples * 1000) / sampleRate;
-    if (this.#resume !== null && !this.#reaches(this.#resume, frame, header)) {
-      this.#titles.reach(this.#atMs);
-      this.#reservoir.mend(frame);
-      this.#atMs += frameMs;
+  /** As TapeFrameSink has it. */
+  onFrame(bytes: Buffer, samples: number, atMs: number, form: SegmentForm): void {
+    const open = this.#open;
+    const frameMs = (samples * 1000) / form.sampleRate;
+    if (this.#resume !== null && !this.#reaches(this.#resume, atMs, form)) {
+      this.#titles.reach(atMs);
       return;
     }
-    const arrivedMs = wallMs + Math.min(nowMs, this.#parts.audio.arrivedMs(this.#atMs + frameMs / 2));
-    if (key !== this.#key || this.#time?.takes(this.#lengthMs, arrivedMs) !== true) {
-      this.#close(true);
-      this.#enterFormat(frame, header);
-    }
-    const isTitle = this.#titles.reach(this.#atMs);
-    if (this.#frames.length > 0 && this.#isFull(frame.length, frameMs, isTitle)) this.#close(false);
-    if (this.#frames.length === 0) this.#open(arrivedMs);
+    const arrivedMs = this.#epochMs + Math.min(this.#nowMs, this.#parts.audio.arrivedMs(atMs + frameMs / 2));
+    if (form !== this.#form || this.#time?.takes(this.#lengthMs, arrivedMs) !== true) this.#close(true);
+    this.#form = form;
+    const isTitle = this.#titles.reach(atMs);
+    if (!open.isEmpty && this.#isFull(bytes.length, frameMs, isTitle)) this.#close(false);
+    if (open.isEmpty) this.#openSegment(form, atMs, arrivedMs);
     else if (isTitle) this.#titles.tag();
-    this.#frames.append(this.#reservoir.mend(frame));
-    this.#samples += samples;
-    this.#atMs += frameMs;
+    open.add(form.payload(bytes), samples);
+    this.#atMs = atMs + frameMs;
   }
 
-  /** False: the frame stands in the window already. Else what comes goes on from there, if it does. */
-  #reaches(end: CutPlace, frame: Buffer, header: FrameHeader): boolean {
-    if (this.#atMs < end.atMs - TOLERANCE_MS) return false;
+  /** False: what is there stands in the window already. Else what comes goes on from it, if it does. */
+  #reaches(end: CutPlace, atMs: number, form: SegmentForm): boolean {
+    if (atMs < end.atMs - TOLERANCE_MS) return false;
     this.#resume = null;
-    if (header.key !== end.key || this.#atMs > end.atMs + TOLERANCE_MS) return true;
-    this.#enterFormat(frame, header);
-    this.#time = new ProgramTime(end.time.startMs, header.sampleRate, end.time);
+    if (form.format !== end.format || atMs > end.atMs + TOLERANCE_MS) return true;
+    this.#form = form;
+    this.#time = new ProgramTime(end.time.startMs, form.sampleRate, end.time);
     return true;
   }
 
@@ -237,56 +202,48 @@ export class HlsCutter implements TapeObserver {
     const targetMs = this.#targetSeconds * 1000;
     // EXTINF, rounded to seconds, is no more than TARGETDURATION (RFC 8216, 4.3.3.1).
     if (ms >= targetMs || ms + frameMs >= targetMs + 500) return true;
-    return (isTitle && ms >= MIN_TITLED_MS) || this.#frames.length + bytes > MAX_SEGMENT_BYTES;
+    return (isTitle && ms >= MIN_TITLED_MS) || this.#open.lengthBytes + bytes > MAX_SEGMENT_BYTES;
   }
 
   get #lengthMs(): number {
-    return (this.#samples * 1000) / this.#sampleRate;
+    return this.#form === null ? 0 : (this.#open.samples * 1000) / this.#form.sampleRate;
   }
 
-  #enterFormat(frame: Buffer, { codec, key, sampleRate }: FrameHeader): void {
-    this.#key = key;
-    this.#sampleRate = sampleRate;
-    const layer = 4 - ((frame[1]! >> 1) & 3);
-    this.#extension = codec;
-    // ISO 14496-3, table 1.17: 32 to 34 are layers I to III.
-    this.#codecs = codec === 'aac' ? 'mp4a.40.2' : `mp4a.40.${31 + layer}`;
-  }
-
-  #open(arrivedMs: number): void {
+  #openSegment({ sampleRate }: SegmentForm, atMs: number, arrivedMs: number): void {
     const { window } = this.#parts;
     if (this.#time === null) {
       if (window.lastNumber !== null) this.#isDiscontinuity = true;
       // Never back while what is listed is later.
-      this.#time = new ProgramTime(Math.max(arrivedMs, window.endMs), this.#sampleRate);
+      this.#time = new ProgramTime(Math.max(arrivedMs, window.endMs), sampleRate);
     }
-    this.#fromMs = this.#atMs;
-    this.#titles.tag();
+    this.#fromMs = atMs;
+    this.#titles.open(atMs);
   }
 
   /** @param isBreak the audio does not go on in what comes */
   #close(isBreak: boolean): void {
-    const time = this.#time;
+    const [time, form, open] = [this.#time, this.#form, this.#open];
+    const [bytes, lengthMs] = [open.bytes, this.#lengthMs];
+    const { samples, sizes, durations, isEmpty } = open;
     if (isBreak) this.#time = null;
-    if (this.#frames.length === 0 || time === null) return;
-    const frames = this.#frames.take();
-    const [samples, lengthMs] = [this.#samples, this.#lengthMs];
-    this.#samples = 0;
-    if (isBreak && lengthMs < MIN_REST_MS) return;
+    open.clear();
+    if (isEmpty || time === null || form === null || (isBreak && lengthMs < MIN_REST_MS)) return;
     const { window, tapeName } = this.#parts;
-    const startMs = time.segmentMs;
-    const bytes = packedSegment(timestampAt(time.startMs, time.seconds), this.#titles.tagged, frames);
-    const number = window.lastNumber === null ? Math.floor(startMs / 1000) : window.lastNumber + 1;
-    this.#titles.date({ fromMs: this.#fromMs, toMs: this.#fromMs + lengthMs, startMs });
+    const { startMs, samples: samplesBefore, segmentMs } = time;
+    const number = window.lastNumber === null ? Math.floor(segmentMs / 1000) : window.lastNumber + 1;
+    const titles = this.#titles.tagged;
+    const made = form.segment({ number, startMs, samplesBefore, bytes, sizes, samples: durations, titles });
+    this.#titles.date({ fromMs: this.#fromMs, toMs: this.#fromMs + lengthMs, startMs: segmentMs });
     window.append({
       number,
-      name: `${number}-${randomBytes(8).toString('hex')}.${this.#extension}`,
-      bytes,
-      codecs: this.#codecs,
-      startMs,
+      name: `${number}-${randomBytes(8).toString('hex')}.${form.extension}`,
+      bytes: made,
+      init: form.init,
+      codecs: form.codecs,
+      startMs: segmentMs,
       micros: time.close(samples),
       isDiscontinuity: this.#isDiscontinuity,
-      end: isBreak ? null : { tape: tapeName(this.#tape!), atMs: this.#atMs, key: this.#key, time: time.place },
+      end: isBreak ? null : { tape: tapeName(this.#tape!), atMs: this.#atMs, format: form.format, time: time.place },
     });
     this.#isDiscontinuity = false;
   }
@@ -295,6 +252,6 @@ export class HlsCutter implements TapeObserver {
   #note(mark: Mark, atMs: number): void {
     if (!this.#titles.note(mark, atMs)) return;
     this.#titles.reach(this.#atMs);
-    if (atMs < this.#fromMs + MIN_TITLED_MS) this.#titles.tag();
+    this.#titles.tag();
   }
 }

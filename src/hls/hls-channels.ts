@@ -2,7 +2,7 @@
 
 import { ChannelHls, type ChannelHlsParts } from './channel-hls.js';
 import type { HlsSource } from './hls-feed.js';
-import type { HlsSegment } from './playlist.js';
+import type { HlsFile } from './playlist.js';
 
 export class HlsChannels {
   readonly #channels = new Map<string, ChannelHls>();
@@ -37,10 +37,10 @@ export class HlsChannels {
     void this.#channelOf(source)?.follow();
   }
 
-  /** A segment by its name; a promise: it may have to come from where it is cut. */
-  segment(source: HlsSource, name: string): HlsSegment | undefined | Promise<HlsSegment | undefined> {
+  /** A segment, or what some need, by its name; a promise: it may have to come from where it is cut. */
+  file(source: HlsSource, name: string): HlsFile | undefined | Promise<HlsFile | undefined> {
     const channel = this.#channelOf(source);
-    return channel?.window.segment(name) ?? channel?.find(name) ?? undefined;
+    return channel?.window.file(name) ?? channel?.find(name) ?? undefined;
   }
 
   /** Channels that are cut or copied now, or of which something is kept. */

@@ -1,6 +1,7 @@
 /** The schemas of what a window holds, as another process or a file has it: whatever that says, playlists and tags stay well-formed. */
 
 import { z } from 'zod';
+import { bytes } from '../metadata/codec.js';
 import { CheckError, counted, type Is, MAX_MOMENT_MS, moment, must } from '../metadata/record-schema.js';
 import { clean, type HlsTitle } from './hls-title.js';
 import type { HlsSegment } from './playlist.js';
@@ -10,16 +11,19 @@ import type { ListState } from './window.js';
 export const MAX_SEQUENCE = 2 ** 48;
 /** Of a segment: the longest TARGETDURATION, and what rounding adds. */
 const MAX_MICROS = 11_000_000;
-const MAX_KEY = 2 ** 31;
 /** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */
 const [MAX_SAMPLES, MAX_CORRECTED_MS] = [2 ** 50, 2 ** 32];
-const MAX_TAPE_NAME = 256;
+const [MAX_TAPE_NAME, MAX_FORMAT] = [256, 64];
 /** Of a window: as any configuration has them, and as window.ts has them. */
 const [MAX_SEGMENTS, MAX_TITLES] = [240, 256];
+/** Seven times what any codec's has (mp4-track.ts). */
+const MAX_INIT_BYTES = 4096;
 const MAX_CRC = 2 ** 32 - 1;
 
-/** `{number}-{16 hex}.{kind}` */
-export const SEGMENT_NAME = /^(0|[1-9]\d{0,14})-[0-9a-f]{16}\.(?:mp3|aac)$/;
+/** Of a segment: `{number}-{16 hex}.{kind}` */
+export const SEGMENT_NAME = /^(0|[1-9]\d{0,14})-[0-9a-f]{16}\.(?:mp3|aac|m4s)$/;
+/** Of what segments of fMP4 need. */
+export const INIT_NAME = /^init-[0-9a-f]{16}\.mp4$/;
 
 const text = z.string().transform(clean);
 const sequence = z.int().min(0).max(MAX_SEQUENCE);
@@ -30,6 +34,7 @@ export type HlsSegmentFacts = Omit<HlsSegment, 'bytes'>;
 export const segmentSchema = z.looseObject({
   number: sequence,
   name: z.string().regex(SEGMENT_NAME),
+  init: z.looseObject({ name: z.string().regex(INIT_NAME), bytes: bytes(MAX_INIT_BYTES) }).nullable(),
   codecs: z.string().regex(/^[A-Za-z0-9.]{1,32}$/),
   startMs: moment,
   micros: z.int().min(1).max(MAX_MICROS),
@@ -38,7 +43,7 @@ export const segmentSchema = z.looseObject({
     .looseObject({
       tape: z.string().max(MAX_TAPE_NAME),
       atMs: moment,
-      key: z.int().min(0).max(MAX_KEY),
+      format: z.string().max(MAX_FORMAT),
       time: z.looseObject({
         startMs: moment,
         samples: z.int().min(0).max(MAX_SAMPLES),

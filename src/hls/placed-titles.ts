@@ -14,6 +14,7 @@ import type { Mark } from '../audio/tape/mark.js';
 import type { Tags } from '../metadata/icy.js';
 import { isSamePlay, type TrackRecord } from '../metadata/record.js';
 import { type TitleText, titleOf } from './hls-title.js';
+import type { TaggedTitle } from './segment-form.js';
 import type { HlsWindow } from './window.js';
 
 /** Of a segment that is closed: audio time on the tape, and the PROGRAM-DATE-TIME at its beginning. */
@@ -36,8 +37,10 @@ const TOLERANCE_MS = 0.5;
 const MAX_PLACES = 128;
 
 export class PlacedTitles {
-  /** Of the open segment's tag; null: none is known. */
-  tagged: TitleText | null = null;
+  /** Of the open segment: in force where it begins, as far as one is known, and reached in it. */
+  tagged: TaggedTitle[] = [];
+  /** Audio time of its beginning. */
+  #fromMs = 0;
   readonly #window: Pick<HlsWindow, 'title' | 'titleOf'>;
   /** Of the last mark that was noted, and what it says in ICY. */
   #order = -1;
@@ -46,7 +49,7 @@ export class PlacedTitles {
   readonly #titles: PlacedTitle[] = [];
   #reached = 0;
   /** The last that was reached. */
-  #current: TitleText | null = null;
+  #current: PlacedTitle | null = null;
   /** The last that was dated. */
   #dated: (PlacedTitle & { readonly startMs: number }) | null = null;
   /** Oldest first, of this tape. */
@@ -77,14 +80,26 @@ export class PlacedTitles {
     const titles = this.#titles;
     const before = this.#reached;
     while (this.#reached < titles.length && titles[this.#reached]!.atMs <= atMs + TOLERANCE_MS) {
-      this.#current = titles[this.#reached++]!.text;
+      this.#current = titles[this.#reached++]!;
     }
     return this.#reached > before;
   }
 
-  /** What was reached last stands in the open segment's tag. */
+  /** A segment begins, with what was reached last. @param fromMs audio time of its first frame */
+  open(fromMs: number): void {
+    this.#fromMs = fromMs;
+    this.tagged = [];
+    this.tag();
+  }
+
+  /** What was reached last takes effect in the open segment, or has before it: nothing that is said to come later does. */
   tag(): void {
-    this.tagged = this.#current;
+    const { tagged } = this;
+    const title = this.#current;
+    if (title === null) return;
+    const offsetMs = Math.max(0, title.atMs - this.#fromMs);
+    while (tagged.length > 0 && tagged.at(-1)!.offsetMs >= offsetMs) tagged.pop();
+    tagged.push({ text: title.text, offsetMs });
   }
 
   /** A segment is closed, and will be listed. */
@@ -104,6 +119,7 @@ export class PlacedTitles {
     if (last !== undefined) this.#titles.push({ ...last, atMs: Number.NEGATIVE_INFINITY });
     this.#reached = this.#titles.length;
     this.#places = [];
+    if (this.#current !== null) this.#current = { ...this.#current, atMs: Number.NEGATIVE_INFINITY };
     if (this.#dated !== null) this.#dated = { ...this.#dated, atMs: Number.NEGATIVE_INFINITY };
   }
 
@@ -112,7 +128,7 @@ export class PlacedTitles {
     while (titles.length > 0 && titles[0]!.atMs < endMs - TOLERANCE_MS) {
       const title = titles.shift()!;
       // One that comes late is dated before it is reached.
-      if (this.#reached === 0) this.#current = title.text;
+      if (this.#reached === 0) this.#current = title;
       else this.#reached--;
       const { text } = title;
       // It is listed by who cut before.

@@ -8,6 +8,18 @@ import { clean, type HlsTitle } from './hls-title.js';
 /** Of titles, so that pages and apps know them from other dates. */
 const TITLE_CLASS = 'net.airsplice.title';
 const BANDWIDTH_STEP = 1000;
+/** RFC 8216, 7: with EXT-X-MAP a playlist needs version 6, and most who send fMP4 say 7. */
+const [PACKED_VERSION, MP4_VERSION] = [3, 7] as const;
+
+/** What is fetched by a name. */
+export type HlsFile = HlsSegment | HlsInit;
+
+/** What segments of fMP4 cannot be played without. It never changes either. */
+export interface HlsInit {
+  /** Its file. */
+  readonly name: string;
+  readonly bytes: Buffer;
+}
 
 /** A closed segment, from wherever it comes. It never changes, nor does anything else ever have its name. */
 export interface HlsSegment {
@@ -16,6 +28,8 @@ export interface HlsSegment {
   /** Its file. */
   readonly name: string;
   readonly bytes: Buffer;
+  /** One for all that goes on in one format; null: it needs none. */
+  readonly init: HlsInit | null;
   /** RFC 6381. */
   readonly codecs: string;
   /** PROGRAM-DATE-TIME of its first sample, unix milliseconds. */
@@ -34,8 +48,8 @@ export interface CutPlace {
   readonly tape: string;
   /** Audio time on it, milliseconds. */
   readonly atMs: number;
-  /** The format of its frames (FrameHeader). */
-  readonly key: number;
+  /** As SegmentForm has it. */
+  readonly format: string;
   readonly time: TimePlace;
 }
 
@@ -61,7 +75,7 @@ export interface Listing {
   readonly targetSeconds: number;
   /** How many EXT-X-DISCONTINUITY were listed before these segments. */
   readonly discontinuitySequence: number;
-  /** One at least: players take an empty playlist for the end. */
+  /** One at least: players take an empty playlist for the end. All of them need initialization, or none. */
   readonly segments: readonly HlsSegment[];
   /** In order of their places. */
   readonly titles: readonly HlsTitle[];
@@ -76,7 +90,7 @@ export function multivariantPlaylist({ bandwidth, codecs, name }: Variant): stri
 export function mediaPlaylist({ targetSeconds, discontinuitySequence, segments, titles }: Listing): string {
   const head = [
     '#EXTM3U',
-    '#EXT-X-VERSION:3',
+    `#EXT-X-VERSION:${segments[0]!.init === null ? PACKED_VERSION : MP4_VERSION}`,
     `#EXT-X-TARGETDURATION:${targetSeconds}`,
     `#EXT-X-MEDIA-SEQUENCE:${segments[0]!.number}`,
     `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
@@ -84,13 +98,20 @@ export function mediaPlaylist({ targetSeconds, discontinuitySequence, segments, 
   return `${[...head, ...titles.map(dateRange), ...segments.map(segmentLines)].join('\n')}\n`;
 }
 
-function segmentLines({ name, startMs, micros, isDiscontinuity }: HlsSegment): string {
+function segmentLines(
+  { name, init, startMs, micros, isDiscontinuity }: HlsSegment,
+  place: number,
+  segments: readonly HlsSegment[],
+): string {
+  const isMapped = init !== null && (isDiscontinuity || init.name !== segments[place - 1]?.init?.name);
   const lines = [
+    ...(isDiscontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
+    ...(isMapped ? [`#EXT-X-MAP:URI="${init.name}"`] : []),
     `#EXT-X-PROGRAM-DATE-TIME:${dateOf(startMs)}`,
     `#EXTINF:${Math.floor(micros / 1e6)}.${String(micros % 1e6).padStart(6, '0')},`,
     name,
   ];
-  return [...(isDiscontinuity ? ['#EXT-X-DISCONTINUITY'] : []), ...lines].join('\n');
+  return lines.join('\n');
 }
 
 /** A correction has another ID at the same START-DATE: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7). */

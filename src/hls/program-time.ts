@@ -44,12 +44,12 @@ export class ProgramTime {
 
   /** At the open segment's first sample, unix milliseconds. */
   get segmentMs(): number {
-    return this.startMs + this.seconds * 1000 + this.#correctedMs;
+    return this.startMs + (this.#samples * 1000) / this.#sampleRate + this.#correctedMs;
   }
 
-  /** Of audio before the open segment. */
-  get seconds(): number {
-    return this.#samples / this.#sampleRate;
+  /** Before the open segment. */
+  get samples(): number {
+    return this.#samples;
   }
 
   /**

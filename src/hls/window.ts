@@ -13,7 +13,7 @@
  */
 
 import type { HlsTitle } from './hls-title.js';
-import { type HlsSegment, mediaPlaylist, multivariantPlaylist } from './playlist.js';
+import { type HlsFile, type HlsInit, type HlsSegment, mediaPlaylist, multivariantPlaylist } from './playlist.js';
 
 /** No list has more: titles come ten a second at most (`limits.pushesPerMinute`). */
 const MAX_TITLES = 256;
@@ -107,6 +107,16 @@ export class HlsWindow {
     return this.#byName.get(name);
   }
 
+  /** Of the last segment that is kept; null: it needs none, or there is none. */
+  get lastInit(): HlsInit | null {
+    return this.last?.init ?? null;
+  }
+
+  /** What can be fetched by this name: a segment, or what some need. */
+  file(name: string): HlsFile | undefined {
+    return this.#byName.get(name) ?? this.#segments.find(({ init }) => init?.name === name)?.init ?? undefined;
+  }
+
   /** The last one that is kept; undefined: none is. */
   get last(): HlsSegment | undefined {
     return this.#segments.at(-1);
@@ -152,6 +162,9 @@ export class HlsWindow {
   }
 
   append(segment: HlsSegment): void {
+    // EXT-X-MAP counts up to the next one (RFC 8216, 4.3.2.5): what needs none cannot follow in the same list.
+    const { last } = this;
+    if (last !== undefined && (last.init === null) !== (segment.init === null)) this.endList();
     const wasEmpty = this.isEmpty;
     this.#segments.push(segment);
     if (segment.number < this.#listsFrom) this.#from = this.#segments.length;

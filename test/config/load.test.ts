@@ -416,6 +416,10 @@ t.test('HLS: open channels, and segments that stay behind the list that names th
     /live\.hls\.keep.*must be at least 3 more than window \(8\)/,
   ]);
   t.strictSame(problems(t, `${channel('hls: { window: 8 }')}streams: { hls: { window: 20, keep: 23 } }\n`), []);
+  t.strictSame(problems(t, `${channel('hls: { form: fmp4 }')}streams: { hls: { form: packed } }\n`), []);
+  t.match(problems(t, `${channel()}streams: { hls: { form: mpegts } }\n`), [
+    /form: must be one of: auto, packed, fmp4/,
+  ]);
 });
 
 t.test('one encoder per channel', async (t) => {

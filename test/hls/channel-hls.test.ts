@@ -5,7 +5,7 @@ import type { HlsOptions } from '../../src/config/hls-config.js';
 import { ChannelHls } from '../../src/hls/channel-hls.js';
 import { cutFeeds, HlsChannel, readPlaylist } from '../kit/hls-channel.js';
 
-const OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
+const OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12, form: 'auto' };
 const SILENCE_MS = 15_000;
 
 class Served {
@@ -111,10 +111,24 @@ t.test('silence: the list is served on, then it ends; what comes behind begins a
   t.notOk(after.some(({ name }) => segments.some((former) => former.name === name)));
 });
 
+t.test('a reload of the form begins another list, also where nothing is cut', async (t) => {
+  const served = new Served();
+  served.hls = { ...OPTIONS, form: 'packed' };
+  served.subject.refresh();
+  t.ok(served.subject.isAtRest);
+  served.pass(60);
+  const last = served.subject.window.lastNumber!;
+  served.hls = { ...OPTIONS, form: 'fmp4' };
+  served.subject.refresh();
+  t.ok(served.subject.window.isEmpty);
+  served.pass(20);
+  t.ok(served.playlist.mediaSequence > last);
+});
+
 t.test('a reload: another length, another window, and none at all', async (t) => {
   const served = new Served();
   served.pass(60);
-  served.hls = { segmentSeconds: 2, window: 4, keep: 9 };
+  served.hls = { segmentSeconds: 2, window: 4, keep: 9, form: 'auto' };
   served.subject.refresh();
   t.ok(served.subject.window.isEmpty);
   served.pass(30);

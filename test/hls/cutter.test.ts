@@ -5,9 +5,11 @@
 
 import t from 'tap';
 import type { HlsSegment } from '../../src/hls/playlist.js';
-import { adtsFrame } from '../kit/adts.js';
+import { adtsFrame, adtsHeader } from '../kit/adts.js';
+import { Bits } from '../kit/bits.js';
 import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
 import { HlsChannel, listed, readPacked, readPlaylist, titleAt } from '../kit/hls-channel.js';
+import { readFragment, readInit } from '../kit/mp4.js';
 import { NUMBERED_MS, numberedFrame, numbersIn } from '../kit/numbered.js';
 import { Random } from '../kit/random.js';
 
@@ -430,6 +432,101 @@ t.test('8 kb/s, and frames of very different sizes', async (t) => {
   t.ok(audio.length > 100_000);
 });
 
+t.test('AAC as fragments: the same cuts, frames without their headers, titles as events', async (t) => {
+  const random = new Random();
+  t.comment(`seed ${random.seed}`);
+  const channel = new HlsChannel({ window: 50, keep: 60, form: 'fmp4' });
+  channel.cut();
+  const blocks: Buffer[] = [];
+  const write = (seconds: number) => {
+    for (let i = 0; i < (seconds * 44_100) / 1024; i++) {
+      const { frame, block } = adtsFrame(random, random.int(100, 700), { hasCrc: random.chance(0.3) });
+      blocks.push(block);
+      channel.clock.advance(1024 / 44.1);
+      channel.write(frame, 1024 / 44.1);
+    }
+  };
+  channel.title('A');
+  write(10);
+  const titled = blocks.length;
+  channel.title('B');
+  write(0.5);
+  const within = blocks.length;
+  channel.title('C');
+  write(20);
+  const segments = listed(channel.window);
+  const read = segments.map(({ bytes }) => readFragment(bytes));
+  const all = read.flatMap(({ frames }) => frames.map(({ bytes }) => bytes));
+  t.ok(Buffer.concat(blocks.slice(0, all.length)).equals(Buffer.concat(all)));
+  t.ok(read.every(({ frames }) => frames.every(({ samples }) => samples === 1024)));
+  t.ok(segments.every(({ name, codecs }) => name.endsWith('.m4s') && codecs === 'mp4a.40.2'));
+  const place = read.findIndex(({ frames }) => frames.some(({ bytes }) => bytes.equals(blocks[titled]!)));
+  t.ok(read[place]!.frames[0]!.bytes.equals(blocks[titled]!), 'it begins with the title');
+  t.strictSame(
+    read[place]!.events.map(({ tag, at }) => [tag['TIT2'], Number(at - read[place]!.at)]),
+    [
+      ['B', 0],
+      ['C', (within - titled) * 1024],
+    ],
+    'one within the first second has its place to the sample',
+  );
+  t.strictSame(
+    read.at(-1)!.events.map(({ tag }) => tag['TIT2']),
+    ['C'],
+  );
+  const init = readInit(segments[0]!.init!.bytes);
+  t.strictSame([init.entry, init.channels, init.sampleRate], ['mp4a', 2, 44_100]);
+});
+
+t.test('AAC+ is called so, packed and as fragments', async (t) => {
+  const random = new Random();
+  for (const form of ['packed', 'fmp4'] as const) {
+    const channel = new HlsChannel({ window: 50, keep: 60, form });
+    channel.cut();
+    for (let i = 0; i < 700; i++) {
+      const body = new Bits().add(1, 3);
+      for (let n = random.int(400, 900); n > 0; n--) body.add(random.int(0, 1), 1);
+      // A fill element with SBR, and the end.
+      body.add(6, 3).add(4, 4).add(0xd5, 8).add(1, 8).add(2, 8).add(3, 8).add(7, 3);
+      const block = body.bytes();
+      const header = adtsHeader({ rateIndex: 7, channels: 2, lengthBytes: 7 + block.length });
+      channel.clock.advance(1024 / 22.05);
+      channel.write(Buffer.concat([header, block]), 1024 / 22.05);
+    }
+    const segments = listed(channel.window);
+    t.ok(segments.length >= 3 && segments.every(({ codecs }) => codecs === 'mp4a.40.5'));
+    t.ok(segments.every(({ micros }) => Math.abs(micros / 1e6 - 4) < 0.1));
+    t.match(channel.window.variant('x'), /CODECS="mp4a\.40\.5"/);
+  }
+});
+
+t.test('another form by a reload: another list, numbers go on', async (t) => {
+  const random = new Random();
+  const channel = new HlsChannel({ window: 50, keep: 60, form: 'packed' });
+  const cutter = channel.cut();
+  const write = () => {
+    for (let i = 0; i < 900; i++) {
+      channel.clock.advance(1024 / 44.1);
+      channel.write(adtsFrame(random, 300, {}).frame, 1024 / 44.1);
+    }
+  };
+  write();
+  for (const [form, extension] of [
+    ['fmp4', '.m4s'],
+    ['packed', '.aac'],
+  ] as const) {
+    const last = channel.window.lastNumber!;
+    cutter.change({ segmentSeconds: 4, form });
+    t.ok(channel.window.isEmpty);
+    write();
+    const { mediaSequence, segments } = readPlaylist(channel.window.playlist);
+    t.ok(mediaSequence > last);
+    t.ok(segments[0]!.isDiscontinuity);
+    t.ok(segments.slice(1).every(({ isDiscontinuity }) => !isDiscontinuity));
+    t.ok(segments.every(({ name }) => name.endsWith(extension)));
+  }
+});
+
 t.test('the clock of the machine is set: an hour ahead is a discontinuity, back is none', async (t) => {
   const channel = new HlsChannel({ window: 50, keep: 60 });
   channel.cut();
@@ -459,7 +556,7 @@ t.test('another length by a reload: another list, numbers go on, nothing is long
     const cutter = channel.cut();
     channel.play(29);
     const last = channel.window.lastNumber!;
-    cutter.change(to);
+    cutter.change({ segmentSeconds: to, form: 'auto' });
     t.ok(channel.window.isEmpty);
     channel.play(25);
     const { targetSeconds, segments, mediaSequence } = readPlaylist(channel.window.playlist);

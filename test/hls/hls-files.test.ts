@@ -138,12 +138,12 @@ t.test(
     const { name, bytes } = kept.link.window.last!;
     await kept.restart();
     const { link } = kept;
-    const found = await link.hub.segment(link, name);
+    const found = await link.hub.file(link, name);
     t.ok(found?.bytes.equals(bytes));
-    t.equal(link.hub.segment(link, name.replace('-', '-0').slice(0, -5)), undefined);
+    t.equal(link.hub.file(link, name.replace('-', '-0').slice(0, -5)), undefined);
     t.notOk(link.window.isEmpty);
     const none = new Kept(t);
-    t.equal(await none.link.hub.segment(none.link, name), undefined);
+    t.equal(await none.link.hub.file(none.link, name), undefined);
     t.ok(none.link.hub.of(none.link)!.isAtRest);
     t.strictSame(none.faults, []);
   },
@@ -256,7 +256,7 @@ t.test('another length of segments was configured meanwhile: another list, numbe
   const { lastNumber } = kept.link.window;
   const { discontinuitySequence } = kept.playlist;
   await kept.restart();
-  kept.link.hls = { segmentSeconds: 2, window: 6, keep: 12 };
+  kept.link.hls = { segmentSeconds: 2, window: 6, keep: 12, form: 'auto' };
   kept.link.hub.ask(kept.link);
   await kept.link.hub.of(kept.link)!.restored();
   await kept.pass(10);

@@ -2,14 +2,15 @@
 
 import t from 'tap';
 import { clean, type HlsTitle } from '../../src/hls/hls-title.js';
-import { type HlsSegment, mediaPlaylist, multivariantPlaylist } from '../../src/hls/playlist.js';
+import { type HlsInit, type HlsSegment, mediaPlaylist, multivariantPlaylist } from '../../src/hls/playlist.js';
 import { readPlaylist } from '../kit/hls-channel.js';
 
 const START_MS = Date.UTC(2026, 10, 27, 1, 12, 27, 801);
 
 function segment(number: number, startMs: number, micros: number, isDiscontinuity = false): HlsSegment {
   const name = `${number}-9f0c3b5a77d1e240.mp3`;
-  return { number, name, bytes: Buffer.alloc(1), codecs: 'mp4a.40.34', startMs, micros, isDiscontinuity, end: null };
+  const facts = { number, name, bytes: Buffer.alloc(1), init: null, codecs: 'mp4a.40.34' };
+  return { ...facts, startMs, micros, isDiscontinuity, end: null };
 }
 
 function title(fields: Partial<HlsTitle>): HlsTitle {
@@ -72,6 +73,44 @@ t.test('the media playlist', async (t) => {
     [false, false, true],
   );
   t.equal(titles.length, 2);
+});
+
+t.test('fMP4: version 7, and what its segments need, again behind each discontinuity', async (t) => {
+  const [one, other] = ['init-0123456789abcdef.mp4', 'init-fedcba9876543210.mp4'].map((name) => ({
+    name,
+    bytes: Buffer.alloc(1),
+  }));
+  const fragment = (number: number, init: HlsInit, isDiscontinuity = false) => {
+    const made = segment(number, START_MS + number * 4000, 4e6, isDiscontinuity);
+    return { ...made, name: `${number}.m4s`, init };
+  };
+  const segments = [fragment(1, one!), fragment(2, one!), fragment(3, one!, true), fragment(4, other!, true)];
+  // Another initialization without a discontinuity is said too.
+  const text = mediaPlaylist({
+    targetSeconds: 4,
+    discontinuitySequence: 1,
+    segments: [...segments, fragment(5, one!)],
+    titles: [],
+  });
+  const lines = text.split('\n').filter((line) => /VERSION|MAP|DISCONTINUITY$|m4s/.test(line));
+  t.strictSame(lines, [
+    '#EXT-X-VERSION:7',
+    '#EXT-X-MAP:URI="init-0123456789abcdef.mp4"',
+    '1.m4s',
+    '2.m4s',
+    '#EXT-X-DISCONTINUITY',
+    '#EXT-X-MAP:URI="init-0123456789abcdef.mp4"',
+    '3.m4s',
+    '#EXT-X-DISCONTINUITY',
+    '#EXT-X-MAP:URI="init-fedcba9876543210.mp4"',
+    '4.m4s',
+    '#EXT-X-MAP:URI="init-0123456789abcdef.mp4"',
+    '5.m4s',
+  ]);
+  t.strictSame(
+    readPlaylist(text).segments.map(({ init }) => init),
+    [one, one, one, other, one].map((init) => init!.name),
+  );
 });
 
 t.test('the multivariant playlist', async (t) => {

@@ -11,7 +11,7 @@ const HOURS = 7921;
 const SEGMENT_MS = 4000;
 
 function segment(n: number, isDiscontinuity = false): HlsSegment {
-  const facts = { number: n, name: `${n}-${'0'.repeat(16)}.mp3`, codecs: 'mp4a.40.34' };
+  const facts = { number: n, name: `${n}-${'0'.repeat(16)}.mp3`, init: null, codecs: 'mp4a.40.34' };
   return {
     ...facts,
     bytes: Buffer.alloc(64_000),
@@ -46,6 +46,26 @@ t.test('the newest are listed, some more can be fetched, the rest is forgotten',
     [false, false, false, false, true, true, true, true, true, true, false],
   );
   t.equal(window.endMs, WALL_MS + 10 * SEGMENT_MS);
+});
+
+t.test('an initialization section is there as long as a segment that needs it; a list is of one form', async (t) => {
+  const window = makeWindow();
+  const inits = ['a', 'b'].map((letter) => ({ name: `init-${letter}.mp4`, bytes: Buffer.from(letter) }));
+  for (let n = 0; n < 3; n++) window.append({ ...segment(n), init: inits[0]! });
+  for (let n = 3; n < 6; n++) window.append({ ...segment(n, n === 3), init: inits[1]! });
+  t.equal(window.file('init-a.mp4')?.bytes.toString(), 'a', 'it left the list, and is kept');
+  window.append({ ...segment(6), init: inits[1]! });
+  window.append({ ...segment(7), init: inits[1]! });
+  window.append({ ...segment(8), init: inits[1]! });
+  t.equal(window.file('init-a.mp4'), undefined);
+  t.equal(window.file('init-b.mp4')?.bytes.toString(), 'b');
+  t.equal(window.file(''), undefined);
+  const before = readPlaylist(window.playlist);
+  window.append(segment(9, true));
+  const { segments, mediaSequence, discontinuitySequence } = readPlaylist(window.playlist);
+  t.strictSame([segments.length, mediaSequence], [1, 9], 'what needs none begins another list');
+  t.ok(discontinuitySequence >= before.discontinuitySequence);
+  t.not(window.segment(segment(8).name), undefined, 'and what was listed before can still be fetched');
 });
 
 t.test('the playlist is one text until it changes', async (t) => {

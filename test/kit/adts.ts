@@ -20,6 +20,25 @@ export function adtsFrame(random: Random, blockBytes: number, { hasCrc = false, 
   return { frame: Buffer.concat([head, block]), block };
 }
 
+export interface AdtsFacts {
+  /** ISO 14496-3, table 1.18. */
+  readonly rateIndex: number;
+  /** Channel configuration. */
+  readonly channels: number;
+  /** 1: LC. */
+  readonly profile?: number;
+  /** Of the whole frame. */
+  readonly lengthBytes?: number;
+}
+
+/** The header of a frame without CRC. */
+export function adtsHeader({ rateIndex, channels, profile = 1, lengthBytes = 7 }: AdtsFacts): Buffer {
+  const head = Buffer.from([0xff, 0xf1, 0, 0, (lengthBytes >> 3) & 0xff, ((lengthBytes & 7) << 5) | 0x1f, 0xfc]);
+  head[2] = (profile << 6) | (rateIndex << 2) | (channels >> 2);
+  head[3] = ((channels & 3) << 6) | (lengthBytes >> 11);
+  return head;
+}
+
 /** The raw data block of a frame without CRC, behind its fill elements. Throws where they do not end at a byte or are none. */
 export function readFilled(bytes: Buffer): { readonly lengthBytes: number; readonly block: Buffer } {
   if (bytes[0] !== 0xff || bytes[1] !== 0xf1)

@@ -6,9 +6,11 @@
 import * as hlsParser from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
+import type { OggLink } from '../../src/audio/ogg/ogg-link.js';
 import type { AudioTape } from '../../src/audio/tape/audio-tape.js';
+import type { FormChoice } from '../../src/config/hls-config.js';
 import { CutFeed } from '../../src/hls/cut-feed.js';
-import { HlsCutter } from '../../src/hls/cutter.js';
+import { type CutterOptions, HlsCutter } from '../../src/hls/cutter.js';
 import type { HlsFeeds } from '../../src/hls/hls-feed.js';
 import type { HlsSegment } from '../../src/hls/playlist.js';
 import { HlsWindow } from '../../src/hls/window.js';
@@ -16,6 +18,7 @@ import { TapeNames } from '../../src/link/tapes/tape-names.js';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import { FakeClock } from './clock.js';
 import { frameOf } from './frame-of.js';
+import { readTag } from './id3.js';
 import { NUMBERED_MS, numberedFrame } from './numbered.js';
 import { viewOf } from './record.js';
 
@@ -37,6 +40,7 @@ export interface HlsChannelOptions extends Partial<ChannelAudioOptions> {
   readonly targetSeconds?: number;
   readonly window?: number;
   readonly keep?: number;
+  readonly form?: FormChoice;
   readonly delayMs?: number;
 }
 
@@ -47,12 +51,12 @@ export class HlsChannel {
   cutter: HlsCutter | null = null;
   /** Frames that came in. */
   frames = 0;
-  readonly #targetSeconds: number;
+  readonly #options: CutterOptions;
   #version = 0;
 
-  constructor({ targetSeconds = 4, window = 6, keep = 12, delayMs, ...audio }: HlsChannelOptions = {}) {
+  constructor({ targetSeconds = 4, window = 6, keep = 12, form = 'auto', delayMs, ...audio }: HlsChannelOptions = {}) {
     const { clock } = this;
-    this.#targetSeconds = targetSeconds;
+    this.#options = { segmentSeconds: targetSeconds, form };
     const delay = delayMs === undefined ? undefined : { ms: delayMs, clock };
     const own = { key: 'demo', lagMs: 30_000, bitrateKbps: 128, now: () => clock.now(), delay };
     this.audio = new ChannelAudio({ ...own, ...audio });
@@ -61,7 +65,7 @@ export class HlsChannel {
 
   cut(): HlsCutter {
     const { audio, clock, window } = this;
-    this.cutter = new HlsCutter({ audio, clock, window, tapeName }, this.#targetSeconds);
+    this.cutter = new HlsCutter({ audio, clock, window, tapeName }, this.#options);
     return this.cutter;
   }
 
@@ -74,6 +78,13 @@ export class HlsChannel {
       this.write(numberedFrame(this.frames), NUMBERED_MS, fresh);
       fresh = false;
     }
+  }
+
+  /** A packet of Ogg comes in, in real time. */
+  packet(bytes: Buffer, ms: number, link: OggLink, fresh = false): void {
+    this.clock.advance(ms);
+    this.audio.write(frameOf(bytes, ms, 128, fresh, link));
+    this.frames++;
   }
 
   /** A frame comes in. */
@@ -94,6 +105,8 @@ export interface ReadSegment {
   readonly seconds: number;
   readonly dateMs: number;
   readonly isDiscontinuity: boolean;
+  /** The file that it needs; null: none. */
+  readonly init: string | null;
 }
 
 export interface ReadTitle {
@@ -123,11 +136,13 @@ export function readPlaylist(text: string): ReadPlaylist {
     seconds: segment.duration,
     dateMs: segment.dateTimeObject!.getTime(),
     isDiscontinuity: segment.discontinuity === true,
+    init: segment.map?.uri ?? null,
     other: other.segments[i]!,
   }));
-  for (const { name, seconds, dateMs, other: segment } of segments) {
-    const same = [segment.uri, segment.duration, segment.programDateTime!.getTime()];
-    if (JSON.stringify([name, seconds, dateMs]) !== JSON.stringify(same)) throw new Error(`read in two ways: ${name}`);
+  for (const { name, seconds, dateMs, init, other: segment } of segments) {
+    const same = [segment.uri, segment.duration, segment.programDateTime!.getTime(), segment.map?.uri ?? null];
+    if (JSON.stringify([name, seconds, dateMs, init]) !== JSON.stringify(same))
+      throw new Error(`read in two ways: ${name}`);
   }
   if (other.segments.length !== segments.length) throw new Error('read in two ways: segments');
   return {
@@ -153,22 +168,9 @@ function attributesOf(text: string, id: string): Record<string, string> {
   return Object.fromEntries(attributes.map(([, name, value]) => [name!, value!.replaceAll('"', '')]));
 }
 
-/** What the ID3 tag of a segment says, by the names of its frames; of TXXX the value; and the audio behind it. */
+/** What the ID3 tag of a segment says, and the audio behind it. */
 export function readPacked(bytes: Buffer): { readonly tag: Readonly<Record<string, string>>; readonly audio: Buffer } {
-  if (bytes.toString('latin1', 0, 5) !== 'ID3\x04\0') throw new Error('there is no tag');
-  const size = (at: number) => bytes.subarray(at, at + 4).reduce((sum, byte) => sum * 128 + byte, 0);
-  const end = 10 + size(6);
-  const tag: Record<string, string> = {};
-  for (let at = 10; at < end; ) {
-    const name = bytes.toString('latin1', at, at + 4);
-    const body = bytes.subarray(at + 10, at + 10 + size(at + 4));
-    at += 10 + body.length;
-    if (name === 'PRIV') tag[name] = String(body.readBigUInt64BE(body.length - 8));
-    else {
-      const text = body.toString('utf8', 1).replace(/\0$/, '');
-      tag[name] = name === 'TXXX' ? text.replace(/^id\0/, '') : text;
-    }
-  }
+  const { tag, end } = readTag(bytes);
   return { tag, audio: bytes.subarray(end) };
 }
 

@@ -10,7 +10,7 @@ import { LinkConnection } from '../../src/link/wire/link-connection.js';
 import { cutFeeds, HlsChannel } from './hls-channel.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 
-export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12 };
+export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12, form: 'auto' };
 const SILENCE_MS = 15_000;
 
 /** Who copies. */

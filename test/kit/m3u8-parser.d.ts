@@ -10,6 +10,7 @@ declare module 'm3u8-parser' {
       readonly duration: number;
       readonly dateTimeObject?: Date;
       readonly discontinuity?: boolean;
+      readonly map?: { readonly uri: string };
     }[];
     readonly dateRanges: readonly {
       readonly id: string;

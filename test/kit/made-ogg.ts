@@ -7,8 +7,54 @@ import { FIRST, PAGE_HEADER_BYTES, PageWriter } from '../../src/audio/ogg/ogg-pa
 
 const OPUS_HEAD = Buffer.concat([Buffer.from('OpusHead\x01\x02', 'latin1'), Buffer.from('380180bb0000000000', 'hex')]);
 const OPUS_TAGS = Buffer.concat([Buffer.from('OpusTags'), Buffer.alloc(8)]);
+const FLAC_COMMENTS = Buffer.concat([Buffer.from([0x84, 0, 0, 8]), Buffer.alloc(8)]);
 /** 20 ms of CELT, stereo, as quiet as can be. */
 const OPUS_PACKET = Buffer.from('fcfffe', 'hex');
+
+export interface OpusFacts {
+  readonly channels?: number;
+  readonly preSkip?: number;
+  readonly gain?: number;
+}
+
+/** A link's headers, as packets. */
+export function opusHeaders({ channels = 2, preSkip = 312, gain = 0 }: OpusFacts = {}): Buffer[] {
+  const head = Buffer.from(OPUS_HEAD);
+  head[9] = channels;
+  head.writeUInt16LE(preSkip, 10);
+  head.writeInt16LE(gain, 16);
+  return [head, OPUS_TAGS];
+}
+
+export interface FlacFacts {
+  readonly hertz: number;
+  readonly channels?: number;
+  readonly bits?: number;
+}
+
+export function flacHeaders({ hertz, channels = 2, bits = 16 }: FlacFacts): Buffer[] {
+  const head = flacHead(hertz);
+  head.writeUInt16BE(0xffff, 19);
+  head[29] = (head[29]! & 0xf0) | ((channels - 1) << 1) | ((bits - 1) >> 4);
+  head[30] = (bits - 1) << 4;
+  return [head, FLAC_COMMENTS];
+}
+
+/** 20 ms of Opus that say their number; no decoder has ever seen them. */
+export function numberedPacket(number: number): Buffer {
+  const packet = Buffer.alloc(60, 1);
+  packet[0] = 0xfc;
+  packet.writeUInt32BE(number, 1);
+  return packet;
+}
+
+/** The header of a frame of FLAC that says how many samples it has, up to 65,536, and its number. */
+export function flacPacket(number: number, samples: number): Buffer {
+  const packet = Buffer.alloc(40, 1);
+  packet.set([0xff, 0xf8, 0x70, 0x18, number & 0x7f, (samples - 1) >> 8, (samples - 1) & 0xff]);
+  packet.writeUInt32BE(number, 10);
+  return packet;
+}
 
 /** Comments as OpusTags and Vorbis have them, behind their magic. */
 export function comments(...fields: (string | Buffer)[]): Buffer {
@@ -60,7 +106,7 @@ export function flacLink(serial: number, hertz: number, packets: number, samples
   const writer = new PageWriter(serial, 0, FIRST);
   writer.packet(flacHead(hertz), 0);
   writer.end();
-  writer.packet(Buffer.concat([Buffer.from([0x84, 0, 0, 8]), Buffer.alloc(8)]), 0);
+  writer.packet(FLAC_COMMENTS, 0);
   writer.end();
   const packet = Buffer.from([0xff, 0xf8, (samplesCode << 4) | 9, 0x18, 0, 0xff, 0xff, 0, 0, 0]);
   for (let n = 1; n <= packets; n++) {

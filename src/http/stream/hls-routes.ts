@@ -13,7 +13,7 @@ import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
-import type { HlsSegment } from '../../hls/playlist.js';
+import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
@@ -23,7 +23,12 @@ import { safeQueryOf } from './playlists.js';
 import type { PublicUrl } from './public-url.js';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
-const SEGMENT_TYPES: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', aac: 'audio/aac' };
+const FILE_TYPES: Readonly<Record<string, string>> = {
+  mp3: 'audio/mpeg',
+  aac: 'audio/aac',
+  m4s: 'audio/mp4',
+  mp4: 'audio/mp4',
+};
 /** For pages of other origins. */
 const CORS: Readonly<Record<string, string>> = {
   'Access-Control-Allow-Origin': '*',
@@ -61,11 +66,8 @@ export interface HlsServiceParts {
 }
 
 /** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
-export function hlsPath({ hls, audio }: Mount, path: string): string | null {
-  // A worker knows what is sent, and does not take the tape for it.
-  const isKnown = audio.tape !== undefined || audio.hasSegments;
-  const isCut = !isKnown || Object.values(SEGMENT_TYPES).includes(audio.contentType);
-  return hls !== null && isCut ? `${path}${VARIANT}` : null;
+export function hlsPath({ hls, sends }: Mount, path: string): string | null {
+  return hls !== null && sends !== 'vorbis' ? `${path}${VARIANT}` : null;
 }
 
 export class HlsService implements HttpService {
@@ -140,7 +142,7 @@ export class HlsService implements HttpService {
 
   #playlist(mount: Mount, what: 'variant' | 'media', request: IncomingMessage, response: ServerResponse): void {
     if (hlsPath(mount, mount.path) === null) {
-      throw new Refusal('not-found', 'Ogg is not served as HLS: only MP3 and AAC are.');
+      throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
     }
     const { window } = this.#parts.channels.ask(mount)!;
     const send = () => this.#sendPlaylist(window, mount, what, request, response);
@@ -206,9 +208,9 @@ export class HlsService implements HttpService {
   }
 
   #segment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
-    const found = this.#parts.channels.segment(mount, name);
+    const found = this.#parts.channels.file(mount, name);
     if (!(found instanceof Promise)) {
-      this.#sendSegment(found, method, response);
+      this.#sendFile(found, method, response);
       return;
     }
     let answer: (() => void) | null = null;
@@ -221,22 +223,22 @@ export class HlsService implements HttpService {
         this.#refuse(response, error);
       }
     });
-    void found.then((segment) => {
-      answer = () => this.#sendSegment(segment, method, response);
+    void found.then((file) => {
+      answer = () => this.#sendFile(file, method, response);
       held.end();
     });
   }
 
-  #sendSegment(segment: HlsSegment | undefined, method: string | undefined, response: ServerResponse): void {
-    if (segment === undefined) {
+  #sendFile(file: HlsFile | undefined, method: string | undefined, response: ServerResponse): void {
+    if (file === undefined) {
       throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {
         headers: { 'Cache-Control': GONE_CACHE },
       });
     }
-    const { bytes, name } = segment;
+    const { bytes, name } = file;
     response.writeHead(200, {
       ...CORS,
-      'Content-Type': SEGMENT_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
+      'Content-Type': FILE_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
       'Content-Length': bytes.length,
       'Cache-Control': SEGMENT_CACHE,
       'Accept-Ranges': 'none',

@@ -132,6 +132,7 @@ function faulty(access: Mount['access']) {
     overflowUrl: undefined,
     audio,
     hasAudio: true,
+    sends: null,
     hopeful: true,
     takesEncoder: false,
     onDemand: false,

@@ -45,7 +45,7 @@ t.test('a list that ends, and one of other lengths, are the same there', async (
   t.ok(worker.window.isEmpty);
   link.pass(20);
   t.equal(worker.window.playlist, link.window.playlist);
-  link.hls = { segmentSeconds: 2, window: 6, keep: 12 };
+  link.hls = { segmentSeconds: 2, window: 6, keep: 12, form: 'auto' };
   link.hub.refresh(() => link.audio);
   link.flow();
   t.ok(worker.window.isEmpty);
@@ -88,17 +88,17 @@ t.test('a segment that is not here yet is waited for; one that is nowhere is kno
   const [, other] = link.workers as [HlsWorker, HlsWorker];
   link.pass(30);
   const { name, bytes } = link.window.last!;
-  const first = other.hls.segment(other.source, name);
+  const first = other.hls.file(other.source, name);
   t.ok(first instanceof Promise);
   link.flow();
   t.ok((await first)!.bytes.equals(bytes));
-  t.equal(other.hls.segment(other.source, name), other.window.last, 'it is here by now');
+  t.equal(other.hls.file(other.source, name), other.window.last, 'it is here by now');
   other.pipe.hub.hold = true;
   const { number } = link.window.last!;
   while (link.window.last!.number === number) link.channel.play(1);
   const next = link.window.last!;
-  const found = other.hls.segment(other.source, next.name);
-  const unknown = other.hls.segment(other.source, `${next.number}-${'0'.repeat(16)}.mp3`);
+  const found = other.hls.file(other.source, next.name);
+  const unknown = other.hls.file(other.source, `${next.number}-${'0'.repeat(16)}.mp3`);
   t.ok(found instanceof Promise && unknown instanceof Promise);
   other.pipe.hub.hold = false;
   link.flow();
@@ -111,14 +111,14 @@ t.test('a segment that is not here yet is waited for; one that is nowhere is kno
     '',
     `-1-${'0'.repeat(16)}.mp3`,
   ])
-    t.equal(other.hls.segment(other.source, wrong), undefined, `nobody is asked for ${wrong}`);
+    t.equal(other.hls.file(other.source, wrong), undefined, `nobody is asked for ${wrong}`);
 });
 
 t.test('a channel at rest is not cut for who asks for a segment', async (t) => {
   const link = new HlsLink();
   const { worker } = link;
   link.pass(5, { isAsked: false });
-  const found = worker.hls.segment(worker.source, `1795741941-${'0'.repeat(16)}.mp3`);
+  const found = worker.hls.file(worker.source, `1795741941-${'0'.repeat(16)}.mp3`);
   link.flow();
   t.equal(await found, undefined);
   t.equal(link.hub.of(link), undefined);
@@ -130,7 +130,7 @@ t.test('the link is cut: the list stands still, and goes on over the next one wi
   link.pass(40);
   const before = worker.window.playlist;
   worker.pipe.hub.destroy();
-  const waiting = worker.hls.segment(worker.source, `${worker.window.last!.number + 1}-${'0'.repeat(16)}.mp3`);
+  const waiting = worker.hls.file(worker.source, `${worker.window.last!.number + 1}-${'0'.repeat(16)}.mp3`);
   link.channel.title('Meanwhile');
   link.pass(9);
   t.equal(worker.window.playlist, before);

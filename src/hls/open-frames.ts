@@ -1,0 +1,44 @@
+/** The frames of a segment that is being cut, as its form has them (segment-form.ts). Owned by an HlsCutter. */
+
+const FIRST_BYTES = 96 * 1024;
+
+export class OpenFrames {
+  /** Of all frames. */
+  lengthBytes = 0;
+  samples = 0;
+  /** Of each: bytes and samples. */
+  sizes: number[] = [];
+  durations: number[] = [];
+  #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+
+  get isEmpty(): boolean {
+    return this.sizes.length === 0;
+  }
+
+  /** In one piece, valid until another is added. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.lengthBytes);
+  }
+
+  /** @param payload copied */
+  add(payload: Buffer, samples: number): void {
+    const needed = this.lengthBytes + payload.length;
+    if (needed > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * this.#buffer.length));
+      this.bytes.copy(larger);
+      this.#buffer = larger;
+    }
+    payload.copy(this.#buffer, this.lengthBytes);
+    this.lengthBytes = needed;
+    this.samples += samples;
+    this.sizes.push(payload.length);
+    this.durations.push(samples);
+  }
+
+  clear(): void {
+    this.lengthBytes = 0;
+    this.samples = 0;
+    this.sizes = [];
+    this.durations = [];
+  }
+}

@@ -1,0 +1,84 @@
+/**
+ * Reads a tape of Ogg packet by packet, for the cutter. Links follow one another (ogg-tape.ts), and their heads are of no use here: titles are the
+ * tape's marks. A link of Opus that goes on has the last 80 ms of the one before once more; they are dropped.
+ *
+ *   tape      │ head │ 1 2 3 4 5 6 EOS │ head │ 3 4 5 6 7 8 9 │ …
+ *   packets            1 2 3 4 5 6                     7 8 9
+ *
+ * Owned by an HlsCutter.
+ */
+
+import type { Frame } from '../audio/frames/frame.js';
+import type { FrameSink } from '../audio/frames/framer.js';
+import { OggFramer } from '../audio/ogg/ogg.js';
+import { type OggFacts, readIdentification } from '../audio/ogg/ogg-codec.js';
+import { headerBytes, pageBytes } from '../audio/ogg/ogg-page.js';
+import type { OggSegment } from '../audio/ogg/ogg-segment.js';
+import type { AudioTape } from '../audio/tape/audio-tape.js';
+import type { AudioSegment } from '../audio/tape/segment.js';
+import type { TapeFrameSink, TapeReader } from './frame-reader.js';
+import type { HlsForms } from './hls-forms.js';
+
+/** Of Opus' identification (RFC 7845, 5.1). */
+const PRE_SKIP_AT = 10;
+const OPUS_KHZ = 48;
+
+/** What a tape of Ogg has in it; null: it has frames, or nothing yet. */
+export function oggFacts(tape: AudioTape): OggFacts | null {
+  if (tape.rendering(false) === null) return null;
+  const last = tape.at(tape.head - 1);
+  return last === undefined ? null : readIdentification(identificationOf(last as OggSegment));
+}
+
+export class PacketReader implements TapeReader, FrameSink {
+  readonly #sink: TapeFrameSink;
+  readonly #forms: HlsForms;
+  readonly #framer = new OggFramer(this);
+  #isFirst = true;
+  /** Audio time of the next packet that is not dropped. */
+  #atMs = 0;
+  /** Samples that were in the link before. */
+  #againSamples = 0;
+
+  constructor(sink: TapeFrameSink, forms: HlsForms) {
+    this.#sink = sink;
+    this.#forms = forms;
+  }
+
+  take(segment: AudioSegment): void {
+    const ogg = segment as OggSegment;
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      this.#framer.push(ogg.head.bytes);
+    }
+    this.#atMs = ogg.startMs;
+    this.#againSamples = samplesAgain(ogg);
+    this.#framer.push(ogg.bytes);
+  }
+
+  /** As FrameSink has it. */
+  onFrame({ bytes, durationMs, link }: Frame): void {
+    const { sampleRate } = link!.facts;
+    const samples = Math.round((durationMs * sampleRate) / 1000);
+    if (samples === 0) return;
+    if (this.#againSamples > 0) {
+      this.#againSamples -= samples;
+      return;
+    }
+    this.#sink.onFrame(bytes, samples, this.#atMs, this.#forms.ofLink(link!));
+    this.#atMs += durationMs;
+  }
+}
+
+/** Of what a decoder skips when it begins here, what is not of this segment's time was in the link before. */
+function samplesAgain(segment: OggSegment): number {
+  const identification = identificationOf(segment);
+  if (readIdentification(identification)?.codec !== 'opus') return 0;
+  const skippedSamples = identification.readUInt16LE(PRE_SKIP_AT);
+  return Math.max(0, skippedSamples - Math.round((segment.entryMs - segment.startMs) * OPUS_KHZ));
+}
+
+/** The first packet of its link, alone on its page. */
+function identificationOf({ head: { bytes } }: OggSegment): Buffer {
+  return bytes.subarray(headerBytes(bytes, 0), pageBytes(bytes, 0, bytes.length));
+}

@@ -1,0 +1,79 @@
+/**
+ * Whether AAC has spectral band replication (AAC+): twice the rate of its headers is heard. ADTS does not say it; it stands in a fill element
+ * behind the sound of each frame, whose place only a decoder finds (ISO 14496-3, 4.4.2.7). So it is looked for at each bit from which on the
+ * elements that follow end with the frame: by chance a frame in a hundred has one, so that many frames together decide.
+ *
+ *   raw data block │ sound … │ fill: SBR │ fill, data … │ end │ to the byte │
+ *
+ * Owned by an AacForm.
+ */
+
+/** Elements of a raw data block (ISO 14496-3, table 4.85). */
+const [DATA, FILL, END] = [4, 6, 7] as const;
+/** Extensions in a fill element: with SBR, and with SBR behind a CRC (table 4.121). */
+const [SBR, SBR_CRC] = [13, 14] as const;
+const ESCAPE_FILL = 15;
+const ESCAPE_DATA = 255;
+/** How many frames are looked at, and how many must be there to decide, and the share of them that has it. */
+const [MAX_FRAMES, MIN_FRAMES, SHARE] = [32, 8, 0.75] as const;
+
+export class SbrProbe {
+  #frames = 0;
+  #found = 0;
+
+  /** Whether what came so far has SBR. */
+  get hasSbr(): boolean {
+    return this.#frames >= MIN_FRAMES && this.#found >= this.#frames * SHARE;
+  }
+
+  /** @param block the raw data block of a frame */
+  count(block: Buffer): void {
+    if (this.#frames === MAX_FRAMES) return;
+    this.#frames++;
+    if (mayHaveSbr(block)) this.#found++;
+  }
+}
+
+/** Whether a fill element with SBR may stand in it. */
+export function mayHaveSbr(block: Buffer): boolean {
+  const bits = block.length * 8;
+  for (let at = 0; at + 3 <= bits; at++) if (bitsAt(block, at, 3) === FILL && endsAsBlock(block, at)) return true;
+  return false;
+}
+
+/** A fill element with SBR begins at this bit, and what follows comes out at the block's end. */
+function endsAsBlock(block: Buffer, from: number): boolean {
+  const end = block.length * 8;
+  const extension = bitsAt(block, from + (bitsAt(block, from + 3, 4) === ESCAPE_FILL ? 15 : 7), 4);
+  if (extension !== SBR && extension !== SBR_CRC) return false;
+  let at = from;
+  while (at + 3 <= end) {
+    const element = bitsAt(block, at, 3);
+    if (element === END) return end - at - 3 < 8;
+    if (element === FILL) at = behindFill(block, at);
+    else if (element === DATA) at = behindData(block, at);
+    else return false;
+  }
+  return false;
+}
+
+function behindFill(block: Buffer, from: number): number {
+  const count = bitsAt(block, from + 3, 4);
+  return count === ESCAPE_FILL ? from + 15 + 8 * (ESCAPE_FILL - 1 + bitsAt(block, from + 7, 8)) : from + 7 + 8 * count;
+}
+
+/** Instance, alignment, length: its bytes may begin at a byte. */
+function behindData(block: Buffer, from: number): number {
+  const isAligned = bitsAt(block, from + 7, 1) === 1;
+  const count = bitsAt(block, from + 8, 8);
+  const isEscaped = count === ESCAPE_DATA;
+  const at = from + (isEscaped ? 24 : 16);
+  return (isAligned ? Math.ceil(at / 8) * 8 : at) + 8 * (isEscaped ? count + bitsAt(block, from + 16, 8) : count);
+}
+
+/** Up to eight; behind the end they are 0. */
+function bitsAt(block: Buffer, at: number, count: number): number {
+  const byte = at >> 3;
+  const two = ((block[byte] ?? 0) << 8) | (block[byte + 1] ?? 0);
+  return (two >> (16 - (at & 7) - count)) & ((1 << count) - 1);
+}

@@ -1,0 +1,22 @@
+/** Bits one behind the other, the highest first. */
+
+export class Bits {
+  #text = '';
+
+  add(value: number, count: number): this {
+    this.#text += value.toString(2).padStart(count, '0');
+    return this;
+  }
+
+  /** Up to the next byte, with zeros. */
+  align(): this {
+    while (this.#text.length % 8 !== 0) this.#text += '0';
+    return this;
+  }
+
+  /** Whole bytes. */
+  bytes(): Buffer {
+    this.align();
+    return Buffer.from((this.#text.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
+  }
+}
