@@ -40,7 +40,7 @@ function playlist(operationId: string, summary: string, description: string, cac
 export function hls(): Json {
   const segment = {
     ...ok(
-      { ...content('audio/mpeg', BINARY), ...content('audio/aac', BINARY) },
+      { ...content('audio/mpeg', BINARY), ...content('audio/aac', BINARY), ...content('audio/mp4', BINARY) },
       {
         ...ANY_ORIGIN,
         ...kept({ const: 'public, max-age=3600, immutable' }),
@@ -75,8 +75,10 @@ export function hls(): Json {
       'public, max-age=1',
     ),
     '/{mount}/hls/{segment}': readable('Hear', 'hlsSegment', 'Some seconds of audio', segment, {
-      description:
-        'Whole frames behind an ID3 tag with the title in force. It has the same bytes for ever; Range is ignored.',
+      description: [
+        'Whole frames behind an ID3 tag with the title in force; or a fragment of MP4 with its titles as events (emsg), and the initialization section',
+        'that the playlist names. It has the same bytes for ever; Range is ignored.',
+      ].join(' '),
     }),
     '/{mount}.m3u8': readable('Hear', 'playlistM3u8', 'Leads to the stream as HLS', found),
   };

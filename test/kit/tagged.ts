@@ -16,7 +16,7 @@ export interface Tone {
   /** The tone's own frequency, Hertz; default 500. */
   readonly pitch?: number;
   readonly seconds: number;
-  /** By its ending: `mp3`, `flac`, `ogg` (Vorbis). */
+  /** By its ending: `mp3`, `flac`, `ogg` (Vorbis), `opus`. */
   readonly type: string;
 }
 

@@ -2,7 +2,7 @@
  * HLS beside each mount `M`: what all may read and any cache may keep. What is listed and cut is the channel's own (src/hls); here requests find it,
  * and wait where there is nothing to list yet.
  *
- *   M/hls.m3u8 ─► M/hls/live.m3u8 ─► M/hls/{n}-{hex}.mp3          M.m3u8 ─► M/hls.m3u8
+ *   M/hls.m3u8 ─► M/hls/live.m3u8 ─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
  *
  * Invariant: a playlist that is answered has a segment; a segment's name has the same bytes for ever.
  */

@@ -4,6 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { Feeder } from '../../kit/feeder.js';
 import { readPacked, readPlaylist, titleAt } from '../../kit/hls-channel.js';
+import { readFragment, readInit } from '../../kit/mp4.js';
 import { quietFor } from '../../kit/pause.js';
 import { missing } from '../../kit/program.js';
 import { demoYaml, startServer } from '../../kit/server.js';
@@ -152,19 +153,51 @@ t.test('a channel without HLS has none, and says so; one with access rules neith
   t.equal((await ask(t, other.port, 'GET /live/hls/live.m3u8 HTTP/1.1')).status, 404);
 });
 
-t.test('Ogg is not served so, and says so', { skip: missing('ffmpeg') }, async (t) => {
+t.test('Vorbis is not served so, and says so', { skip: missing('ffmpeg') }, async (t) => {
   const path = makeTagged(t, { artist: 'A', title: 'B' }, { hertz: 44_100, seconds: 10, type: 'ogg' });
   const yaml = demoYaml(HLS).replace(/type: file, path: [^ }]*/, `type: file, path: ${path}`);
   const { port } = await startServer(t, yaml);
   await until(async () => (await ask(t, port, 'GET /demo/hls/live.m3u8 HTTP/1.1')).status === 404, 20_000);
   const { body } = await ask(t, port, 'GET /demo/hls.m3u8 HTTP/1.1');
-  t.match(body, 'Ogg is not served as HLS');
+  t.match(body, 'Vorbis is not served as HLS');
   const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
   t.strictSame(
     station.channels.map(({ hlsUrl }: { hlsUrl: string | null }) => hlsUrl !== null),
     [false, true],
   );
 });
+
+t.test(
+  'Opus as fMP4: the playlist names what its segments need, with types',
+  { skip: missing('ffmpeg') },
+  async (t) => {
+    const path = makeTagged(t, { artist: 'A', title: 'B' }, { hertz: 48_000, seconds: 10, type: 'opus' });
+    const yaml = demoYaml(HLS).replace(/type: file, path: [^ }]*/, `type: file, path: ${path}`);
+    const { port, base } = await startServer(t, yaml);
+    const { segments } = await playlistOf(base, '/demo', 2);
+    const { body } = await ask(t, port, 'GET /demo/hls.m3u8 HTTP/1.1');
+    t.match(body, /CODECS="opus"/);
+    const init = segments[0]!.init!;
+    for (const name of [init, segments[0]!.name]) {
+      const answer = await ask(t, port, `GET /demo/hls/${name} HTTP/1.1`);
+      t.strictSame(
+        ['content-type', 'cache-control', 'accept-ranges'].map((each) => answer.headers.get(each)),
+        ['audio/mp4', 'public, max-age=3600, immutable', 'none'],
+      );
+      t.equal((await ask(t, port, `HEAD /demo/hls/${name} HTTP/1.1`)).status, 200);
+    }
+    const bytesOf = async (name: string) => Buffer.from(await (await fetch(`${base}/demo/hls/${name}`)).arrayBuffer());
+    t.equal(readInit(await bytesOf(init)).entry, 'Opus');
+    t.ok(readFragment(await bytesOf(segments[0]!.name)).frames.length > 50);
+    const wrong = init.replace(/[0-9a-f]{16}/, '0123456789abcdef');
+    for (const name of [wrong, 'init-.mp4', 'init.mp4']) {
+      const answer = await ask(t, port, `GET /demo/hls/${name} HTTP/1.1`);
+      t.strictSame([answer.status, answer.headers.get('cache-control')], [404, 'public, max-age=1'], name);
+    }
+    const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
+    t.match(station.channels[0].hlsUrl, /hls\.m3u8$/);
+  },
+);
 
 t.test('a playlist wakes a source on demand', async (t) => {
   const { base } = await startServer(t, demoYaml());
