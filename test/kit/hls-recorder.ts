@@ -13,6 +13,8 @@ export class HlsRecorder {
   readonly bytes = new Map<string, Buffer>();
   readonly segments: ReadSegment[] = [];
   readonly playlists: string[] = [];
+  /** By name: what segments need. */
+  readonly inits = new Map<string, Buffer>();
   readonly #url: string;
   #isLoading = false;
 
@@ -30,15 +32,22 @@ export class HlsRecorder {
 
   /** Writes the segments and a playlist that ends. @returns its path */
   write(folder: string, targetSeconds: number): string {
-    const lines = ['#EXTM3U', '#EXT-X-VERSION:3', `#EXT-X-TARGETDURATION:${targetSeconds}`, '#EXT-X-MEDIA-SEQUENCE:0'];
-    for (const { name, seconds, isDiscontinuity } of this.segments) {
+    const lines = ['#EXTM3U', '#EXT-X-VERSION:7', `#EXT-X-TARGETDURATION:${targetSeconds}`, '#EXT-X-MEDIA-SEQUENCE:0'];
+    for (const [name, bytes] of this.inits) writeFileSync(join(folder, name), bytes);
+    for (const [i, { name, seconds, isDiscontinuity, init }] of this.segments.entries()) {
       if (isDiscontinuity) lines.push('#EXT-X-DISCONTINUITY');
+      const isMapped = init !== null && (isDiscontinuity || init !== this.segments[i - 1]?.init);
+      if (isMapped) lines.push(`#EXT-X-MAP:URI="${init}"`);
       lines.push(`#EXTINF:${seconds.toFixed(6)},`, name);
       writeFileSync(join(folder, name), this.bytes.get(name)!);
     }
     const path = join(folder, 'recorded.m3u8');
     writeFileSync(path, `${[...lines, '#EXT-X-ENDLIST'].join('\n')}\n`);
     return path;
+  }
+
+  async #fetch(name: string): Promise<Buffer> {
+    return Buffer.from(await (await fetch(new URL(name, this.#url))).arrayBuffer());
   }
 
   async #load(): Promise<void> {
@@ -51,8 +60,9 @@ export class HlsRecorder {
       this.playlists.push(text);
       for (const segment of readPlaylist(text).segments) {
         if (this.bytes.has(segment.name)) continue;
-        const body = await (await fetch(new URL(segment.name, this.#url))).arrayBuffer();
-        this.bytes.set(segment.name, Buffer.from(body));
+        const { init } = segment;
+        if (init !== null && !this.inits.has(init)) this.inits.set(init, await this.#fetch(init));
+        this.bytes.set(segment.name, await this.#fetch(segment.name));
         this.segments.push(segment);
       }
     } finally {
