@@ -1,17 +1,20 @@
 /**
- * An audio element that plays a mount, with the titles of its own stream, each at the moment when it is heard.
+ * An audio element that plays a mount or its HLS, with the titles of its own stream, each at the moment when it is heard.
  *
  *   stopped ─ play ─► connecting ─► playing ⇄ stalled, paused ─ pause ─► stopped
  *                        ▲              │ breaks off
  *                        └── retrying ◄─┴─► failed
  *
  * Only the audio element knows what is heard: it starts later than its first byte was written, and may stall. Each play has a stream
- * and a metaid of its own, which end with it.
+ * of its own, which ends with it: its medium (medium.ts) prepares it, and has its titles.
  */
 
 import { Backoff } from './backoff.js';
-import { addressOf, HAVE_FUTURE_DATA, makeMetaid, onWake, rootOf } from './browser.js';
+import { addressOf, HAVE_FUTURE_DATA, onWake, rootOf } from './browser.js';
+import { HlsMedium } from './hls-medium.js';
+import type { Medium } from './medium.js';
 import { PlayTitles } from './play-titles.js';
+import { StreamMedium } from './stream-medium.js';
 import { SystemPlayer } from './system-player.js';
 import type { Attachment, AttachOptions, AudioElement, ChannelRecord, PlayState } from './types.js';
 
@@ -29,7 +32,7 @@ const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stall
 
 /**
  * Takes over an audio element: sets its `src` and `preload`, plays when asked to (also by its controls), reconnects when the stream breaks off.
- * @param mount the path to play, or its URL, whose origin is then the default of `server`
+ * @param mount the path to play, or its URL, whose origin is then the default of `server`. One that ends with `.m3u8` is played as HLS
  * @throws TypeError for an invalid URL
  */
 export function attach(audio: AudioElement, mount: string | URL, options: AttachOptions = {}): Attachment {
@@ -39,15 +42,13 @@ export function attach(audio: AudioElement, mount: string | URL, options: Attach
 class AttachedPlayer implements Attachment {
   readonly #audio: AudioElement;
   readonly #options: AttachOptions;
-  readonly #root: URL;
-  readonly #mount: URL;
+  readonly #medium: Medium;
   readonly #system: SystemPlayer | null;
   readonly #backoff = new Backoff();
   readonly #events: Readonly<Record<string, () => void>>;
   readonly #stopWaking: () => void;
   #state: PlayState = 'stopped';
   #now: ChannelRecord | null = null;
-  #metaid = '';
   /** Null: it does not play. */
   #titles: PlayTitles | null = null;
   /** For the next try, the end of a pause, the check each second. */
@@ -63,8 +64,11 @@ class AttachedPlayer implements Attachment {
     const isWhole = mount instanceof URL || /^https?:\/\//i.test(mount);
     this.#audio = audio;
     this.#options = options;
-    this.#root = rootOf(options.server ?? (isWhole ? new URL(mount).origin : undefined));
-    this.#mount = isWhole ? new URL(mount) : addressOf(this.#root, mount as string);
+    const root = rootOf(options.server ?? (isWhole ? new URL(mount).origin : undefined));
+    const url = isWhole ? new URL(mount) : addressOf(root, mount as string);
+    this.#medium = url.pathname.endsWith('.m3u8')
+      ? new HlsMedium(audio, url, options.Hls)
+      : new StreamMedium(audio, url, root, options);
     const actions = { play: () => void this.play().catch(() => undefined), pause: () => audio.pause() };
     const { mediaSession } = options;
     const hasCovers = mediaSession !== 'titles';
@@ -73,8 +77,7 @@ class AttachedPlayer implements Attachment {
     this.#events = {
       play: () => this.#onPlay(),
       pause: () => this.#onPause(),
-      // A paused stream is not requested again.
-      error: () => this.#end(this.#state !== 'paused'),
+      error: () => this.#onBroken(),
       playing: look,
       timeupdate: look,
       ratechange: look,
@@ -85,7 +88,7 @@ class AttachedPlayer implements Attachment {
       () => this.#look(),
     );
     audio.preload = 'none';
-    this.#arm();
+    this.#medium.arm();
   }
 
   get state(): PlayState {
@@ -107,18 +110,10 @@ class AttachedPlayer implements Attachment {
   close(): void {
     for (const [name, listener] of Object.entries(this.#events)) this.#audio.removeEventListener(name, listener);
     this.#stopWaking();
-    if (this.#titles !== null) this.#arm();
     this.#clear();
+    this.#medium.close();
     this.#state = 'stopped';
     this.#system?.release();
-  }
-
-  /** Prepares the next play with a new metaid. */
-  #arm(): void {
-    this.#metaid = makeMetaid();
-    const url = new URL(this.#mount);
-    url.searchParams.set('metaid', this.#metaid);
-    this.#audio.src = url.href;
   }
 
   #onPlay(): void {
@@ -130,18 +125,13 @@ class AttachedPlayer implements Attachment {
 
   #start(): void {
     this.#clear();
-    const { server, transport, WebSocket, reports = true, onNext } = this.#options;
-    this.#titles = new PlayTitles(this.#audio, {
-      server,
-      transport,
-      WebSocket,
-      reports,
-      onNext,
-      root: this.#root,
-      metaid: this.#metaid,
-      onDue: () => this.#look(),
-      onHeard: (record) => this.#onHeard(record),
+    const onDue = () => this.#look();
+    const places = this.#medium.begin({
+      onNext: this.#options.onNext,
+      onDue,
+      onBroken: () => this.#onBroken(),
     });
+    this.#titles = new PlayTitles(this.#audio, places, { onDue, onHeard: (record) => this.#onHeard(record) });
     this.#system?.claim();
     this.#resume('connecting');
   }
@@ -170,12 +160,16 @@ class AttachedPlayer implements Attachment {
     this.#setState('paused');
   }
 
+  /** A paused stream is not requested again. */
+  #onBroken(): void {
+    this.#end(this.#state !== 'paused');
+  }
+
   /** @param isBroken not ended by the listener */
   #end(isBroken: boolean): void {
     if (this.#titles === null && this.#tryTimer === undefined && this.#audio.paused) return;
     this.#clear();
-    // A new `src` ends the download. No `load()`: after it Firefox would request the new one at once.
-    this.#arm();
+    this.#medium.arm();
     this.#system?.show(null);
     if (isBroken && this.#backoff.tries < MAX_TRIES) {
       this.#tryTimer = setTimeout(() => this.#again(), this.#backoff.next());
@@ -224,7 +218,8 @@ class AttachedPlayer implements Attachment {
   }
 
   #look(): void {
-    if (this.#titles === null || this.#audio.paused) return;
+    // A clock that is set (in HLS: to the live edge) has not advanced.
+    if (this.#titles === null || this.#audio.paused || this.#audio.seeking) return;
     if (this.#mediaMs !== this.#lastMs) this.#move();
     this.#titles?.look();
   }

@@ -15,6 +15,8 @@ export type {
   FollowOptions,
   FollowState,
   FollowTarget,
+  HlsConstructor,
+  HlsPlayer,
   PlayState,
   RecordImages,
   RecordSource,

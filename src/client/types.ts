@@ -67,11 +67,31 @@ export interface AudioElement {
   readonly readyState: number;
   readonly paused: boolean;
   readonly ended: boolean;
+  readonly seeking?: boolean;
   readonly buffered: { readonly length: number; end(index: number): number };
+  /** The date at `currentTime` 0 of HLS (HTML, "Offsets into the media resource"); Safari has it. */
+  getStartDate?(): Date;
   play(): Promise<void>;
   pause(): void;
   addEventListener(type: string, listener: () => void): void;
   removeEventListener(type: string, listener: () => void): void;
+}
+
+/** The part of an `Hls` of hls.js 1 that is used. */
+export interface HlsPlayer {
+  /** Of what is played; null: not known yet. */
+  readonly playingDate: Date | null;
+  attachMedia(audio: AudioElement): void;
+  loadSource(url: string): void;
+  on(event: string, listener: (event: string, data: unknown) => void): void;
+  destroy(): void;
+}
+
+/** `Hls` of hls.js: the whole or the light build. */
+export interface HlsConstructor {
+  readonly Events: { readonly LEVEL_UPDATED: string; readonly ERROR: string };
+  new (config: { readonly liveSyncDurationCount: number; readonly backBufferLength: number }): HlsPlayer;
+  isSupported(): boolean;
 }
 
 /** The part of a WebSocket's events that is used: `data` of a message, `code` of a close. */
@@ -125,9 +145,11 @@ export interface Following {
 export type PlayState = 'stopped' | 'connecting' | 'playing' | 'stalled' | 'paused' | 'retrying' | 'failed';
 
 export interface AttachOptions extends ServerOptions {
+  /** hls.js, for playlists (`….m3u8`). Without it, and where it is not supported, the browser's own player plays them. */
+  readonly Hls?: HlsConstructor | undefined;
   /** A title begins to be heard. After a new connection the present one is reported again. */
   readonly onNow?: ((record: ChannelRecord) => void) | undefined;
-  /** The next title, as soon as it is known; null: none. */
+  /** The next title, as soon as it is known (in HLS from the playlist on, some seconds ahead); null: none. */
   readonly onNext?: ((record: ChannelRecord | null) => void) | undefined;
   readonly onState?: ((state: PlayState) => void) | undefined;
   /** Whether the position of the player is reported to the server. Default true. */

@@ -1,0 +1,68 @@
+/**
+ * A title as a playlist says it: EXT-X-DATERANGE of the class net.airsplice.title (src/hls/README.md). Parses what hls.js has read, and the text of
+ * a playlist. What is no title, and what is past the bound, is left out.
+ */
+
+import type { ChannelRecord } from './types.js';
+
+/** From its date on, until the next one's. Another version of it has another id. */
+export interface DatedTitle {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  readonly record: ChannelRecord;
+}
+
+export type Attributes = Readonly<Record<string, unknown>>;
+
+const TITLE_CLASS = 'net.airsplice.title';
+/** Of a playlist; it has fewer. */
+export const MAX_TITLES = 256;
+const LINE = /^#EXT-X-DATERANGE:(.*)$/gm;
+const ATTRIBUTE = /([A-Z0-9-]+)=(?:"([^"\r\n]*)"|([^,"\r\n]*))(?:,|$)/g;
+
+/** @returns in order of their dates */
+export function datedTitles(ranges: readonly Attributes[]): DatedTitle[] {
+  const titles = ranges.map(datedTitle).filter((title) => title !== null);
+  return titles.sort((a, b) => a.startMs - b.startMs).slice(-MAX_TITLES);
+}
+
+/** Each line of the playlist that is a DATERANGE. */
+export function dateRangesOf(playlist: string): Attributes[] {
+  return Array.from(playlist.matchAll(LINE), ([, list]) => {
+    const pairs = Array.from(list!.matchAll(ATTRIBUTE), ([, name, quoted, plain]) => [name!, quoted ?? plain ?? '']);
+    return Object.fromEntries(pairs);
+  });
+}
+
+function datedTitle(attributes: Attributes): DatedTitle | null {
+  const text = (name: string) => {
+    const value = attributes[name];
+    return typeof value === 'string' ? value : '';
+  };
+  const number = (name: string) => (/^\d{1,9}$/.test(text(name)) ? Number(text(name)) : 0);
+  const id = text('ID');
+  const startMs = Date.parse(text('START-DATE'));
+  if (text('CLASS') !== TITLE_CLASS || id === '' || Number.isNaN(startMs)) return null;
+  const [artist, song] = [text('X-ARTIST'), text('X-TITLE')];
+  const title = [artist, song].filter((words) => words !== '').join(' - ');
+  const words = { title, artist, song, durationSeconds: number('X-DURATION'), etype: number('X-ETYPE') };
+  return { id, startMs, record: { ...UNKNOWN, ...words, id: text('X-RECORD'), startMs } };
+}
+
+/** What a playlist does not say. */
+const UNKNOWN = {
+  type: 'now',
+  album: '',
+  cover: '',
+  images: { small: '', medium: '', large: '' },
+  isrc: '',
+  channelkey: '',
+  channel: '',
+  station: '',
+  source: '',
+  session: '',
+  positionMs: null,
+  mount: '',
+  extdata: null,
+} as const;

@@ -1,0 +1,70 @@
+/**
+ * The titles of HLS at their dates, as the newest playlist has them: heard is the last one at or before the date of what is played.
+ *
+ *   known:  A ── B ─── C            a playlist:  B ── C' ── D            then:  A ── B ── C' ── D
+ *
+ * Invariant: from the first date of the newest playlist on, what it says counts, and nothing else.
+ */
+
+import { type DatedTitle, MAX_TITLES } from './date-range.js';
+import type { HeardPlaces } from './play-titles.js';
+import type { AttachOptions, ChannelRecord } from './types.js';
+
+export interface DatedTitlesOptions extends Pick<AttachOptions, 'onNext'> {
+  /** The date of what is heard, unix milliseconds; null: not known yet. */
+  readonly date: () => number | null;
+  readonly onClose: () => void;
+}
+
+export class DatedTitles implements HeardPlaces {
+  readonly #options: DatedTitlesOptions;
+  /** In order. */
+  #titles: readonly DatedTitle[] = [];
+  /** Ids of the one that was heard last, and of the next one that was reported; "": none. */
+  #heard = '';
+  #next = '';
+  /** Up to which date titles were taken. */
+  #takenMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: DatedTitlesOptions) {
+    this.#options = options;
+  }
+
+  get atMs(): number | null {
+    return this.#options.date();
+  }
+
+  /** A playlist has come. @param titles of it, in order; of none nothing changes */
+  update(titles: readonly DatedTitle[]): void {
+    const [first] = titles;
+    if (first === undefined) return;
+    const before = this.#titles.filter(({ startMs }) => startMs < first.startMs);
+    this.#titles = [...before, ...titles].slice(-MAX_TITLES);
+  }
+
+  take(atMs: number): ChannelRecord[] {
+    this.#takenMs = atMs;
+    const title = this.#titles.findLast(({ startMs }) => startMs <= atMs);
+    if (title === undefined || title.id === this.#heard) return [];
+    this.#heard = title.id;
+    return [title.record];
+  }
+
+  /** Reports the next title too, where it is another one than before. */
+  ahead(): number | null {
+    const next = this.#titles.find(({ startMs }) => startMs > this.#takenMs);
+    const { id, startMs, record } = next ?? { id: '', startMs: null, record: null };
+    if (id !== this.#next) {
+      this.#next = id;
+      this.#options.onNext?.(record && { ...record, type: 'next' });
+    }
+    return startMs;
+  }
+
+  /** No server knows who plays shared files. */
+  report(): void {}
+
+  close(): void {
+    this.#options.onClose();
+  }
+}

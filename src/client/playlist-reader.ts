@@ -1,0 +1,65 @@
+/**
+ * Reads a media playlist again and again, once in its target duration, beside a player that does not hand out what it reads. Playlists are shared:
+ * a cache answers both.
+ *
+ *   url ─ is it a multivariant one? ─ its first stream ─► media playlist ─► onPlaylist, again after TARGETDURATION
+ *
+ * After an answer that is no playlist it begins at the first URL.
+ */
+
+/** Between two reads, seconds. */
+const USUAL_SECONDS = 4;
+const MAX_SECONDS = 60;
+const TIMEOUT_MS = 10_000;
+
+export class PlaylistReader {
+  readonly #url: URL;
+  readonly #onPlaylist: (text: string) => void;
+  /** Null: not known yet. */
+  #media: URL | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #isClosed = false;
+
+  constructor(url: URL, onPlaylist: (text: string) => void) {
+    this.#url = url;
+    this.#onPlaylist = onPlaylist;
+    void this.#goOn();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #goOn(): Promise<void> {
+    const seconds = await this.#read();
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#goOn(), seconds * 1000);
+  }
+
+  /** @returns seconds until the next read */
+  async #read(): Promise<number> {
+    let text = '';
+    try {
+      text = await this.#load(this.#media ?? this.#url);
+    } catch {
+      this.#media = null;
+    }
+    if (text === '' || this.#isClosed) return USUAL_SECONDS;
+    this.#onPlaylist(text);
+    const seconds = Number(/^#EXT-X-TARGETDURATION:(\d+)/m.exec(text)?.[1] ?? USUAL_SECONDS);
+    return Math.min(Math.max(1, seconds), MAX_SECONDS);
+  }
+
+  /** @returns a media playlist. Rejects where there is none */
+  async #load(url: URL, isStream = false): Promise<string> {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const text = answer.ok ? await answer.text() : '';
+    if (!text.startsWith('#EXTM3U')) throw new Error('not a playlist');
+    const stream = /^#EXT-X-STREAM-INF:.*\r?\n(?:#.*\r?\n)*([^#\s].*)$/m.exec(text)?.[1];
+    // Behind a redirect it is relative to where that leads.
+    const media = new URL(stream?.trim() ?? '', answer.url || url);
+    if (stream !== undefined && !isStream) return this.#load(media, true);
+    this.#media = media;
+    return text;
+  }
+}
