@@ -112,7 +112,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'client/topic-connection': ['client/follow'],
   'client/follower': ['client/follow'],
   'client/known-records': ['client/follow'],
-  'client/play-titles': ['client/attach'],
   'app/worker/worker': ['app/app', 'app/housekeeping'],
   'app/metrics/worker-metrics': ['source/health', 'http/ops'],
   'channel/channel-encoder': ['behaviour/moved-encoder', 'http/ingest/title-updates', 'processes/restart/hub-returns'],

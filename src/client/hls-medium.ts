@@ -33,7 +33,7 @@ export class HlsMedium implements Medium {
     if (this.#Hls === null) this.#audio.src = this.#url.href;
     else {
       this.#hls = new this.#Hls(CONFIG);
-      this.#hls.attachMedia(this.#audio);
+      this.#hls.attachMedia(this.#audio as never);
     }
   }
 

@@ -11,6 +11,8 @@
 const USUAL_SECONDS = 4;
 const MAX_SECONDS = 60;
 const TIMEOUT_MS = 10_000;
+/** The first stream of a multivariant playlist. */
+const STREAM = /^#EXT-X-STREAM-INF:.*\r?\n(?:#.*\r?\n)*([^#\s].*)$/m;
 
 export class PlaylistReader {
   readonly #url: URL;
@@ -54,12 +56,11 @@ export class PlaylistReader {
   async #load(url: URL, isStream = false): Promise<string> {
     const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = answer.ok ? await answer.text() : '';
-    if (!text.startsWith('#EXTM3U')) throw new Error('not a playlist');
-    const stream = /^#EXT-X-STREAM-INF:.*\r?\n(?:#.*\r?\n)*([^#\s].*)$/m.exec(text)?.[1];
+    const stream = STREAM.exec(text)?.[1]?.trim();
+    if (!text.startsWith('#EXTM3U') || (isStream && stream !== undefined)) throw new Error('not a media playlist');
     // Behind a redirect it is relative to where that leads.
-    const media = new URL(stream?.trim() ?? '', answer.url || url);
-    if (stream !== undefined && !isStream) return this.#load(media, true);
-    this.#media = media;
+    if (stream !== undefined) return this.#load(new URL(stream, answer.url), true);
+    this.#media = new URL(answer.url);
     return text;
   }
 }

@@ -81,7 +81,8 @@ export interface AudioElement {
 export interface HlsPlayer {
   /** Of what is played; null: not known yet. */
   readonly playingDate: Date | null;
-  attachMedia(audio: AudioElement): void;
+  /** Takes the element. What hls.js declares here are types of the DOM. */
+  attachMedia(audio: never): void;
   loadSource(url: string): void;
   on(event: string, listener: (event: string, data: unknown) => void): void;
   destroy(): void;

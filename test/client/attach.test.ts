@@ -7,8 +7,9 @@ import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { attach } from '../../src/client/attach.js';
-import type { AttachOptions, AudioElement, PlayState } from '../../src/client/types.js';
+import type { AttachOptions, PlayState } from '../../src/client/types.js';
 import { otherOrigin } from '../kit/browser.js';
+import { MovedAudio } from '../kit/moved-audio.js';
 import { block, pause, quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { freePort } from '../kit/process.js';
@@ -20,19 +21,9 @@ import { until, untilPromised } from '../kit/until.js';
 t.jobs = 4;
 t.setTimeout(120_000);
 
-/** Begins to play at once what it is given; its clock is moved by the test, and by next to nothing at each look unless it `standsStill`. */
-class MovedAudio extends EventTarget implements AudioElement {
-  preload = '';
-  clock = () => 0;
-  playbackRate = 1;
-  readyState = 4;
-  standsStill = false;
-  #looks = 0;
-  paused = true;
-  ended = false;
-  buffered = { length: 0, end: () => 0 };
+/** Begins to play at once the stream that it is given. */
+class StreamAudio extends MovedAudio {
   readonly #port: number;
-  #src = '';
   player: Player | null = null;
 
   constructor(t: Test, port: number) {
@@ -41,68 +32,30 @@ class MovedAudio extends EventTarget implements AudioElement {
     t.teardown(() => this.player?.close());
   }
 
-  get src(): string {
-    return this.#src;
+  override get src(): string {
+    return super.src;
   }
 
-  set src(url: string) {
-    this.#src = url;
+  override set src(url: string) {
+    super.src = url;
     this.player?.close();
     this.player = null;
-    this.paused = true;
-    this.clock = () => 0;
   }
 
-  get currentTime(): number {
-    const seconds = this.clock();
-    return seconds === 0 || this.standsStill ? seconds : seconds + 1e-9 * this.#looks++;
-  }
-
-  async play(): Promise<void> {
-    if (!this.paused) return;
-    this.paused = false;
-    this.ended = false;
-    if (this.player === null) this.connect();
-    this.#fire('play');
+  override async play(): Promise<void> {
+    if (this.paused && this.player === null) this.connect();
+    return super.play();
   }
 
   /** Asks for what it plays, as a browser may do again by itself. */
   connect(): void {
-    const { pathname, search } = new URL(this.#src);
+    const { pathname, search } = new URL(this.src);
     this.player?.close();
     this.player = new Player(this.#port, pathname + search);
   }
 
-  pause(): void {
-    if (this.paused) return;
-    this.paused = true;
-    this.#fire('pause');
-  }
-
-  end(): void {
-    this.paused = true;
-    this.ended = true;
-    this.#fire('pause');
-  }
-
-  moveTo(seconds: number): void {
-    this.goOn(() => seconds);
-  }
-
-  /** Behind that it has no more to play: one that had some and stood still would be taken for a broken one. */
-  goOn(clock: () => number): void {
-    this.clock = clock;
-    this.readyState = 4;
-    this.#fire('timeupdate');
-    this.readyState = 2;
-  }
-
-  #fire(name: string): void {
-    this.dispatchEvent(new Event(name));
-  }
-
   get metaid(): string {
-    return new URL(this.#src).searchParams.get('metaid')!;
+    return new URL(this.src).searchParams.get('metaid')!;
   }
 }
 
@@ -118,7 +71,7 @@ async function written(server: TestServer, metaid: string): Promise<{ song: stri
 }
 
 /** Moves the clock before each look at what is waited for. */
-function moved(audio: MovedAudio, to: () => number, isReady: () => boolean): () => boolean {
+function moved(audio: StreamAudio, to: () => number, isReady: () => boolean): () => boolean {
   return () => {
     audio.moveTo(to());
     return isReady();
@@ -142,7 +95,7 @@ async function pushFirst(server: TestServer): Promise<void> {
 /** An attachment to an element whose clock is moved, and what it called. */
 async function attached(t: Test, options: AttachOptions = {}, yaml = demoYaml('streams: { burstSeconds: 2 }')) {
   const server = await startServer(t, yaml);
-  const audio = new MovedAudio(t, server.port);
+  const audio = new StreamAudio(t, server.port);
   const calls: string[] = [];
   const messages: Readonly<Record<string, string>>[] = [];
   class WatchedSocket extends WebSocket {
@@ -514,7 +467,7 @@ t.test('a try that the browser refuses when it was closed meanwhile', async (t) 
 
 t.test('a mount may be a whole URL; closed is closed', async (t) => {
   const server = await startServer(t, demoYaml());
-  const audio = new MovedAudio(t, server.port);
+  const audio = new StreamAudio(t, server.port);
   const states: PlayState[] = [];
   const options = { WebSocket, onState: (state: PlayState) => states.push(state) };
   const attachment = attach(audio, `${server.base}/demo.mp3?a=b`, options);

@@ -1,0 +1,67 @@
+/** An audio element whose clock tests move, by next to nothing at each look unless it `standsStill`. What it plays is that of who extends it. */
+
+import type { AudioElement } from '../../src/client/types.js';
+
+export class MovedAudio extends EventTarget implements AudioElement {
+  preload = '';
+  clock = () => 0;
+  playbackRate = 1;
+  readyState = 4;
+  standsStill = false;
+  paused = true;
+  ended = false;
+  seeking = false;
+  buffered = { length: 0, end: () => 0 };
+  #looks = 0;
+  #src = '';
+
+  get src(): string {
+    return this.#src;
+  }
+
+  set src(url: string) {
+    this.#src = url;
+    this.paused = true;
+    this.clock = () => 0;
+  }
+
+  get currentTime(): number {
+    const seconds = this.clock();
+    return seconds === 0 || this.standsStill ? seconds : seconds + 1e-9 * this.#looks++;
+  }
+
+  async play(): Promise<void> {
+    if (!this.paused) return;
+    this.paused = false;
+    this.ended = false;
+    this.#fire('play');
+  }
+
+  pause(): void {
+    if (this.paused) return;
+    this.paused = true;
+    this.#fire('pause');
+  }
+
+  end(): void {
+    this.paused = true;
+    this.ended = true;
+    this.#fire('pause');
+  }
+
+  moveTo(seconds: number): void {
+    this.goOn(() => seconds);
+  }
+
+  /** Behind that it has no more to play: one that had some and stood still would be taken for a broken one. */
+  goOn(clock: () => number): void {
+    this.clock = clock;
+    this.readyState = 4;
+    this.#fire('timeupdate');
+    this.readyState = 2;
+  }
+
+  #fire(name: string): void {
+    this.dispatchEvent(new Event(name));
+  }
+}
