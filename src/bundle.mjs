@@ -49,7 +49,17 @@ async function buildProgram() {
     sourcemap: true,
     sourcesContent: false,
   });
-  writeFileSync('dist/THIRD-PARTY-LICENSES', bundledLicences([program.metafile, client.metafile]));
+  // The page loads it where a browser needs it (http/page.ts). This form of it starts no worker, which the page's policy would not allow.
+  const hls = await build({
+    ...common,
+    entryPoints: [{ in: 'hls.js/dist/hls.light.min.mjs', out: 'web/hls' }],
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+    logLevel: 'warning',
+  });
+  writeFileSync('dist/THIRD-PARTY-LICENSES', bundledLicences([program.metafile, client.metafile, hls.metafile]));
   cpSync('src/web', 'dist/web', { recursive: true });
   // The scripts of Redis are read while it runs (base/own-files.ts).
   const scripts = readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.lua'));

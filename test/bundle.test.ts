@@ -17,6 +17,7 @@ const OTHERS = [
   'client/client.js.map',
   'cluster/log/one.lua',
   'web/admin.js',
+  'web/hls.js',
 ];
 
 t.test('chunks of the build before are removed, and nothing else is; a build that fails removes nothing', async (t) => {
@@ -80,7 +81,9 @@ t.test('licences: each package that is bundled, with its text; one without ends 
   write('src/cli/terminal/write-man.ts', '');
   write('src/client/client.ts', 'export const client = 1;');
   write('src/web/admin.js', '');
-  for (const name of ['one', '@scope/two', 'unused']) add(name, 'MIT');
+  for (const name of ['one', '@scope/two', 'unused', 'hls.js']) add(name, 'MIT');
+  write('node_modules/hls.js/dist/hls.light.min.mjs', 'export default 1;');
+  write('node_modules/hls.js/LICENSE', 'the words of hls.js');
   add('saxes', 'ISC');
   write('node_modules/one/LICENSE.md', 'the words of one');
   write('node_modules/one/NOTICE', 'a notice of one');
@@ -89,6 +92,7 @@ t.test('licences: each package that is bundled, with its text; one without ends 
   await build();
   const text = licences();
   t.match(text, /\none 1\.2\.3 \(MIT\)\n-+\n\nthe words of one\n\na notice of one\n/);
+  t.match(text, /\nhls\.js 1\.2\.3 \(MIT\)\n-+\n\nthe words of hls\.js\n/, 'for the page');
   t.match(text, /\n@scope\/two 1\.2\.3 \(MIT\)\n-+\n\nthe words of two\n/);
   t.match(text, /\nsaxes 1\.2\.3 \(ISC\)[\s\S]*Isaac Z\. Schlueter[\s\S]*Mathias Bynens/, 'which ships none');
   t.notMatch(text, /unused/);

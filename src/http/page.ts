@@ -10,6 +10,7 @@ import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { codeFile } from '../base/own-files.js';
 import { contentTag } from '../metadata/etag.js';
+import { CompressibleBody, compressed } from './compression.js';
 import { readRoute } from './methods.js';
 import { matchesTag } from './reads.js';
 
@@ -23,6 +24,8 @@ export interface PageChannel {
   readonly description: string;
   /** The path at which it is played, with the leading slash. */
   readonly mount: string;
+  /** The same of its playlist of HLS; "": it has none. What is Ogg now is not served there. */
+  readonly hls: string;
 }
 
 /** A file as it is served. */
@@ -36,14 +39,14 @@ const ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect 
 <path d="M7 13v6M12 9v14M17 12v8M22 7v18M27 14v4" stroke="#fff" stroke-width="2.6" stroke-linecap="round"/></svg>`;
 
 /** The page's modules; page.js imports the others. */
-const SCRIPTS = ['page.js', 'card.js'];
+const SCRIPTS = ['page.js', 'card.js', 'player.js'];
 export const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
 
 /** Hosts that a policy can name. It cannot name an IPv6 address (CSP 3, host-source): 'self' alone has to do. */
 const HOST = /^[A-Za-z0-9.-]+(?::\d{1,5})?$/;
 
 /**
- * Registers `/`, its files below `/web/`, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
+ * Registers `/`, its files below `/web/`, hls.js among them, `/web/channels.json`, `/favicon.ico` and `/client.js`, for GET and HEAD.
  * @throws Error when a file is missing (a broken installation)
  */
 export function registerPage(app: FastifyInstance, channels: () => readonly PageChannel[]): void {
@@ -53,7 +56,25 @@ export function registerPage(app: FastifyInstance, channels: () => readonly Page
   for (const name of SCRIPTS) serve(app, `/web/${name}`, fileOf(SCRIPT_TYPE, read(name)));
   serve(app, '/web/channels.json', channelsFile(channels));
   serve(app, '/favicon.ico', fileOf('image/svg+xml; charset=utf-8', Buffer.from(ICON)));
+  registerHls(app);
   registerClient(app);
+}
+
+/** hls.js, which the page loads where a browser needs it: read when it is first asked for, and sent compressed. */
+function registerHls(app: FastifyInstance): void {
+  let body: CompressibleBody | null = null;
+  readRoute(app, '/web/hls.js', async ({ raw }, reply) => {
+    const form = compressed(raw, (body ??= new CompressibleBody(hlsScript())));
+    reply.headers({ ...form.headers, ETag: form.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+    if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).send();
+    return reply.type(SCRIPT_TYPE).send(await form.bytes());
+  });
+}
+
+/** As the build has it; where the server runs from its sources, that of the package. */
+function hlsScript(): Buffer {
+  const built = codeFile('web/hls.js');
+  return readFileSync(existsSync(built) ? built : createRequire(import.meta.url).resolve('hls.js/dist/hls.light.min.mjs'));
 }
 
 /** The client's modules below `/web/client/`, and `/client.js`, which loads them in parallel and exports what client.ts does. */
@@ -92,8 +113,8 @@ function channelsFile(channels: () => readonly PageChannel[]): () => ServedFile 
     if (listed !== channels()) {
       listed = channels();
       // Members are named one by one: no other member of a channel may be published.
-      const list = listed.map(({ station, key, name, description, mount }) => {
-        return { station, key, name, description, mount };
+      const list = listed.map(({ station, key, name, description, mount, hls }) => {
+        return { station, key, name, description, mount, hls };
       });
       file = fileOf('application/json; charset=utf-8', Buffer.from(JSON.stringify(list)));
     }
@@ -117,14 +138,17 @@ function serve(app: FastifyInstance, url: string, made: ServedFile | (() => Serv
   });
 }
 
-/** `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. */
+/**
+ * `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. `media-src` allows what the page's own scripts make:
+ * hls.js gives its audio so.
+ */
 function policy(host: string | undefined): string {
   const sockets = host !== undefined && HOST.test(host) ? ` ws://${host} wss://${host}` : '';
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    "media-src 'self'",
+    "media-src 'self' blob:",
     'img-src data:',
     "frame-src 'self'",
     `connect-src 'self'${sockets}`,

@@ -4,12 +4,13 @@
  * Whatever comes from outside is set by textContent; lines that will be filled keep their place while they are empty.
  */
 
-import { attach, follow } from '../client.js';
+import { follow } from '../client.js';
+import { ChannelPlayer } from './player.js';
 
 /** @typedef {import('../client/client.js').ChannelRecord} Title */
 /** @typedef {import('../client/client.js').FollowState} FollowState */
 /** @typedef {import('../client/client.js').PlayState} PlayState */
-/** @typedef {{ station: string, key: string, name: string, description: string, mount: string }} Channel */
+/** @typedef {{ station: string, key: string, name: string, description: string, mount: string, hls: string }} Channel */
 
 /** What stands under "You hear" while no title does. */
 const WORDS = /** @type {Record<Exclude<PlayState, 'paused'>, [text: string, hint: string]>} */ ({
@@ -23,6 +24,9 @@ const WORDS = /** @type {Record<Exclude<PlayState, 'paused'>, [text: string, hin
 
 /** Characters from which on a title line is set smaller. */
 const LONG = 70;
+
+/** Characters of a text that are compared. */
+const COMPARED = 200;
 
 /** From the page's own address: it may stand below a path of a proxy. @param {string} path */
 export function address(path) {
@@ -45,7 +49,7 @@ export class Card {
 
   element = stamp('channel');
   #name;
-  #attachment;
+  #player;
   #coverUrl = '';
   #play = /** @type {keyof typeof WORDS} */ ('stopped');
   #air = /** @type {Title | null} */ (null);
@@ -53,10 +57,12 @@ export class Card {
   #airMs = Number.NaN;
   /** How long after it had come on air it was heard; NaN where we have not seen both. */
   #lagSeconds = Number.NaN;
+  /** No title has been heard yet in this play: it may have begun before. */
+  #isFirst = true;
 
   /** @param {Channel} channel @param {(state: FollowState) => void} onState of the connection that brings what is on air */
   constructor(channel, onState) {
-    const { key, description, mount } = channel;
+    const { key, description, mount, hls } = channel;
     this.#name = channel.name || key;
     Card.#all.push(this);
     say(this.#part('.name'), this.#name);
@@ -66,13 +72,14 @@ export class Card {
     this.element.setAttribute('aria-labelledby', `name-${key}`);
     this.element.style.setProperty('--hue', String(hueOf(key)));
     this.#addAddress('Stream', address(mount));
+    if (hls !== '') this.#addAddress('HLS', address(hls));
     this.#addAddress('JSON', address(`metadata/channel/${key}.json`));
     const socket = address(`metadata/channel/${key}`);
     socket.protocol = location.protocol === 'https:' ? 'wss:' : 'ws:';
     this.#addAddress('WebSocket', socket);
     const audio = /** @type {HTMLAudioElement} */ (this.#part('audio'));
     audio.setAttribute('aria-label', this.#name);
-    this.#attachment = attach(audio, mount, {
+    this.#player = new ChannelPlayer(audio, channel, {
       onNow: (title) => this.#onHeard(title),
       // The browser would load covers by this page's policy, which allows none.
       mediaSession: 'titles',
@@ -115,7 +122,7 @@ export class Card {
     say(this.#part('.artist'), both ? title.artist : '');
     this.#part('.titles').classList.toggle('long', title.title.length > LONG);
     this.#showCover(title.cover);
-    if (this.#attachment.now !== null) this.#compare(this.#attachment.now);
+    if (this.#player.now !== null) this.#compare(this.#player.now);
   }
 
   /** @param {Title | null} title */
@@ -150,13 +157,14 @@ export class Card {
   /** @param {keyof typeof WORDS} play */
   #onPlay(play) {
     this.#play = play;
+    if (play === 'connecting') this.#isFirst = true;
     // One at a time.
-    if (play === 'connecting') for (const card of Card.#all) if (card !== this) card.#attachment.stop();
+    if (play === 'connecting') for (const card of Card.#all) if (card !== this) card.#player.stop();
     this.element.classList.toggle('playing', this.#isPlaying);
     // To a listener a screen reader reads the title that it hears, not what is on air everywhere.
     const live = Card.#all.some((card) => card.#isPlaying) ? 'off' : 'polite';
     for (const card of Card.#all) card.#part('.on-air').setAttribute('aria-live', live);
-    const heard = this.#attachment.now;
+    const heard = this.#player.now;
     if (heard === null) this.#showPlay();
     else this.#compare(heard);
   }
@@ -168,7 +176,8 @@ export class Card {
 
   /** @param {Title} heard */
   #onHeard(heard) {
-    const waited = isSameTitle(this.#air, heard) && Number(heard.positionMs) > 0;
+    const waited = isSameTitle(this.#air, heard) && (heard.positionMs === null ? !this.#isFirst : heard.positionMs > 0);
+    this.#isFirst = false;
     this.#lagSeconds = waited ? Math.round((performance.now() - this.#airMs) / 1000) : Number.NaN;
     this.#compare(heard);
     if (heard.title !== '') document.title = `${heard.title} · ${this.#name}`;
@@ -191,9 +200,11 @@ export class Card {
   }
 }
 
-/** A correction is another title. @param {Title | null} a @param {Title} b */
+/** A correction is another title. A playlist has no straight quotes, and of a long text its beginning. @param {Title | null} a @param {Title} b */
 function isSameTitle(a, b) {
-  return a !== null && a.id === b.id && a.title === b.title;
+  const words = (/** @type {Title} */ { artist, song }) =>
+    [artist, song].map((text) => text.replaceAll('"', '”').slice(0, COMPARED));
+  return a !== null && a.id === b.id && words(a).join('\n') === words(b).join('\n');
 }
 
 /** A channel keeps its colour. @param {string} key @returns {number} degrees */

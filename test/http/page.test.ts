@@ -74,6 +74,8 @@ t.test('the page and its files are served with the headers they need', async (t)
     '/': 'text/html; charset=utf-8',
     '/web/page.css': 'text/css; charset=utf-8',
     '/web/page.js': 'text/javascript; charset=utf-8',
+    '/web/player.js': 'text/javascript; charset=utf-8',
+    '/web/hls.js': 'text/javascript; charset=utf-8',
     '/web/channels.json': 'application/json; charset=utf-8',
     '/favicon.ico': 'image/svg+xml; charset=utf-8',
     '/client.js': 'text/javascript; charset=utf-8',
@@ -101,6 +103,7 @@ t.test('the page and its files are served with the headers they need', async (t)
     name: 'Demo Channel',
     description: '',
     mount: '/demo.mp3',
+    hls: '',
   });
   for (const path of ['/web/', '/web/card.ts', '/web/..%2fapp.js', '/index.html']) {
     t.equal((await ask(port, path)).status, 404, path);

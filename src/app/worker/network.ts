@@ -33,6 +33,7 @@ import { channelReports } from './channel-reports.js';
 import { type Guards, makeGuards } from './guards.js';
 import { Ingest, type IngestParts } from './ingest.js';
 import type { MountStatuses } from './mount-statuses.js';
+import { pageChannels } from './page-channels.js';
 import { type ListenerParts, Streams } from './streams.js';
 import { type ReaderParts, Readers } from './worker-readers.js';
 
@@ -284,16 +285,6 @@ function countedStations({ order, stations }: LoadedConfig) {
     const { name, timezone } = stations[station]!;
     return { key: station, name, timezone, channels };
   });
-}
-
-function pageChannels(config: LoadedConfig) {
-  return config.order.flatMap(({ station, channels }) =>
-    channels.map((key) => {
-      const { name, description, mounts } = config.stations[station]!.channels[key]!;
-      const mount = mounts[0] ?? `/${key}`;
-      return { station: config.stations[station]!.name || station, key, name: name || key, description, mount };
-    }),
-  );
 }
 
 /** Names and ports under which clients may reach this server, beside the Host of each request. */

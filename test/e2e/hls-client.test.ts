@@ -1,0 +1,184 @@
+/**
+ * `attach` with the real hls.js in Chromium: titles when they are heard, on the lock screen too, a pause that ends the download, a restart of the server.
+ * And the page at `/`, which plays HLS where the stream does not play, and loads hls.js only then.
+ */
+
+import { readFileSync } from 'node:fs';
+import { chromium, type Page } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { otherOrigin } from '../kit/browser.js';
+import { pause, quietFor } from '../kit/pause.js';
+import { freePort } from '../kit/process.js';
+import { missing } from '../kit/program.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
+
+const SKIP = missing('chromium');
+const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
+const SCRIPT = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.mjs', import.meta.url));
+
+/** A page, and the paths of what it has asked for. */
+async function openPage(t: Test, url: string) {
+  const args = ['--no-sandbox', '--disable-gpu', '--mute-audio', '--autoplay-policy=no-user-gesture-required'];
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  t.teardown(() => browser.close());
+  const page = await browser.newPage();
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => message.text().includes('Content Security') && complaints.push(message.text()));
+  return { page, asked, complaints, open: () => page.goto(url) };
+}
+
+async function push(base: string, song: string, more = ''): Promise<void> {
+  const answer = await fetch(`${base}/metapush/demo/demo-token?artist=A&song=${song}${more}`);
+  if (answer.status !== 200) throw new Error(`push: ${answer.status}`);
+}
+
+interface Heard {
+  readonly calls: readonly string[];
+  /** Of what was heard: milliseconds behind its date. */
+  readonly lateMs: readonly number[];
+  readonly system: { readonly title: string; readonly artist: string; readonly state: string };
+}
+
+function attachIn(page: Page, origin: string, base: string): Promise<void> {
+  return page.evaluate(`(async () => {
+    const [{ attach }, { default: Hls }] = await Promise.all([import('${base}/client.js'), import('${origin}/hls.js')]);
+    const audio = document.body.appendChild(document.createElement('audio'));
+    window.calls = [];
+    window.lateMs = [];
+    let hls;
+    class Seen extends Hls {
+      constructor(config) {
+        super(config);
+        hls = this;
+      }
+    }
+    window.attachment = attach(audio, '${base}/demo.mp3/hls.m3u8', {
+      Hls: Seen,
+      onNow: ({ song, startMs }) => {
+        calls.push(song);
+        lateMs.push(hls.playingDate.getTime() - startMs);
+      },
+      onNext: (record) => calls.push('next ' + (record?.song ?? 'none')),
+      onState: (state) => calls.push('(' + state + ')'),
+    });
+    await attachment.play();
+  })()`);
+}
+
+function heardIn(page: Page): Promise<Heard> {
+  return page.evaluate(`(() => {
+    const { metadata, playbackState } = navigator.mediaSession ?? {};
+    const { title = '', artist = '' } = metadata ?? {};
+    return { calls, lateMs, system: { title, artist, state: playbackState } };
+  })()`);
+}
+
+t.test('attach with hls.js', { skip: SKIP, timeout: 180_000 }, async (t) => {
+  const yaml = demoYaml(HLS, await freePort());
+  let server = await startServer(t, yaml);
+  const origin = await otherOrigin(t, (request, response) => {
+    response.writeHead(request.url === '/hls.js' ? 200 : 404, { 'Content-Type': 'text/javascript' });
+    response.end(SCRIPT);
+  });
+  const { page, asked, complaints, open } = await openPage(t, origin);
+  await open();
+  let heard: Heard | null = null;
+  const has = async (song: string, count = 1) => {
+    const isHeard = async () => {
+      heard = await heardIn(page);
+      return heard.calls.filter((call) => call === song).length >= count;
+    };
+    await until(isHeard, 40_000, () => `no ${song} in: ${heard?.calls}`);
+  };
+  await push(server.base, 'first');
+  await attachIn(page, origin, server.base);
+  await has('first');
+  await push(server.base, 'second');
+  await has('next second');
+  await push(server.base, 'wrong', '&id=third');
+  await pause(1200);
+  await push(server.base, 'right', '&id=third');
+  await has('right');
+  t.strictSame(
+    heard!.calls.filter((call) => !/^next|wrong/.test(call)),
+    ['(connecting)', '(playing)', 'first', 'second', 'right'],
+    'in order',
+  );
+  t.notOk(heard!.calls.includes('wrong'), 'a correction comes in time');
+  t.equal(heard!.calls.at(-1), 'next none');
+  t.comment(`behind their dates: ${heard!.lateMs.slice(1).map(Math.round).join(', ')} ms`);
+  for (const ms of heard!.lateMs.slice(1)) t.ok(ms >= -5 && ms < 250, `${ms} ms behind its date`);
+  t.match(heard!.system, { title: 'right', artist: 'A', state: 'playing' });
+
+  await page.evaluate("document.querySelector('audio').pause()");
+  await has('(stopped)');
+  t.match((await heardIn(page)).system, { title: '', state: 'paused' });
+  await quietFor(500);
+  const before = asked.length;
+  await quietFor(3000);
+  t.equal(asked.length, before, 'nothing more is loaded');
+  await page.evaluate('attachment.play()');
+  await has('right', 2);
+
+  await server.app.stop();
+  await has('(retrying)');
+  server = await startServer(t, yaml, server.folder);
+  await has('right', 3);
+  t.strictSame(complaints, []);
+});
+
+t.test('the page: hls.js is loaded where the stream does not play', { skip: SKIP, timeout: 120_000 }, async (t) => {
+  const { base } = await startServer(t, demoYaml(HLS));
+  await push(base, 'first');
+  const { page, asked, complaints, open } = await openPage(t, base);
+  const shown = (selector: string) => page.locator(selector).first().textContent();
+  const shows = (selector: string, text: string) =>
+    until(
+      async () => (await shown(selector)) === text,
+      40_000,
+      () => `${selector} does not show ${text}`,
+      100,
+    );
+  await open();
+  await page.evaluate("document.querySelector('audio').play()");
+  await shows('.heard', 'A - first');
+  t.ok(asked.includes('/demo.mp3'), 'the stream');
+  t.notOk(
+    asked.some((path) => /hls/.test(path) && !path.startsWith('/web/client/')),
+    'no HLS',
+  );
+
+  await page.route('**/demo.mp3?metaid=*', (route) => route.abort());
+  await open();
+  asked.length = 0;
+  await page.evaluate("document.querySelector('audio').play().catch(() => undefined)");
+  await shows('.heard', 'A - first');
+  for (const path of ['/demo.mp3', '/web/hls.js', '/demo.mp3/hls.m3u8', '/demo.mp3/hls/live.m3u8'])
+    t.ok(asked.includes(path), path);
+  await shows('.hint', 'The same as on air.');
+  await push(base, 'second');
+  await shows('.hint', 'The title on air is on its way to you.');
+  await shows('.heard', 'A - second');
+  t.match(await shown('.hint'), /^It reached you \d+ seconds? after it came on air\.$/);
+  await page.evaluate("document.querySelector('audio').pause()");
+  await shows('.heard', 'Not playing');
+  t.strictSame(complaints, []);
+});
+
+t.test('the page: an HLS that does not play gives way to the stream', { skip: SKIP, timeout: 120_000 }, async (t) => {
+  const { base } = await startServer(t, demoYaml(HLS));
+  await push(base, 'first');
+  const { page, asked, open } = await openPage(t, base);
+  // As Safari says it, which prefers HLS.
+  await page.addInitScript('HTMLMediaElement.prototype.getStartDate = () => new Date(NaN)');
+  await page.route('**/hls.m3u8', (route) => route.fulfill({ status: 404 }));
+  await open();
+  await page.evaluate("document.querySelector('audio').play().catch(() => undefined)");
+  await until(async () => (await page.locator('.heard').first().textContent()) === 'A - first', 40_000);
+  t.ok(asked.includes('/demo.mp3/hls.m3u8'), 'it was tried');
+  t.notOk(asked.includes('/web/hls.js'), 'by the browser itself');
+});
