@@ -1,11 +1,11 @@
 /**
- * HLS as an element plays it: by hls.js, where the page gives it and the browser can, else by the browser's own player. Titles are those of the
- * playlist, by the date of what is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no dates, and so
- * has no titles.
+ * HLS as an element plays it: by hls.js, where the page gives it and the browser can, else by the browser's own player. Titles are those of
+ * the playlist, by the date of what is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no
+ * dates, and so has no titles.
  */
 
+import { type Attributes, datedTitles, dateRangesOf } from './date-range.js';
 import { DatedTitles } from './dated-titles.js';
-import { type Attributes, dateRangesOf, datedTitles } from './date-range.js';
 import type { Medium, MediumHandlers } from './medium.js';
 import type { HeardPlaces } from './play-titles.js';
 import { PlaylistReader } from './playlist-reader.js';
@@ -49,7 +49,11 @@ export class HlsMedium implements Medium {
     this.#hls = null;
   }
 
-  #beginHls(hls: HlsPlayer, events: HlsConstructor['Events'], { onDue, onNext, onBroken }: MediumHandlers): HeardPlaces {
+  #beginHls(
+    hls: HlsPlayer,
+    events: HlsConstructor['Events'],
+    { onDue, onNext, onBroken }: MediumHandlers,
+  ): HeardPlaces {
     let isClosed = false;
     const titles = new DatedTitles({
       date: () => (this.#audio.currentTime > 0 ? timeOf(hls.playingDate) : null),
@@ -91,7 +95,9 @@ export class HlsMedium implements Medium {
 
 /** What hls.js has read of a playlist. */
 function rangesOf(data: unknown): Attributes[] {
-  const { details } = (data ?? {}) as { readonly details?: { readonly dateRanges?: Readonly<Record<string, unknown>> } };
+  const { details } = (data ?? {}) as {
+    readonly details?: { readonly dateRanges?: Readonly<Record<string, unknown>> };
+  };
   return Object.values(details?.dateRanges ?? {}).map((range) => (range as { readonly attr?: Attributes })?.attr ?? {});
 }
 

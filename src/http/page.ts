@@ -65,7 +65,12 @@ function registerHls(app: FastifyInstance): void {
   let body: CompressibleBody | null = null;
   readRoute(app, '/web/hls.js', async ({ raw }, reply) => {
     const form = compressed(raw, (body ??= new CompressibleBody(hlsScript())));
-    reply.headers({ ...form.headers, ETag: form.etag, 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff' });
+    reply.headers({
+      ...form.headers,
+      ETag: form.etag,
+      'Cache-Control': 'no-cache',
+      'X-Content-Type-Options': 'nosniff',
+    });
     if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).send();
     return reply.type(SCRIPT_TYPE).send(await form.bytes());
   });
@@ -74,7 +79,9 @@ function registerHls(app: FastifyInstance): void {
 /** As the build has it; where the server runs from its sources, that of the package. */
 function hlsScript(): Buffer {
   const built = codeFile('web/hls.js');
-  return readFileSync(existsSync(built) ? built : createRequire(import.meta.url).resolve('hls.js/dist/hls.light.min.mjs'));
+  return readFileSync(
+    existsSync(built) ? built : createRequire(import.meta.url).resolve('hls.js/dist/hls.light.min.mjs'),
+  );
 }
 
 /** The client's modules below `/web/client/`, and `/client.js`, which loads them in parallel and exports what client.ts does. */

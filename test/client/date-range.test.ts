@@ -1,7 +1,7 @@
 /** EXT-X-DATERANGE as the client reads it: of playlists that the server writes, and of what is none of ours. */
 
 import t from 'tap';
-import { dateRangesOf, datedTitles, MAX_TITLES } from '../../src/client/date-range.js';
+import { datedTitles, dateRangesOf, MAX_TITLES } from '../../src/client/date-range.js';
 import { HlsChannel, readPlaylist } from '../kit/hls-channel.js';
 
 t.test('what the server writes is read as it was meant', async (t) => {

@@ -1,8 +1,8 @@
 /** Which title is heard at a date, as playlists come and correct one another. */
 
 import t, { type Test } from 'tap';
-import { DatedTitles } from '../../src/client/dated-titles.js';
 import { datedTitles, MAX_TITLES } from '../../src/client/date-range.js';
+import { DatedTitles } from '../../src/client/dated-titles.js';
 
 /** @param places by id, unix seconds */
 function list(places: Readonly<Record<string, number>>) {

@@ -42,10 +42,7 @@ const nginx: Start = async (t, origin) => {
     (kind) => `${kind}_temp_path ${folder}/${kind};`,
   );
   const text = adapted('nginx.conf', [
-    [
-      'worker_rlimit_nofile 131072;',
-      `daemon off; master_process off; pid ${folder}/pid; error_log stderr error;`,
-    ],
+    ['worker_rlimit_nofile 131072;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr error;`],
     ['worker_connections 65536;', 'worker_connections 512;'],
     ['http {', `http { ${temporary.join(' ')}`],
     ['/var/cache/nginx', folder],
@@ -135,9 +132,11 @@ function made() {
       say(200, 'public, max-age=1', `${LONG}# list ${++state.lists}\n`);
     else if (path === '/m/hls/live.m3u8') say(query === 's=gone' ? 403 : 200, 'no-store');
     else if (path === '/first/hls/live.m3u8') void pause(FIRST_MS).then(() => say(200, 'public, max-age=1'));
-    else if (path === '/silent/hls/live.m3u8') say(state.hasAudio ? 200 : 503, state.hasAudio ? 'public, max-age=1' : 'no-store');
+    else if (path === '/silent/hls/live.m3u8')
+      say(state.hasAudio ? 200 : 503, state.hasAudio ? 'public, max-age=1' : 'no-store');
     else if (path === '/m/hls/1-aa.mp3') say(200, 'public, max-age=3600, immutable', 'bytes');
-    else if (path === '/m.m3u8') response.writeHead(302, { Location: `/m/hls.m3u8?${query}`, 'Cache-Control': 'no-store' }).end();
+    else if (path === '/m.m3u8')
+      response.writeHead(302, { Location: `/m/hls.m3u8?${query}`, 'Cache-Control': 'no-store' }).end();
     else say(404, 'public, max-age=1');
   };
   return { state, answer };
@@ -161,7 +160,11 @@ for (const { name, start, skip } of CACHES) {
     });
     const { port, program } = await start(t, origin.port);
     const list = `http://127.0.0.1:${port}/demo.mp3/hls/live.m3u8`;
-    const isListed = () => fetch(list).then(({ status }) => status === 200, () => false);
+    const isListed = () =>
+      fetch(list).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
     await program.until(isListed, 60_000, 'no playlist');
     origin.asked.length = 0;
     const fromMs = performance.now();
@@ -171,7 +174,9 @@ for (const { name, start, skip } of CACHES) {
     const lists = origin.times('/demo.mp3/hls/live.m3u8');
     const segments = origin.asked.filter((url) => url.endsWith('.mp3'));
     const loads = players.reduce((sum, { playlists, bytes }) => sum + playlists.length + bytes.size, 0);
-    t.comment(`${loads} requests in ${seconds.toFixed(1)} s: ${lists} for the playlist, ${segments.length} for segments`);
+    t.comment(
+      `${loads} requests in ${seconds.toFixed(1)} s: ${lists} for the playlist, ${segments.length} for segments`,
+    );
     t.strictSame(segments.length, new Set(segments).size, 'each segment once');
     t.ok(lists <= 1.1 * seconds + 2, `${lists} playlists in ${seconds} s`);
     t.equal(origin.asked.length, lists + segments.length, 'without the query');
@@ -184,16 +189,29 @@ for (const { name, start, skip } of CACHES) {
     const { state, answer } = made();
     const origin = await serve(t, answer);
     const { port, program } = await start(t, origin.port);
-    await program.until(() => ask(port, '/m/hls.m3u8').then(({ status }) => status === 200, () => false), 60_000, 'no answer');
+    await program.until(
+      () =>
+        ask(port, '/m/hls.m3u8').then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      60_000,
+      'no answer',
+    );
 
     const segments = await at(5, '/m/hls/1-aa.mp3?x=#', port);
     t.ok(segments.every(({ status, body }) => status === 200 && body === 'bytes'));
     t.equal(origin.times(/1-aa/), 1);
     t.equal(origin.times('/m/hls/1-aa.mp3'), 1, 'without the query');
-    await ask(port, '/m/hls/1-aa.mp3', { headers: { Host: 'other.example', Cookie: 'a=b', Authorization: 'Basic eDp5' } });
+    await ask(port, '/m/hls/1-aa.mp3', {
+      headers: { Host: 'other.example', Cookie: 'a=b', Authorization: 'Basic eDp5' },
+    });
     await ask(port, '/m/hls/1-aa.mp3', { method: 'HEAD' });
     t.equal(origin.times(/1-aa/), 1, 'whatever else is sent');
-    t.match(segments[0]!.headers, { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=3600, immutable' });
+    t.match(segments[0]!.headers, {
+      'access-control-allow-origin': '*',
+      'cache-control': 'public, max-age=3600, immutable',
+    });
 
     const lists = await Promise.all([
       ask(port, '/m/hls/live.m3u8', { headers: { 'Accept-Encoding': 'gzip, br' } }),
@@ -211,11 +229,18 @@ for (const { name, start, skip } of CACHES) {
     t.pass('a second later it is another one');
 
     for (const token of ['one', 'two', 'one'])
-      t.equal((await ask(port, `/m/hls/live.m3u8?x=1&s=${token}`)).body.replace('x=1&', ''), `/m/hls/live.m3u8?s=${token}`);
+      t.equal(
+        (await ask(port, `/m/hls/live.m3u8?x=1&s=${token}`)).body.replace('x=1&', ''),
+        `/m/hls/live.m3u8?s=${token}`,
+      );
     t.equal(origin.times(/live\.m3u8\?.*s=one$/), 2, 'a private list is asked for each time');
     t.equal((await ask(port, '/m/hls/live.m3u8?s=gone')).status, 403);
     for (const query of ['metaid=1', 'metaid=2', 'metaid=1', 'expires=1&sig=2'])
-      t.equal((await ask(port, `/m/hls.m3u8?${query}`)).body, `/m/hls.m3u8?${query}`, 'an admission has its whole query');
+      t.equal(
+        (await ask(port, `/m/hls.m3u8?${query}`)).body,
+        `/m/hls.m3u8?${query}`,
+        'an admission has its whole query',
+      );
     t.equal(origin.times(/hls\.m3u8\?metaid/), 3);
     t.equal((await ask(port, '/m/hls.m3u8')).body, '/m/hls.m3u8', 'and is never kept');
     t.equal((await ask(port, '/m.m3u8?metaid=1')).headers.location, '/m/hls.m3u8?metaid=1');
