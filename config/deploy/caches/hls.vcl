@@ -1,4 +1,5 @@
-# Varnish as a cache in front of the HLS of airsplice (Debian: varnish), under a name of its own: `varnishd -a :80 -f /etc/varnish/hls.vcl -s malloc,1g`.
+# Varnish as a cache in front of the HLS of airsplice (Debian: varnish), under a name of its own:
+#   varnishd -a :80 -f /etc/varnish/hls.vcl -s malloc,1g
 # Whatever the crowd, airsplice is asked for each segment once, and for each playlist once a second. In airsplice:
 #   addresses:
 #     - { host: 127.0.0.1, port: 8000, roles: [stream] }
@@ -53,6 +54,9 @@ sub vcl_hash {
 
 sub vcl_backend_response {
   set beresp.grace = 60s;
+  if (bereq.url ~ "\.m3u8(\?|$)") {
+    set beresp.do_gzip = true;
+  }
 }
 
 sub vcl_deliver {
