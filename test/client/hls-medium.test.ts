@@ -114,12 +114,12 @@ t.test("Safari's player: each title at its date, also a corrected one; what foll
 t.test('a timer reports it between the looks of the element, and reads the playlist only while it plays', async (t) => {
   const server = await startServer(t, YAML);
   await push(server, 'first');
-  const { segments } = await listing(server, 'first');
+  const { atMs: firstMs, segments } = await listing(server, 'first');
   const { audio, calls, attachment, has } = attached(t, server, new DatedAudio());
   await quietFor(300);
   t.equal(fetches(server), 0, 'nothing is asked for before it plays');
   await attachment.play();
-  audio.startMs = segments[0]!.dateMs;
+  audio.startMs = Math.max(firstMs, segments[0]!.dateMs);
   audio.moveTo(0.1);
   await has('first');
   await push(server, 'second');

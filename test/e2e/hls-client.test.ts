@@ -31,6 +31,12 @@ async function openPage(t: Test, url: string) {
   return { page, asked, complaints, open: () => page.goto(url) };
 }
 
+/** Presses play of the page's first channel. */
+async function playIn(page: Page): Promise<void> {
+  await page.locator('audio').first().waitFor({ state: 'attached' });
+  await page.evaluate("document.querySelector('audio').play().catch(() => undefined)");
+}
+
 async function push(base: string, song: string, more = ''): Promise<void> {
   const answer = await fetch(`${base}/metapush/demo/demo-token?artist=A&song=${song}${more}`);
   if (answer.status !== 200) throw new Error(`push: ${answer.status}`);
@@ -145,7 +151,7 @@ t.test('the page: hls.js is loaded where the stream does not play', { skip: SKIP
       100,
     );
   await open();
-  await page.evaluate("document.querySelector('audio').play()");
+  await playIn(page);
   await shows('.heard', 'A - first');
   t.ok(asked.includes('/demo.mp3'), 'the stream');
   t.notOk(
@@ -156,7 +162,7 @@ t.test('the page: hls.js is loaded where the stream does not play', { skip: SKIP
   await page.route('**/demo.mp3?metaid=*', (route) => route.abort());
   await open();
   asked.length = 0;
-  await page.evaluate("document.querySelector('audio').play().catch(() => undefined)");
+  await playIn(page);
   await shows('.heard', 'A - first');
   for (const path of ['/demo.mp3', '/web/hls.js', '/demo.mp3/hls.m3u8', '/demo.mp3/hls/live.m3u8'])
     t.ok(asked.includes(path), path);
@@ -178,7 +184,7 @@ t.test('the page: an HLS that does not play gives way to the stream', { skip: SK
   await page.addInitScript('HTMLMediaElement.prototype.getStartDate = () => new Date(NaN)');
   await page.route('**/hls.m3u8', (route) => route.fulfill({ status: 404 }));
   await open();
-  await page.evaluate("document.querySelector('audio').play().catch(() => undefined)");
+  await playIn(page);
   await until(async () => (await page.locator('.heard').first().textContent()) === 'A - first', 40_000);
   t.ok(asked.includes('/demo.mp3/hls.m3u8'), 'it was tried');
   t.notOk(asked.includes('/web/hls.js'), 'by the browser itself');
