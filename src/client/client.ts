@@ -17,6 +17,7 @@ export type {
   FollowTarget,
   HlsConstructor,
   HlsPlayer,
+  HlsSettings,
   PlayState,
   RecordImages,
   RecordSource,

@@ -9,10 +9,16 @@ import { DatedTitles } from './dated-titles.js';
 import type { Medium, MediumHandlers } from './medium.js';
 import type { HeardPlaces } from './play-titles.js';
 import { PlaylistReader } from './playlist-reader.js';
-import type { AudioElement, HlsConstructor, HlsPlayer } from './types.js';
+import type { AudioElement, HlsConstructor, HlsPlayer, HlsSettings } from './types.js';
 
-/** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours. */
-const CONFIG = { liveSyncDurationCount: 2, backBufferLength: 30 };
+/** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours; no text tracks. */
+const SETTINGS: HlsSettings = {
+  liveSyncDurationCount: 2,
+  backBufferLength: 30,
+  enableDateRangeMetadataCues: false,
+  enableEmsgMetadataCues: false,
+  enableID3MetadataCues: false,
+};
 
 export class HlsMedium implements Medium {
   readonly #audio: AudioElement;
@@ -32,7 +38,7 @@ export class HlsMedium implements Medium {
     this.#hls?.destroy();
     if (this.#Hls === null) this.#audio.src = this.#url.href;
     else {
-      this.#hls = new this.#Hls(CONFIG);
+      this.#hls = new this.#Hls(SETTINGS);
       this.#hls.attachMedia(this.#audio as never);
     }
   }

@@ -88,10 +88,19 @@ export interface HlsPlayer {
   destroy(): void;
 }
 
+/** What an `Hls` is configured with (hls.js, "Fine Tuning"); a class that extends it may change that. */
+export interface HlsSettings {
+  readonly liveSyncDurationCount: number;
+  readonly backBufferLength: number;
+  readonly enableDateRangeMetadataCues: boolean;
+  readonly enableEmsgMetadataCues: boolean;
+  readonly enableID3MetadataCues: boolean;
+}
+
 /** `Hls` of hls.js: the whole or the light build. */
 export interface HlsConstructor {
   readonly Events: { readonly LEVEL_UPDATED: string; readonly ERROR: string };
-  new (config: { readonly liveSyncDurationCount: number; readonly backBufferLength: number }): HlsPlayer;
+  new (config: HlsSettings): HlsPlayer;
   isSupported(): boolean;
 }
 
