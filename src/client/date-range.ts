@@ -1,6 +1,6 @@
 /**
  * A title as a playlist says it: EXT-X-DATERANGE of the class net.airsplice.title (src/hls/README.md). Parses what hls.js has read, and the text of
- * a playlist. What is no title, and what is past the bound, is left out.
+ * a playlist. Other dates, and what is past the bound, are left out.
  */
 
 import type { ChannelRecord } from './types.js';

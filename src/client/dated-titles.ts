@@ -20,7 +20,7 @@ export class DatedTitles implements HeardPlaces {
   readonly #options: DatedTitlesOptions;
   /** In order. */
   #titles: readonly DatedTitle[] = [];
-  /** Ids of the one that was heard last, and of the next one that was reported; "": none. */
+  /** Ids of the title heard last, and of the next one that was reported; "": none. */
   #heard = '';
   #next = '';
   /** Up to which date titles were taken. */

@@ -4,7 +4,7 @@
  *
  *   url ─ is it a multivariant one? ─ its first stream ─► media playlist ─► onPlaylist, again after TARGETDURATION
  *
- * After an answer that is no playlist it begins at the first URL.
+ * After any other answer than a playlist it begins at the first URL.
  */
 
 /** Between two reads, seconds. */
