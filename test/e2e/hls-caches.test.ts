@@ -115,6 +115,8 @@ async function serve(t: Test, answer: (request: IncomingMessage, response: Serve
 const SHARED = { 'Content-Type': 'application/vnd.apple.mpegurl', 'Access-Control-Allow-Origin': '*' };
 /** Longer than nginx keeps others waiting by default. */
 const FIRST_MS = 6000;
+/** Others ask meanwhile. */
+const OTHERS_MS = 100;
 const LONG = `#EXTM3U\n${'# a line\n'.repeat(300)}`;
 
 /** Answers as airsplice has them, and as it is to have them for listeners with a list of their own (`s`). */
@@ -128,9 +130,10 @@ function made() {
     };
     if (path === '/healthz') say(200, 'no-store');
     else if (path === '/m/hls.m3u8') say(200, query === '' ? 'public, max-age=10' : 'no-store');
-    else if (path === '/m/hls/live.m3u8' && query === '')
-      say(200, 'public, max-age=1', `${LONG}# list ${++state.lists}\n`);
-    else if (path === '/m/hls/live.m3u8') say(query === 's=gone' ? 403 : 200, 'no-store');
+    else if (path === '/m/hls/live.m3u8' && query === '') {
+      const body = `${LONG}# list ${++state.lists}\n`;
+      void pause(OTHERS_MS).then(() => say(200, 'public, max-age=1', body));
+    } else if (path === '/m/hls/live.m3u8') say(query === 's=gone' ? 403 : 200, 'no-store');
     else if (path === '/first/hls/live.m3u8') void pause(FIRST_MS).then(() => say(200, 'public, max-age=1'));
     else if (path === '/silent/hls/live.m3u8')
       say(state.hasAudio ? 200 : 503, state.hasAudio ? 'public, max-age=1' : 'no-store');
@@ -224,6 +227,8 @@ for (const { name, start, skip } of CACHES) {
     t.match(lists[2]!.headers, { 'content-type': 'application/vnd.apple.mpegurl' });
     const before = state.lists;
     await pause(2100);
+    t.ok((await at(20, '/m/hls/live.m3u8?#', port)).every(({ status }) => status === 200));
+    t.equal(state.lists, before + 1, 'what has become old is asked for once too');
     const isNewer = async () => Number(/# list (\d+)/.exec((await ask(port, '/m/hls/live.m3u8')).body)?.[1]) > before;
     await until(isNewer, 10_000);
     t.pass('a second later it is another one');
