@@ -272,3 +272,40 @@ t.test('Vorbis is not cut; what comes behind it is', async (t) => {
   frames.play(3);
   t.equal(oggFacts(frames.audio.tape!), null, 'frames are no Ogg');
 });
+
+t.test(
+  'another cutter of the same tape goes on behind the last segment: each packet once, with one initialization section',
+  async (t) => {
+    const random = new Random();
+    t.comment(`seed ${random.seed}`);
+    for (let i = 0; i < 10; i++) {
+      const channel = new OggChannel();
+      const first = channel.cut();
+      channel.title('Before');
+      channel.opus(random.int(200, 300) / 10);
+      first.stop();
+      channel.audio.observe({
+        onGrown: () => undefined,
+        onLate: () => undefined,
+        onFence: () => undefined,
+        onTape: () => undefined,
+      });
+      channel.opus(random.int(1, 50) / 10);
+      if (random.chance(0.5)) channel.title('Between');
+      channel.cut();
+      channel.opus(20);
+      const segments = channel.window.segmentsFrom(0);
+      const all = segments.flatMap(numbers);
+      t.strictSame(all, upFrom(all[0]!, all.length), 'each packet once');
+      t.ok(all.length > 35 * 50);
+      t.notOk(segments.slice(1).some(({ isDiscontinuity }) => isDiscontinuity));
+      t.equal(new Set(segments.map(({ init }) => init!.name)).size, 1);
+      let due: bigint | null = null;
+      for (const { bytes } of segments) {
+        const { at, frames } = readFragment(bytes);
+        if (due !== null) t.equal(at, due, 'times go on to the sample');
+        due = at + BigInt(frames.length * SAMPLES);
+      }
+    }
+  },
+);

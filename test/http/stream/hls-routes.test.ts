@@ -10,7 +10,7 @@ import { missing } from '../../kit/program.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { makeTagged } from '../../kit/tagged.js';
 import { until } from '../../kit/until.js';
-import { ask, Wire } from '../../kit/wire.js';
+import { arrived, ask, Wire } from '../../kit/wire.js';
 
 // They wait more than they compute.
 t.jobs = 6;
@@ -256,6 +256,7 @@ t.test('what waits is sent away when the server stops', async (t) => {
   const feeder = new Feeder(t, port, '/live');
   await feeder.answered();
   const held = new Wire(t, port).send('GET /live/hls/live.m3u8 HTTP/1.1\r\nHost: x\r\n\r\n');
+  await arrived(held.socket);
   await quietFor(100);
   const stopped = app.stop();
   const [answer] = await held.take(1);

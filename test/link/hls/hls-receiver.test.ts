@@ -240,8 +240,10 @@ t.test('what a hub must not say ends the link', async (t) => {
     startMs: 1e12,
     micros: 4e6,
     isDiscontinuity: false,
+    init: null,
     end: null,
   };
+  const init = { name: `init-${'0'.repeat(16)}.mp4`, bytes: Buffer.from('moov').toString('base64') };
   const title = {
     id: 'x.1',
     title: 'T',
@@ -276,6 +278,11 @@ t.test('what a hub must not say ends the link', async (t) => {
     framed(HLS_SEGMENT, segment(facts)),
   );
   t.ok(typeof window !== 'string' && window.last?.number === 5, String(window));
+  const mapped = said(
+    framed(HLS_LIST, list(good)),
+    framed(HLS_SEGMENT, segment({ ...facts, name: facts.name.replace('mp3', 'm4s'), init })),
+  );
+  t.ok(typeof mapped !== 'string' && mapped.file(init.name)?.bytes.equals(Buffer.from('moov')), String(mapped));
   for (const [member, value] of Object.entries({
     name: ['../x', `6-${'0'.repeat(16)}.mp3`, `5-${'0'.repeat(16)}.exe`, 5],
     codecs: ['a"b', 'x\ny', ''],
@@ -283,6 +290,7 @@ t.test('what a hub must not say ends the link', async (t) => {
     number: [-1, 2 ** 60, 'x'],
     startMs: [-1, null, 1e18],
     isDiscontinuity: [1],
+    init: [undefined, 'x', { ...init, name: '../init' }, { ...init, bytes: '#' }, { ...init, bytes: 'A'.repeat(6000) }],
     end: [{}, 'x'],
   }))
     for (const bad of value as unknown[]) {
