@@ -1,67 +1,24 @@
 /**
  * HLS with real programs: ffmpeg and ffprobe decode every frame of MP3 (constant and variable bitrate), AAC (packed and in fMP4), Opus and FLAC without a
- * word, mpv and VLC play, and hls.js in Chromium plays, and shows each title when its playlist's time says so, also one that was corrected.
+ * word, and hls.js in Chromium shows each title when its playlist's time says so, also one that was corrected. Players: hls-players.test.ts.
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
-import t, { type Test } from 'tap';
-import { otherOrigin } from '../kit/browser.js';
+import t from 'tap';
 import { readPlaylist } from '../kit/hls-channel.js';
+import { FILES, type HlsKind, openHlsPage, SEGMENT_SECONDS, startHls } from '../kit/hls-programs.js';
 import { HlsRecorder } from '../kit/hls-recorder.js';
 import { readFragment } from '../kit/mp4.js';
 import { pause } from '../kit/pause.js';
 import { type PlayerKind, PlayerProgram } from '../kit/player-program.js';
 import { missing } from '../kit/program.js';
-import { DEMO_AUDIO, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
-const SEGMENT_SECONDS = 2;
-const AAC = ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'];
-/** How ffmpeg makes them, and finds them. No arguments: the demo's file. */
-const FILES = {
-  mp3: { args: [], codec: 'mp3', rate: 44_100, form: 'auto' },
-  vbr: { args: ['-c:a', 'libmp3lame', '-q:a', '5', '-f', 'mp3'], codec: 'mp3', rate: 44_100, form: 'auto' },
-  aac: { args: AAC, codec: 'aac', rate: 44_100, form: 'auto' },
-  fmp4: { args: AAC, codec: 'aac', rate: 44_100, form: 'fmp4' },
-  opus: { args: ['-c:a', 'libopus', '-b:a', '96k', '-f', 'ogg'], codec: 'opus', rate: 48_000, form: 'auto' },
-  flac: { args: ['-c:a', 'flac', '-f', 'ogg'], codec: 'flac', rate: 44_100, form: 'auto' },
-} as const;
-type Kind = keyof typeof FILES;
-const FRAGMENTS: readonly Kind[] = ['fmp4', 'opus', 'flac'];
-
-/** Channels with a file in a loop, each in another form. */
-async function start(t: Test, segmentSeconds = SEGMENT_SECONDS) {
-  const folder = tempFolder(t);
-  const channel = (kind: Kind) => {
-    const { args, form } = FILES[kind];
-    const path = args.length === 0 ? DEMO_AUDIO : join(folder, kind);
-    if (path !== DEMO_AUDIO) {
-      // Longer than a test: at its end an encoder's last packet is not whole.
-      const input = ['-f', 'lavfi', '-i', 'sine=frequency=500:sample_rate=44100:duration=150', '-ac', '2'];
-      execFileSync('ffmpeg', ['-v', 'error', '-y', ...input, ...args, path]);
-    }
-    const source = `sources: [{ type: file, path: ${path} }]`;
-    return `      ${kind}: { name: 'The ${kind}', pushTokens: [demo-token], hls: { form: ${form} }, ${source} }`;
-  };
-  const yaml = `addresses: [{ host: 127.0.0.1, port: 0 }]
-stations:
-  house:
-    channels:
-${(Object.keys(FILES) as Kind[]).map(channel).join('\n')}
-streams: { hls: { enabled: true, segmentSeconds: ${segmentSeconds} } }
-`;
-  const server = await startServer(t, yaml);
-  const push = async (kind: Kind, song: string, more = '') => {
-    const { status } = await fetch(`${server.base}/metapush/${kind}/demo-token?artist=Berta&song=${song}${more}`);
-    t.equal(status, 200);
-  };
-  const url = (kind: Kind) => `${server.base}/${kind}/hls.m3u8`;
-  return { ...server, push, url };
-}
+// They sleep most of their time.
+t.jobs = 4;
 
 /**
  * Of MP3 ffmpeg reads a kilobyte at a time, also over the end of a segment, so that up to three frames have the timestamp of the next one: that would be
@@ -93,8 +50,8 @@ t.test(
   'ffmpeg decodes what was listed to the sample, with titles each second',
   { skip: missing('ffmpeg', 'ffprobe'), timeout: 180_000 },
   async (t) => {
-    const { base, push } = await start(t);
-    const kinds = Object.keys(FILES) as Kind[];
+    const kinds = Object.keys(FILES) as HlsKind[];
+    const { base, push } = await startHls(t, ...kinds);
     const recorders = kinds.map((kind) => new HlsRecorder(t, `${base}/${kind}/hls/live.m3u8`));
     for (let i = 0; i < 40; i++) {
       for (const kind of kinds) await push(kind, `Lied+${i}`);
@@ -121,7 +78,7 @@ t.test(
 );
 
 t.test('ffmpeg plays it live', { skip: missing('ffmpeg'), timeout: 120_000 }, async (t) => {
-  const { push, url } = await start(t);
+  const { push, url } = await startHls(t, 'mp3');
   await push('mp3', 'Lied');
   await until(async () => (await fetch(url('mp3'))).status === 200, 30_000);
   const args = [...DECODING, '-t', '12', '-i', url('mp3'), ...RENUMBERED, '-f', 'null', '-'];
@@ -133,118 +90,13 @@ t.test('ffmpeg plays it live', { skip: missing('ffmpeg'), timeout: 120_000 }, as
 });
 
 const FFMPEG: PlayerKind = { program: 'ffmpeg', args: () => [], shows: () => '', complaint: /./ };
-const PLAYERS: readonly PlayerKind[] = [
-  {
-    program: 'mpv',
-    args: (url) => [
-      ...['--no-config', '--no-video', '--no-input-terminal', '--ao=null', '--msg-level=all=warn,statusline=status'],
-      // biome-ignore lint/suspicious/noTemplateCurlyInString: mpv fills it in
-      ...['--term-status-msg=at ${=time-pos}\n', url],
-    ],
-    // Nor does VLC show titles of HLS.
-    shows: () => '',
-    complaint: /error|fail|invalid/i,
-    position: /at ([\d.]+)/,
-    excused: /underrun/,
-  },
-  {
-    program: 'cvlc',
-    args: (url) => ['-vv', '--no-color', '--no-dbus', '-I', 'dummy', '--aout=adummy', url],
-    shows: () => '',
-    complaint: /(?:stream|access|demux|packetizer|decoder|input|audio output)\w* error:|discarding|lost sync/i,
-    excused: /ES_OUT_SET_\(GROUP_\)PCR|adaptive demux error|Failed to create/,
-    asNobody: true,
-  },
-];
-
-for (const [kind, channel] of PLAYERS.flatMap((kind) =>
-  (['mp3', 'opus'] as const).map((each) => [kind, each] as const),
-)) {
-  t.test(`${kind.program} plays ${channel}`, { skip: missing(kind.program), timeout: 120_000 }, async (t) => {
-    const { push, url } = await start(t);
-    await push(channel, 'Walzer');
-    await until(async () => (await fetch(url(channel))).status === 200, 30_000);
-    const player = new PlayerProgram(t, kind, url(channel));
-    if (kind.position !== undefined)
-      await until(
-        () => player.position > 0,
-        40_000,
-        () => player.said.slice(-800),
-      );
-    await pause(15_000);
-    t.equal(player.ended, undefined, 'it plays on');
-    t.same(player.complaints, []);
-    if (kind.position !== undefined) t.ok(player.position > 10, `${player.position}`);
-    player.end();
-  });
-}
-
 // biome-ignore-start lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
-
-/** A page in Chromium that has hls.js. */
-async function openPage(t: Test) {
-  const script = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.js', import.meta.url));
-  const origin = await otherOrigin(t, (request, response) => {
-    response.writeHead(request.url === '/hls.js' ? 200 : 404, { 'Content-Type': 'text/javascript' });
-    response.end(script);
-  });
-  const args = ['--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'];
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
-  t.teardown(() => browser.close());
-  const page = await browser.newPage();
-  await page.goto(origin);
-  await page.addScriptTag({ url: `${origin}/hls.js` });
-  return page;
-}
-
-t.test(
-  'hls.js in Chromium plays fMP4, with titles at their samples',
-  { skip: missing('chromium'), timeout: 180_000 },
-  async (t) => {
-    const { push, url } = await start(t);
-    const page = await openPage(t);
-    for (const kind of FRAGMENTS) {
-      await push(kind, 'Eins');
-      await page.evaluate((source) => {
-        const { Hls, document } = globalThis as any;
-        const audio = document.createElement('audio');
-        const seen = { errors: [] as string[], stalls: 0, position: 0, cues: [] as string[] };
-        const hls = new Hls({ liveSyncDurationCount: 2 });
-        Object.assign(globalThis, { seen, hls });
-        hls.on(Hls.Events.ERROR, (_: unknown, { fatal, details }: any) => {
-          if (fatal) seen.errors.push(details);
-          else if (details === 'bufferStalledError') seen.stalls++;
-        });
-        setInterval(() => {
-          seen.position = audio.currentTime - (audio.played.length > 0 ? audio.played.start(0) : audio.currentTime);
-          const track = [...audio.textTracks].find(({ label }: any) => label === 'id3');
-          if (track === undefined) return;
-          track.mode = 'hidden';
-          seen.cues = [...(track.cues ?? [])].map(({ value }: any) => `${value.key}=${value.data}`);
-        }, 100);
-        hls.loadSource(source);
-        hls.attachMedia(audio);
-        audio.play();
-      }, url(kind));
-      const seen = () => page.evaluate(() => (globalThis as any).seen);
-      await until(async () => (await seen()).position > 1, 60_000);
-      await push(kind, 'Zwei');
-      await until(async () => (await seen()).position > 8, 60_000);
-      await until(async () => (await seen()).cues.includes('TIT2=Zwei'), 30_000);
-      const { errors, stalls, cues } = await seen();
-      t.strictSame(errors, [], kind);
-      t.comment(`${kind}: ${stalls} stalls, ${[...new Set(cues)].join(' ')}`);
-      await page.evaluate(() => (globalThis as any).hls.destroy());
-    }
-  },
-);
-
 t.test(
   'hls.js in Chromium shows each title by its date',
   { skip: missing('chromium'), timeout: 180_000 },
   async (t) => {
-    const { push, url } = await start(t);
-    const page = await openPage(t);
+    const { push, url } = await startHls(t, 'mp3');
+    const page = await openHlsPage(t);
     await push('mp3', 'Erster');
     await page.evaluate((source) => {
       const { Hls, document } = globalThis as any;
@@ -307,7 +159,7 @@ t.test(
 // biome-ignore-end lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
 
 t.test('every playlist of a story can be read, and says the same of each segment', { timeout: 120_000 }, async (t) => {
-  const { base, push } = await start(t);
+  const { base, push } = await startHls(t, 'aac');
   const recorder = new HlsRecorder(t, `${base}/aac/hls/live.m3u8`);
   for (let i = 0; i < 10; i++) {
     await push('aac', `"L%0A${i}"%23EXTINF`);

@@ -1,0 +1,103 @@
+/** Players play HLS: mpv and VLC MP3 and fMP4, hls.js in Chromium all that is fMP4, with titles at their samples. */
+
+import t from 'tap';
+import { type HlsKind, openHlsPage, startHls } from '../kit/hls-programs.js';
+import { pause } from '../kit/pause.js';
+import { type PlayerKind, PlayerProgram } from '../kit/player-program.js';
+import { missing } from '../kit/program.js';
+import { until } from '../kit/until.js';
+
+// They sleep most of their time.
+t.jobs = 3;
+
+const FRAGMENTS: readonly HlsKind[] = ['fmp4', 'opus', 'flac'];
+const PLAYERS: readonly PlayerKind[] = [
+  {
+    program: 'mpv',
+    args: (url) => [
+      ...['--no-config', '--no-video', '--no-input-terminal', '--ao=null', '--msg-level=all=warn,statusline=status'],
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: mpv fills it in
+      ...['--term-status-msg=at ${=time-pos}\n', url],
+    ],
+    // Nor does VLC show titles of HLS.
+    shows: () => '',
+    complaint: /error|fail|invalid/i,
+    position: /at ([\d.]+)/,
+    excused: /underrun/,
+  },
+  {
+    program: 'cvlc',
+    args: (url) => ['-vv', '--no-color', '--no-dbus', '-I', 'dummy', '--aout=adummy', url],
+    shows: () => '',
+    complaint: /(?:stream|access|demux|packetizer|decoder|input|audio output)\w* error:|discarding|lost sync/i,
+    excused: /ES_OUT_SET_\(GROUP_\)PCR|adaptive demux error|Failed to create/,
+    asNobody: true,
+  },
+];
+
+for (const [kind, channel] of PLAYERS.flatMap((kind) =>
+  (['mp3', 'opus'] as const).map((each) => [kind, each] as const),
+)) {
+  t.test(`${kind.program} plays ${channel}`, { skip: missing(kind.program), timeout: 120_000 }, async (t) => {
+    const { push, url } = await startHls(t, channel);
+    await push(channel, 'Walzer');
+    await until(async () => (await fetch(url(channel))).status === 200, 30_000);
+    const player = new PlayerProgram(t, kind, url(channel));
+    if (kind.position !== undefined)
+      await until(
+        () => player.position > 0,
+        40_000,
+        () => player.said.slice(-800),
+      );
+    await pause(15_000);
+    t.equal(player.ended, undefined, 'it plays on');
+    t.same(player.complaints, []);
+    if (kind.position !== undefined) t.ok(player.position > 10, `${player.position}`);
+    player.end();
+  });
+}
+
+// biome-ignore-start lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
+t.test(
+  'hls.js in Chromium plays fMP4, with titles at their samples',
+  { skip: missing('chromium'), timeout: 180_000 },
+  async (t) => {
+    const { push, url } = await startHls(t, ...FRAGMENTS);
+    const page = await openHlsPage(t);
+    for (const kind of FRAGMENTS) {
+      await push(kind, 'Eins');
+      await page.evaluate((source) => {
+        const { Hls, document } = globalThis as any;
+        const audio = document.createElement('audio');
+        const seen = { errors: [] as string[], stalls: 0, position: 0, cues: [] as string[] };
+        const hls = new Hls({ liveSyncDurationCount: 2 });
+        Object.assign(globalThis, { seen, hls });
+        hls.on(Hls.Events.ERROR, (_: unknown, { fatal, details }: any) => {
+          if (fatal) seen.errors.push(details);
+          else if (details === 'bufferStalledError') seen.stalls++;
+        });
+        setInterval(() => {
+          seen.position = audio.currentTime - (audio.played.length > 0 ? audio.played.start(0) : audio.currentTime);
+          const track = [...audio.textTracks].find(({ label }: any) => label === 'id3');
+          if (track === undefined) return;
+          track.mode = 'hidden';
+          seen.cues = [...(track.cues ?? [])].map(({ value }: any) => `${value.key}=${value.data}`);
+        }, 100);
+        hls.loadSource(source);
+        hls.attachMedia(audio);
+        audio.play();
+      }, url(kind));
+      const seen = () => page.evaluate(() => (globalThis as any).seen);
+      await until(async () => (await seen()).position > 1, 60_000);
+      await push(kind, 'Zwei');
+      await until(async () => (await seen()).position > 8, 60_000);
+      await until(async () => (await seen()).cues.includes('TIT2=Zwei'), 30_000);
+      const { errors, stalls, cues } = await seen();
+      t.strictSame(errors, [], kind);
+      t.comment(`${kind}: ${stalls} stalls, ${[...new Set(cues)].join(' ')}`);
+      await page.evaluate(() => (globalThis as any).hls.destroy());
+    }
+  },
+);
+
+// biome-ignore-end lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know

@@ -1,0 +1,79 @@
+/**
+ * A server with HLS for real programs to play: a channel for each form that segments have, and a page in Chromium that has hls.js. The files are made once
+ * for all tests of a process.
+ */
+
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { chromium } from 'playwright-core';
+import t, { type Test } from 'tap';
+import { otherOrigin } from './browser.js';
+import { DEMO_AUDIO, startServer } from './server.js';
+import { tempFolder } from './temp-folder.js';
+
+export const SEGMENT_SECONDS = 2;
+const AAC = ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'];
+/** How ffmpeg makes them, and finds them. No arguments: the demo's file. */
+export const FILES = {
+  mp3: { args: [], codec: 'mp3', rate: 44_100, form: 'auto' },
+  vbr: { args: ['-c:a', 'libmp3lame', '-q:a', '5', '-f', 'mp3'], codec: 'mp3', rate: 44_100, form: 'auto' },
+  aac: { args: AAC, codec: 'aac', rate: 44_100, form: 'auto' },
+  fmp4: { args: AAC, codec: 'aac', rate: 44_100, form: 'fmp4' },
+  opus: { args: ['-c:a', 'libopus', '-b:a', '96k', '-f', 'ogg'], codec: 'opus', rate: 48_000, form: 'auto' },
+  flac: { args: ['-c:a', 'flac', '-f', 'ogg'], codec: 'flac', rate: 44_100, form: 'auto' },
+} as const;
+export type HlsKind = keyof typeof FILES;
+
+/** Longer than a test: at a file's end an encoder's last packet is not whole. */
+const TONE = ['-f', 'lavfi', '-i', 'sine=frequency=500:sample_rate=44100:duration=150', '-ac', '2'];
+const made = new Map<HlsKind, Promise<string>>();
+
+/** A file of this kind. @returns its path */
+function fileOf(kind: HlsKind): Promise<string> {
+  const { args } = FILES[kind];
+  if (args.length === 0) return Promise.resolve(DEMO_AUDIO);
+  const path = join(tempFolder(t), kind);
+  const making = () => promisify(execFile)('ffmpeg', ['-v', 'error', '-y', ...TONE, ...args, path]).then(() => path);
+  if (!made.has(kind)) made.set(kind, making());
+  return made.get(kind)!;
+}
+
+/** Channels with a file in a loop, each in another form. */
+export async function startHls(t: Test, ...kinds: readonly HlsKind[]) {
+  const channels = kinds.map(async (kind) => {
+    const source = `sources: [{ type: file, path: ${await fileOf(kind)} }]`;
+    return `      ${kind}: { name: 'The ${kind}', pushTokens: [demo-token], hls: { form: ${FILES[kind].form} }, ${source} }`;
+  });
+  const yaml = `addresses: [{ host: 127.0.0.1, port: 0 }]
+stations:
+  house:
+    channels:
+${(await Promise.all(channels)).join('\n')}
+streams: { hls: { enabled: true, segmentSeconds: ${SEGMENT_SECONDS} } }
+`;
+  const server = await startServer(t, yaml);
+  const push = async (kind: HlsKind, song: string, more = '') => {
+    const { status } = await fetch(`${server.base}/metapush/${kind}/demo-token?artist=Berta&song=${song}${more}`);
+    t.equal(status, 200);
+  };
+  const url = (kind: HlsKind) => `${server.base}/${kind}/hls.m3u8`;
+  return { ...server, push, url };
+}
+
+/** A page in Chromium that has hls.js. */
+export async function openHlsPage(t: Test) {
+  const script = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.js', import.meta.url));
+  const origin = await otherOrigin(t, (request, response) => {
+    response.writeHead(request.url === '/hls.js' ? 200 : 404, { 'Content-Type': 'text/javascript' });
+    response.end(script);
+  });
+  const args = ['--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'];
+  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  t.teardown(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(origin);
+  await page.addScriptTag({ url: `${origin}/hls.js` });
+  return page;
+}
