@@ -16,6 +16,9 @@ import { demoYaml, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
+// They sleep most of their time.
+t.jobs = 4;
+
 const SHIPPED = new URL('../../config/deploy/caches/', import.meta.url).pathname;
 const NGINX = '/usr/sbin/nginx';
 const VARNISH = '/usr/sbin/varnishd';

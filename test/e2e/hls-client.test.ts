@@ -13,6 +13,9 @@ import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
+// They sleep most of their time.
+t.jobs = 4;
+
 const SKIP = missing('chromium');
 const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
 const SCRIPT = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.mjs', import.meta.url));

@@ -18,6 +18,9 @@ import { makeTagged } from '../kit/tagged.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
+// They sleep most of their time.
+t.jobs = 4;
+
 /** Where a stamped frame has its number. */
 const NUMBER_AT = 36;
 const yaml = (port: number) => `
@@ -141,7 +144,7 @@ t.test(
   },
 );
 
-t.test('a worker knows that Ogg is not served so', { skip: missing('ffmpeg') }, async (t) => {
+t.test('a worker knows that Vorbis is not served so', { skip: missing('ffmpeg') }, async (t) => {
   const file = makeTagged(t, { artist: 'A', title: 'B' }, { hertz: 44_100, seconds: 10, type: 'ogg' });
   const hls = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
   const machine = await Machine.start(t, (port) =>
