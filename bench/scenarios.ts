@@ -4,6 +4,7 @@ import type { Scenario } from './context.js';
 import { channels } from './scenarios/channels.js';
 import { cluster } from './scenarios/cluster.js';
 import { fanout } from './scenarios/fanout.js';
+import { hls } from './scenarios/hls.js';
 import { joins } from './scenarios/joins.js';
 import { listeners } from './scenarios/listeners.js';
 import { loopDelay } from './scenarios/loop-delay.js';
@@ -23,6 +24,7 @@ export const SCENARIOS: readonly Scenario[] = [
   polling,
   cluster,
   channels,
+  hls,
   loopDelay,
   profile,
 ];

@@ -35,6 +35,17 @@ export interface ChannelPlan {
     /** The feed of the channel beside those of the listener: what apps show that know no metaid. */
     readonly channelFeed?: true;
   };
+  /** Its listener in the browser that plays HLS by hls.js; undefined: none. */
+  readonly hls?: {
+    readonly form?: 'fmp4';
+    /** Default: 2. */
+    readonly segmentSeconds?: number;
+    /** By the dates of the playlist, and by ID3. */
+    readonly date?: Goal;
+    readonly cue?: Goal;
+    /** From the push until it is shown. */
+    readonly shown?: Goal;
+  };
   /** Its listeners without a player; undefined: none. */
   readonly icy?: { readonly group: string; readonly goal?: Goal };
   /** Players of other people. */
@@ -54,6 +65,11 @@ const REAL_TIME: Goal = { medianMs: 60, p95Ms: 150 };
 const AFTER_TROUBLE: Goal = { medianMs: 250, p95Ms: 250 };
 const ICY: Goal = { medianMs: 130, p95Ms: 260 };
 const ICY_DELAYED: Goal = { medianMs: 70, p95Ms: 130 };
+/** HLS, of segments of 2 s, two of them behind: also late ones; ID3 in tags and events of MP4. */
+const DATE: Goal = { medianMs: 60, p95Ms: 60 };
+const CUE: Goal = { medianMs: 80, p95Ms: 80 };
+const EVENT: Goal = { medianMs: 30, p95Ms: 30 };
+const SHOWN: Goal = { medianMs: 7000, p95Ms: 7000 };
 const READS: Goal = { medianMs: 600, p95Ms: 600 };
 
 const PROMPT: Pushing = { offsetMs: 0, withTime: false };
@@ -120,7 +136,23 @@ const PLAYERS: Scene = {
   ],
 };
 
-export const SCENES: readonly Scene[] = [CODECS, TROUBLE, PLAYERS];
+const HLS: Scene = {
+  name: 'HLS',
+  channels: [
+    plan('MP3 as HLS', { hls: { date: DATE, shown: SHOWN } }),
+    // Longer than any title, each of which begins a segment: within the first second of one ID3 is early by as much (src/hls/README.md).
+    plan('MP3 as HLS, 3 s', { hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
+    plan('VBR as HLS, 3 s', { codec: 'vbr', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
+    plan('AAC as HLS, 3 s', { codec: 'aac', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
+    plan('AAC in fMP4', { codec: 'aac', hls: { form: 'fmp4', date: DATE, cue: EVENT, shown: SHOWN } }),
+    plan('Opus in fMP4', { codec: 'opus', hls: { date: DATE, cue: EVENT, shown: SHOWN } }),
+    // What is in a segment cannot be corrected: by ID3 these would be wrong.
+    plan('pushed 2 s late, as HLS', { pushing: late(2), hls: { date: DATE } }),
+    plan('pushed 4 s late, as HLS', { pushing: late(4), hls: { date: DATE } }),
+  ],
+};
+
+export const SCENES: readonly Scene[] = [CODECS, TROUBLE, PLAYERS, HLS];
 
 /** What test/long/truth.test.ts holds: the exact place of a title, by wire and clock, in ICY, and of late pushes. */
 export const SHORT: Scene = {

@@ -4,7 +4,7 @@ import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { startIcecastServer } from '../icecast.js';
 import type { ChannelPlan } from './cases.js';
-import { startServer } from './servers.js';
+import { type ChannelOptions, startServer } from './servers.js';
 import { pushTo, ToneEncoder, updateAt } from './tone-encoder.js';
 import { CODECS, makeToneFile, misplacedMs, type ToneFile } from './tone-file.js';
 import { BANDS } from './tones.js';
@@ -49,7 +49,7 @@ export async function startChannels(
     const server = await startServer(
       folder,
       burstSeconds,
-      Object.fromEntries(ours.map((plan) => [keys.get(plan)!, { codec: plan.codec, options: plan.options ?? {} }])),
+      Object.fromEntries(ours.map((plan) => [keys.get(plan)!, { codec: plan.codec, options: optionsOf(plan) }])),
     );
     stops.push(() => server.stop());
     const { pid, port, password } = server;
@@ -65,6 +65,13 @@ export async function startChannels(
     run(plan, { pid: server.pid, port: Number(new URL(origin).port), path: ICECAST_MOUNT, password, push });
   }
   return running;
+}
+
+function optionsOf({ options, hls }: ChannelPlan): ChannelOptions {
+  return {
+    ...options,
+    ...(hls && { hls: { enabled: true, form: hls.form ?? 'auto', segmentSeconds: hls.segmentSeconds ?? 2 } }),
+  };
 }
 
 const checked = new Set<string>();

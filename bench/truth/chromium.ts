@@ -16,6 +16,8 @@ const CHROMIUM = '/usr/bin/chromium';
 export const REFERENCE_BAND = BANDS - 1;
 const REFERENCE_RATE = 44_100;
 const WAV_HEAD_BYTES = 44;
+const PAGE =
+  '<!doctype html><title>truth</title><script src="/hls.js"></script><script type="module" src="/page.js"></script>';
 
 export interface Spec {
   readonly name: string;
@@ -23,6 +25,8 @@ export interface Spec {
   readonly port: number;
   readonly feedPort: number;
   readonly path: string;
+  /** It is played as HLS. */
+  readonly isHls?: true;
   /** Its channel, whose own feed is watched too; undefined: it is not. */
   readonly channel?: string;
 }
@@ -38,6 +42,9 @@ export interface Seen {
     readonly wire: readonly DisplayedTitle[];
     readonly audio: readonly DisplayedTitle[];
     readonly channel: readonly DisplayedTitle[];
+    /** Of HLS: by the dates of its playlist, and by ID3. */
+    readonly date: readonly DisplayedTitle[];
+    readonly cue: readonly DisplayedTitle[];
     readonly states: readonly { readonly type: string; readonly ms: number; readonly seconds: number }[];
   }[];
   /** When `currentTime` passed the changes of the reference's tones. */
@@ -67,7 +74,9 @@ export class ChromiumPlayer {
           ? ['audio/wav', wav]
           : request.url === '/page.js'
             ? ['text/javascript', readFileSync(path('truth/page.js'))]
-            : ['text/html', '<!doctype html><title>truth</title><script type="module" src="/page.js"></script>'];
+            : request.url === '/hls.js'
+              ? ['text/javascript', readFileSync(path('../node_modules/hls.js/dist/hls.light.min.js'))]
+              : ['text/html', PAGE];
       response.writeHead(200, { 'Content-Type': type, 'Content-Length': body.length }).end(body);
     });
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));

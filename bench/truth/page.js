@@ -1,6 +1,6 @@
 /**
- * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, and when each
- * title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
+ * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, or HLS by hls.js; and
+ * when each title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
  */
 
 const TICK_MS = 4;
@@ -54,12 +54,62 @@ class Listener {
   }
 }
 
+/** Plays HLS by hls.js. A title is shown by the dates of the playlist, and as the ID3 tag of its segment says. */
+class HlsListener {
+  constructor({ name, port, path }) {
+    this.name = name;
+    this.date = [];
+    this.cue = [];
+    this.states = [];
+    this.ranges = [];
+    this.element = new Audio();
+    this.hls = new globalThis.Hls({ liveSyncDurationCount: 2 });
+    const { Events } = globalThis.Hls;
+    this.hls.on(Events.LEVEL_UPDATED, (_, { details }) => {
+      this.ranges = Object.values(details.dateRanges)
+        .map(({ startDate, attr }) => ({ atMs: startDate.getTime(), song: attr['X-TITLE'] }))
+        .sort((a, b) => a.atMs - b.atMs);
+    });
+    this.hls.on(Events.ERROR, (_, { details }) => this.states.push({ type: details, ms: now(), seconds: 0 }));
+    this.hls.loadSource(`http://127.0.0.1:${port}${path}/hls.m3u8`);
+    this.hls.attachMedia(this.element);
+    this.element.play().catch((error) => this.states.push({ type: String(error), ms: now(), seconds: 0 }));
+  }
+
+  tick() {
+    if (this.element.currentTime === 0) return;
+    const dateMs = this.hls.playingDate?.getTime();
+    if (dateMs !== undefined) show(this.date, this.ranges.findLast(({ atMs }) => atMs <= dateMs)?.song);
+    show(this.cue, this.#cued());
+  }
+
+  end() {
+    this.hls.destroy();
+  }
+
+  #cued() {
+    const track = [...this.element.textTracks].find(({ label }) => label === 'id3');
+    if (track === undefined) return undefined;
+    track.mode = 'hidden';
+    let last;
+    for (const cue of track.cues ?? []) {
+      const counts = cue.value.key === 'TIT2' && cue.startTime <= this.element.currentTime;
+      if (counts && !(cue.startTime < last?.startTime)) last = cue;
+    }
+    return last?.value.data;
+  }
+}
+
+function show(titles, song) {
+  if (song !== undefined && titles.at(-1)?.song !== song) titles.push({ song, ms: now() });
+}
+
 const listeners = [];
 let reference = null;
 
 globalThis.truth = {
   play(spec) {
-    listeners.push(new Listener(spec));
+    listeners.push(spec.isHls ? new HlsListener(spec) : new Listener(spec));
   },
 
   /** Plays a file whose tones change at known seconds: how much later than `currentTime` says the sound comes. */
@@ -75,7 +125,9 @@ globalThis.truth = {
   end() {
     for (const one of listeners) one.end();
     reference?.element.pause();
-    const seen = listeners.map(({ name, wire, audio, channel, states }) => ({ name, wire, audio, channel, states }));
+    const seen = listeners.map(({ name, wire = [], audio = [], channel = [], date = [], cue = [], states }) => {
+      return { name, wire, audio, channel, date, cue, states };
+    });
     return { listeners: seen, passed: reference === null ? [] : reference.passed };
   },
 };

@@ -20,7 +20,8 @@ import { knowsOption } from './servers.js';
 import { picture } from './svg.js';
 import { isCaseHeld, table } from './table.js';
 
-const USAGE = `usage: npm run truth -- [--seconds 80]
+const USAGE = `usage: npm run truth -- [SCENE] [--seconds 80]
+  SCENE          only the scenes whose name has this text, in any case, such as hls
   [--only TEXT]  only the channels whose name has this text, in any case; --list prints the names
   [--save NAME]  keep the errors in bench/results/DATE-NAME.json
   [--svg FILE]   default: bench/truth/truth.svg for a whole run, none with --only`;
@@ -58,6 +59,7 @@ async function run(): Promise<number> {
   const notes: string[] = [];
   let [titles, disturbed] = [0, 0];
   for (const scene of SCENES) {
+    if (!scene.name.toLowerCase().includes(options.scene.toLowerCase())) continue;
     const channels = await possible(scene, only, notes);
     if (channels.length === 0) continue;
     process.stderr.write(`${scene.name}: ${channels.map(({ name }) => name).join('; ')}\n`);
@@ -130,7 +132,8 @@ function chromiumVersion(): string {
 
 function readArguments() {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
       options: {
         seconds: { type: 'string', default: '80' },
         only: { type: 'string', default: '' },
@@ -144,13 +147,15 @@ function readArguments() {
         process.stdout.write(`${name}\n${channels.map((channel) => `  ${channel.name}\n`).join('')}`);
       process.exit(0);
     }
+    if (positionals.length > 1) throw new RangeError('one scene at most');
+    const [scene = ''] = positionals;
     const seconds = Number(values.seconds);
     if (!(Number.isInteger(seconds) && seconds >= 20 && seconds <= 600))
       throw new RangeError('--seconds is a number from 20 to 600');
     if (values.save !== undefined && !/^[\w.-]+$/.test(values.save))
       throw new RangeError('--save takes a plain file name');
-    const svg = values.svg ?? (values.only === '' ? path('truth/truth.svg') : undefined);
-    return { seconds, only: values.only, save: values.save, svg };
+    const svg = values.svg ?? (values.only === '' && scene === '' ? path('truth/truth.svg') : undefined);
+    return { seconds, scene, only: values.only, save: values.save, svg };
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n${USAGE}\n`);
     process.exit(2);

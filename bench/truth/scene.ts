@@ -13,7 +13,7 @@ import { IcyListener } from './icy.js';
 import { Link } from './link.js';
 import { type NativePlayer, type PlayerName, startPlayer } from './players.js';
 import { nowMs, SAMPLE_RATE, Sound, type SoundRecording } from './sound.js';
-import type { ToneEncoder } from './tone-encoder.js';
+import { numberOf, type ToneEncoder } from './tone-encoder.js';
 
 /** Encoders run so much longer than the longest burst before anyone listens. */
 const WARM_SECONDS = 3;
@@ -79,7 +79,7 @@ async function carryOut(
   const running = await startChannels(channels, { folder, seconds: inAll, quietSeconds: warmSeconds }, stops);
   const sinkOf = (plan: ChannelPlan, name: PlayerName) => `${name}-${channels.indexOf(plan)}`;
   const playerSinks = channels.flatMap((plan) => (plan.players ?? []).map(({ name }) => sinkOf(plan, name)));
-  const hasBrowser = channels.some(({ browser }) => browser !== undefined);
+  const hasBrowser = channels.some(({ browser, hls }) => browser !== undefined || hls !== undefined);
   const sinks = [...(hasBrowser ? [CHROMIUM_SINK] : []), ...playerSinks];
   const startMs = nowMs();
   const sound = sinks.length > 0 ? await Sound.start(folder, sinks) : undefined;
@@ -121,6 +121,10 @@ async function carryOut(
       troubled.push(doing);
       await sleep(JOIN_MS);
     }
+    if (plan.hls !== undefined) {
+      await chromium!.play({ name: plan.name, port, feedPort: port, path, isHls: true });
+      await sleep(JOIN_MS);
+    }
     for (let i = 0; plan.icy !== undefined && i < ICY_JOINS; i++) {
       icy.push({ plan, listener: new IcyListener({ port, path, hasFeed: plan.isIcecast !== true }) });
       await sleep(JOIN_MS);
@@ -140,6 +144,7 @@ async function carryOut(
     const { encoder } = running.get(plan)!;
     if (plan.browser !== undefined)
       cases.push(...browserCases(plan, encoder, recordings.get(CHROMIUM_SINK)!, seen!, lag, troubles.get(plan)!));
+    if (plan.hls !== undefined) cases.push(...hlsCases(plan, encoder, recordings.get(CHROMIUM_SINK)!, seen!, lag));
     for (const { name, goal, player } of players.filter((each) => each.plan === plan))
       cases.push({
         name: plan.isIcecast ? `${name} on Icecast` : name,
@@ -204,24 +209,54 @@ function browserCases(
 ): CaseResult[] {
   const { wire, audio, channel } = seen.listeners.find(({ name }) => name === plan.name)!;
   const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
-  const lagAt = (ms: number) =>
-    median(lag.filter((each) => Math.abs(each.ms - ms) < NEAR_MS).map(({ errorMs }) => errorMs));
-  const result = (
-    how: string,
-    goal: Goal | undefined,
-    displayed: readonly DisplayedTitle[],
-    sounds: readonly HeardChange[],
-  ) => {
-    const { mistakes, missing, repeated } = compare(displayed, sounds, encoder.disturbed);
-    const withoutLag = mistakes.map(({ ms, errorMs }) => errorMs - lagAt(ms));
-    return { name: `${plan.name}: ${how}`, goal, mistakes, withoutLag, missing, repeated };
-  };
+  const result = browserResult(plan, encoder, lag);
   // A player that is stalled or paused does not play in real time: `sync=audio` promises nothing then.
   const steady = heard.filter(({ ms }) => !spans.some(([from, to]) => ms >= from && ms <= to));
   return [
     ...(plan.browser!.wire === undefined ? [] : [result('wire + clock', plan.browser!.wire, wire, heard)]),
     ...(plan.browser!.audio === undefined ? [] : [result('sync=audio', plan.browser!.audio, audio, steady)]),
     ...(plan.browser!.channelFeed ? [result('channel feed', undefined, channel, heard)] : []),
+  ];
+}
+
+/** What a listener in the browser was shown, against what was heard. */
+function browserResult({ name }: ChannelPlan, encoder: ToneEncoder, lag: readonly Mistake[]) {
+  const lagAt = (ms: number) =>
+    median(lag.filter((each) => Math.abs(each.ms - ms) < NEAR_MS).map(({ errorMs }) => errorMs));
+  return (
+    how: string,
+    goal: Goal | undefined,
+    displayed: readonly DisplayedTitle[],
+    sounds: readonly HeardChange[],
+  ): CaseResult => {
+    const { mistakes, missing, repeated } = compare(displayed, sounds, encoder.disturbed);
+    const withoutLag = mistakes.map(({ ms, errorMs }) => errorMs - lagAt(ms));
+    return { name: `${name}: ${how}`, goal, mistakes, withoutLag, missing, repeated };
+  };
+}
+
+function hlsCases(
+  plan: ChannelPlan,
+  encoder: ToneEncoder,
+  recording: SoundRecording,
+  seen: Seen,
+  lag: readonly Mistake[],
+): CaseResult[] {
+  const { date, cue } = seen.listeners.find(({ name }) => name === plan.name)!;
+  const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
+  const result = browserResult(plan, encoder, lag);
+  const { shown, ...goals } = plan.hls!;
+  const behind = date.flatMap(({ song, ms }) => {
+    const enteredMs = encoder.enteredMs[numberOf(song)];
+    const isDisturbed = enteredMs === undefined || encoder.disturbed.has(numberOf(song));
+    return isDisturbed ? [] : [{ number: numberOf(song), ms, errorMs: ms - enteredMs }];
+  });
+  // The first one is that in whose midst it joined.
+  const pushed = { mistakes: behind.slice(1), withoutLag: null, missing: 0, repeated: 0 };
+  return [
+    result('title by date', goals.date, date, heard),
+    ...(goals.cue === undefined ? [] : [result('ID3', goals.cue, cue, heard)]),
+    ...(shown === undefined ? [] : [{ name: `${plan.name}: push to shown`, goal: shown, ...pushed }]),
   ];
 }
 

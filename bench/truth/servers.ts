@@ -11,7 +11,7 @@ import { path } from '../target.js';
 import { CODECS, type CodecName } from './tone-file.js';
 
 /** A channel's own options, which not every version of the server has. */
-export type ChannelOptions = Readonly<Record<string, number>>;
+export type ChannelOptions = Readonly<Record<string, unknown>>;
 
 export interface Server {
   readonly pid: number;

@@ -3,7 +3,7 @@
  * playlist once a second. And before an origin that answers what the test says: what is shared, what never is, what is kept while the origin is gone.
  */
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -13,51 +13,21 @@ import { pause } from '../kit/pause.js';
 import { freePort } from '../kit/process.js';
 import { missing, Program } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { adapted, NGINX, nginxCache } from '../kit/shipped-nginx.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
 // They sleep most of their time.
 t.jobs = 4;
 
-const SHIPPED = new URL('../../config/deploy/caches/', import.meta.url).pathname;
-const NGINX = '/usr/sbin/nginx';
 const VARNISH = '/usr/sbin/varnishd';
 
 /** Starts a cache before this port, and returns its own. */
 type Start = (t: Test, origin: number) => Promise<{ readonly port: number; readonly program: Program }>;
 
-/** What ships, with each of these found and replaced. */
-function adapted(name: string, replacements: readonly (readonly [string, string])[]): string {
-  return replacements.reduce(
-    (text, [from, to]) => {
-      const next = text.replaceAll(from, to);
-      if (next === text) throw new Error(`${name} has no ${from}`);
-      return next;
-    },
-    readFileSync(SHIPPED + name, 'utf8'),
-  );
-}
-
 const nginx: Start = async (t, origin) => {
-  const folder = tempFolder(t);
   const port = await freePort();
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (kind) => `${kind}_temp_path ${folder}/${kind};`,
-  );
-  const text = adapted('nginx.conf', [
-    ['worker_rlimit_nofile 131072;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr error;`],
-    ['worker_connections 65536;', 'worker_connections 512;'],
-    ['http {', `http { ${temporary.join(' ')}`],
-    ['/var/cache/nginx', folder],
-    ['server 127.0.0.1:8000;', `server 127.0.0.1:${origin};`],
-    ['listen 80;', `listen 127.0.0.1:${port};`],
-    ['listen 443 ssl;', ''],
-    ['ssl_certificate /etc/ssl/radio.example/fullchain.pem;', ''],
-    ['ssl_certificate_key /etc/ssl/radio.example/privkey.pem;', ''],
-  ]);
-  const file = join(folder, 'nginx.conf');
-  writeFileSync(file, text);
-  return { port, program: new Program(t, NGINX, ['-e', 'stderr', '-c', file]) };
+  return { port, program: new Program(t, NGINX, nginxCache(tempFolder(t), port, origin)) };
 };
 
 const varnish: Start = async (t, origin) => {
