@@ -93,7 +93,7 @@ output.file.hls(playlist="main.m3u8", segment_duration=${SEGMENT_SECONDS}., segm
     configuration,
     `daemon off; master_process off; pid ${folder}/nginx.pid; error_log stderr error;
 events { worker_connections 4096; }
-${ownProcess(folder)} access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; open_file_cache max=100;
+${ownProcess(folder)} access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
   server { listen 127.0.0.1:${port}; root ${files}; location / { add_header Access-Control-Allow-Origin *; } }
 }
 `,

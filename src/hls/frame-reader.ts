@@ -43,27 +43,40 @@ export class FrameReader implements TapeReader {
   }
 
   take({ plain, entry, entryMs }: AudioSegment): void {
-    let bytes = plain;
-    let at = 0;
-    if (this.#isEntering) {
-      if (entry < 0) return;
-      this.#isEntering = false;
-      at = entry;
-    } else if (this.#rest.length > 0) bytes = Buffer.concat([this.#rest, plain]);
-    const entryAt = entry < 0 ? -1 : bytes.length - plain.length + entry;
     const header = this.#header;
-    while (bytes.length - at >= HEADER_BYTES) {
-      if (!readHeader(bytes, at, header)) {
+    let at = this.#isEntering ? entry : this.#finish(plain);
+    if (at < 0) return;
+    this.#isEntering = false;
+    while (plain.length - at >= HEADER_BYTES) {
+      if (!readHeader(plain, at, header)) {
         this.#lose();
         return;
       }
       // What was added up is not exactly what the tape has.
-      if (at === entryAt) this.#atMs = entryMs;
-      if (bytes.length - at < header.lengthBytes) break;
-      this.#frame(bytes.subarray(at, at + header.lengthBytes));
+      if (at === entry) this.#atMs = entryMs;
+      if (plain.length - at < header.lengthBytes) break;
+      this.#frame(plain.subarray(at, at + header.lengthBytes));
       at += header.lengthBytes;
     }
-    this.#rest = Buffer.from(bytes.subarray(at));
+    this.#rest = Buffer.from(plain.subarray(at));
+  }
+
+  /** The frame that the segment before has begun. @returns where the next one begins; -1: there is none in this segment */
+  #finish(plain: Buffer): number {
+    const rest = this.#rest;
+    if (rest.length === 0) return 0;
+    const start = Buffer.concat([rest, plain.subarray(0, HEADER_BYTES)]);
+    if (start.length >= HEADER_BYTES && !readHeader(start, 0, this.#header)) {
+      this.#lose();
+      return -1;
+    }
+    const missing = this.#header.lengthBytes - rest.length;
+    if (start.length < HEADER_BYTES || plain.length < missing) {
+      this.#rest = Buffer.concat([rest, plain]);
+      return -1;
+    }
+    this.#frame(Buffer.concat([rest, plain.subarray(0, missing)]));
+    return missing;
   }
 
   #frame(frame: Buffer): void {
