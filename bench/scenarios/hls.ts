@@ -77,7 +77,6 @@ async function cutting(context: Context, figures: Figures, subject: Subject): Pr
   const seconds = context.seconds(20);
   const without = await coresOver(server.pids, seconds);
   const requests = new Requests(server.port, 4);
-  const stopped = new AbortController();
   // Who has asked once has the channel cut for ten minutes.
   for (const key of keys) await requests.ask(`GET /${key}/hls/live.m3u8`);
   await coresOver(server.pids, context.either(SETTLED_SECONDS, 2));
