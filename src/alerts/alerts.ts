@@ -10,11 +10,12 @@ import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { AlertsConfig, WebhookConfig } from '../config/alerts-config.js';
+import type { DeliveryOutcome } from '../net/outbound/delivery.js';
 import type { Alert } from './alert.js';
 import { AlertBoard } from './alert-board.js';
 import { conditionsOf } from './conditions.js';
 import type { AlertFacts } from './server-facts.js';
-import { type DeliveryOutcome, Webhook } from './webhook.js';
+import { Webhook } from './webhook.js';
 
 export interface AlertsParts {
   /** Read anew each time: a reload may have changed it. */

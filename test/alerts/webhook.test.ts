@@ -7,9 +7,10 @@ import { createSecretKey, randomUUID } from 'node:crypto';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import type { Alert } from '../../src/alerts/alert.js';
-import { type DeliveryOptions, Webhook } from '../../src/alerts/webhook.js';
+import { Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
 import type { WebhookConfig } from '../../src/config/alerts-config.js';
+import type { DeliveryOptions } from '../../src/net/outbound/delivery.js';
 import { Receiver } from '../kit/receiver.js';
 import { until } from '../kit/until.js';
 

@@ -1,0 +1,171 @@
+/**
+ * One attempt to deliver a message (delivery.ts): a request of HTTP, or bytes to a socket of TCP or UDP. Each is a connection of its own, and a
+ * redirect is not an answer, as with the listener hook.
+ *
+ *   http, https   2xx: it was taken          tcp   its bytes were sent, and the connection ended without an error          udp   it was sent
+ */
+
+import type { KeyObject } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { lookup } from 'node:dns';
+import { connect, isIPv6 } from 'node:net';
+import { Outbound } from './outbound.js';
+import { Target } from './target.js';
+import { signatureHeaders } from './webhook-signature.js';
+
+export interface DeliveryMessage {
+  /** The same in every attempt, so that a receiver who got it twice knows. */
+  readonly id: string;
+  /** http, https, tcp or udp. */
+  readonly url: string;
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of a request, or all that is sent to a socket. */
+  readonly body: string | Buffer;
+  /** How it is signed: undefined: by id and time alone; null: without either. */
+  readonly key: KeyObject | undefined | null;
+}
+
+export interface AttemptOutput {
+  /** Unix milliseconds, for the signature. */
+  readonly wallMs: number;
+  readonly timeoutMs: number;
+  /**
+   * Once, unless it is aborted.
+   * @param failure null: it was taken; without any part of the URL @param isFinal no use to try again @param afterSeconds when the receiver wants it again
+   */
+  onOver(failure: string | null, isFinal: boolean, afterSeconds: number): void;
+}
+
+export interface Attempt {
+  /** Idempotent. */
+  abort(): void;
+}
+
+const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
+/** A body says nothing. It is read only so that the other side can finish. */
+const MAX_BODY_BYTES = 64 * 1024;
+/** The receiver has gone for good. */
+const GONE = 410;
+/** A device that takes lines may leave its connection open: it is closed this long after all was sent. */
+const LINGER_MS = 250;
+
+/** Begins it. */
+export function attempt(message: DeliveryMessage, output: AttemptOutput): Attempt {
+  const { protocol } = new URL(message.url);
+  if (protocol === 'tcp:') return attemptTcp(message, output);
+  if (protocol === 'udp:') return attemptUdp(message, output);
+  return attemptHttp(message, output);
+}
+
+function attemptHttp({ id, url, method, headers, body, key }: DeliveryMessage, output: AttemptOutput): Attempt {
+  const text = body.toString();
+  const signed = key === null ? {} : signatureHeaders(key, id, text, output.wallMs);
+  let isOver = false;
+  const over = (failure: string | null, isFinal = false, afterSeconds = 0) => {
+    if (isOver) return;
+    isOver = true;
+    output.onOver(failure, isFinal, afterSeconds);
+  };
+  let bytes = 0;
+  const onBody = (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) outbound.abort();
+  };
+  const request = {
+    target: Target.named(url, undefined, true),
+    method,
+    headers: { ...headers, 'User-Agent': 'airsplice', ...signed },
+    ...(method === 'POST' && { body: text }),
+  } as const;
+  const outbound = new Outbound(request, CONNECTION, {
+    onAnswer: () => {
+      const { status } = outbound;
+      outbound.receive({ onBody, onEnd: () => undefined });
+      if (status >= 200 && status <= 299) over(null);
+      else over(`status ${status}`, status === GONE, retryAfter(outbound.headers.get('retry-after')));
+    },
+    // A reason may hold the name that was looked up; a code holds nothing of the URL.
+    onFailed: (_, code) => over(code ?? 'the connection failed'),
+    onClosed: () => {
+      clearTimeout(deadline);
+      over('no answer');
+    },
+  });
+  const deadline = setTimeout(() => {
+    over('no answer in time');
+    outbound.abort();
+  }, output.timeoutMs);
+  outbound.start();
+  return {
+    abort: () => {
+      isOver = true;
+      outbound.abort();
+    },
+  };
+}
+
+function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: AttemptOutput): Attempt {
+  const { host, port } = placeIn(url);
+  const socket = connect({ host, port, noDelay: true });
+  let isOver = false;
+  let failure: string | null = 'the connection failed';
+  let linger: NodeJS.Timeout | undefined;
+  const end = () => {
+    isOver = true;
+    clearTimeout(deadline);
+    clearTimeout(linger);
+    socket.destroy();
+  };
+  const deadline = setTimeout(() => {
+    failure = 'not taken in time';
+    socket.destroy();
+  }, timeoutMs);
+  socket.on('connect', () =>
+    socket.end(body, () => {
+      failure = null;
+      linger = setTimeout(() => socket.destroy(), LINGER_MS);
+    }),
+  );
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    failure = error.code ?? 'the connection failed';
+  });
+  // Answers are read, and say nothing.
+  socket.resume();
+  socket.on('close', () => {
+    if (isOver) return;
+    end();
+    onOver(failure, false, 0);
+  });
+  return { abort: end };
+}
+
+function attemptUdp({ url, body }: DeliveryMessage, { onOver }: AttemptOutput): Attempt {
+  const { host, port } = placeIn(url);
+  const socket = createSocket({ type: isIPv6(host) ? 'udp6' : 'udp4' });
+  let isOver = false;
+  const over = (error: NodeJS.ErrnoException | null) => {
+    if (isOver) return;
+    isOver = true;
+    socket.close();
+    onOver(error === null ? null : (error.code ?? 'not sent'), false, 0);
+  };
+  socket.on('error', over);
+  socket.send(body, port, host, over);
+  return {
+    abort: () => {
+      if (!isOver) socket.close();
+      isOver = true;
+    },
+  };
+}
+
+function placeIn(url: string): { readonly host: string; readonly port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
+}
+
+/** Seconds; 0: it says nothing that can be read. A date is not read. */
+function retryAfter(value: string | undefined): number {
+  return value !== undefined && /^\d{1,6}$/.test(value) ? Number(value) : 0;
+}
