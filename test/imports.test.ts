@@ -28,6 +28,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['statistics'],
   ['channel'],
   ['titles'],
+  ['webhooks'],
   ['admin'],
   ['link'],
   ['cluster'],
@@ -67,6 +68,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/cluster-config.ts',
       'config/json-schema.ts',
       'config/statistics-config.ts',
+      'config/title-webhooks-config.ts',
     ],
     ...[
       'config/schema.ts',

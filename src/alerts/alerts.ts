@@ -10,6 +10,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { AlertsConfig, WebhookConfig } from '../config/alerts-config.js';
+import { isSame } from '../config/same.js';
 import type { DeliveryOutcome } from '../net/outbound/delivery.js';
 import type { Alert } from './alert.js';
 import { AlertBoard } from './alert-board.js';
@@ -95,12 +96,4 @@ export class Alerts {
       onRecovered: () => log.info({ webhook: number }, 'a webhook takes alerts again'),
     });
   }
-}
-
-/** Whether both would send the same to the same. */
-function isSame(one: WebhookConfig, other: WebhookConfig): boolean {
-  const { secret, ...rest } = one;
-  const { secret: otherSecret, ...otherRest } = other;
-  if (JSON.stringify(rest) !== JSON.stringify(otherRest)) return false;
-  return secret === undefined || otherSecret === undefined ? secret === otherSecret : secret.equals(otherSecret);
 }

@@ -202,6 +202,7 @@ async function assemble(
       };
     },
     listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
+    typicalLagMs: (channel) => clients.worker.audience.typicalLagMs(hub.channels.get(channel)!.served.audio) ?? 0,
   });
   const { hub, admissions } = side;
   const { engine, moments, titles } = hub;

@@ -62,7 +62,7 @@ function webhookSchema(env: NodeJS.ProcessEnv) {
 }
 
 /** A signing key, as an object that does not print it. */
-function webhookSecret(env: NodeJS.ProcessEnv) {
+export function webhookSecret(env: NodeJS.ProcessEnv) {
   const error = `must be env: and the name of an environment variable that holds a text of at least ${MIN_KEY_BYTES} bytes, or whsec_ and base64 of that`;
   return parsed(error, (text) => {
     const value = fromEnvironment(text, env) ?? '';

@@ -9,6 +9,7 @@ import { channelsOf } from './adopt.js';
 import { EFFECTS, type Effect, effectOf } from './effects.js';
 import { addressSteps, type ListSteps, sourceSteps } from './list-steps.js';
 import type { LoadedConfig } from './load.js';
+import { isMap, isSame } from './same.js';
 import type { ChannelConfig } from './schema.js';
 
 export interface PlannedChange {
@@ -199,10 +200,6 @@ function generalized(path: readonly string[]): string[] {
   return path.map((name, i) => (i === 1 || i === 3 ? '*' : name));
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** A digest, a password to be sent, or a key. */
 function isSecret(value: unknown): boolean {
   return isMap(value) && ('sha256' in value || 'reveal' in value || value instanceof KeyObject);
@@ -213,16 +210,6 @@ function holdsSecret(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(holdsSecret);
   if (!isMap(value)) return false;
   return isSecret(value) || Object.entries(value).some(([name, member]) => HIDDEN.has(name) || holdsSecret(member));
-}
-
-/** Passwords to be sent are behind a call; keys compare themselves. */
-function isSame(a: unknown, b: unknown): boolean {
-  if (isMap(a) && isMap(b) && typeof a.reveal === 'function' && typeof b.reveal === 'function') {
-    return a.reveal() === b.reveal();
-  }
-  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) return a.every((each, i) => isSame(each, b[i]));
-  if (isMap(a) && isMap(b) && typeof a.equals === 'function') return a.equals(b) === true;
-  return isDeepStrictEqual(a, b);
 }
 
 function textOf(value: unknown): string | undefined {

@@ -60,7 +60,7 @@ function isStreamUrl(value: string): boolean {
   return protocol === 'http:' || protocol === 'https:';
 }
 
-function passwordSchema(env: NodeJS.ProcessEnv) {
+export function passwordSchema(env: NodeJS.ProcessEnv) {
   const error = 'must be env: and the name of an environment variable that is set';
   return parsed(error, (text): Password | undefined => {
     const plain = fromEnvironment(text, env) ?? '';

@@ -24,6 +24,7 @@ import {
 import { channelHlsSchema } from './hls-config.js';
 import { pullSchema } from './pull-config.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
+import { titleWebhookSchema } from './title-webhooks-config.js';
 
 export interface ConfigContext {
   readonly env: NodeJS.ProcessEnv;
@@ -128,6 +129,7 @@ function channelSchema(context: ConfigContext) {
       graceSeconds: seconds(0, 3600).default(5),
       whenSourceLost: flag().default(false),
     }).optional(),
+    webhooks: list(titleWebhookSchema(context.env), 0, 16).default([]),
     sources: list(sourceSchema(context), 1, 16),
   });
 }

@@ -25,6 +25,7 @@ import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { HubLinks } from '../link/hub-links.js';
 import { TapeNames } from '../link/tapes/tape-names.js';
 import { LINK_VERSION, OtherVersion } from '../link/wire/link-version.js';
+import { TypicalLag } from '../listener/player/typical-lag.js';
 import { takeOver } from '../net/front/handover.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { ChildParts, ChildWork } from './child-work.js';
@@ -80,8 +81,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const metrics = new Metrics(clock, 'hub');
   const mounts = new Map<string, Mount>();
   const verdicts = new EncoderVerdicts(core, mounts);
+  // Listeners are at the workers, which say how late theirs hear.
+  const lags = new TypicalLag(clock, [], core.tallies);
   let shared: SharedTapes | null = null;
-  const side = new HubSide(core, {
+  const side: HubSide = new HubSide(core, {
     store,
     sequence,
     faces,
@@ -107,8 +110,12 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       };
     },
     listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
+    typicalLagMs: (channel): number => {
+      const lagMs = lags.typicalLagMs(channel);
+      return lagMs === null ? 0 : lagMs + hub.channels.get(channel)!.audio.delayedMs;
+    },
   });
-  const { hub, recorder, admissions, alerts, facts } = side;
+  const { hub, recorder, admissions, facts } = side;
   const { channels, engine, titles } = hub;
   const names = new TapeNames();
   const hls = makeHls(core, names, (channel) => shared?.hlsElsewhere(channel));
@@ -181,6 +188,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       },
       onFacts: (channel) => links.look(channel),
       onOwned: (channel) => titles.fed(channel),
+      moreLeases: () => side.turns?.leased() ?? [],
     });
   }
   await side.restore({
@@ -226,7 +234,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       pipes.close();
       admissions.close();
       housekeeping.stop();
-      alerts.close();
+      side.endSending(true);
       const { tapes: path } = message.hub;
       const left = shared?.handOver() ?? Promise.resolve();
       void left
@@ -292,7 +300,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
       links.close();
       housekeeping.stop();
-      alerts.close();
       clock.stop();
       return [
         ...errors,

@@ -17,8 +17,8 @@ import { ReaderDelay } from './reader-delay.js';
 
 export interface TitleReaderParts {
   readonly feed: Feed;
-  readonly listenerFeed: ListenerFeed;
-  readonly sessions: Sessions;
+  /** Of the listeners here. Absent: there are none. */
+  readonly listeners?: { readonly feed: ListenerFeed; readonly sessions: Sessions };
   readonly moments: Moments;
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly clock: Clock;
@@ -36,8 +36,8 @@ export class TitleReaders {
 
   constructor(parts: TitleReaderParts) {
     this.#parts = parts;
-    const { feed, clock, max, listenerFeed, sessions } = parts;
-    const onDropped = (view: RecordView) => listenerFeed.next(view, sessions);
+    const { feed, clock, max } = parts;
+    const onDropped = (view: RecordView) => this.#sayNext(view);
     this.#delay = new ReaderDelay({ feed, clock, max, onDropped });
   }
 
@@ -74,7 +74,7 @@ export class TitleReaders {
 
   /** Delivers a committed change. @param view of its record, if it has one */
   deliver(channel: string, { record, state }: Change, view: RecordView | null): void {
-    const { clock, moments, listenerFeed, sessions, delayMs, offsetMs } = this.#parts;
+    const { clock, moments, delayMs, offsetMs } = this.#parts;
     const real = realNow(state);
     if (real !== null) moments.ageMs(channel, real);
     const hasNext = state.next !== null;
@@ -86,8 +86,13 @@ export class TitleReaders {
       this.#delay.now(view, delayMs(channel) - agoMs, !hasNext);
     } else {
       this.#delay.next(view);
-      listenerFeed.next(view, sessions);
+      this.#sayNext(view);
     }
+  }
+
+  #sayNext(view: RecordView): void {
+    const { listeners } = this.#parts;
+    listeners?.feed.next(view, listeners.sessions);
   }
 
   /** Channels were removed. */

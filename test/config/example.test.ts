@@ -20,6 +20,8 @@ const ENV = {
   WAVE_SIGNING_KEY: 'a key that is as long as it has to be',
   WAVE_WEBHOOK_SECRET: 'a secret of at least 24 bytes',
   WAVE_CLUSTER_SECRET: 'a secret that all machines of a cluster know',
+  WAVE_TUNEIN_KEY: 'let us tell',
+  WAVE_MASTODON_TOKEN: 'let us post',
   WAVE_ADMIN_PASSWORD: 'let me see',
   WAVE_CERT_FILE: TLS.certFile,
   WAVE_KEY_FILE: TLS.keyFile,
@@ -29,6 +31,7 @@ const RECORDS = [
   'stations',
   'stations.*.channels',
   'stations.*.channels.*.icy.etypes',
+  'stations.*.channels.*.webhooks[].parameters',
   'streams.headers',
   'streams.showsOnReading',
   'streams.endsOnFormatChange',
@@ -125,7 +128,7 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
     channel?.sources.map(({ type }) => type),
     ['encoder', 'pull', 'file'],
   );
-  t.throws(() => loadConfig('config/example.yaml', {}), /pushTokens.0.: names .*\n.*password: names /);
+  t.throws(() => loadConfig('config/example.yaml', {}), /pushTokens.0.: names [\s\S]*\n.*password: names /);
 });
 
 t.test('config/demo.yaml: three channels, on this machine only', async (t) => {

@@ -55,8 +55,7 @@ export class TitleParts {
     const { engine, moments, sessions } = this;
     this.readers = new TitleReaders({
       feed,
-      listenerFeed,
-      sessions,
+      listeners: { feed: listenerFeed, sessions },
       moments,
       faces,
       clock,

@@ -22,6 +22,7 @@ import { OtherVersion } from '../../link/wire/link-version.js';
 import type { Deliver } from '../../titles/engine.js';
 import type { Core } from '../core.js';
 import type { MetricRegistry } from '../metrics/registry.js';
+import { badRecords } from './bad-records.js';
 import { type EngineParts, watchedStore } from './titles.js';
 
 /** How often it is kept how far this node has come. */
@@ -36,8 +37,6 @@ export interface ClusterParts extends EngineParts {
   /** The time that all machines have in common is another one. */
   onTimeMoved?(): void;
 }
-
-const BAD_RECORD = 'a shared record is damaged, or another program wrote it: it is skipped';
 
 const NAMES: Readonly<Record<ClusterPlace, string>> = {
   Redis: 'Redis',
@@ -128,17 +127,22 @@ function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
   };
 }
 
-/** Logs a record that is skipped, with its place. */
-function badRecords(repeats: Core['repeats']): (place: string, reason: string) => void {
-  return (place, reason) => repeats.warn('bad record', { place, reason }, BAD_RECORD);
-}
-
 /** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
 export function makeSharedTapes(
   { config, clock, log, onError, repeats }: Core,
   parts: Pick<
     SharedTapesParts,
-    'engine' | 'channels' | 'names' | 'sessions' | 'counted' | 'hls' | 'isReturned' | 'onMoved' | 'onFacts' | 'onOwned'
+    | 'engine'
+    | 'channels'
+    | 'names'
+    | 'sessions'
+    | 'counted'
+    | 'hls'
+    | 'isReturned'
+    | 'onMoved'
+    | 'onFacts'
+    | 'onOwned'
+    | 'moreLeases'
   >,
 ): SharedTapes | null {
   const { cluster } = config;

@@ -7,11 +7,13 @@ import type { Socket } from 'node:net';
 import type { AdminState } from '../../admin/admin-reports.js';
 import type { Alerts } from '../../alerts/alerts.js';
 import { measured } from '../../base/watchdog.js';
+import type { SendingTurns } from '../../cluster/sending-turns.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
 import type { Recorder } from '../../statistics/recorder.js';
 import type { DaySalt } from '../../statistics/salts.js';
+import type { TitlesOut } from '../../webhooks/titles-out.js';
 import type { Core } from '../core.js';
 import { observeHub } from '../metrics/hub-metrics.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -24,6 +26,7 @@ import { makeAlerts } from './hub-alerts.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeRecorder } from './hub-statistics.js';
 import { clockWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
+import { makeWebhooks } from './hub-webhooks.js';
 
 export interface HubSideParts extends HubParts {
   readonly metrics: Metrics;
@@ -38,6 +41,8 @@ export interface HubSideParts extends HubParts {
   onVerdict(verdict: EncoderVerdict): void;
   readonly counts: AlertSources['counts'];
   readonly listenersOf: AlertSources['listenersOf'];
+  /** How far the channel's median listener hears behind the live edge, milliseconds. */
+  typicalLagMs(channel: string): number;
 }
 
 export class HubSide {
@@ -46,6 +51,9 @@ export class HubSide {
   readonly admin: HubAdmin;
   readonly admissions: Admissions;
   readonly alerts: Alerts;
+  readonly #titlesOut: TitlesOut;
+  /** Which machine of a cluster sends titles out; null: this one is alone. */
+  readonly turns: SendingTurns | null;
   /** In which alerts find what is wrong. */
   readonly facts: AlertFactsReader;
   /** What is due each second. */
@@ -53,6 +61,8 @@ export class HubSide {
   /** What became of reloads, for the metrics. */
   reloads: ReloadResults;
   readonly #parts: HubSideParts;
+  /** Leases are asked for here, as no audio is shared. */
+  readonly #asksAlone: boolean;
 
   constructor(core: Core, parts: HubSideParts) {
     const { config, clock, log } = core;
@@ -82,6 +92,10 @@ export class HubSide {
     const sources = { channels, saves, stateOf, storeFault, counts, listenersOf, lostOwner };
     const { alerts, facts } = makeAlerts(core, sources, metrics.registry);
     this.alerts = alerts;
+    const webhooks = makeWebhooks(core, { ...parts, hub: this.hub }, metrics.registry);
+    this.#titlesOut = webhooks.titles;
+    this.turns = webhooks.turns;
+    this.#asksAlone = config.cluster !== undefined && config.cluster.tapes === undefined;
     this.facts = facts;
     this.tasks = [
       (nowMs) => this.hub.tidy(nowMs),
@@ -93,6 +107,7 @@ export class HubSide {
       storeWatch(store, log),
       silenceWatch(channels, log),
       (nowMs) => alerts.look(nowMs),
+      () => this.#titlesOut.tidy(),
     ];
   }
 
@@ -105,11 +120,14 @@ export class HubSide {
 
   /** As Hub.restore. */
   restore(output: HubOutput): Promise<void> {
+    this.#titlesOut.follow();
+    if (this.#asksAlone) this.turns?.start();
     return this.hub.restore({
       ...output,
       onChange: (channel, change, view) => {
         this.recorder.onTitle(channel, change.history);
         output.onChange(channel, change, view);
+        this.#titlesOut.deliver(channel, change, view);
       },
     });
   }
@@ -118,7 +136,14 @@ export class HubSide {
   stop(): void {
     this.admissions.close();
     this.hub.stop();
+    this.endSending(false);
+  }
+
+  /** Alerts and titles go out no more. Idempotent. @param isNext whether another process of this machine takes over in a moment */
+  endSending(isNext: boolean): void {
     this.alerts.close();
+    this.#titlesOut.close();
+    void this.turns?.close(isNext);
   }
 
   /** What was counted is kept, and the store is closed. Never rejects for the statistics. */

@@ -19,7 +19,7 @@ import { serveLog } from '../log/remote-log.js';
 import { SessionBridges } from '../session-bridges.js';
 import { type ChannelSettings, ClusterSettings, type Difference } from '../titles/channel-settings.js';
 import type { ClusterEngine } from '../titles/cluster-engine.js';
-import { type LeaseOwner, Leases } from './leases.js';
+import { type Leased, type LeaseOwner, Leases } from './leases.js';
 import { SharedAudio } from './shared-audio.js';
 import { askForSessions, askForTape, type Machine, prepareToAsk, type TapeClientOptions } from './tape-client.js';
 import type { HlsOfNode } from './tape-giving.js';
@@ -57,6 +57,8 @@ export interface SharedTapesParts {
   onMoved(channel: string): void;
   onFacts(channel: string): void;
   onOwned(channel: string): void;
+  /** Leases besides those of the channels' audio. */
+  moreLeases?(): Iterable<readonly [name: string, leased: Leased]>;
   /** The configured settings of the channels. */
   settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
   /** Another machine has different settings for a channel. Called once per difference. */
@@ -148,7 +150,7 @@ export class SharedTapes {
       url: this.#url,
       onError,
       ask: (asked) => engine.lease(asked),
-      channels: () => this.#audios,
+      channels: () => [...this.#audios, ...(this.#parts.moreLeases?.() ?? [])],
       onNameTwice: () => this.#parts.onNameTwice(),
       onBad: this.#parts.onBad,
     });

@@ -32,7 +32,7 @@ export interface AttemptOutput {
   readonly timeoutMs: number;
   /**
    * Once, unless it is aborted.
-   * @param failure null: it was taken; without any part of the URL @param isFinal no use to try again @param afterSeconds when the receiver wants it again
+   * @param failure null: it was taken; without any part of the URL @param isFinal there is no use in another @param afterSeconds as the receiver asks
    */
   onOver(failure: string | null, isFinal: boolean, afterSeconds: number): void;
 }

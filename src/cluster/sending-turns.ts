@@ -1,0 +1,104 @@
+/**
+ * Which machine sends the titles of a channel to its webhooks: a lease for each such channel, beside those of the audio (tapes/leases.ts), which any
+ * machine may have, whatever feeds the channel. Its facts are the version up to which titles were sent, so that the next one goes on there.
+ *
+ * While what all machines have in common is away, who has a lease keeps it.
+ */
+
+import { type Leased, type LeaseOwner, Leases, type LeasesParts, NO_RANK } from './tapes/leases.js';
+
+export interface SendingTurnsParts extends Pick<LeasesParts, 'node' | 'ask' | 'onBad' | 'onError'> {
+  /** This machine has the lease of a channel. @param version up to which another one has sent titles; null: unknown */
+  onTaken(channel: string, version: number | null): void;
+}
+
+/** No channel has a slash in its key. */
+const SUFFIX = '/titles';
+
+export class SendingTurns {
+  readonly #parts: SendingTurnsParts;
+  readonly #turns = new Map<string, Turn>();
+  /** Where no audio is shared, these leases are asked for by themselves. */
+  #leases: Leases | null = null;
+
+  constructor(parts: SendingTurnsParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks for the leases from now on; for machines that share no audio, whose leases are all of these. */
+  start(): void {
+    const { node, ask, onBad, onError } = this.#parts;
+    const channels = () => this.leased();
+    this.#leases = new Leases({ node, url: '', ask, channels, onBad, onError, onNameTwice: () => undefined });
+    void this.#leases.start();
+  }
+
+  /** Gives up the leases that it asks for. @param isNext whether another process of this machine begins in a moment: it has them then */
+  async close(isNext: boolean): Promise<void> {
+    await (isNext ? this.#leases?.hold() : this.#leases?.close());
+  }
+
+  set(channels: Iterable<string>): void {
+    const wanted = new Set(channels);
+    for (const channel of this.#turns.keys()) if (!wanted.has(channel)) this.#turns.delete(channel);
+    for (const channel of wanted) {
+      if (this.#turns.has(channel)) continue;
+      const { node, onTaken } = this.#parts;
+      this.#turns.set(channel, new Turn(node, (version) => onTaken(channel, version)));
+    }
+    this.#leases?.poke();
+  }
+
+  has(channel: string): boolean {
+    return this.#turns.get(channel)?.isOwn ?? false;
+  }
+
+  did(channel: string, version: number): void {
+    this.#turns.get(channel)?.did(version);
+  }
+
+  /** By their names. */
+  *leased(): Iterable<readonly [name: string, leased: Leased]> {
+    for (const [channel, turn] of this.#turns) yield [channel + SUFFIX, turn];
+  }
+}
+
+class Turn implements Leased {
+  readonly wish = 1;
+  readonly rank = NO_RANK;
+  isOwn = false;
+  readonly #node: string;
+  readonly #onTaken: (version: number | null) => void;
+  #sent = 0;
+  #said = 0;
+  /** Up to which another machine has sent. */
+  #theirs: number | null = null;
+
+  constructor(node: string, onTaken: (version: number | null) => void) {
+    this.#node = node;
+    this.#onTaken = onTaken;
+  }
+
+  did(version: number): void {
+    this.#sent = Math.max(this.#sent, version);
+  }
+
+  get facts(): string {
+    if (!this.isOwn || this.#said === this.#sent) return '';
+    this.#said = this.#sent;
+    return String(this.#sent);
+  }
+
+  onUnsaid(): void {
+    this.#said = 0;
+  }
+
+  onOwner({ node, facts }: LeaseOwner): void {
+    const isOwn = node === this.#node;
+    if (!isOwn && /^\d{1,15}$/.test(facts)) this.#theirs = Number(facts);
+    if (isOwn === this.isOwn) return;
+    this.isOwn = isOwn;
+    this.#said = 0;
+    if (isOwn) this.#onTaken(this.#theirs);
+  }
+}

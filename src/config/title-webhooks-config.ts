@@ -1,0 +1,163 @@
+/**
+ * Options of `webhooks` of a channel: where its titles go out to, and as what. The options are explained in config/example.yaml, the formats in
+ * src/webhooks/README.md.
+ */
+
+import { z } from 'zod';
+import { webhookSecret } from './alerts-config.js';
+import {
+  CONTROL,
+  checked,
+  choice,
+  fromEnvironment,
+  list,
+  parsed,
+  retrySeconds,
+  seconds,
+  section,
+  text,
+  variableIn,
+  webUrl,
+  whole,
+} from './field.js';
+import { type NumberRange, numberRange } from './number-range.js';
+import { type Password, passwordSchema } from './pull-config.js';
+import { placesOf } from './template.js';
+
+export const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
+export type TitleFormat = (typeof TITLE_FORMATS)[number];
+
+/** What stands at the places of a template (src/webhooks/rendered-title.ts). */
+export const TITLE_PLACES = [
+  ...(['title', 'artist', 'song', 'album', 'cover', 'isrc', 'id', 'etype', 'duration', 'type'] as const),
+  ...(['time', 'timestamp', 'channel', 'channelkey', 'station'] as const),
+] as const;
+export type TitlePlace = (typeof TITLE_PLACES)[number];
+
+/** Services with one URL for all. */
+export const SERVICE_URLS: Readonly<Partial<Record<TitleFormat, string>>> = {
+  tunein: 'https://air.radiotime.com/Playing.ashx',
+  radiode: 'https://api.radio.de/info/v2/pushmetadata/playingsong',
+};
+
+/** Parameters by which services know a station. */
+const NEEDED: Readonly<Partial<Record<TitleFormat, readonly string[]>>> = {
+  tunein: ['partnerId', 'partnerKey', 'id'],
+  radiode: ['broadcast', 'apikey'],
+};
+
+/** Options that say something for these formats only. */
+const ONLY_FOR: Readonly<Record<string, readonly TitleFormat[]>> = {
+  secret: ['json', 'custom'],
+  token: ['mastodon', 'custom'],
+  parameters: ['tunein', 'radiode', 'custom'],
+  text: ['discord', 'mastodon', 'rds'],
+  method: ['custom'],
+  body: ['custom'],
+  contentType: ['custom'],
+};
+
+/** The last id of a content type. */
+const MAX_ETYPE = 1008;
+
+export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
+  return section({
+    url: titleUrl().optional(),
+    format: choice(TITLE_FORMATS).default('json'),
+    secret: webhookSecret(env).optional(),
+    token: passwordSchema(env).optional(),
+    parameters: z
+      .record(text(1, 64), parameterSchema(env), { error: 'must be a map from names to texts or env:NAME' })
+      .refine((all) => Object.keys(all).length <= 32, { error: 'must have 32 parameters at most' })
+      .optional(),
+    text: template(1024).optional(),
+    method: choice(['GET', 'POST']).optional(),
+    body: bodyTemplate().optional(),
+    contentType: text(1, 255).optional(),
+    on: list(choice(['now', 'next']), 1, 2).default(['now']),
+    // Absent: all.
+    etypes: list(etypeRange(), 1, 16).optional(),
+    dampSeconds: seconds(0, 3600).default(5),
+    timeoutSeconds: seconds(0.05, 60).default(10),
+    retrySeconds: retrySeconds(60),
+    giveUpSeconds: seconds(0, 86_400).default(300),
+    waiting: whole(1, 1000).default(10),
+  }).superRefine((webhook, context) => {
+    for (const [name, message] of problemsOf(webhook)) {
+      context.addIssue({ code: 'custom', path: [name], message });
+    }
+  });
+}
+
+function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown>> & { format: TitleFormat }) {
+  const problems: [string, string][] = [];
+  const isSocket = typeof url === 'string' && /^(?:tcp|udp):/.test(url);
+  if (url === undefined && SERVICE_URLS[format] === undefined) problems.push(['url', 'is missing']);
+  else if (url !== undefined && isSocket !== (format === 'rds')) {
+    problems.push(['url', format === 'rds' ? 'must be tcp://host:port or udp://host:port' : 'is for format: rds']);
+  }
+  for (const [name, formats] of Object.entries(ONLY_FOR)) {
+    if (options[name] !== undefined && !formats.includes(format)) {
+      problems.push([name, `is for format: ${formats.join(', ')}`]);
+    }
+  }
+  const parameters = (options['parameters'] ?? {}) as Readonly<Record<string, unknown>>;
+  const missing = (NEEDED[format] ?? []).filter((name) => parameters[name] === undefined);
+  if (missing.length > 0) problems.push(['parameters', `must have ${missing.join(', ')}`]);
+  if (format === 'mastodon' && options['token'] === undefined) problems.push(['token', 'is missing']);
+  if (options['body'] !== undefined && options['method'] === 'GET') problems.push(['body', 'is for method: POST']);
+  return problems;
+}
+
+const URL_ERROR = 'must be an http:// or https:// URL without user and password, or tcp://host:port, udp://host:port';
+
+/** Placeholders may stand in path and query. */
+const titleUrl = () =>
+  checked(URL_ERROR, (value) => {
+    if (!hasKnownPlaces(value)) return false;
+    if (webUrl().safeParse(value).success) return !placesOf(value.replace(/^([a-z]+:\/\/[^/?#]*).*$/s, '$1')).length;
+    return (
+      value.length <= 300 &&
+      /^(?:tcp|udp):\/\/(?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/.test(value) &&
+      URL.canParse(value)
+    );
+  });
+
+const PLACES_ERROR = `may have only these in braces: ${TITLE_PLACES.join(', ')}`;
+
+const hasKnownPlaces = (value: string) => placesOf(value).every((name) => TITLE_PLACES.includes(name as TitlePlace));
+
+const template = (characters: number) => text(1, characters).refine(hasKnownPlaces, { error: PLACES_ERROR });
+
+const bodyTemplate = () =>
+  checked('must be text of 1 to 16384 characters', (value) => value.length >= 1 && value.length <= 16_384).refine(
+    hasKnownPlaces,
+    { error: PLACES_ERROR },
+  );
+
+/** A text as it stands, or a secret of the environment. */
+function parameterSchema(env: NodeJS.ProcessEnv) {
+  const error =
+    'must be text of 1 to 1024 characters on one line, or env: and the name of an environment variable that is set';
+  return parsed(error, (text): Password | string | undefined => {
+    const isNamed = variableIn(text) !== undefined;
+    const value = isNamed ? (fromEnvironment(text, env) ?? '') : text;
+    if (value.length < 1 || value.length > 1024 || CONTROL.test(value)) return undefined;
+    return isNamed ? { reveal: () => value } : value;
+  });
+}
+
+/** `103`, or `1001-1008`. */
+function etypeRange() {
+  const error = `must be a whole number from 0 to ${MAX_ETYPE}, or a range such as 1001-1008`;
+  return z
+    .union([whole(0, MAX_ETYPE), z.string().regex(/^\d{1,4}-\d{1,4}$/, { error })], { error })
+    .transform((value, context): NumberRange => {
+      const range = numberRange(String(value));
+      if (range !== undefined && range.to <= MAX_ETYPE) return range;
+      context.addIssue({ code: 'custom', message: error });
+      return z.NEVER;
+    });
+}
+
+export type TitleWebhookConfig = z.output<ReturnType<typeof titleWebhookSchema>>;

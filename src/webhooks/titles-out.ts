@@ -1,0 +1,180 @@
+/**
+ * Titles that go out: the webhooks of all channels that have some. They are readers of a channel's feed, with its delay (src/titles/README.md, "The
+ * delay of readers"), where the channels are. Of several machines one sends the titles of a channel.
+ *
+ * Invariant: a channel without webhooks is not in the feed here, so a title of it costs one look. Made by app/hub/hub-webhooks.ts.
+ */
+
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import { channelsOf } from '../config/adopt.js';
+import type { LoadedConfig } from '../config/load.js';
+import { isSame } from '../config/same.js';
+import type { TitleWebhookConfig } from '../config/title-webhooks-config.js';
+import { Feed } from '../feed/feed.js';
+import type { TrackType } from '../metadata/record.js';
+import type { ChannelFace, RecordView } from '../metadata/view.js';
+import type { DeliveryOutcome } from '../net/outbound/delivery.js';
+import type { Change } from '../now-playing/state.js';
+import type { States } from '../titles/engine.js';
+import { type TitleReaderParts, TitleReaders } from '../titles/title-readers.js';
+import { TitleWebhook } from './title-webhook.js';
+
+/** Which machine sends: of one channel it is one. */
+export interface Turns {
+  has(channel: string): boolean;
+  /** The titles up to this version of the channel's state were sent. */
+  did(channel: string, version: number): void;
+  /** The channels with webhooks. */
+  set(channels: Iterable<string>): void;
+}
+
+export interface TitlesOutParts extends Pick<TitleReaderParts, 'moments' | 'delayMs' | 'offsetMs' | 'max'> {
+  /** The one in force, which a reload changes in place. */
+  readonly config: LoadedConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of all channels; changes in place. */
+  readonly faces: ReadonlyMap<string, ChannelFace>;
+  readonly states: States;
+  /** Null: this machine is alone. */
+  readonly turns: Turns | null;
+}
+
+interface ChannelOut {
+  made: readonly TitleWebhookConfig[];
+  webhooks: readonly TitleWebhook[];
+  readonly end: () => void;
+}
+
+const TYPES: readonly TrackType[] = ['next', 'now'];
+
+export class TitlesOut {
+  readonly #parts: TitlesOutParts;
+  readonly #channels = new Map<string, ChannelOut>();
+  readonly #faces = new Map<string, ChannelFace>();
+  readonly #feed = new Feed();
+  readonly #readers: TitleReaders;
+  #order: LoadedConfig['order'] | null = null;
+  #isClosed = false;
+
+  constructor(parts: TitlesOutParts) {
+    this.#parts = parts;
+    this.#readers = new TitleReaders({ ...parts, feed: this.#feed, faces: this.#faces });
+  }
+
+  /** A committed change, after it was delivered to the readers. @param view of its record, where it has one */
+  deliver(channel: string, change: Change, view: RecordView | null): void {
+    this.follow();
+    if (this.#channels.has(channel)) this.#readers.deliver(channel, change, view);
+  }
+
+  /** Once a second. */
+  tidy(): void {
+    this.follow();
+    if (this.#channels.size > 0) this.#readers.tidy(this.#parts.states);
+  }
+
+  /** This machine sends the titles of a channel from now on. @param version up to which they were sent by another one */
+  taken(channel: string, version: number): void {
+    for (const type of TYPES) {
+      const view = this.#feed.last(channel, type);
+      if (view != null && view.record.version > version) this.#send(channel, view);
+    }
+  }
+
+  /** The version of the last title of a channel that its readers have; 0: none. */
+  versionOf(channel: string): number {
+    return Math.max(0, ...TYPES.map((type) => this.#feed.last(channel, type)?.record.version ?? 0));
+  }
+
+  /** Of each webhook: its channel, its place in the configuration, from 1, and what became of titles. */
+  *deliveries(): Iterable<{
+    readonly channel: string;
+    readonly webhook: number;
+    readonly waiting: number;
+    readonly counts: Readonly<Record<DeliveryOutcome, number>>;
+  }> {
+    for (const [channel, { webhooks }] of this.#channels) {
+      for (const [i, { waiting, counts }] of webhooks.entries()) yield { channel, webhook: i + 1, waiting, counts };
+    }
+  }
+
+  /** What is not delivered by now is not delivered. Idempotent. */
+  close(): void {
+    this.#isClosed = true;
+    for (const key of this.#channels.keys()) this.#end(key);
+  }
+
+  /** The configuration in force may be another one: webhooks that stay keep what waits. */
+  follow(): void {
+    const { config, states, faces, turns } = this.#parts;
+    if (config.order === this.#order || this.#isClosed) return;
+    this.#order = config.order;
+    const wanted = new Map([...channelsOf(config)].filter(([, { webhooks }]) => webhooks.length > 0));
+    const removed = [...this.#channels.keys()].filter((key) => !wanted.has(key));
+    const added = [...wanted.keys()].filter((key) => !this.#channels.has(key));
+    this.#readers.forget(removed);
+    for (const key of removed) this.#end(key);
+    this.#faces.clear();
+    for (const key of wanted.keys()) this.#faces.set(key, faces.get(key)!);
+    const stations = new Map<string, ChannelFace[]>();
+    for (const face of this.#faces.values()) stations.set(face.station, [...(stations.get(face.station) ?? []), face]);
+    this.#feed.change(stations);
+    this.#readers.begin(added, states);
+    for (const key of added) this.#begin(key);
+    for (const [key, { webhooks }] of wanted) this.#refresh(key, this.#channels.get(key)!, webhooks);
+    turns?.set(wanted.keys());
+  }
+
+  #begin(key: string): void {
+    const end = this.#feed.watchChannel(key, {
+      // What is in force was sent before.
+      onFirsts: () => undefined,
+      onMessage: ({ slot }) => {
+        const view = this.#feed.last(key, slot.endsWith(' next') ? 'next' : 'now');
+        if (view != null) this.#onTitle(key, view);
+      },
+    });
+    this.#channels.set(key, { made: [], webhooks: [], end });
+  }
+
+  #end(key: string): void {
+    const out = this.#channels.get(key)!;
+    this.#channels.delete(key);
+    out.end();
+    for (const webhook of out.webhooks) webhook.close();
+  }
+
+  #onTitle(channel: string, view: RecordView): void {
+    const { turns } = this.#parts;
+    if (turns !== null && !turns.has(channel)) return;
+    this.#send(channel, view);
+    turns?.did(channel, view.record.version);
+  }
+
+  #send(channel: string, view: RecordView): void {
+    for (const webhook of this.#channels.get(channel)?.webhooks ?? []) webhook.offer(view);
+  }
+
+  #refresh(channel: string, out: ChannelOut, configs: readonly TitleWebhookConfig[]): void {
+    if (configs === out.made) return;
+    out.made = configs;
+    const before = [...out.webhooks];
+    out.webhooks = configs.map((config, i) => {
+      const kept = before.find((webhook) => isSame(webhook.config, config));
+      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
+      return kept ?? this.#make(channel, config, i + 1);
+    });
+    for (const webhook of before) webhook.close();
+  }
+
+  #make(channel: string, config: TitleWebhookConfig, webhook: number): TitleWebhook {
+    const { clock, log } = this.#parts;
+    const fields = { channel, webhook, format: config.format };
+    return new TitleWebhook(config, clock, {
+      onTrouble: (trouble) => log.warn({ ...fields, trouble }, 'a webhook does not take titles: it is tried again'),
+      onRecovered: () => log.info(fields, 'a webhook takes titles again'),
+    });
+  }
+}
