@@ -4,13 +4,16 @@ import type { ChannelConfig, Config } from '../config/schema.js';
 import { secretMatches } from '../config/secret.js';
 import { cleanText } from '../metadata/text.js';
 import type { FallbackRules } from '../now-playing/fallback.js';
+import type { FirstTitle } from '../now-playing/first-title.js';
 import type { TitleOrigin } from '../now-playing/trust.js';
 
 export class ChannelRules {
+  readonly #key: string;
   readonly #config: ChannelConfig;
   readonly #all: Pick<Config, 'metadata'>;
 
-  constructor(config: ChannelConfig, all: Pick<Config, 'metadata'>) {
+  constructor(key: string, config: ChannelConfig, all: Pick<Config, 'metadata'>) {
+    this.#key = key;
     this.#config = config;
     this.#all = all;
   }
@@ -33,6 +36,16 @@ export class ChannelRules {
   /** Its own title, for when there is no better one. */
   get fallback(): FallbackRules | null {
     return fallbackRules(this.#config);
+  }
+
+  /** What stands while a source on air has said no title; null: the fallback title, else none. */
+  get firstTitle(): FirstTitle | null {
+    const { firstTitle, name } = this.#config;
+    if (firstTitle === undefined) return null;
+    if (firstTitle === 'last') return firstTitle;
+    if (firstTitle === 'nothing') return { artist: '', song: '' };
+    const { artist, song } = firstTitle === 'channel' ? { artist: '', song: name || this.#key } : firstTitle;
+    return { artist: cleanText(artist), song: cleanText(song) };
   }
 
   /** @param token or its SHA-256 */

@@ -62,7 +62,7 @@ export class ServedChannel {
 
   constructor(key: string, config: ChannelConfig, all: Config, parts: ServedParts) {
     this.key = key;
-    this.rules = new ChannelRules(config, all);
+    this.rules = new ChannelRules(key, config, all);
     this.audio = parts.audio;
     this.live = parts.live;
     this.#config = config;

@@ -130,8 +130,15 @@ function channelSchema(context: ConfigContext) {
       whenSourceLost: flag().default(false),
     }).optional(),
     webhooks: list(titleWebhookSchema(context.env), 0, 16).default([]),
+    firstTitle: firstTitleSchema().optional(),
     sources: list(sourceSchema(context), 1, 16),
   });
+}
+
+function firstTitleSchema() {
+  const error = 'must be channel, last, nothing, or a map of artist and song';
+  const words = section({ artist: text(0, 255).default(''), song: text(0, 255).default('') });
+  return z.union([z.enum(['channel', 'last', 'nothing']), words], { error });
 }
 
 export function stationSchema(context: ConfigContext) {

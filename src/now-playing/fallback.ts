@@ -33,10 +33,11 @@ export function runOut(state: ChannelState, effectAtMs: number, title: FallbackT
   return state.lost ? changeSilently(state, { covered: null }) : putOnAir(state, fallbackRecord(state, title, at), at);
 }
 
-/** Updates a fallback title in force to the configured one. Null: no change. */
+/** Updates a fallback title in force to the configured one; not one that stands for a source (first-title.ts). Null: no change. */
 export function reword(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
   const { now } = state;
-  if (now?.source !== 'fallback' || (now.artist === title.artist && now.song === title.song)) return null;
+  if (now?.source !== 'fallback' || now.saidBy !== undefined) return null;
+  if (now.artist === title.artist && now.song === title.song) return null;
   return putOnAir(state, fallbackRecord(state, title, at), at);
 }
 
@@ -44,7 +45,7 @@ export function reword(state: ChannelState, title: FallbackTitle, at: Moment): C
 export function sourceLost(state: ChannelState, title: FallbackTitle, at: Moment): Change | null {
   if (state.lost) return null;
   const lost = { lost: true, covered: realNow(state) };
-  if (state.now?.source === 'fallback') return changeSilently(state, lost);
+  if (state.now?.source === 'fallback' && state.now.saidBy === undefined) return changeSilently(state, lost);
   return putOnAir({ ...state, ...lost }, fallbackRecord(state, title, at), at);
 }
 

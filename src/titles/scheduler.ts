@@ -10,9 +10,10 @@
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
-import type { Track } from '../metadata/record.js';
+import type { Track, TrackRecord } from '../metadata/record.js';
 import { realNow } from '../now-playing/effect.js';
 import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from '../now-playing/fallback.js';
+import { type FirstTitle, giveFirst } from '../now-playing/first-title.js';
 import { takeHeld } from '../now-playing/held.js';
 import { endTitle, type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
@@ -35,6 +36,8 @@ export interface TitleSchedulerParts {
   /** How far ahead pushes are held, seconds. */
   holdSeconds(channel: string): number;
   fallback(channel: string): FallbackRules | null;
+  /** What stands while a source on air has said no title. Absent, null: the fallback title, else none. */
+  firstTitle?(channel: string): FirstTitle | null;
   /** Whether the first of a channel's sources is not on air. */
   isSourceLost(channel: string): boolean;
   /** The title in the stream of the source on air; null: none. */
@@ -102,6 +105,9 @@ export class TitleScheduler {
   }
 }
 
+/** Decides when this has passed, milliseconds. */
+type WhenDue = (waitMs: number, decide: (state: ChannelState) => Change | null) => void;
+
 /** The due times of one channel. */
 class ChannelSchedule implements AlarmHandler {
   readonly #channel: string;
@@ -139,7 +145,7 @@ class ChannelSchedule implements AlarmHandler {
     const now = realNow(state);
     const updates: Promise<Change | null>[] = [];
     let soonMs = Number.POSITIVE_INFINITY;
-    const due = (waitMs: number, decide: (state: ChannelState) => Change | null) => {
+    const due: WhenDue = (waitMs, decide) => {
       if (waitMs > 0) soonMs = Math.min(soonMs, waitMs);
       else if (decide(state) !== null) updates.push(engine.update(channel, decide));
     };
@@ -148,10 +154,7 @@ class ChannelSchedule implements AlarmHandler {
       due(this.#waitMs(track), (fresh) => takeHeld(fresh, (one) => this.#waitMs(one) <= 0, moments.of(channel)));
     }
     const speaker = this.#parts.speaker?.(channel);
-    if (speaker !== undefined && now?.saidBy !== undefined && now.saidBy !== speaker.name) {
-      const sinceMs = Math.max(0, clock.now() - speaker.sinceMs);
-      due(UNTITLED_MS - sinceMs, (fresh) => endTitle(fresh, speaker.name, rules?.title ?? null, moments.of(channel)));
-    }
+    if (speaker !== undefined) this.#checkFirst(speaker, state.now, due);
     if (now !== null) {
       // Always called: the first call starts the title's time.
       const ageMs = moments.ageMs(channel, now);
@@ -169,6 +172,24 @@ class ChannelSchedule implements AlarmHandler {
     this.#alarm?.cancel();
     this.#alarm = soonMs <= ALARM_WITHIN_MS ? clock.alarm(clock.now() + soonMs, this) : null;
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
+  }
+
+  /** A source on air may have said no title in its time for that. */
+  #checkFirst(speaker: Speaker, now: TrackRecord | null, due: WhenDue): void {
+    const { clock, moments, fallback, firstTitle } = this.#parts;
+    const channel = this.#channel;
+    const first = firstTitle?.(channel) ?? null;
+    if (first === 'last') return;
+    const onAirMs = Math.max(0, clock.now() - speaker.sinceMs);
+    const waitMs = UNTITLED_MS - onAirMs;
+    if (first !== null) {
+      const { name } = speaker;
+      const sinceMs = clock.wallMs() - onAirMs;
+      due(waitMs, (fresh) => giveFirst(fresh, { name, sinceMs }, first, moments.of(channel)));
+    } else if (now?.saidBy !== undefined && now.saidBy !== speaker.name) {
+      const title = fallback(channel)?.title ?? null;
+      due(waitMs, (fresh) => endTitle(fresh, speaker.name, title, moments.of(channel)));
+    }
   }
 
   /** Remaining time of a held push, milliseconds; 0 or less: it is due. */

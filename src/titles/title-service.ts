@@ -78,6 +78,7 @@ export class TitleService {
       moments,
       holdSeconds: (channel) => channels.get(channel)!.served.rules.holdSeconds,
       fallback: (channel) => channels.get(channel)!.served.rules.fallback,
+      firstTitle: (channel) => channels.get(channel)!.served.rules.firstTitle,
       isSourceLost: (channel) => channels.get(channel)!.isSourceLost,
       streamTitle: (channel) => {
         const { onAir, titleOnAir } = channels.get(channel)!.switch;

@@ -167,7 +167,7 @@ t.test('finding out takes the same time for unknown channels, wrong tokens and h
     [2, 0, 1],
   );
   const channels = new Map(
-    Object.entries(configs).map(([key, channel]) => [key, { rules: new ChannelRules(channel, config) }]),
+    Object.entries(configs).map(([key, channel]) => [key, { rules: new ChannelRules(key, channel, config) }]),
   );
   const pushes = new Pushes({ channels } as unknown as PushParts);
   t.equal(pushes.authorizes('demo', 'two'), true);

@@ -215,7 +215,9 @@ t.test('to find out takes the same time for both, to the microsecond', async (t)
   const config = loadConfig(path, process.env);
   const clock = new FakeClock();
   const { log } = openLog('silent', 0);
-  const channels = new Map([['demo', { rules: new ChannelRules(config.stations['demo']!.channels['demo']!, config) }]]);
+  const channels = new Map([
+    ['demo', { rules: new ChannelRules('demo', config.stations['demo']!.channels['demo']!, config) }],
+  ]);
   const pushes = new Pushes({ clock, log, channels } as unknown as PushParts);
   const random = new Random();
   const timed = (channel: string) => {
