@@ -24,7 +24,9 @@ export class Faces {
     for (const { station, channels } of this.#config.order) {
       const { timezone, channels: configs } = this.#config.stations[station]!;
       const faces = channels.map((key): ChannelFace => {
-        const face = { key, name: configs[key]!.name, station, timezone };
+        const { name, url } = configs[key]!;
+        const link = url || this.#config.streams.publicUrl;
+        const face = { key, name, station, timezone, ...(link !== '' && { link }) };
         const known = before.get(key);
         return isDeepStrictEqual(known, face) ? known! : face;
       });

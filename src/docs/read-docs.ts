@@ -107,6 +107,20 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
   const schema = { type: 'integer', minimum: 1, maximum, default: Math.min(50, maximum) };
   const limit = inQuery('limit', 'How many at most.', schema);
   const before = inQuery('before', 'Only what began before this time.', { ...TEXT, format: 'date-time' });
+  const from = inQuery('from', 'Only what began at or after this time.', { ...TEXT, format: 'date-time' });
+  const to = inQuery('to', 'Only what began before this time; with `before` the earlier of both.', {
+    ...TEXT,
+    format: 'date-time',
+  });
+  const etype = inQuery('etype', 'Only these content types: up to 16 ids and ranges, separated by commas.', {
+    ...TEXT,
+    pattern: '^ *\\d{1,4}(-\\d{1,4})? *(, *\\d{1,4}(-\\d{1,4})? *){0,15}$',
+    example: '103,1001-1008',
+  });
+  const bom = inQuery('bom', '1: with a byte order mark, by which a spreadsheet knows that it is UTF-8.', {
+    enum: ['0', '1'],
+    default: '0',
+  });
   const description = [
     `At most \`limit\` entries, and fewer where these would be more than ${historyPageBytes} bytes.`,
     'To read on, ask for what began `before` the `from` of the last; where there is none, that was all.',
@@ -117,13 +131,14 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
       ...refused('unavailable', 'Too many pages are asked for at once.', CORS),
     };
     const summary = `What was on air, newest first, as ${form.toUpperCase()}`;
-    const parameters = [limit, before, ifNoneMatch];
+    const parameters = [limit, before, from, to, etype, ...(form === 'Csv' ? [bom] : []), ifNoneMatch];
     return readable('History', `history${form}`, summary, responses, { description, parameters });
   };
-  const rows = { ...TEXT, pattern: '^from,to,artist,song,etype,source,id,isrc\\r\\n' };
+  const rows = { ...TEXT, pattern: '^\\ufeff?from,to,artist,song,etype,source,id,isrc\\r\\n' };
   const named = { 'Content-Disposition': header('A name for the file.') };
   return {
     '/metadata/channel/{channelkey}/history.json': one('Json', content(JSON_TYPE, list(ref('HistoryRecord')))),
     '/metadata/channel/{channelkey}/history.csv': one('Csv', content('text/csv; charset=utf-8', rows), named),
+    '/metadata/channel/{channelkey}/history.rss': one('Rss', content('application/rss+xml; charset=utf-8', TEXT)),
   };
 }

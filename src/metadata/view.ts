@@ -18,6 +18,8 @@ export interface ChannelFace {
   readonly station: string;
   /** The station's IANA zone, for `start`. */
   readonly timezone: string;
+  /** The URL of its page. Absent: none is known. */
+  readonly link?: string;
 }
 
 export class RecordView {

@@ -133,7 +133,7 @@ t.test('every documented operation and status is answered, and every message sen
 
   // More pages of history at once than may wait.
   for (const method of ['GET', 'HEAD']) {
-    for (const form of ['json', 'csv']) {
+    for (const form of ['json', 'csv', 'rss']) {
       let page = 0;
       const ask = () => say(method, `/metadata/channel/demo/history.${form}?before=${2100 + page++}-01-01T00:00:00Z`);
       await until(
@@ -174,7 +174,7 @@ t.test('every documented operation and status is answered, and every message sen
 
   // Reads.
   const reads = ['/metadata/channel/demo.json', '/metadata/channel/demo.txt', '/metadata/station/demo.json'];
-  reads.push('/metadata/channel/demo/history.json', '/metadata/channel/demo/history.csv');
+  reads.push(...['json', 'csv', 'rss'].map((form) => `/metadata/channel/demo/history.${form}`));
   // None comes after it: what is read twice is the same.
   await says(200, 'GET', `${PUSH}?song=the+last`);
   await until(() => sockets[2]!.records.some(({ type, song }) => type === 'now' && song === 'the last'), 20_000);

@@ -14,11 +14,12 @@ import { LRUCache } from 'lru-cache';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
+import { isInRanges } from '../../config/number-range.js';
 import type { Feed } from '../../feed/feed.js';
 import { PiecewiseTag } from '../../metadata/etag.js';
-import { HISTORY_FORMS } from '../../now-playing/history.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { CompressibleBody } from '../compression.js';
+import { BOM, HISTORY_FORMS } from './history-forms.js';
 import type { HistoryRequest } from './history-request.js';
 import { FORMS, InFlight, weightOf } from './in-flight.js';
 
@@ -28,6 +29,8 @@ const SLICE_MS = 2;
 const PAUSE = 6;
 /** Entries that are rendered between two checks of the time; the largest take 0.2 ms each. */
 const STEP = 8;
+/** Entries that are looked through for one page: of those of some content types few may be wanted. */
+export const MAX_LOOKED_THROUGH = 20_000;
 /** Entries expire without a change of the version. */
 const FRESH_MS = 10_000;
 
@@ -78,6 +81,7 @@ interface Job {
   readonly body: Promise<CompressibleBody>;
   bytes: number;
   entries: number;
+  lookedThrough: number;
   beforeMs: number | undefined;
   readonly askers: HistoryReader[];
   onDone(body: CompressibleBody): void;
@@ -145,6 +149,7 @@ export class HistoryPages {
     const isFull = inAll >= waiting || this.#waiting.count(origin) >= waitingPerAddress;
     if (isFull || !this.#inFlight.fits(1, origin)) throw tooMany();
     const job = makeJob(page, version, asker);
+    add(job, Buffer.from((page.hasBom ? BOM : '') + HISTORY_FORMS[page.form].open(this.#feed.face(page.channel)!)));
     this.#jobs.set(name, job);
     this.#waiting.add(origin, 1);
     this.#resume();
@@ -189,11 +194,15 @@ export class HistoryPages {
 
   /** Renders some entries. True: the page is complete. */
   #step(job: Job): boolean {
-    const { channel, form, limit } = job.page;
-    const wanted = Math.min(STEP, limit - job.entries);
+    const { channel, form, limit, fromMs = Number.NEGATIVE_INFINITY, etypes } = job.page;
+    const wanted = etypes === undefined ? Math.min(STEP, limit - job.entries) : STEP;
     const entries = this.#options.read(channel, { limit: wanted, beforeMs: job.beforeMs });
     const face = this.#feed.face(channel)!;
+    job.lookedThrough += entries.length;
+    if (etypes !== undefined && job.lookedThrough > MAX_LOOKED_THROUGH) throw tooLong();
     for (const entry of entries) {
+      if (entry.fromMs < fromMs || job.entries === limit) return true;
+      if (etypes !== undefined && !isInRanges(etypes, entry.record.etype)) continue;
       const line = HISTORY_FORMS[form].line(entry, face);
       const piece = Buffer.from(job.entries === 0 ? line : HISTORY_FORMS[form].separator + line);
       if (job.entries > 0 && job.bytes + piece.length > this.#options.pageBytes) return true;
@@ -214,8 +223,9 @@ export class HistoryPages {
   }
 }
 
-function nameOf({ channel, form, limit, beforeMs }: HistoryRequest): string {
-  return `${channel} ${form} ${limit} ${beforeMs}`;
+function nameOf({ channel, form, limit, fromMs, beforeMs, etypes, hasBom }: HistoryRequest): string {
+  const types = etypes?.map(({ from, to }) => `${from}-${to}`).join();
+  return `${channel} ${form} ${limit} ${fromMs} ${beforeMs} ${types} ${hasBom}`;
 }
 
 function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): Job {
@@ -240,9 +250,9 @@ function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): J
     pieces: [],
     bytes: 0,
     entries: 0,
+    lookedThrough: 0,
     askers: [asker],
   };
-  add(job, Buffer.from(HISTORY_FORMS[page.form].open));
   return job;
 }
 
@@ -260,6 +270,11 @@ function bodyOf(job: Job): CompressibleBody {
 
 function tooMany(): Refusal {
   return retryLater('unavailable', 'Too many pages of history are asked for.', 1);
+}
+
+function tooLong(): Refusal {
+  const message = `must be later: more than ${MAX_LOOKED_THROUGH} titles would have to be looked through`;
+  return new Refusal('invalid', 'Look at: from', { errors: [{ field: 'from', message }] });
 }
 
 function clientGone(): Refusal {

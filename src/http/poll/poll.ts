@@ -2,7 +2,7 @@
  * Polls: the last records as JSON or text, rendered once and served from memory (src/http/README.md, "Reading").
  *
  *   /metadata/channel/{key}.json|.txt    /metadata/station/{key}.json    /metadata/listener/{metaid}.json
- *   /metadata/channel/{key}/history.json|.csv    (history-request.ts; read from the store)
+ *   /metadata/channel/{key}/history.json|.csv|.rss    (history-request.ts; read from the store)
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';

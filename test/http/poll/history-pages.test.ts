@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { Feed } from '../../../src/feed/feed.js';
-import type { HistoryOptions } from '../../../src/http/poll/history-pages.js';
+import { type HistoryOptions, MAX_LOOKED_THROUGH } from '../../../src/http/poll/history-pages.js';
 import { Poll } from '../../../src/http/poll/poll.js';
 import type { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { Proxies } from '../../../src/net/front/peer.js';
@@ -52,6 +52,23 @@ async function serve(t: Test, options: Partial<HistoryOptions>) {
     });
   return { port, reported, ask };
 }
+
+t.test('so many entries are looked through for one page, and no more', { timeout: 60_000 }, async (t) => {
+  for (const [count, status] of [
+    [MAX_LOOKED_THROUGH, 200],
+    [MAX_LOOKED_THROUGH + 1, 422],
+  ] as const) {
+    const { port } = await serve(t, { read: entries(count, 1) });
+    const ask = (query: string) => fetch(`http://127.0.0.1:${port}/metadata/channel/a/history.json?${query}`);
+    const answer = await ask('etype=999');
+    t.equal(answer.status, status, `${count}`);
+    const body = await answer.text();
+    if (status === 200) t.equal(body, '[]');
+    else t.match(JSON.parse(body), { errors: [{ field: 'from' }] });
+    t.equal((await ask(`etype=999&from=${new Date(5_000_000).toISOString()}`)).status, 200, 'of a shorter time');
+    t.equal((await ask('etype=0')).status, 200, 'and where enough are found');
+  }
+});
 
 t.test('a page ends where it would be too long, and the next goes on', async (t) => {
   const { ask } = await serve(t, { read: entries(200, KB), pageBytes: 64 * KB });

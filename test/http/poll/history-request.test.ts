@@ -1,17 +1,19 @@
 /** History over HTTP: pages, times, CSV that no spreadsheet runs, and the manners of every read. */
 
+import { SaxesParser } from 'saxes';
 import t, { type Test } from 'tap';
+import { HISTORY_FORMS } from '../../../src/http/poll/history-forms.js';
 import { parseQueryMs } from '../../../src/metadata/time.js';
-import { HISTORY_FORMS } from '../../../src/now-playing/history.js';
 import { makeRecord } from '../../kit/record.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { ask } from '../../kit/wire.js';
 
 const CHANNEL = `{ pushTokens: [demo-token], sources: [{ type: file, path: ${DEMO_AUDIO} }] }`;
+const FEED = CHANNEL.replace('{', "{ name: 'A feed & more', url: 'https://wave.example/feed?x=1&y=2',");
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 history: { entries: 60 }
-stations: { house: { timezone: Europe/Zurich, channels: { a: ${CHANNEL}, b: ${CHANNEL}, odd: ${CHANNEL}, none: ${CHANNEL} } } }
+stations: { house: { timezone: Europe/Zurich, channels: { a: ${CHANNEL}, b: ${CHANNEL}, odd: ${CHANNEL}, none: ${CHANNEL}, span: ${CHANNEL}, feed: ${FEED} } } }
 `;
 const FACE = { key: 'a', name: '', station: 'house', timezone: 'Europe/Zurich' };
 const UTC_MS = /^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d\d\dZ$/;
@@ -177,8 +179,101 @@ t.test('csv', async (t) => {
   t.equal((await get(t, 'none/history.csv')).body, 'from,to,artist,song,etype,source,id,isrc\r\n');
 });
 
+t.test('a span of time, and content types', async (t) => {
+  const types = [0, 101, 103, 1001, 1002, 1008, 104];
+  for (const [i, etype] of types.entries()) await push('span', { song: `s${i}`, etype: `${etype}` });
+  const records = (await get(t, 'span/history.json')).json().reverse();
+  const songs = async (query: string) =>
+    (await get(t, `span/history.json?${query}`)).json().map((one: { song: string }) => one.song);
+  t.same(await songs(`from=${records[2].from}`), ['s6', 's5', 's4', 's3', 's2'], 'its first moment is in it');
+  t.same(await songs(`to=${records[2].from}`), ['s1', 's0'], 'its last is not');
+  t.same(await songs(`from=${records[1].from}&to=${records[3].from}`), ['s2', 's1']);
+  t.same(await songs(`from=${records[1].from}&to=${records[5].from}&before=${records[2].from}`), ['s1']);
+  t.same(await songs(`from=${records[1].from}&before=${records[2].from}&limit=5`), ['s1']);
+  t.same(await songs('etype=1001-1008'), ['s5', 's4', 's3']);
+  t.same(await songs('etype=1001-1008&limit=2'), ['s5', 's4']);
+  t.same(await songs('etype=103,1002'), ['s4', 's2']);
+  t.same(await songs('etype=999'), []);
+  t.same(await songs(`etype=1001-1008&to=${records[4].from}`), ['s3']);
+  const many = (count: number) => Array.from({ length: count }, () => '103').join(',');
+  t.same(await songs(`etype=${many(16)}`), ['s2']);
+  for (const [query, field] of [
+    [`etype=${many(17)}`, 'etype'],
+    ['etype=music', 'etype'],
+    ['etype=1008-1001', 'etype'],
+    ['etype=103,', 'etype'],
+    ['from=yesterday', 'from'],
+    ['to=1763642248', 'to'],
+    [`from=${records[1].from}&to=${records[1].from}`, 'to'],
+    ['bom=2', 'bom'],
+  ] as const) {
+    const refused = await get(t, `span/history.json?${query}`);
+    t.equal(refused.status, 422, query);
+    t.same(
+      refused.json().errors.map((error: { field: string }) => error.field),
+      [field],
+    );
+  }
+});
+
+t.test('csv for spreadsheets begins with a byte order mark, where that is asked for', async (t) => {
+  const bytes = async (query: string) => {
+    const answer = await fetch(`${base}/metadata/channel/span/history.csv${query}`);
+    return Buffer.from(await answer.arrayBuffer());
+  };
+  const plain = await bytes('');
+  t.same(await bytes('?bom=1'), Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), plain]));
+  t.same(await bytes('?bom=0'), plain);
+  t.equal((await get(t, 'span/history.json?bom=1')).body[0], '[', 'JSON has none');
+});
+
+t.test('rss', async (t) => {
+  const titles = ['A & B <live>', `"quoted" 'so'`, 'ü'];
+  for (const song of titles) await push('feed', { song, id: song });
+  const cover = 'https://x.example/c.jpg?a=1&b=2';
+  const body = JSON.stringify({ song: 'last', artist: 'X', duration: 0, cover, etype: 1001 });
+  const headers = { 'Content-Type': 'application/json' };
+  const sent = await fetch(`${base}/metapush/feed/demo-token`, { method: 'POST', headers, body });
+  t.equal(sent.status, 200, await sent.text());
+  await push('feed', { etype: '103' });
+  const answer = await get(t, 'feed/history.rss?limit=5');
+  t.equal(answer.headers.get('content-type'), 'application/rss+xml; charset=utf-8');
+  const said = elementsOf(answer.body);
+  const of = (name: string) => said.filter((one) => one.name === name).map(({ text }) => text);
+  t.same(of('title'), ['A feed & more', 'Advertising', 'X - last', 'ü', `"quoted" 'so'`, 'A & B <live>']);
+  t.same(of('link'), ['https://wave.example/feed?x=1&y=2']);
+  t.equal(new Set(of('guid')).size, 5);
+  t.same(
+    said.filter(({ name }) => name === 'media:thumbnail').map(({ url }) => url),
+    [cover],
+  );
+  for (const date of of('pubDate')) t.ok(Math.abs(Date.parse(date) - Date.now()) < 60_000, date);
+  const empty = elementsOf((await get(t, 'none/history.rss')).body).map(({ name, text }) => `${name} ${text}`);
+  t.same(empty, ['title none', 'link ', 'description What was on air: none', 'channel ', 'rss ']);
+});
+
+interface ReadElement {
+  readonly name: string;
+  readonly text: string;
+  readonly url: unknown;
+}
+
+/** In the order of their ends. */
+function elementsOf(xml: string): ReadElement[] {
+  const found: ReadElement[] = [];
+  const open: { text: string; url: unknown }[] = [];
+  const parser = new SaxesParser();
+  parser.on('opentag', ({ attributes }) => void open.push({ text: '', url: attributes['url'] }));
+  parser.on('text', (text) => {
+    if (open.length > 0) open.at(-1)!.text += text;
+  });
+  parser.on('closetag', ({ name }) => void found.push({ name, ...open.pop()! }));
+  parser.write(xml).close();
+  return found;
+}
+
 t.test('the manners of every read', async (t) => {
-  for (const path of ['b/history.json?limit=2', 'b/history.csv?limit=2']) {
+  for (const path of ['b/history.json?limit=2', 'b/history.csv?limit=2', 'b/history.rss?limit=2']) {
     const answer = await get(t, path);
     t.equal(answer.headers.get('access-control-allow-origin'), '*');
     t.equal(answer.headers.get('cache-control'), 'public, max-age=1');
