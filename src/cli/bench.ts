@@ -122,7 +122,8 @@ class BenchListener {
       const sink: PieceSink = {
         onAudio: (audio) => isFramed && this.#framer.push(audio),
         onTitle: (title) => {
-          const saidMs = this.#titles.get(title);
+          // What it pushes has no cover.
+          const saidMs = typeof title === 'string' ? this.#titles.get(title) : undefined;
           if (saidMs !== undefined) this.titleLagsMs.push(performance.now() - saidMs);
         },
       };

@@ -11,6 +11,14 @@ export function isImageUrl(url: string): boolean {
   return WEB.test(url) && URL.canParse(url);
 }
 
+/** By the end of its path. */
+const PICTURE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
+
+/** A source's URL as the cover of its title: it is often the station's page. `""`: it is no picture. */
+export function pictureUrl(url: string): string {
+  return PICTURE.test(url) ? imageUrl(url) : '';
+}
+
 /** The URL, or "" if it is not one of these. */
 export function imageUrl(url: string): string {
   return isImageUrl(url) ? url : '';

@@ -178,14 +178,21 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   if (line === '' && (now?.source !== title.source || titleLine(now) === '')) return null;
   if (!mayReplace(now, title.source, at.ageMs, rules)) return null;
   if (now !== null && line === titleLine(now) && isStillSaid(now, title, at)) {
-    if (now.source === 'metapush' || (now.source === title.source && now.saidBy === title.saidBy)) return null;
-    const said = asTitleOf(now, title);
-    return now.source === title.source ? changeSilently(state, { now: said }) : correctNow(state, said, at);
+    if (now.source === 'metapush') return null;
+    const isLate = isOtherCover(now, title);
+    if (now.source === title.source && now.saidBy === title.saidBy && !isLate) return null;
+    const said = asTitleOf(isLate ? { ...now, cover: title.cover! } : now, title);
+    return now.source === title.source && !isLate ? changeSilently(state, { now: said }) : correctNow(state, said, at);
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
   const { artist, song, source, separator = DEFAULT_SEPARATOR, cover = '' } = title;
   return takeNow(state, asTitleOf({ ...newPlay(at), artist, song, separator, cover, source }, title), at);
+}
+
+/** Whether a source says the cover of its title later, or another one. */
+function isOtherCover(now: TrackRecord, { cover = '' }: PlainTitle): boolean {
+  return cover !== '' && cover !== now.cover;
 }
 
 /** The track as a title of this source. */

@@ -1,5 +1,7 @@
 /** What the audio of a connection stands in: the body of an encoder's request (dechunk.ts), ICY blocks of an upstream (strip.ts). */
 
+import type { SourceTitle } from './source.js';
+
 /** `more` goes on; `end`: it is complete; `broken`: it says what cannot be. After these two no audio is given out any more. */
 export type BodyState = 'more' | 'end' | 'broken';
 
@@ -7,7 +9,7 @@ export interface PieceSink {
   /** The next audio, in as many pieces as there are; valid only during the call. */
   onAudio(piece: Buffer): void;
   /** The title that stands here. */
-  onTitle(title: string): void;
+  onTitle(title: SourceTitle): void;
 }
 
 export interface StreamBody {

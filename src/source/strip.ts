@@ -6,10 +6,13 @@
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
  */
 
+import { pictureUrl } from '../metadata/image-url.js';
+import { readSpotTitle } from '../metadata/spot-title.js';
 import { decodeTitle, oneLine } from '../metadata/text.js';
-import { BLOCK_UNIT_BYTES } from '../metadata/title.js';
+import { BLOCK_UNIT_BYTES, splitTitle } from '../metadata/title.js';
 import type { PieceSink, StreamBody } from './body.js';
 import { SLICE_BYTES } from './pacer.js';
+import type { SourceTitle } from './source.js';
 
 /** 255 × 16: the most that one length byte can say. */
 const MAX_BLOCK_BYTES = 4080;
@@ -51,7 +54,7 @@ export class IcyStripper implements StreamBody {
     const gathers = this.#metaint > 0 && this.#metaint < SLICE_BYTES;
     let gatheredBytes = 0;
     let hasAudio = false;
-    let title: string | undefined;
+    let title: SourceTitle | undefined;
     let at = 0;
     while (at < end && title === undefined) {
       if (this.#audioLeft > 0) {
@@ -82,20 +85,31 @@ export class IcyStripper implements StreamBody {
   }
 }
 
-/** The title that a block sets, as one line; undefined: it sets none. A field ends with a quote and a semicolon; the last one may lack either. */
-function titleIn(block: Buffer, charset: string | undefined): string | undefined {
+/**
+ * The title that a block sets, as one line, or with its cover, if its StreamUrl is a picture; undefined: it sets none. A field ends with a quote and a
+ * semicolon; the last one may lack either.
+ */
+function titleIn(block: Buffer, charset: string | undefined): SourceTitle | undefined {
   const end = block.indexOf(0);
   // One character a byte: the charset is found out from the bytes of the value.
   const text = block.toString('latin1', 0, end < 0 ? block.length : end);
   let title: string | undefined;
+  let url = '';
   for (let at = 0; at < text.length; ) {
     const quote = text.indexOf(QUOTE_BEFORE, at);
     if (quote < 0) break;
     const from = quote + QUOTE_BEFORE.length;
     const close = text.indexOf(QUOTE_AFTER, from);
     const value = close < 0 ? text.slice(from).replace(/'?;?$/, '') : text.slice(from, close);
-    if (text.slice(at, quote) === 'StreamTitle') title = value;
+    const name = text.slice(at, quote);
+    if (name === 'StreamTitle') title = value;
+    else if (name === 'StreamUrl') url = value;
     at = close < 0 ? text.length : close + QUOTE_AFTER.length;
   }
-  return title === undefined ? undefined : oneLine(decodeTitle(Buffer.from(title, 'latin1'), charset));
+  if (title === undefined) return undefined;
+  const decoded = (value: string) => oneLine(decodeTitle(Buffer.from(value, 'latin1'), charset));
+  const line = decoded(title);
+  const cover = url === '' ? '' : pictureUrl(decoded(url));
+  // Titles of advertising systems name their own picture.
+  return cover === '' || line === '' || readSpotTitle(line) !== null ? line : { ...splitTitle(line), cover };
 }

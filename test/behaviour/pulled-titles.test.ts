@@ -26,9 +26,10 @@ async function titled(t: Test, yaml: (url: string) => string) {
   const { base } = await startServer(t, yaml(upstream.url));
   await until(() => upstream.requestHeads.length === PULLS, 2000);
   /** A second of audio in pieces of metaint, whole frames of it, and this title at its first block. */
-  const say = (title: string | Buffer) => {
+  const say = (title: string | Buffer, url?: string) => {
     const audio = audioOf(random, 1000);
-    const block = ["StreamTitle='", title, "';"].map((part) => Buffer.from(part as string));
+    const last = url === undefined ? "';" : `';StreamUrl='${url}';`;
+    const block = ["StreamTitle='", title, last].map((part) => Buffer.from(part as string));
     const body = icyBody(audio.subarray(0, 40_000), 1000, new Map([[0, Buffer.concat(block)]]));
     for (const socket of upstream.sockets) socket.write(body);
   };
@@ -50,6 +51,36 @@ async function titled(t: Test, yaml: (url: string) => string) {
   };
   return { base, say, rawdata, push, settles };
 }
+
+t.test('a picture beside the title is its cover, also where it comes later', async (t) => {
+  const { base, say, settles } = await titled(t, (url) => relayYaml(url));
+  const cover = async (expected: string) => {
+    await until(
+      async () => (await now(base))['cover'] === expected,
+      10_000,
+      () => expected,
+    );
+    return now(base);
+  };
+  say('A - One', 'https://x.example/1.jpg');
+  const first = await cover('https://x.example/1.jpg');
+  t.match(first, { artist: 'A', song: 'One', source: 'upstream' });
+  say('A - Two', 'https://x.example/');
+  await settles('A - Two (upstream)');
+  const second = await cover('');
+  say('A - Two', 'https://x.example/2.jpg');
+  const corrected = await cover('https://x.example/2.jpg');
+  t.equal(corrected['id'], second['id'], 'it is a correction');
+  t.equal(corrected['start_timestamp'], second['start_timestamp']);
+  say('A - Two');
+  say('A - Three');
+  await settles('A - Three (upstream)');
+  const history = (await (await fetch(`${base}/metadata/channel/relay/history.json`)).json()) as { cover: string }[];
+  t.strictSame(
+    history.map((one) => one.cover),
+    ['', 'https://x.example/2.jpg', 'https://x.example/1.jpg'],
+  );
+});
 
 t.test('through a Player: the first block that closes after the title’s place carries it', async (t) => {
   const random = new Random();

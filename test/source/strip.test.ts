@@ -2,6 +2,7 @@
 
 import t from 'tap';
 import { SLICE_BYTES } from '../../src/source/pacer.js';
+import type { SourceTitle } from '../../src/source/source.js';
 import { IcyStripper } from '../../src/source/strip.js';
 import { Random } from '../kit/random.js';
 import { audioOf, icyBody } from '../kit/upstream.js';
@@ -14,12 +15,13 @@ t.test('blocks are taken out whatever the split: at every byte', async (t) => {
     [2, "StreamTitle='';StreamUrl='http://x/';"],
     [5, "StreamTitle='It's \u00e9';"],
     [6, "StreamUrl='no title';"],
+    [7, "StreamTitle='A - B';StreamUrl='https://x.example/1.jpg?a=b';"],
   ]);
   const body = icyBody(audio, 200, texts);
   for (let split = 0; split <= body.length; split++) {
     const stripper = new IcyStripper(200);
     const parts: Buffer[] = [];
-    const titles: [string, number][] = [];
+    const titles: [SourceTitle, number][] = [];
     for (const chunk of [body.subarray(0, split), body.subarray(split)]) {
       stripper.read(chunk, {
         onAudio: (audio) => void parts.push(Buffer.from(audio)),
@@ -30,11 +32,38 @@ t.test('blocks are taken out whatever the split: at every byte', async (t) => {
       ['One', 200],
       ['', 600],
       ["It's \u00e9", 1200],
+      [{ artist: 'A', song: 'B', separator: ' - ', cover: 'https://x.example/1.jpg?a=b' }, 1600],
     ];
     if (!Buffer.concat(parts).equals(audio)) t.fail(`split at ${split}, seed ${random.seed}: audio`);
     if (JSON.stringify(titles) !== JSON.stringify(expected)) t.fail(`split at ${split}: ${JSON.stringify(titles)}`);
   }
   t.pass(`${body.length} splits`);
+});
+
+t.test('a StreamUrl is a cover only where it is a picture on the web', async (t) => {
+  const read = (block: string) => {
+    const titles: SourceTitle[] = [];
+    const body = icyBody(Buffer.alloc(200), 100, new Map([[0, block]]));
+    new IcyStripper(100).read(body, { onAudio: () => undefined, onTitle: (title) => void titles.push(title) });
+    return titles;
+  };
+  const parts = { artist: 'A', song: 'B', separator: ' - ' };
+  for (const url of ['http://x.example/a.PNG', 'https://x.example/a/b.webp#1', 'https://x.example/%C3%BC.jpeg']) {
+    t.strictSame(read(`StreamTitle='A - B';StreamUrl='${url}';`), [{ ...parts, cover: url }], url);
+    t.strictSame(read(`StreamUrl='${url}';StreamTitle='A - B';`), [{ ...parts, cover: url }], 'in any order');
+    t.strictSame(read(`StreamTitle='';StreamUrl='${url}';`), [''], 'between songs there is none');
+    t.strictSame(read(`StreamUrl='${url}';`), [], 'nor is it a title by itself');
+  }
+  for (const url of [
+    '',
+    'https://x.example/',
+    'https://x.example/?a.jpg',
+    'data:image/png;base64,x.png',
+    '//x.example/a.jpg',
+    'javascript:a.jpg',
+  ]) {
+    t.strictSame(read(`StreamTitle='A - B';StreamUrl='${url}';`), ['A - B'], url);
+  }
 });
 
 t.test('a metaint that is no whole number is none: what follows is audio, and comes to an end', async (t) => {

@@ -1,7 +1,7 @@
 /** The title in the parameters of an encoder's update. Pure. */
 
 import { decodeCharset, isCharset, isUtf8Name } from '../../base/charset.js';
-import { imageUrl } from '../../metadata/image-url.js';
+import { pictureUrl } from '../../metadata/image-url.js';
 import { isUnfilled } from '../../metadata/placeholder.js';
 import { cleanWithin, decodeTitle, decodeUndeclared, oneLine } from '../../metadata/text.js';
 import { cutTitle, splitTitle } from '../../metadata/title.js';
@@ -15,8 +15,6 @@ export interface TitleLimits {
   /** A longer URL is ignored. */
   readonly urlBytes: number;
 }
-
-const IMAGE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
 /** A title, and what was not taken of it. */
 export interface ReadTitle {
@@ -48,9 +46,7 @@ export function titleOf(fields: Fields, { textBytes, urlBytes }: TitleLimits, fa
   };
   const clean = (text: string) => cutTitle(text, textBytes);
   const [artist, title, song] = [clean(filled('artist')), filled('title'), filled('song')];
-  // An encoder's url is often the station's page: only an image is a cover.
-  const url = cleanWithin(read('url'), urlBytes) ?? '';
-  const cover = IMAGE.test(url) ? imageUrl(url) : '';
+  const cover = pictureUrl(cleanWithin(read('url'), urlBytes) ?? '');
   const line = song || title;
   if (artist !== '' && (clean(title) !== '' || line === ''))
     return { title: { artist, song: clean(title), cover }, ignored };

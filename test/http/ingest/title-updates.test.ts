@@ -143,6 +143,13 @@ t.test('/admin/metadata', async (t) => {
     }
   });
 
+  await t.test('url: the cover of a title may come later', async (t) => {
+    const first = await titleOf(t, server, 'song=late+cover');
+    const then = await titleOf(t, server, 'song=late+cover&url=https://img.example/1.jpg');
+    t.match(then, { song: 'late cover', cover: 'https://img.example/1.jpg', id: first['id'] });
+    t.match(await titleOf(t, server, 'song=late+cover'), { cover: 'https://img.example/1.jpg', id: first['id'] });
+  });
+
   await t.test('a form: its fields count more than those of the query', async (t) => {
     const form = (body: string | Buffer) => titleOf(t, server, 'mode=updinfo&song=query', body);
     t.match(await form('mount=%2Fstudio.mp3&song=F%C3%B6rm\r\n'), { song: 'Förm' });
