@@ -43,8 +43,8 @@ export interface ChannelPlan {
     /** By the dates of the playlist, and by ID3. */
     readonly date?: Goal;
     readonly cue?: Goal;
-    /** From the push until it is shown. */
-    readonly shown?: Goal;
+    /** From the push until it is displayed. */
+    readonly untilDisplayed?: Goal;
   };
   /** Its listeners without a player; undefined: none. */
   readonly icy?: { readonly group: string; readonly goal?: Goal };
@@ -69,7 +69,7 @@ const ICY_DELAYED: Goal = { medianMs: 70, p95Ms: 130 };
 const DATE: Goal = { medianMs: 60, p95Ms: 60 };
 const CUE: Goal = { medianMs: 80, p95Ms: 80 };
 const EVENT: Goal = { medianMs: 30, p95Ms: 30 };
-const SHOWN: Goal = { medianMs: 7000, p95Ms: 7000 };
+const UNTIL_DISPLAYED: Goal = { medianMs: 7000, p95Ms: 7000 };
 const READS: Goal = { medianMs: 600, p95Ms: 600 };
 
 const PROMPT: Pushing = { offsetMs: 0, withTime: false };
@@ -139,13 +139,16 @@ const PLAYERS: Scene = {
 const HLS: Scene = {
   name: 'HLS',
   channels: [
-    plan('MP3 as HLS', { hls: { date: DATE, shown: SHOWN } }),
+    plan('MP3 as HLS', { hls: { date: DATE, untilDisplayed: UNTIL_DISPLAYED } }),
     // Longer than any title, each of which begins a segment: within the first second of one ID3 is early by as much (src/hls/README.md).
     plan('MP3 as HLS, 3 s', { hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
     plan('VBR as HLS, 3 s', { codec: 'vbr', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
     plan('AAC as HLS, 3 s', { codec: 'aac', hls: { segmentSeconds: 3, date: DATE, cue: CUE } }),
-    plan('AAC in fMP4', { codec: 'aac', hls: { form: 'fmp4', date: DATE, cue: EVENT, shown: SHOWN } }),
-    plan('Opus in fMP4', { codec: 'opus', hls: { date: DATE, cue: EVENT, shown: SHOWN } }),
+    plan('AAC in fMP4', {
+      codec: 'aac',
+      hls: { form: 'fmp4', date: DATE, cue: EVENT, untilDisplayed: UNTIL_DISPLAYED },
+    }),
+    plan('Opus in fMP4', { codec: 'opus', hls: { date: DATE, cue: EVENT, untilDisplayed: UNTIL_DISPLAYED } }),
     // What is in a segment cannot be corrected: by ID3 these would be wrong.
     plan('pushed 2 s late, as HLS', { pushing: late(2), hls: { date: DATE } }),
     plan('pushed 4 s late, as HLS', { pushing: late(4), hls: { date: DATE } }),

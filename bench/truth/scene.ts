@@ -245,7 +245,7 @@ function hlsCases(
   const { date, cue } = seen.listeners.find(({ name }) => name === plan.name)!;
   const heard = numberChanges(soundOf(recording, encoder.file.band), encoder.enteredMs);
   const result = browserResult(plan, encoder, lag);
-  const { shown, ...goals } = plan.hls!;
+  const { untilDisplayed, ...goals } = plan.hls!;
   const behind = date.flatMap(({ song, ms }) => {
     const enteredMs = encoder.enteredMs[numberOf(song)];
     const isDisturbed = enteredMs === undefined || encoder.disturbed.has(numberOf(song));
@@ -256,7 +256,9 @@ function hlsCases(
   return [
     result('title by date', goals.date, date, heard),
     ...(goals.cue === undefined ? [] : [result('ID3', goals.cue, cue, heard)]),
-    ...(shown === undefined ? [] : [{ name: `${plan.name}: push to shown`, goal: shown, ...pushed }]),
+    ...(untilDisplayed === undefined
+      ? []
+      : [{ name: `${plan.name}: push to display`, goal: untilDisplayed, ...pushed }]),
   ];
 }
 
