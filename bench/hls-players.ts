@@ -9,7 +9,7 @@ import { type Answer, Requests } from './requests.js';
 
 const CONNECTIONS = 64;
 const ANSWER_SECONDS = 20;
-/** A player begins so many segments before the list's end. */
+/** Where a player begins: this number of segments before the end of its list. */
 const BEGINS_BEHIND = 3;
 
 export class HlsPlayers {

@@ -14,7 +14,7 @@ import { path } from './target.js';
 /** Of both servers. */
 export const SEGMENT_SECONDS = 4;
 const [WINDOW, KEEP] = [6, 12];
-/** A list that has been there for so long has all its segments. */
+/** By then a list has all its segments. */
 const FIRST_LIST_SECONDS = 90;
 
 /** Where a playlist is served. */
