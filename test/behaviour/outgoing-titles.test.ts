@@ -158,8 +158,8 @@ t.test('an RDS encoder, over TCP and UDP', async (t) => {
 t.test('at the delay of the channel feed', async (t) => {
   const receiver = await Receiver.open(t);
   const { base } = await startServer(t, yaml([hook(receiver)], 'feed: { channelDelay: 1.5 }'));
-  await push(t, base, 'song=early');
   const pushedMs = performance.now();
+  await push(t, base, 'song=early');
   await came(receiver, 1);
   t.ok(receiver.received[0]!.atMs - pushedMs >= 1300, `${receiver.received[0]!.atMs - pushedMs} ms later`);
 });

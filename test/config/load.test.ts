@@ -66,6 +66,7 @@ t.test('a small file gives every default', async (t) => {
         delaySeconds: 0,
         titleOffsetMs: 0,
         partTime: false,
+        webhooks: [],
         sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
       },
     },

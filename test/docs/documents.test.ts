@@ -26,8 +26,10 @@ import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
  */
 const ANYWHERE = [400, 404, 408, 431, 500];
 const UNSEEN_ANYWHERE = [408, 500];
-/** A session whose process or machine is away: test/e2e/silent-links.test.ts. */
-const UNSEEN = ['GET', 'HEAD'].map((method) => `${method} /metadata/listener/{metaid}.json 503`);
+/** A session, or a segment, whose process or machine is away: test/e2e/silent-links.test.ts, test/http/stream/hls-routes.test.ts. */
+const UNSEEN = ['GET', 'HEAD'].flatMap((method) =>
+  ['/metadata/listener/{metaid}.json', '/{mount}/hls/{segment}'].map((path) => `${method} ${path} 503`),
+);
 
 const PUSH = '/metapush/demo/demo-token';
 const LISTENER = 'listener-of-the-documents-test';

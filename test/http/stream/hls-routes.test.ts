@@ -251,6 +251,7 @@ t.test('10,000 requests that wait: as many as the limit says, the others are sen
   for (const { socket } of held.slice(0, 5)) socket.destroy();
   feeder.send(250);
   await until(() => wires.filter(({ got }) => got.startsWith('HTTP/1.1 200')).length === limit - 5, 20_000);
+  t.equal(wires.filter(({ got }) => got === '').length, 5, 'all others were answered');
 });
 
 t.test('what waits is sent away when the server stops', async (t) => {
