@@ -6,7 +6,7 @@
  * new build stands.
  */
 
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundledLicences } from './licences.mjs';
@@ -49,7 +49,16 @@ async function buildProgram() {
     sourcemap: true,
     sourcesContent: false,
   });
-  // The page loads it where a browser needs it (http/page.ts). This form of it starts no worker, which the page's policy would not allow.
+  // The pages' script, and the player as an element: each is one file (http/page/page-files.ts).
+  const page = await build({
+    ...common,
+    entryPoints: ['src/web/page.js', 'src/client/player/player.ts'].filter((file) => existsSync(file)),
+    bundle: true,
+    format: 'esm',
+    target: 'es2022',
+    minify: true,
+  });
+  // The page loads it where a browser needs it (http/page/client-modules.ts). This form of it starts no worker, which the page's policy would not allow.
   const hls = await build({
     ...common,
     entryPoints: [{ in: 'hls.js/dist/hls.light.min.mjs', out: 'web/hls' }],
@@ -59,13 +68,17 @@ async function buildProgram() {
     minify: true,
     logLevel: 'warning',
   });
-  writeFileSync('dist/THIRD-PARTY-LICENSES', bundledLicences([program.metafile, client.metafile, hls.metafile]));
-  cpSync('src/web', 'dist/web', { recursive: true });
+  writeFileSync(
+    'dist/THIRD-PARTY-LICENSES',
+    bundledLicences([program.metafile, client.metafile, page.metafile, hls.metafile]),
+  );
+  const isMade = (file) => Object.keys(page.metafile.inputs).includes(file);
+  cpSync('src/web', 'dist/web', { recursive: true, filter: (file) => !isMade(file) });
   // The scripts of Redis are read while it runs (base/own-files.ts).
   const scripts = readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.lua'));
   for (const file of scripts) cpSync(`src/${file}`, `dist/${file}`);
 
-  const outputs = [program, client].flatMap(({ metafile }) => Object.keys(metafile.outputs));
+  const outputs = [program, client, page].flatMap(({ metafile }) => Object.keys(metafile.outputs));
   const built = new Set([...outputs, ...scripts.map((file) => `dist/${file}`)]);
   for (const file of readdirSync('dist', { recursive: true })) {
     if (/\.(js(\.map)?|lua)$/.test(file) && !file.startsWith('web/') && !built.has(`dist/${file}`))

@@ -40,6 +40,8 @@ const LAYERS: readonly (readonly string[])[] = [
   ['processes'],
 ];
 
+/** What browsers import. */
+const CLIENT = /^client\//;
 /** What may lie loose in src: the program. */
 const COMMANDS: readonly string[] = ['main.ts'];
 
@@ -67,6 +69,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/alerts-config.ts',
       'config/cluster-config.ts',
       'config/json-schema.ts',
+      'config/page-config.ts',
       'config/statistics-config.ts',
       'config/title-webhooks-config.ts',
     ],
@@ -156,9 +159,9 @@ t.test('a folder imports only from layers earlier in the list', async (t) => {
 
 t.test('what browsers import has nothing to do with the server, nor with Node', async (t) => {
   for (const file of files()) {
-    const isClient = dirname(file) === 'client';
-    for (const { to } of importsOf(file)) if (isClient && !to.startsWith('./')) t.fail(`${file} imports ${to}`);
-    for (const target of targetsOf(file)) t.equal(dirname(target) === 'client', isClient, `${file} imports ${target}`);
+    const isClient = CLIENT.test(file);
+    for (const { to } of importsOf(file)) if (isClient && !to.startsWith('.')) t.fail(`${file} imports ${to}`);
+    for (const target of targetsOf(file)) t.equal(CLIENT.test(target), isClient, `${file} imports ${target}`);
   }
 });
 

@@ -15,7 +15,7 @@ import { HlsMedium } from './hls-medium.js';
 import type { Medium } from './medium.js';
 import { PlayTitles } from './play-titles.js';
 import { StreamMedium } from './stream-medium.js';
-import { SystemPlayer } from './system-player.js';
+import { coversOf, SystemPlayer } from './system-player.js';
 import type { Attachment, AttachOptions, AudioElement, ChannelRecord, PlayState } from './types.js';
 
 /** Tries in a row for a stream that broke off. */
@@ -70,9 +70,9 @@ class AttachedPlayer implements Attachment {
       ? new HlsMedium(audio, url, options.Hls)
       : new StreamMedium(audio, url, root, options);
     const actions = { play: () => void this.play().catch(() => undefined), pause: () => audio.pause() };
-    const { mediaSession } = options;
-    const hasCovers = mediaSession !== 'titles';
-    this.#system = mediaSession === false ? null : new SystemPlayer({ ...actions, stop: () => this.stop() }, hasCovers);
+    const { mediaSession, artwork = coversOf } = options;
+    const pictures = mediaSession === 'titles' ? () => [] : artwork;
+    this.#system = mediaSession === false ? null : new SystemPlayer({ ...actions, stop: () => this.stop() }, pictures);
     const look = () => this.#look();
     this.#events = {
       play: () => this.#onPlay(),

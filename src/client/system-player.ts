@@ -15,13 +15,12 @@ let owner: SystemPlayer | null = null;
 
 export class SystemPlayer {
   readonly #actions: SystemActions;
+  readonly #artwork: (record: ChannelRecord) => readonly string[];
 
-  readonly #hasCovers: boolean;
-
-  /** @param hasCovers whether covers are given to the browser, which loads them by the page's Content-Security-Policy */
-  constructor(actions: SystemActions, hasCovers: boolean) {
+  /** @param artwork URLs of pictures, which the browser loads by the page's Content-Security-Policy */
+  constructor(actions: SystemActions, artwork: (record: ChannelRecord) => readonly string[]) {
     this.#actions = actions;
-    this.#hasCovers = hasCovers;
+    this.#artwork = artwork;
   }
 
   /** This player begins. */
@@ -34,8 +33,7 @@ export class SystemPlayer {
   show(record: ChannelRecord | null): void {
     const session = this.#session;
     if (session === undefined || browser.MediaMetadata === undefined) return;
-    session.metadata =
-      record && new browser.MediaMetadata({ ...metadataOf(record), ...(!this.#hasCovers && { artwork: [] }) });
+    session.metadata = record && new browser.MediaMetadata(metadataOf(record, this.#artwork(record)));
   }
 
   setPlaying(isPlaying: boolean): void {
@@ -69,8 +67,12 @@ function setActions(session: SystemSession | undefined, actions: SystemActions |
   }
 }
 
-function metadataOf({ song, title, artist, channel, cover, images }: ChannelRecord) {
-  const sources = new Set([cover, images.small, images.medium, images.large].filter((src) => src !== ''));
-  const artwork = Array.from(sources, (src) => ({ src }));
+/** All covers of a record. */
+export function coversOf({ cover, images }: ChannelRecord): readonly string[] {
+  return [cover, images.small, images.medium, images.large];
+}
+
+function metadataOf({ song, title, artist, channel }: ChannelRecord, pictures: readonly string[]) {
+  const artwork = Array.from(new Set(pictures.filter((src) => src !== '')), (src) => ({ src }));
   return { title: song || title || channel, artist, album: channel, artwork };
 }

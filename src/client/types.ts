@@ -166,6 +166,8 @@ export interface AttachOptions extends ServerOptions {
   readonly reports?: boolean | undefined;
   /** Whether to use the lock screen and the media keys; `titles`: without covers. Default true. */
   readonly mediaSession?: boolean | 'titles' | undefined;
+  /** URLs of pictures for the lock screen, which loads them by the page's policy. Default: the covers of the record. */
+  readonly artwork?: ((record: ChannelRecord) => readonly string[]) | undefined;
   /** How long a pause keeps the stream, milliseconds. Default 0: it ends at once, and the next play begins at the live edge. */
   readonly keepPausedMs?: number | undefined;
 }

@@ -21,13 +21,16 @@ export interface Finding {
 /** First path segments of our own routes, which no mount may have. */
 const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
-  7.html stats statistics nextsongs web client.js favicon.ico robots.txt`.split(/\s+/),
+  7.html stats statistics nextsongs web client.js player.js favicon.ico robots.txt`.split(/\s+/),
 );
 
 /** Whether paths with this first segment are our own routes. */
 export function isReserved(segment: string): boolean {
   return RESERVED.has(segment);
 }
+
+/** The pages of a channel; what lies deeper may be a mount, as `/listen/wave/radio.mp3` is elsewhere. */
+const PAGE_OF_CHANNEL = /^\/(?:listen|embed)\/[^/]*\/?$/;
 
 interface RawChannel {
   readonly key: string;
@@ -66,6 +69,8 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
     const owner = owners.get(mount);
     if (isReserved(mount.split('/')[1] ?? '')) {
       findings.push({ path, at, message: `is a path that this server uses itself (/${mount.split('/')[1]})` });
+    } else if (PAGE_OF_CHANNEL.test(mount)) {
+      findings.push({ path, at, message: 'is a path that this server uses itself (the page of a channel)' });
     } else if (owner !== undefined) {
       const listed = at === 'value' && owner === key && mount === `/${key}`;
       const taken = `is already taken by the channel ${owner}`;

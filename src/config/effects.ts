@@ -66,6 +66,7 @@ export const RULES: Readonly<Record<string, Effect>> = {
   'streams.hls': 'now',
   sources: 'now',
   watch: 'newcomers',
+  page: 'now',
   'stations.*': 'now',
   'stations.*.channels.*': 'now',
   'stations.*.channels.*.metaint': 'tape',

@@ -29,6 +29,7 @@ import {
   whole,
 } from './field.js';
 import { hlsSchema } from './hls-config.js';
+import { pageSchema } from './page-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
@@ -121,9 +122,7 @@ export function configSchema(context: ConfigContext) {
     cluster: clusterSchema(context).optional(),
     reload: choice(['asked', 'watch']).default('asked'),
     demoSecretsInPublic: choice(['', DEMO_SECRETS_CONSENT]).default(''),
-    data: section({
-      folder: pathFrom(context.folder, 1).prefault('./data'),
-    }).prefault({}),
+    data: section({ folder: pathFrom(context.folder, 1).prefault('./data') }).prefault({}),
     log: section({
       secretNames: list(secretName(), 0, 256).default([...SECRET_NAMES]),
       level: choice(LOG_LEVELS).default('info'),
@@ -277,6 +276,7 @@ export function configSchema(context: ConfigContext) {
       bufferBytes: whole(1024, 16_777_216).default(65_536),
       drainSeconds: seconds(0.1, 600).default(30),
     }).prefault({}),
+    page: pageSchema(context.folder).prefault({}),
     stations: keyed(stationSchema(context)).default({}),
   });
 }

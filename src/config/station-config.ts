@@ -22,6 +22,7 @@ import {
   whole,
 } from './field.js';
 import { channelHlsSchema } from './hls-config.js';
+import { picture } from './page-config.js';
 import { pullSchema } from './pull-config.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
 import { titleWebhookSchema } from './title-webhooks-config.js';
@@ -102,6 +103,7 @@ function channelSchema(context: ConfigContext) {
     genre: text(0, 255).default(''),
     url: z.union([z.literal(''), webUrl()], { error: 'must be an http:// or https:// URL, or ""' }).default(''),
     description: text(0, 1024).default(''),
+    logo: picture(context.folder).optional(),
     public: flag().optional(),
     mounts: list(mount(), 0, 32).default([]),
     metaint: whole(256, 65_535).optional(),

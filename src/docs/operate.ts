@@ -50,11 +50,15 @@ export function ownDocuments(): Json {
   };
   const script = content('text/javascript; charset=utf-8', TEXT);
   const module = 'An ES module for pages: follow() and attach(), as airsplice/client in Node';
-  const nosniff = { 'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }) };
+  const nosniff = {
+    'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }),
+    Vary: header('Accept-Encoding; each coding has an ETag of its own.', { const: 'Accept-Encoding' }),
+  };
   return {
     '/openapi.json': one('openApi', 'This document; to be read by people at /docs'),
     '/asyncapi.json': one('asyncApi', 'What WebSocket and server-sent events send'),
     '/schemas/record.json': one('recordSchema', 'The JSON Schema of the channel record'),
     '/client.js': one('client', module, script, nosniff),
+    '/player.js': one('player', 'An ES module for pages: the element airsplice-player', script, nosniff),
   };
 }

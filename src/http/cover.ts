@@ -1,5 +1,6 @@
 /**
- * `/web/cover?url=…`: the cover of a title in a frame of its own, for the page at `/` (page.ts). Anybody with a push token can set the URL, so the
+ * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page/page-routes.ts). Anybody with a push token can set the URL,
+ * so the
  * frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and none from an origin of this server:
  * such an image could be a request that acts here with an operator's password. The frame is sandboxed: its origin is opaque, and it runs no scripts.
  */
@@ -10,6 +11,7 @@ import { plainAddress } from '../base/ip.js';
 import { queryOf } from '../base/request-target.js';
 import { isImageUrl } from '../metadata/image-url.js';
 import { readRoute } from './methods.js';
+import { frameAncestors } from './page/page-policy.js';
 
 /** Configured names and ports of this server; the Host of each request counts besides. */
 export interface OwnAddresses {
@@ -27,15 +29,15 @@ const DEFAULT_PORTS: readonly number[] = [80, 443];
 const HEAD =
   '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>Cover</title>';
 
-/** For GET and HEAD. */
-export function registerCover(app: FastifyInstance, own: () => OwnAddresses): void {
+/** For GET and HEAD. @param ancestors who may frame a player, which frames the cover */
+export function registerCover(app: FastifyInstance, own: () => OwnAddresses, ancestors: () => readonly string[]): void {
   readRoute(app, PATH, (request, reply) => {
     const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
-    const origin = originOf(url, request, own());
+    const origin = coverOrigin(url, request, own());
     const style = origin === null ? '' : styleOf(url);
     reply.headers({
       'Cache-Control': 'no-store',
-      'Content-Security-Policy': policy(origin ?? "'none'", style),
+      'Content-Security-Policy': policy(origin ?? "'none'", style, ancestors()),
       'Cross-Origin-Resource-Policy': 'same-origin',
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
@@ -49,20 +51,20 @@ function styleOf(url: string): string {
   return `html{height:100%;background:url("${new URL(url).href.replaceAll('\\', '%5C')}") center/cover}`;
 }
 
-function policy(images: string, style: string): string {
+function policy(images: string, style: string, ancestors: readonly string[]): string {
   return [
     "default-src 'none'",
     `img-src ${images}`,
     `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
     "base-uri 'none'",
     "form-action 'none'",
-    "frame-ancestors 'self'",
+    frameAncestors(ancestors),
     'sandbox',
   ].join('; ');
 }
 
 /** The origin of an image that may be shown; null: it may not. */
-function originOf(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
+export function coverOrigin(url: string, request: FastifyRequest, own: OwnAddresses): string | null {
   if (!isImageUrl(url)) return null;
   const { origin, hostname, host } = new URL(url);
   const isOurs = hasName(own, request, plainName(hostname)) && hasPort(own, request, portOf(host));

@@ -1,69 +1,111 @@
 // @ts-check
 /**
- * The page's start: asks for the list of channels and makes a card for each, grouped by station where there are several.
- * Shows how the connections are doing.
+ * The scripts of the pages: the player gets what the page came with; history, list, search, and what copies and shares. Whatever comes from outside
+ * is set by
+ * textContent.
  */
 
-import { address, Card, say, stamp } from './card.js';
+import { addressOf, rootOf } from '../client/browser.ts';
+import { readRecord } from '../client/channel-record.ts';
+import { directoryOf } from '../client/player/channel-directory.ts';
+import { AirsplicePlayer, loadPicture } from '../client/player/player-element.ts';
+import { provideTexts } from '../client/player/player-texts.ts';
+import { ChannelList } from './channel-list.js';
+import { History } from './history.js';
 
-/** @typedef {import('./card.js').Channel} Channel */
+/**
+ * @typedef {object} PageData
+ * @property {string} up
+ * @property {string} language
+ * @property {Record<string, string>} texts
+ * @property {string[]} coverOrigins
+ * @property {import('../client/player/channel-directory.ts').DirectoryChannel[]} channels
+ * @property {string[]} records as JSON
+ */
 
-/** @param {string} id */
-const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const data = /** @type {PageData} */ (JSON.parse(document.getElementById('page-data')?.textContent ?? '{}'));
+const root = rootOf(new URL(data.up || './', document.baseURI));
+const directory = directoryOf(root);
 
-/** By channel key. @type {Map<string, import('./card.js').FollowState>} */
-const states = new Map();
-
-/** The state of all connections together. */
-function showStates() {
-  const all = new Set(states.values());
-  const isBroken = all.has('reconnecting') || all.has('missing');
-  showState(isBroken ? 'reconnecting' : all.has('connecting') ? 'connecting' : 'connected');
-}
-
-/** @param {string} state */
-function showState(state) {
-  element('state').dataset['state'] = state;
-  say(element('state-text'), state);
-}
-
-/** Asks until there is an answer: the server may just be starting. @returns {Promise<Channel[]>} */
-async function listChannels() {
-  for (;;) {
-    try {
-      const answer = await fetch(address('web/channels.json'));
-      if (answer.ok) return await answer.json();
-    } catch {
-      // Not reachable: the same as any other answer than a good one.
-    }
-    showState('reconnecting');
-    await new Promise((done) => setTimeout(done, 1000 + 4000 * Math.random()));
+/** A kept copy of the page may be older than what the server says now. */
+function prepare() {
+  AirsplicePlayer.home = root;
+  AirsplicePlayer.coverOrigins = data.coverOrigins;
+  provideTexts(root, data.language, data.texts);
+  directory.prime(data.channels);
+  customElements.define('airsplice-player', AirsplicePlayer);
+  const records = data.records.map((record) => readRecord(record));
+  const find = (/** @type {string} */ key, /** @type {string} */ type) =>
+    records.find((record) => record?.channelkey === key && record.type === type) ?? null;
+  for (const player of players()) {
+    // What stands there without scripts.
+    player.replaceChildren();
+    player.prime(find(player.channel, 'now'), find(player.channel, 'next'));
   }
 }
 
-/** @param {Channel} channel */
-function cardOf(channel) {
-  states.set(channel.key, 'connecting');
-  return new Card(channel, (state) => {
-    states.set(channel.key, state);
-    showStates();
-  });
+/** @returns {AirsplicePlayer[]} */
+function players() {
+  return [.../** @type {NodeListOf<AirsplicePlayer>} */ (document.querySelectorAll('airsplice-player'))];
 }
 
-/** @param {Channel[]} channels */
-function show(channels) {
-  const names = [...new Set(channels.map(({ station }) => station))];
-  for (const name of names) {
-    const members = channels.filter(({ station }) => station === name);
-    const section = stamp('station');
-    const heading = /** @type {HTMLElement} */ (section.querySelector('h2'));
-    say(heading, name);
-    heading.hidden = names.length === 1;
-    section.querySelector('.channels')?.append(...members.map((channel) => cardOf(channel).element));
-    element('stations').append(section);
+/** The window says what is heard. */
+function showInTitle() {
+  const plain = document.title;
+  for (const player of players()) {
+    player.addEventListener('change', () => {
+      const on = players().find(({ state }) => state === 'playing' || state === 'stalled');
+      const title = on?.now?.title;
+      document.title = title ? `${title} · ${plain}` : plain;
+    });
   }
-  if (names.length === 1) say(element('heading'), names.join());
-  document.title = element('heading').textContent ?? '';
 }
 
-show(await listChannels());
+async function showLogos() {
+  for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.querySelectorAll('[data-logo]')))
+    image.src = await loadPicture(addressOf(root, image.dataset['logo'] ?? ''));
+}
+
+/** @param {HTMLButtonElement} button @param {string} text */
+async function copy(button, text) {
+  const label = button.textContent;
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // The clipboard is for secure pages only; the old way serves the others.
+    const area = document.createElement('textarea');
+    area.value = text;
+    button.after(area);
+    area.select();
+    document.execCommand('copy');
+    area.remove();
+    button.focus();
+  }
+  button.textContent = data.texts['copied'] ?? '';
+  setTimeout(() => {
+    button.textContent = label;
+  }, 1500);
+}
+
+function offerCopies() {
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll('[data-copy]'))) {
+    button.onclick = () => copy(button, button.parentElement?.querySelector('textarea')?.value ?? '');
+  }
+  const share = /** @type {HTMLButtonElement | null} */ (document.getElementById('share'));
+  if (share === null) return;
+  const { url = '', title = '' } = share.dataset;
+  share.onclick = () => {
+    if ('share' in navigator) navigator.share({ url, title }).catch(() => undefined);
+    else void copy(share, url);
+  };
+}
+
+prepare();
+showInTitle();
+offerCopies();
+void showLogos();
+const section = /** @type {HTMLElement | null} */ (document.querySelector('[data-history]'));
+if (section !== null) new History(section, { root, texts: data.texts, language: data.language, player: players()[0] });
+if (document.getElementById('dock') !== null)
+  new ChannelList({ root, directory, texts: data.texts, channels: data.channels });
+directory.check();

@@ -72,11 +72,21 @@ t.test('config/example.yaml explains every option of the schema, and no other', 
 });
 
 t.test('config/example.yaml is valid as it stands, and mostly the defaults', async (t) => {
-  const { stations, signedUrls, alerts, admin, cluster, order: __, ...config } = loadConfig('config/example.yaml', ENV);
+  const {
+    stations,
+    signedUrls,
+    alerts,
+    admin,
+    cluster,
+    page,
+    order: __,
+    ...config
+  } = loadConfig('config/example.yaml', ENV);
   const {
     stations: _,
     alerts: alertDefaults,
     admin: adminDefaults,
+    page: pageDefaults,
     ...defaults
   } = configSchema({
     env: {},
@@ -110,6 +120,10 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
       headers: { 'X-Station-Channel': '{channelkey}' },
     },
   });
+  const { name, text, logo, links, frameAncestors, ...otherPage } = page;
+  t.strictSame({ name: '', text: '', links: [], frameAncestors: [], ...otherPage }, pageDefaults);
+  t.equal(logo, resolve('config/demo/logo.svg'));
+  t.ok(name !== '' && text !== '' && links.length === 1 && frameAncestors.length === 1);
   const { webhooks, ...otherAlerts } = alerts;
   t.strictSame({ webhooks: [], ...otherAlerts }, alertDefaults);
   t.match(webhooks, [{ format: 'json', channels: ['wave-live'] }]);

@@ -296,7 +296,7 @@ t.test('every documented operation and status is answered, and every message sen
   // Who operates it, and the documents.
   for (const path of ['/healthz', '/readyz', '/metrics'])
     for (const method of ['GET', 'HEAD']) await says(200, method, path);
-  for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json', '/client.js']) {
+  for (const path of ['/openapi.json', '/asyncapi.json', '/schemas/record.json', '/client.js', '/player.js']) {
     for (const method of ['GET', 'HEAD']) {
       const { headers } = await says(200, method, path);
       await says(304, method, path, [`If-None-Match: ${headers.get('etag')}`]);

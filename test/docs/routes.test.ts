@@ -10,7 +10,7 @@ import { registerStatistics } from '../../src/http/admin/statistics-routes.js';
 import { registerDocuments } from '../../src/http/document-routes.js';
 import { registerHeard } from '../../src/http/heard-route.js';
 import { registerOps } from '../../src/http/ops.js';
-import { registerPage } from '../../src/http/page.js';
+import { registerPage } from '../../src/http/page/page-routes.js';
 import { registerPush } from '../../src/http/push-routes.js';
 import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
 import { registerStations } from '../../src/http/stream/stations-list.js';
@@ -18,7 +18,7 @@ import { registerStatus } from '../../src/http/stream/status-routes.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
-const PAGES = /^\/($|web\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
+const PAGES = /^\/($|web\/|(listen|embed)\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
 /** Icecast's paths under other names, which answer the same: the description of each says so in words. */
 const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json)$/;
 
@@ -68,7 +68,7 @@ t.test('paths and methods are those of the router', async (t) => {
     { ready: true, metricsType: 'text/plain', metrics: async () => '', cluster: async () => null },
     {} as never,
   );
-  registerPage(app, () => []);
+  registerPage(app, {} as never);
   registerPlaylists(app, { channels: [{ paths: ['/{mount}'] } as never] }, {} as never);
   registerStatus(app, {} as never);
   registerStations(app, { stations: [] } as never);

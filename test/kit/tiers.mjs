@@ -45,7 +45,7 @@ const CHANGE = {
     ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files(
       'e2e',
-      'access clients container fail2ban ffmpeg files hls hls-caches hls-client hls-nodes hls-restart listener logrotate policy proxy pull statistics token',
+      'access clients container fail2ban ffmpeg files hls hls-caches hls-client hls-nodes hls-restart listener logrotate policy proxy pull station-page statistics token',
     ),
     ...files('app', 'reload'),
     ...files('audio/tape', 'burst'),
@@ -56,7 +56,8 @@ const CHANGE = {
     ...files('cluster/tapes', 'leases shared-audio'),
     ...files('cluster/titles', 'cluster-engine log-entry'),
     ...files('client', 'attach client'),
-    ...files('http', 'cover page'),
+    ...files('http', 'cover'),
+    ...files('http/page', 'page-routes'),
     ...files('http/admin', 'admin-page'),
     ...files('http/ingest', 'title-updates'),
     ...files('http/poll', 'history-pages'),

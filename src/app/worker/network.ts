@@ -15,11 +15,10 @@ import { registerAdmin } from '../../http/admin/api.js';
 import { LiveStreams } from '../../http/admin/live-streams.js';
 import type { AdminParts } from '../../http/admin/parts.js';
 import { registerStatistics } from '../../http/admin/statistics-routes.js';
-import { type OwnAddresses, registerCover } from '../../http/cover.js';
 import { registerDocuments } from '../../http/document-routes.js';
 import { registerHeard } from '../../http/heard-route.js';
 import { type Ops, registerOps } from '../../http/ops.js';
-import { registerPage } from '../../http/page.js';
+import type { PageSite } from '../../http/page/page-site.js';
 import { type PushAnswered, type PushRates, registerPush, takePush } from '../../http/push-routes.js';
 import { Readiness, type ReadinessChannel } from '../../http/readiness.js';
 import { Router } from '../../http/router.js';
@@ -33,7 +32,7 @@ import { channelReports } from './channel-reports.js';
 import { type Guards, makeGuards } from './guards.js';
 import { Ingest, type IngestParts } from './ingest.js';
 import type { MountStatuses } from './mount-statuses.js';
-import { pageChannels } from './page-channels.js';
+import { pageFacts, registerPages } from './page-facts.js';
 import { type ListenerParts, Streams } from './streams.js';
 import { type ReaderParts, Readers } from './worker-readers.js';
 
@@ -66,7 +65,7 @@ export class Network {
   #live: LiveStreams | null = null;
   readonly #core: Core;
   readonly #parts: NetworkParts;
-  #pageChannels: ReturnType<typeof pageChannels>;
+  #site: PageSite;
   /** Null: nobody has asked for them yet. */
   #documents: Promise<ApiDocuments> | null = null;
   #pushLimits: LoadedConfig['limits'];
@@ -76,7 +75,7 @@ export class Network {
     const { limits } = config;
     this.#core = core;
     this.#parts = parts;
-    this.#pageChannels = pageChannels(config);
+    this.#site = pageFacts(config, { statuses: parts.statuses, onError });
     this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
     this.adminAccess = new AdminAccess(
@@ -148,8 +147,12 @@ export class Network {
       reader: new StatisticsReader(this.#parts.history, () => config.statistics.answerRows),
       stations: () => countedStations(config),
     });
-    registerPage(app, () => this.#pageChannels);
-    registerCover(app, () => ownAddresses(config));
+    registerPages(app, {
+      config,
+      site: () => this.#site,
+      publicUrl: this.streams.publicUrl,
+      clock: this.#core.clock,
+    });
     registerDocuments(app, () => (this.#documents ??= documents(config.limits)));
     await this.router.ready();
   }
@@ -177,7 +180,7 @@ export class Network {
     this.ingest.refresh();
     this.#parts.statuses.refresh();
     this.router.refresh();
-    this.#pageChannels = pageChannels(config);
+    this.#site = pageFacts(config, { statuses: this.#parts.statuses, onError: this.#core.onError });
     this.#documents = null;
     this.#pushLimits = { ...config.limits };
     this.#live?.refresh();
@@ -285,12 +288,4 @@ function countedStations({ order, stations }: LoadedConfig) {
     const { name, timezone } = stations[station]!;
     return { key: station, name, timezone, channels };
   });
-}
-
-/** Names and ports under which clients may reach this server, beside the Host of each request. */
-function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
-  const publicUrl = streams.publicUrl === '' ? null : new URL(streams.publicUrl);
-  const names = addresses.map(({ host }) => host).concat(publicUrl?.hostname ?? []);
-  const ports = addresses.map(({ port }) => port).concat(publicUrl === null ? [] : Number(publicUrl.port) || 443);
-  return { names, ports };
 }

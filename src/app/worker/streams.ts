@@ -45,7 +45,7 @@ export class Streams {
   readonly #core: Core;
   readonly #stream: Stream;
   readonly #hlsService: HlsService;
-  readonly #publicUrl: PublicUrl;
+  readonly publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
   readonly #former: ListenerHook[] = [];
@@ -95,13 +95,13 @@ export class Streams {
     const limits = headLimits(config, () => config.limits.httpHeadBytes);
     const urls = new ListenUrls(mounts, () => config.shoutcastListenUrls);
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
-    this.#publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
+    this.publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
     this.hls = parts.hls;
     this.#hlsService = new HlsService({
       mounts,
       channels: this.hls,
       clock,
-      publicUrl: this.#publicUrl,
+      publicUrl: this.publicUrl,
       get maxWaiting() {
         return config.limits.hlsWaiting;
       },
@@ -113,7 +113,7 @@ export class Streams {
   /** Playlists and statistics. @param channels each as they report it */
   register(app: FastifyInstance, statuses: MountStatuses): void {
     const { config, clock } = this.#core;
-    const publicUrl = this.#publicUrl;
+    const publicUrl = this.publicUrl;
     registerPlaylists(app, statuses, publicUrl);
     registerStations(app, { statuses, publicUrl, clock });
     registerStatus(app, {

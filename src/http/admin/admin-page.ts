@@ -7,7 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
 import { readRoute } from '../methods.js';
-import { fileOf, SCRIPT_TYPE, type ServedFile } from '../page.js';
+import { fileOf, SCRIPT_TYPE } from '../page/page-files.js';
+import type { ServedFile } from '../page/page-site.js';
 import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
 

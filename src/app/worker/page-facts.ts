@@ -1,0 +1,112 @@
+/** The pages of the stations: as the configuration has them, with what is on air read when it is asked for. */
+
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance } from 'fastify';
+import { hlsOf } from '../../config/hls-config.js';
+import type { LoadedConfig } from '../../config/load.js';
+import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
+import { coverOrigin, type OwnAddresses, registerCover } from '../../http/cover.js';
+import { fileOf } from '../../http/page/page-files.js';
+import { type PageParts, registerPage } from '../../http/page/page-routes.js';
+import type { PageChannel, PageSite, ServedFile } from '../../http/page/page-site.js';
+import { Languages } from '../../http/page/page-texts.js';
+import { isOnAir, type MountStatus } from '../../http/stream/mount-status.js';
+import type { PublicUrl } from '../../http/stream/public-url.js';
+import { formatFacts } from '../../listener/cursor/stream-head.js';
+
+export interface PageFactsParts {
+  readonly statuses: { readonly channels: readonly MountStatus[] };
+  /** A file that was there when the configuration was checked cannot be read. */
+  onError(error: unknown): void;
+}
+
+/** The pages, and the frames of covers in them. */
+export function registerPages(
+  app: FastifyInstance,
+  { config, publicUrl, ...parts }: Pick<PageParts, 'site' | 'clock'> & { config: LoadedConfig; publicUrl: PublicUrl },
+): void {
+  const own = () => ownAddresses(config);
+  registerPage(app, {
+    ...parts,
+    baseOf: (request) => publicUrl.of(request),
+    coverOrigin: (url, request) => coverOrigin(url, request, own()),
+  });
+  registerCover(app, own, () => config.page.frameAncestors);
+}
+
+/** Names and ports under which clients may reach this server, beside the Host of each request. */
+function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
+  const publicUrl = streams.publicUrl === '' ? null : new URL(streams.publicUrl);
+  const names = addresses.map(({ host }) => host).concat(publicUrl?.hostname ?? []);
+  const ports = addresses.map(({ port }) => port).concat(publicUrl === null ? [] : Number(publicUrl.port) || 443);
+  return { names, ports };
+}
+
+/** Reads the pictures and texts that the configuration names. */
+export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite {
+  const { enabled, logo, languages, ...page } = config.page;
+  return {
+    ...page,
+    isEnabled: enabled,
+    logo: pictureOf(logo, parts),
+    languages: languagesOf(languages, parts),
+    channels: channelsOf(config, parts),
+  };
+}
+
+function channelsOf({ order, stations, streams }: LoadedConfig, parts: PageFactsParts): PageChannel[] {
+  const statuses = new Map(parts.statuses.channels.map((status) => [status.mount.facts.key, status]));
+  return order.flatMap(({ station, channels }) =>
+    channels.map((key): PageChannel => {
+      const channel = stations[station]!.channels[key]!;
+      const { name, description, mounts, logo } = channel;
+      const mount = mounts[0] ?? `/${key}`;
+      const status = statuses.get(key);
+      return {
+        stationkey: station,
+        station: stations[station]!.name || station,
+        key,
+        mount,
+        hls: hlsOf(streams.hls, channel) === null ? '' : `${mount}/hls.m3u8`,
+        logo: pictureOf(logo, parts),
+        get name() {
+          return name || status?.mount.facts.name || key;
+        },
+        get description() {
+          return description || (status?.mount.facts.description ?? '');
+        },
+        get onAir() {
+          return status !== undefined && isOnAir(status);
+        },
+        get type() {
+          return status?.mount.hasAudio ? formatFacts(status.mount.facts, status.mount.audio).contentType : '';
+        },
+        get now() {
+          return status?.records.now ?? null;
+        },
+        get next() {
+          return status?.records.next ?? null;
+        },
+      };
+    }),
+  );
+}
+
+function languagesOf(own: Readonly<Record<string, string>>, { onError }: PageFactsParts): Languages {
+  try {
+    return new Languages(own);
+  } catch (error) {
+    onError(error);
+    return new Languages({});
+  }
+}
+
+function pictureOf(path: string | undefined, { onError }: PageFactsParts): ServedFile | null {
+  if (path === undefined) return null;
+  try {
+    return fileOf(PICTURE_TYPES[endOf(path)]!, readFileSync(path));
+  } catch (error) {
+    onError(error);
+    return null;
+  }
+}

@@ -1,2 +1,0 @@
-/** For types alone: pages import /client.js, which the server has beside them. */
-export * from './client/client.js';

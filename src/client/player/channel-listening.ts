@@ -1,0 +1,297 @@
+/**
+ * One listener at one channel: what it hears, what is live meanwhile, and why nothing plays where nothing does.
+ *
+ *   play ─► connecting ─► playing ⇄ stalled
+ *              │ breaks off: why?  HEAD of the mount
+ *              └─► members, codec: it is over    full, off air, away: it waits, and plays as soon as that is possible
+ *
+ * "On air" is never said where the server says that there is no sound, or says nothing.
+ */
+
+import { addressOf } from '../browser.js';
+import { follow } from '../follow.js';
+import type { ChannelRecord, Following, PlayState } from '../types.js';
+import { type ChannelDirectory, type DirectoryChannel, directoryOf } from './channel-directory.js';
+import { ChannelPlayer } from './channel-player.js';
+import type { ListeningState } from './listening-state.js';
+import { isSameTitle } from './same-title.js';
+import { type SilenceReason, whySilent } from './silence-reason.js';
+
+const FULL_RETRY_MS = 15_000;
+/** Durations are rounded. */
+const OVER_SECONDS = 5;
+const PLAYING: readonly PlayState[] = ['connecting', 'playing', 'stalled'];
+
+export interface ChannelListeningOptions {
+  readonly audio: HTMLAudioElement;
+  readonly root: URL;
+  readonly channel: string;
+  /** Pictures of a title for the lock screen. */
+  readonly artwork: (record: ChannelRecord) => readonly string[];
+  readonly onChange: () => void;
+  /** It begins to play. */
+  readonly onPlay: () => void;
+}
+
+export class ChannelListening {
+  readonly channel: string;
+  readonly #options: ChannelListeningOptions;
+  readonly #directory: ChannelDirectory;
+  readonly #unsubscribe: () => void;
+  #following: Following;
+  #player: ChannelPlayer | null = null;
+  #play: PlayState = 'stopped';
+  /** The listener wants to hear it: it has pressed play, and not stop. */
+  #wants = false;
+  #reason: SilenceReason | null = null;
+  #isMissing = false;
+  #live: ChannelRecord | null = null;
+  /** When the live title came as news, on performance.now(); NaN: it was there before us. */
+  #liveAtMs = Number.NaN;
+  #next: ChannelRecord | null = null;
+  #ownNext: ChannelRecord | null = null;
+  /** Until the first title of a play is known: what was live when it began. A newer one has not been heard. */
+  #heard: ChannelRecord | null = null;
+  /** The audio's clock when the title began to be heard, seconds; NaN: it had begun before. */
+  #heardAt = Number.NaN;
+  /** The next title is the first one of this play. */
+  #isFirst = true;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: ChannelListeningOptions) {
+    const { root, channel } = options;
+    this.channel = channel;
+    this.#options = options;
+    this.#directory = directoryOf(root);
+    this.#following = follow({
+      channel,
+      server: root,
+      onNow: (record, isNews) => this.#onLive(record, isNews),
+      onNext: (record) => {
+        this.#next = record;
+        options.onChange();
+      },
+      onState: (state) => {
+        this.#isMissing = state === 'missing';
+        if (state === 'reconnecting') this.#directory.check();
+        if (state !== 'closed') options.onChange();
+      },
+    });
+    this.#unsubscribe = this.#directory.subscribe({
+      channel,
+      isWaiting: () => this.#isWaiting,
+      onChange: () => this.#onDirectory(),
+    });
+    this.#attach();
+  }
+
+  get facts(): DirectoryChannel | undefined {
+    return this.#directory.get(this.channel);
+  }
+
+  get state(): ListeningState {
+    const facts = this.facts;
+    if (this.#play === 'playing' || this.#play === 'stalled') return this.#play;
+    if (this.#directory.isAway) return 'away';
+    if (facts === undefined) return this.#isMissing ? 'missing' : 'loading';
+    if (this.#reason === 'members' || this.#reason === 'codec') return this.#reason;
+    if (!facts.onAir) return 'offAir';
+    if (this.#reason !== null) return this.#reason;
+    if (!this.#canPlay(facts)) return 'codec';
+    if (this.#play === 'stopped' || this.#play === 'paused') return this.#wants ? 'connecting' : 'ready';
+    return this.#play;
+  }
+
+  /** Whether the button stops: it plays, or waits to. */
+  get isOn(): boolean {
+    return this.#wants;
+  }
+
+  /** What this listener hears; while nothing plays: what is live. */
+  get title(): ChannelRecord | null {
+    return this.#isHearing ? this.#heard : this.#live;
+  }
+
+  get live(): ChannelRecord | null {
+    return this.#live;
+  }
+
+  get isLive(): boolean {
+    return isSameTitle(this.title, this.#live);
+  }
+
+  get next(): ChannelRecord | null {
+    return (this.#isHearing && this.#ownNext) || this.#next;
+  }
+
+  /** How long the live title has been so, seconds; NaN: not known. */
+  get liveSeconds(): number {
+    return (performance.now() - this.#liveAtMs) / 1000;
+  }
+
+  /** By which this listener is behind what has come to it, seconds. */
+  get lagSeconds(): number {
+    const { buffered, currentTime } = this.#options.audio;
+    return buffered.length === 0 ? 0 : Math.max(0, buffered.end(buffered.length - 1) - currentTime);
+  }
+
+  /** How far the title is, seconds; NaN: not known, or it is over. */
+  get elapsedSeconds(): number {
+    const title = this.title;
+    if (title === null || !(title.durationSeconds > 0)) return Number.NaN;
+    const lag = this.#isHearing ? this.lagSeconds : 0;
+    const since = Number.isNaN(this.#heardAt)
+      ? (this.#directory.serverMs - title.startMs) / 1000 - lag
+      : this.#options.audio.currentTime - this.#heardAt;
+    // A title that is over is not shown as one that goes on.
+    if (since > title.durationSeconds + OVER_SECONDS) return Number.NaN;
+    return Math.min(title.durationSeconds, Math.max(0, since));
+  }
+
+  /** What a page came with. */
+  prime(now: ChannelRecord | null, next: ChannelRecord | null): void {
+    this.#live ??= now;
+    this.#next ??= next;
+  }
+
+  play(): void {
+    this.#wants = true;
+    this.#reason = null;
+    if (this.#player === null) this.#directory.check();
+    this.#start();
+    this.#options.onPlay();
+    this.#options.onChange();
+  }
+
+  stop(): void {
+    this.#wants = false;
+    this.#rest();
+    this.#player?.stop();
+    this.#options.onChange();
+  }
+
+  close(): void {
+    this.#wants = false;
+    this.#rest();
+    this.#unsubscribe();
+    this.#following.close();
+    this.#player?.close();
+    this.#player = null;
+  }
+
+  get #isHearing(): boolean {
+    return PLAYING.includes(this.#play);
+  }
+
+  get #isWaiting(): boolean {
+    return this.#wants && !this.#isHearing;
+  }
+
+  #rest(): void {
+    clearTimeout(this.#retryTimer);
+    this.#reason = null;
+  }
+
+  #attach(): void {
+    const facts = this.facts;
+    if (this.#player !== null || facts === undefined) return;
+    const { audio, root, artwork } = this.#options;
+    this.#player = new ChannelPlayer(audio, root, facts, {
+      artwork,
+      onNow: (record) => this.#onHeard(record),
+      onNext: (record) => {
+        this.#ownNext = record;
+        this.#options.onChange();
+      },
+      onState: (state) => this.#onPlay(state),
+    });
+  }
+
+  #start(): void {
+    clearTimeout(this.#retryTimer);
+    this.#player?.play().catch((error: { readonly name?: string }) => {
+      // The browser wants the listener to press the button itself.
+      if (error.name !== 'NotAllowedError') return;
+      this.stop();
+    });
+  }
+
+  #onDirectory(): void {
+    this.#attach();
+    const facts = this.facts;
+    if (facts?.onAir === false && this.#reason === 'full') this.#rest();
+    // It waits for sound, and there is some.
+    if (this.#isWaiting && this.#reason === null && facts?.onAir && !this.#directory.isAway && this.#canPlay(facts))
+      this.#start();
+    this.#options.onChange();
+  }
+
+  #onLive(record: ChannelRecord, isNews: boolean): void {
+    if (!isSameTitle(this.#live, record)) this.#liveAtMs = isNews ? performance.now() : Number.NaN;
+    this.#live = record;
+    this.#options.onChange();
+  }
+
+  #onHeard(record: ChannelRecord): void {
+    if (this.#isFirst || !isSameTitle(this.#heard, record)) {
+      const isAtJoin = this.#isFirst && (record.positionMs === null || record.positionMs === 0);
+      this.#heardAt = isAtJoin ? Number.NaN : this.#options.audio.currentTime;
+    }
+    this.#isFirst = false;
+    this.#heard = record;
+    this.#options.onChange();
+  }
+
+  #onPlay(state: PlayState): void {
+    const before = this.#play;
+    this.#play = state;
+    if (state === 'connecting' && !this.#wants) {
+      // By the media keys.
+      this.#wants = true;
+      this.#options.onPlay();
+    }
+    if (state === 'connecting' && before !== 'connecting') {
+      this.#isFirst = true;
+      this.#heard = this.#live;
+      this.#ownNext = null;
+      this.#heardAt = Number.NaN;
+    }
+    if (state === 'playing') this.#reason = null;
+    // By the media keys, or by the listener.
+    if (state === 'stopped' && this.#reason === null && PLAYING.includes(before)) this.#wants = false;
+    if (state === 'retrying' || state === 'failed') void this.#diagnose();
+    this.#directory.hurry();
+    this.#options.onChange();
+  }
+
+  async #diagnose(): Promise<void> {
+    const facts = this.facts;
+    this.#directory.check();
+    if (facts === undefined) return;
+    const reason = await whySilent(addressOf(this.#options.root, facts.mount), this.#options.audio);
+    if (reason === null || !this.#isWaiting) return;
+    if (reason === 'full') {
+      if (this.facts?.onAir !== false) this.#wait();
+    } else if (reason === 'members' || facts.hls === '') this.#giveUp(reason);
+  }
+
+  #giveUp(reason: SilenceReason): void {
+    this.#reason = reason;
+    this.#wants = false;
+    this.#player?.stop();
+    this.#options.onChange();
+  }
+
+  /** For a place, which the server may have in a while. */
+  #wait(): void {
+    this.#reason = 'full';
+    this.#player?.stop();
+    clearTimeout(this.#retryTimer);
+    this.#retryTimer = setTimeout(() => this.#start(), FULL_RETRY_MS * (0.5 + Math.random()));
+    this.#options.onChange();
+  }
+
+  #canPlay({ type, hls }: DirectoryChannel): boolean {
+    return type === '' || hls !== '' || this.#options.audio.canPlayType(type) !== '';
+  }
+}

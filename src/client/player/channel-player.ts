@@ -1,0 +1,120 @@
+/**
+ * A channel's player: its stream, or its HLS where the browser prefers that or cannot play the stream.
+ *
+ *   stream ⇄ HLS     to the other one where a play breaks off before anything was heard, once in each play; the next begins with what played last
+ *
+ * A browser prefers HLS whose own player knows the dates of its titles: Safari. For any other one hls.js is loaded from the server when it is needed.
+ */
+
+import { attach } from '../attach.js';
+import { addressOf } from '../browser.js';
+import type { Attachment, AttachOptions, ChannelRecord, HlsConstructor, PlayState } from '../types.js';
+
+const HLS_TYPE = 'application/vnd.apple.mpegurl';
+
+export interface ChannelPaths {
+  readonly mount: string;
+  /** "": there is none. */
+  readonly hls: string;
+}
+
+export interface ChannelPlayerOptions extends AttachOptions {
+  readonly onState: (state: PlayState) => void;
+}
+
+/** By URL; one that could not be loaded is asked for again. */
+const libraries = new Map<string, Promise<HlsConstructor>>();
+
+function loadHls(url: string): Promise<HlsConstructor> {
+  let library = libraries.get(url);
+  if (library === undefined) {
+    library = import(url).then((module: { readonly default: HlsConstructor }) => module.default);
+    libraries.set(url, library);
+    library.catch(() => libraries.delete(url));
+  }
+  return library;
+}
+
+export class ChannelPlayer {
+  readonly #audio: HTMLAudioElement;
+  readonly #root: URL;
+  readonly #paths: ChannelPaths;
+  readonly #options: ChannelPlayerOptions;
+  #attachment: Attachment;
+  #isHls: boolean;
+  /** Whether this play may go on with the other one. */
+  #maySwitch = true;
+
+  /** @param root of the server */
+  constructor(audio: HTMLAudioElement, root: URL, paths: ChannelPaths, options: ChannelPlayerOptions) {
+    this.#audio = audio;
+    this.#root = root;
+    this.#paths = paths;
+    this.#options = options;
+    this.#isHls = paths.hls !== '' && hasDates(audio);
+    this.#attachment = this.#attach(undefined);
+  }
+
+  /** The title heard now. */
+  get now(): ChannelRecord | null {
+    return this.#attachment.now;
+  }
+
+  get state(): PlayState {
+    return this.#attachment.state;
+  }
+
+  play(): Promise<void> {
+    return this.#attachment.play();
+  }
+
+  stop(): void {
+    this.#attachment.stop();
+  }
+
+  close(): void {
+    this.#attachment.close();
+  }
+
+  #attach(Hls: HlsConstructor | undefined): Attachment {
+    const { mount, hls } = this.#paths;
+    const onState = (state: PlayState) => this.#onState(state);
+    const url = addressOf(this.#root, this.#isHls ? hls : mount);
+    return attach(this.#audio, url, { ...this.#options, server: this.#root, Hls, onState });
+  }
+
+  #onState(state: PlayState): void {
+    if (state === 'retrying' && this.#maySwitch && this.#paths.hls !== '') {
+      void this.#switch();
+      return;
+    }
+    if (state === 'playing') this.#maySwitch = false;
+    if (state === 'stopped' || state === 'failed') this.#maySwitch = true;
+    this.#options.onState(state);
+  }
+
+  async #switch(): Promise<void> {
+    this.#maySwitch = false;
+    const attachment = this.#attachment;
+    const url = addressOf(this.#root, 'web/hls.js').href;
+    const Hls = this.#isHls || hasDates(this.#audio) ? undefined : await loadHls(url).catch(() => null);
+    // It was stopped meanwhile, or plays after all.
+    if (attachment.state !== 'retrying' && attachment.state !== 'connecting') return;
+    // Then the stream is tried again, as any is.
+    if (Hls === null) {
+      this.#options.onState(attachment.state);
+      return;
+    }
+    attachment.close();
+    this.#isHls = !this.#isHls;
+    this.#attachment = this.#attach(Hls);
+    // A browser may forbid playing without the listener's action. All else is a state of the attachment.
+    this.#attachment
+      .play()
+      .catch(({ name }: { name?: string }) => name === 'NotAllowedError' && this.#onState('failed'));
+  }
+}
+
+function hasDates(audio: HTMLAudioElement): boolean {
+  return 'getStartDate' in audio && audio.canPlayType(HLS_TYPE) !== '';
+}

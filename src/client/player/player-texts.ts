@@ -1,0 +1,70 @@
+/**
+ * The words of the player. English is here; other languages are the server's (`/web/texts/{language}.json`), which a page brings along
+ * (`provideTexts`) or the player loads. An operator may have replaced any of them.
+ */
+
+import { addressOf } from '../browser.js';
+
+export const ENGLISH = {
+  dir: 'ltr',
+  onAir: 'On air',
+  playing: 'You are listening',
+  offAir: 'Off air',
+  offAirHint: 'Back as soon as there is something to hear.',
+  connecting: 'Connecting …',
+  waiting: 'Waiting for sound …',
+  retrying: 'The connection broke off. Trying again …',
+  failed: 'It does not play. Press play to try again.',
+  full: 'All places are taken. Trying again …',
+  members: 'For members only',
+  codec: 'This browser cannot play this format. Another player can.',
+  away: 'The station cannot be reached',
+  awayHint: 'Trying again …',
+  missing: 'There is no such channel',
+  play: 'Play',
+  stop: 'Stop',
+  mute: 'Mute',
+  unmute: 'Unmute',
+  volume: 'Volume',
+  noTitle: 'No title',
+  cover: 'Cover',
+  next: 'Next',
+  details: 'Details',
+  liveSince: 'Live {seconds} s ago: {title}',
+  live: 'Live: {title}',
+  behind: 'You hear it {seconds} s later than it was sent.',
+};
+
+export type PlayerTexts = { readonly [name in keyof typeof ENGLISH]: string };
+
+const known = new Map<string, Promise<PlayerTexts>>();
+
+/** Of a page of that server, which has them. @param texts may hold more, and need not be complete */
+export function provideTexts(root: URL, language: string, texts: Readonly<Record<string, string>>): void {
+  known.set(`${root.href} ${language}`, Promise.resolve({ ...ENGLISH, ...texts }));
+}
+
+/** English, where the server has nothing better or does not answer. @param language as in `lang`; a dialect is what it is a dialect of */
+export function textsOf(root: URL, language: string): Promise<PlayerTexts> {
+  const [short = 'en'] = language.toLowerCase().split('-');
+  const name = `${root.href} ${known.has(`${root.href} ${language}`) ? language : short}`;
+  let texts = known.get(name);
+  if (texts === undefined) known.set(name, (texts = short === 'en' ? Promise.resolve(ENGLISH) : load(root, short)));
+  return texts;
+}
+
+async function load(root: URL, language: string): Promise<PlayerTexts> {
+  try {
+    const answer = await fetch(addressOf(root, `web/texts/${encodeURIComponent(language)}.json`));
+    if (!answer.ok) return ENGLISH;
+    const texts: unknown = await answer.json();
+    return { ...ENGLISH, ...(texts as object) };
+  } catch {
+    return ENGLISH;
+  }
+}
+
+/** A text with its places filled in. */
+export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
+}

@@ -1,0 +1,12 @@
+/**
+ * `/player.js`, and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element"). Importing it is enough; a page
+ * that has another
+ * copy keeps that.
+ */
+
+import { AirsplicePlayer } from './player-element.js';
+
+export type { ChannelRecord, ListeningState } from './player-element.js';
+export { AirsplicePlayer };
+
+if (customElements.get('airsplice-player') === undefined) customElements.define('airsplice-player', AirsplicePlayer);

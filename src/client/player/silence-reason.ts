@@ -1,0 +1,14 @@
+/** Why a stream does not play: an audio element does not say, the server does. */
+
+/** `full`: there is no place, or no audio, which the directory says; `codec`: this browser cannot play it. */
+export type SilenceReason = 'full' | 'members' | 'codec';
+
+/** By HEAD, which is answered as GET is and takes no place. Null: there is no reason, or the server cannot be reached. */
+export async function whySilent(mount: URL, audio: HTMLAudioElement): Promise<SilenceReason | null> {
+  const answer = await fetch(mount, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
+  if (answer === null) return null;
+  if (answer.status === 401 || answer.status === 403) return 'members';
+  if (answer.status === 503) return 'full';
+  const isPlayable = audio.canPlayType(answer.headers.get('content-type') ?? '') !== '';
+  return answer.ok && !isPlayable ? 'codec' : null;
+}

@@ -1,0 +1,133 @@
+/** What all pages have in common: the head of the document, the player as it is without scripts, the foot. */
+
+import { dataBlock, html, linkTarget, type Markup } from './markup-template.js';
+import { drawnCover } from './page-drawing.js';
+import { iconUrl } from './page-icon.js';
+import { logoPath, type PageChannel, type PageSite, titleOf } from './page-site.js';
+import type { PageTexts } from './page-texts.js';
+
+/** For whom a page is made. */
+export interface PageRequest {
+  readonly site: PageSite;
+  readonly texts: PageTexts;
+  readonly language: string;
+  /** The reader has chosen it: links keep it. */
+  readonly isChosen: boolean;
+  /** How the reader reaches the server: `https://radio.example`, without a slash at its end. */
+  readonly base: string;
+  /** From the page to the server's root, as pages may stand below a path of a proxy: "" or "../". */
+  readonly up: string;
+  /** Of covers, that may be given to the lock screen. */
+  readonly coverOrigins: readonly string[];
+}
+
+export interface DocumentParts {
+  readonly title: string;
+  readonly description: string;
+  /** "": the root. */
+  readonly path: string;
+  /** Absolute, or "". */
+  readonly picture: string;
+  readonly className: string;
+  /** Channels that scripts get with the page. */
+  readonly channels: readonly PageChannel[];
+  readonly more?: Markup;
+  readonly body: Markup;
+}
+
+/** More of them are asked for by the scripts. */
+const MAX_CHANNELS = 100;
+
+export function pageDocument(request: PageRequest, parts: DocumentParts): Markup {
+  const { texts, language, up, base } = request;
+  const { title, description, path, picture, className, channels, more, body } = parts;
+  return html`<!doctype html>
+<html lang="${language}" dir="${texts['dir']!}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<meta name="description" content="${description}">
+<meta property="og:title" content="${title}">
+<meta property="og:description" content="${description}">
+<meta property="og:type" content="music.radio_station">
+<meta property="og:url" content="${base}/${path}">
+${picture !== '' && html`<meta property="og:image" content="${picture}">\n`}<meta name="twitter:card" content="summary">
+<link rel="canonical" href="${base}/${path}">
+<link rel="icon" href="${iconUrl(request.site)}">
+<link rel="stylesheet" href="${up}web/theme.css">
+<link rel="stylesheet" href="${up}web/page.css">
+<script type="module" src="${up}web/page.js"></script>
+${more ?? null}</head>
+<body class="${className}">
+${body}
+${pageData(request, channels)}
+</body>
+</html>
+`;
+}
+
+function pageData({ site, texts, language, coverOrigins, up }: PageRequest, channels: readonly PageChannel[]) {
+  const records = (type: 'now' | 'next') =>
+    channels.length > 2 ? [] : channels.flatMap((channel) => (channel[type] === null ? [] : [channel[type]]));
+  return dataBlock('page-data', {
+    up,
+    language,
+    texts: Object.fromEntries(Object.entries(texts).filter(([name]) => !name.startsWith('error'))),
+    coverOrigins,
+    channels: channels.length > MAX_CHANNELS ? [] : channels.map((channel) => listed(site, channel)),
+    records: [...records('now'), ...records('next')],
+  });
+}
+
+/** A channel as scripts get it. Members are named one by one: no other member may be published. */
+export function listed(site: PageSite, channel: PageChannel) {
+  const { stationkey, station, key, name, description, mount, hls, onAir, type } = channel;
+  return { stationkey, station, key, name, description, mount, hls, logo: logoPath(site, channel), onAir, type };
+}
+
+/** The player. Its content is what stands there without scripts, in the same places. */
+export function playerElement({ texts, up }: PageRequest, channel: PageChannel, layout: 'page' | 'box'): Markup {
+  const { key, name, mount, onAir, now } = channel;
+  const title = onAir ? titleOf(now) : null;
+  const isWhole = title !== null && title.artist !== '' && title.song !== '';
+  const line = isWhole ? title.song : title?.title || name;
+  const second = isWhole ? title.artist : onAir ? '' : texts['offAirHint']!;
+  return html`<airsplice-player channel="${key}" server="${up === '' ? './' : up}"${layout === 'page' && html` layout="page"`}>
+<div class="plain">
+<div class="plain-cover">${drawnCover(key)}</div>
+<div class="plain-info">
+<p class="plain-status">${onAir ? texts['onAir']! : texts['offAir']!}</p>
+<div class="plain-heard"><p class="plain-song" dir="auto">${line}</p><p class="plain-artist" dir="auto">${second}</p></div>
+</div>
+<audio controls preload="none" src="${up}${mount.slice(1)}" aria-label="${texts['play']!}: ${name}"></audio>
+</div>
+</airsplice-player>`;
+}
+
+/** The name of the page, with its logo and its text. @param isHead it is the heading of the page, and no link to it */
+export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
+  const { site, up } = request;
+  const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">`}<span dir="auto">${name}</span>`;
+  const inside = isHead
+    ? html`<h1 class="brand">${mark}</h1>`
+    : html`<p class="brand"><a href="${up === '' ? './' : up}${kept(request)}">${mark}</a></p>`;
+  return html`<header class="top">${inside}${site.text !== '' && html`<p class="words" dir="auto">${site.text}</p>`}</header>`;
+}
+
+/** The query that keeps a language that was chosen. */
+export function kept({ isChosen, language }: PageRequest): string {
+  return isChosen ? `?lang=${encodeURIComponent(language)}` : '';
+}
+
+export function pageFoot({ site, texts, language }: PageRequest): Markup {
+  const links = site.links.filter(({ url }) => linkTarget(url) !== '');
+  return html`<footer class="bottom">
+${
+  links.length > 0 &&
+  html`<nav aria-label="${texts['links']!}"><ul>${links.map(({ text, url }) => html`<li><a href="${linkTarget(url)}" rel="noopener" dir="auto">${text}</a></li>`)}</ul></nav>`
+}
+<nav aria-label="${texts['languages']!}"><ul>${site.languages.names.map(([each, name]) => html`<li><a href="?lang=${encodeURIComponent(each)}" lang="${each}" hreflang="${each}"${each === language && html` aria-current="true"`}>${name}</a></li>`)}</ul></nav>
+</footer>`;
+}

@@ -1,0 +1,22 @@
+/** A channel's picture where it has none: the same as the player draws (src/client/player/player-drawing.ts). */
+
+import { html, type Markup } from './markup-template.js';
+
+/** Heights of the bars, of 100. */
+const BARS = [26, 52, 38, 70, 46, 84, 58, 34, 62, 28] as const;
+
+/** A channel keeps its colour. @returns degrees */
+export function hueOf(key: string): number {
+  let hash = 0;
+  for (const char of key) hash = (hash * 31 + char.charCodeAt(0)) % 997;
+  return (hash * 137) % 360;
+}
+
+export function drawnCover(key: string): Markup {
+  const hue = hueOf(key);
+  const bars = BARS.map((height, i) => {
+    const tall = Math.round(height * 0.6);
+    return html`<rect x="${Math.round(14 + i * 9.4)}" y="${96 - tall}" width="5" height="${tall}" rx="2.5" fill="hsl(${hue} 60% 92%)"/>`;
+  });
+  return html`<svg class="drawn" viewBox="0 0 120 120" aria-hidden="true"><rect width="120" height="120" fill="hsl(${hue} 42% 34%)"/><circle cx="96" cy="18" r="62" fill="hsl(${(hue + 28) % 360} 48% 44%)"/>${bars}</svg>`;
+}

@@ -1,0 +1,85 @@
+/**
+ * Files of the pages, as they are served: with an ETag, compressed where that saves something, read or built when they are first asked for. The
+ * build makes
+ * one script of each entry (src/bundle.mjs); where the server runs from its sources they are made here, which takes a while.
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { codeFile } from '../../base/own-files.js';
+import { contentTag } from '../../metadata/etag.js';
+import { CompressibleBody, compressed } from '../compression.js';
+import { readRoute } from '../methods.js';
+import { matchesTag } from '../reads.js';
+import type { ServedFile } from './page-site.js';
+
+export const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
+export const HTML_TYPE = 'text/html; charset=utf-8';
+export const CSS_TYPE = 'text/css; charset=utf-8';
+export const JSON_FILE_TYPE = 'application/json; charset=utf-8';
+
+/** Pages of any origin may have it. */
+export const FOR_ALL: Readonly<Record<string, string>> = { 'Access-Control-Allow-Origin': '*' };
+
+export type Headers = Readonly<Record<string, string>>;
+
+export function fileOf(type: string, body: Buffer): ServedFile {
+  return { type, body, etag: `"${contentTag(body)}"` };
+}
+
+/** A text that is sent, with its compressed forms. */
+export interface ServedText {
+  readonly type: string;
+  readonly body: CompressibleBody;
+}
+
+export function textOf(type: string, text: string | Buffer): ServedText {
+  return { type, body: new CompressibleBody(text) };
+}
+
+/** Answers with a text, or 304. @param headers of both; Vary is added to */
+export async function sendText({ raw }: FastifyRequest, reply: FastifyReply, file: ServedText, headers: Headers) {
+  const form = compressed(raw, file.body);
+  const vary = [headers['Vary'], form.headers['Vary']].filter(Boolean).join(', ');
+  const all = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...headers, ...form.headers };
+  reply.headers({ ...all, Vary: vary, ETag: form.etag });
+  if (matchesTag(raw.headers['if-none-match'], form.etag)) return reply.code(304).send();
+  return reply.type(file.type).send(await form.bytes());
+}
+
+/** A path with a text that does not change. @param make called for the first request */
+export function serveText(app: FastifyInstance, url: string, make: () => ServedText, headers: Headers): void {
+  let file: ServedText | null = null;
+  readRoute(app, url, async (request, reply) => sendText(request, reply, (file ??= make()), headers));
+}
+
+/** A script of the build. @param built in dist @param source in src, that it is built from */
+export function builtScript(built: string, source: string): () => ServedText {
+  return () => {
+    const file = codeFile(built);
+    return textOf(SCRIPT_TYPE, existsSync(file) && built !== source ? readFileSync(file) : bundled(source));
+  };
+}
+
+/** Only in a development installation, where the server runs from its sources. */
+function bundled(source: string): Buffer {
+  const { buildSync } = createRequire(import.meta.url)('esbuild');
+  const { outputFiles } = buildSync({
+    entryPoints: [fileURLToPath(codeFile(source))],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+  });
+  return Buffer.from(outputFiles[0].contents);
+}
+
+/** hls.js as the build has it; where the server runs from its sources, that of the package. */
+export function hlsScript(): ServedText {
+  const built = codeFile('web/hls.js');
+  const file = existsSync(built) ? built : createRequire(import.meta.url).resolve('hls.js/dist/hls.light.min.mjs');
+  return textOf(SCRIPT_TYPE, readFileSync(file));
+}

@@ -1,0 +1,207 @@
+/**
+ * The pages for listeners: `/`, `/listen/{channelkey}` and `/embed/{channelkey}`, and what they are made of below `/web/`. A page is made on the
+ * server, with
+ * the title of now, so that it is one without scripts too; it is made at most once a second for each language and each name of the server.
+ *
+ * Invariant: what others chose (titles, names, covers) reaches HTML through markup-template.ts alone, and images of a page come from no origin of
+ * ours.
+ */
+
+import { readFileSync } from 'node:fs';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../base/clock.js';
+import { codeFile } from '../../base/own-files.js';
+import { Refusal } from '../../base/refusal.js';
+import { parameter } from '../../base/request-target.js';
+import { readRoute } from '../methods.js';
+import { matchesTag, SHARED } from '../reads.js';
+import { channelPage, embedPage } from './channel-page.js';
+import { registerClient } from './client-modules.js';
+import type { Markup } from './markup-template.js';
+import { listed, type PageRequest } from './page-document.js';
+import {
+  builtScript,
+  CSS_TYPE,
+  FOR_ALL,
+  HTML_TYPE,
+  JSON_FILE_TYPE,
+  type ServedText,
+  sendText,
+  serveText,
+  textOf,
+} from './page-files.js';
+import { ICON } from './page-icon.js';
+import { pagePolicy } from './page-policy.js';
+import { type PageChannel, type PageSite, type ServedFile, titleOf } from './page-site.js';
+import { themeCss } from './page-theme.js';
+import { stationPage } from './station-page.js';
+
+export interface PageParts {
+  /** As it is now: another object after each reload. */
+  site(): PageSite;
+  /** The URL under which a client reaches this server, without a slash at its end (stream/public-url.ts). */
+  baseOf(request: FastifyRequest['raw']): string;
+  /** The origin of a cover that a page of this request may load; null: it may not (cover.ts). */
+  coverOrigin(url: string, request: FastifyRequest): string | null;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Of an operator's picture that is opened by itself. */
+const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
+const KEPT = 'public, max-age=86400';
+const FRESH_MS = 1000;
+/** Pages that are kept for a second. */
+const MAX_KEPT = 64;
+/** Covers of channels whose origins a policy names. */
+const MAX_ORIGINS = 12;
+
+type Kind = 'station' | 'listen' | 'embed';
+
+/** Registers all of it, for GET and HEAD. @throws Error when a file is missing (a broken installation) */
+export function registerPage(app: FastifyInstance, parts: PageParts): void {
+  const pages = new Pages(parts);
+  readRoute(app, '/', (request, reply) => pages.send(request, reply, 'station', ''));
+  for (const kind of ['listen', 'embed'] as const)
+    readRoute(app, `/${kind}/:channel`, (request, reply) => pages.send(request, reply, kind, keyOf(request)));
+  const css = readFileSync(codeFile('web/page.css'));
+  serveText(app, '/web/page.css', () => textOf(CSS_TYPE, css), FOR_ALL);
+  serveText(app, '/web/page.js', builtScript('web/page.js', 'web/page.js'), FOR_ALL);
+  registerClient(app);
+  registerFacts(app, parts);
+  registerPictures(app, parts.site);
+}
+
+function keyOf({ params }: FastifyRequest): string {
+  return (params as Readonly<Record<string, string>>)['channel'] ?? '';
+}
+
+/** What scripts ask for: channels, words, colours. */
+function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
+  const lists = new FreshTexts(clock);
+  readRoute(app, '/web/channels.json', async (request, reply) => {
+    const { channels } = site();
+    const key = parameter(request.url, 'channel');
+    const asked = key === null ? channels : channels.filter((channel) => channel.key === key);
+    const list = () => textOf(JSON_FILE_TYPE, JSON.stringify(asked.map((channel) => listed(site(), channel))));
+    const text = key !== null && asked.length === 0 ? list() : lists.get(key ?? '', site(), list);
+    return sendText(request, reply, text, {
+      ...FOR_ALL,
+      'Access-Control-Expose-Headers': 'Date',
+      'Cache-Control': SHARED,
+    });
+  });
+  readRoute(app, '/web/theme.css', async (request, reply) =>
+    sendText(request, reply, textOf(CSS_TYPE, themeCss(site().accent)), FOR_ALL),
+  );
+  readRoute(app, '/web/texts/:file', async (request, reply) => {
+    const { file = '' } = request.params as Readonly<Record<string, string>>;
+    const texts = file.endsWith('.json') ? site().languages.texts(file.slice(0, -'.json'.length)) : undefined;
+    if (texts === undefined) throw new Refusal('not-found', 'There is no such language.');
+    return sendText(request, reply, textOf(JSON_FILE_TYPE, JSON.stringify(texts)), FOR_ALL);
+  });
+}
+
+function registerPictures(app: FastifyInstance, site: () => PageSite): void {
+  const send = (request: FastifyRequest, reply: FastifyReply, file: ServedFile | null) => {
+    if (file === null) throw new Refusal('not-found', 'There is no such picture.');
+    const headers = {
+      ...FOR_ALL,
+      'Cross-Origin-Resource-Policy': 'cross-origin',
+      'Content-Security-Policy': PICTURE_POLICY,
+      'X-Content-Type-Options': 'nosniff',
+    };
+    // Its content is in the query of the pages.
+    reply.headers({ ...headers, ETag: file.etag, 'Cache-Control': request.url.includes('?') ? KEPT : 'no-cache' });
+    if (matchesTag(request.headers['if-none-match'], file.etag)) return reply.code(304).send();
+    return reply.type(file.type).send(file.body);
+  };
+  readRoute(app, '/favicon.ico', (request, reply) => send(request, reply, site().logo ?? ICON));
+  readRoute(app, '/web/logo', (request, reply) => send(request, reply, site().logo));
+  readRoute(app, '/web/logo/:channel', (request, reply) => {
+    const key = keyOf(request);
+    return send(request, reply, site().channels.find((channel) => channel.key === key)?.logo ?? null);
+  });
+}
+
+class Pages {
+  readonly #parts: PageParts;
+  readonly #texts: FreshTexts;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+    this.#texts = new FreshTexts(parts.clock);
+  }
+
+  async send(request: FastifyRequest, reply: FastifyReply, kind: Kind, key: string) {
+    const site = this.#parts.site();
+    const channel = site.channels.find((each) => each.key === key) ?? null;
+    if (!site.isEnabled || (kind !== 'station' && channel === null))
+      throw new Refusal('not-found', 'There is nothing at this address.');
+    const images = this.#images(request, channel === null ? site.channels : [channel]);
+    const made = this.#requestOf(request, site, kind === 'station' ? '' : '../', images);
+    const name = [kind, key, made.language, made.isChosen, made.base].join(' ');
+    const text = this.#texts.get(name, site, () => textOf(HTML_TYPE, pageOf(made, kind, channel).toString()));
+    const ancestors = kind === 'embed' ? site.frameAncestors : [];
+    return sendText(request, reply, text, {
+      'Content-Language': made.language,
+      'Content-Security-Policy': pagePolicy({ host: request.headers.host, images, ancestors }),
+      'Referrer-Policy': 'no-referrer',
+      Vary: 'Accept-Language, Host, X-Forwarded-Proto',
+    });
+  }
+
+  #requestOf(request: FastifyRequest, site: PageSite, up: string, coverOrigins: readonly string[]): PageRequest {
+    const language = site.languages.languageOf(request.url, request.headers['accept-language']);
+    return {
+      site,
+      language,
+      texts: site.languages.texts(language)!,
+      isChosen: parameter(request.url, 'lang') !== null,
+      base: this.#parts.baseOf(request.raw),
+      up,
+      coverOrigins,
+    };
+  }
+
+  #images(request: FastifyRequest, channels: readonly PageChannel[]): string[] {
+    const origins = new Set<string>();
+    for (const { now, next } of channels) {
+      if (origins.size >= MAX_ORIGINS) break;
+      for (const cover of [titleOf(now)?.cover, titleOf(next)?.cover]) {
+        const origin = cover === undefined || cover === '' ? null : this.#parts.coverOrigin(cover, request);
+        if (origin !== null) origins.add(origin);
+      }
+    }
+    return [...origins];
+  }
+}
+
+function pageOf(request: PageRequest, kind: Kind, channel: PageChannel | null): Markup {
+  if (kind === 'station') return stationPage(request);
+  return kind === 'listen' ? channelPage(request, channel!) : embedPage(request, channel!);
+}
+
+/** Texts that are made at most once a second each; of those asked for least recently the first go. */
+class FreshTexts {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #kept = new Map<string, { readonly of: PageSite; readonly text: ServedText; readonly untilMs: number }>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  /** @param of another one makes it anew */
+  get(name: string, of: PageSite, make: () => ServedText): ServedText {
+    const nowMs = this.#clock.now();
+    const kept = this.#kept.get(name);
+    this.#kept.delete(name);
+    const isFresh = kept !== undefined && kept.of === of && nowMs < kept.untilMs;
+    let text = isFresh ? kept.text : make();
+    // The same content keeps its compressed forms.
+    if (kept !== undefined && kept.text.body.etag(null) === text.body.etag(null)) text = kept.text;
+    this.#kept.set(name, { of, text, untilMs: isFresh ? kept.untilMs : nowMs + FRESH_MS });
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return text;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The stations and channels as the pages present them, and how the pages look. Made by app/worker/page-facts.ts; what changes is read when it is
+ * asked for.
+ */
+
+import type { Languages } from './page-texts.js';
+
+/** A file as it is served. */
+export interface ServedFile {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+/** A channel as the page shows it. */
+export interface PageChannel {
+  readonly stationkey: string;
+  /** The heading of its group: the station's display name, or its key. */
+  readonly station: string;
+  readonly key: string;
+  /** The display name, or its key. */
+  readonly name: string;
+  readonly description: string;
+  /** The path at which it is played, with the leading slash. */
+  readonly mount: string;
+  /** The same of its playlist of HLS; "": it has none. What is Ogg now is not served there. */
+  readonly hls: string;
+  readonly logo: ServedFile | null;
+  /** Whether there is audio, or would be as soon as a client listens. */
+  readonly onAir: boolean;
+  /** The content type; "": not known. */
+  readonly type: string;
+  /** Records as JSON; null: none. */
+  readonly now: string | null;
+  readonly next: string | null;
+}
+
+export interface PageLink {
+  readonly text: string;
+  readonly url: string;
+}
+
+export interface PageSite {
+  readonly isEnabled: boolean;
+  /** Of all of it; "": the station's, where there is one. */
+  readonly name: string;
+  readonly text: string;
+  readonly logo: ServedFile | null;
+  /** #rrggbb */
+  readonly accent: string;
+  readonly links: readonly PageLink[];
+  readonly languages: Languages;
+  /** Who may frame the player, besides the server's own pages. */
+  readonly frameAncestors: readonly string[];
+  readonly channels: readonly PageChannel[];
+}
+
+/** A title for people. */
+export interface PageTitle {
+  readonly title: string;
+  readonly artist: string;
+  readonly song: string;
+  /** An http or https URL, or "". */
+  readonly cover: string;
+}
+
+/** A channel's logo, or that of all. */
+export function logoOf(site: PageSite, channel: PageChannel): ServedFile | null {
+  return channel.logo ?? site.logo;
+}
+
+/** The path of a logo, with its content in it, so that it can be kept; "": there is none. @param channel null: that of all */
+export function logoPath(site: PageSite, channel: PageChannel | null): string {
+  const own = channel?.logo ?? null;
+  const logo = own ?? site.logo;
+  if (logo === null) return '';
+  return `web/logo${own === null ? '' : `/${channel!.key}`}?v=${logo.etag.slice(1, 9)}`;
+}
+
+/** What the player shows as a title. @param json a record; null: there is none */
+export function titleOf(json: string | null): PageTitle | null {
+  if (json === null) return null;
+  const { rawdata, artist, song, cover } = JSON.parse(json) as Readonly<Record<string, string>>;
+  return { title: rawdata ?? '', artist: artist ?? '', song: song ?? '', cover: cover ?? '' };
+}
+
+/** The name of the page: its own, else the station's where there is one. */
+export function siteName({ name, channels }: PageSite): string {
+  if (name !== '') return name;
+  const stations = new Set(channels.map(({ station }) => station));
+  return stations.size === 1 ? [...stations].join('') : (channels[0]?.name ?? 'airsplice');
+}

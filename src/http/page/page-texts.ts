@@ -1,0 +1,77 @@
+/** The languages of the pages: ours, and those that an operator adds or replaces by files; which one a request gets. */
+
+import { readdirSync } from 'node:fs';
+import { codeFile } from '../../base/own-files.js';
+import { parameter } from '../../base/request-target.js';
+import { englishTexts, readLanguage } from '../../config/page-config.js';
+
+/** By name (src/web/texts). Complete: what a language lacks is English. */
+export type PageTexts = Readonly<Record<string, string>>;
+
+const FALLBACK = 'en';
+/** Of Accept-Language, that are read. */
+const MAX_LANGUAGES = 16;
+
+export class Languages {
+  readonly #texts = new Map<string, PageTexts>();
+
+  /** @param own language → path of its file @throws Error for a file of another kind */
+  constructor(own: Readonly<Record<string, string>>) {
+    const folder = codeFile('web/texts/');
+    const ours = readdirSync(folder).filter((name) => name.endsWith('.json'));
+    // English first: it is what others fall back to.
+    for (const name of ours.sort((a, b) => Number(b === 'en.json') - Number(a === 'en.json')))
+      this.#add(name.slice(0, -'.json'.length), readLanguage(new URL(name, folder)));
+    for (const [language, path] of Object.entries(own)) this.#add(language, readLanguage(path));
+  }
+
+  /** Each with the name that it has in itself. */
+  get names(): readonly (readonly [language: string, name: string])[] {
+    return [...this.#texts].map(([language, texts]) => [language, texts['language'] || language]);
+  }
+
+  /** @returns undefined: there is no such language */
+  texts(language: string): PageTexts | undefined {
+    return this.#texts.get(language);
+  }
+
+  /** Of a request: `?lang=`, else what Accept-Language prefers, else English. */
+  languageOf(url: string, accepted: string | undefined): string {
+    const asked = this.#known(parameter(url, 'lang') ?? '');
+    if (asked !== undefined) return asked;
+    for (const language of preferences(accepted ?? '')) {
+      const known = this.#known(language);
+      if (known !== undefined) return known;
+    }
+    return FALLBACK;
+  }
+
+  #add(language: string, texts: PageTexts): void {
+    const base = this.#texts.get(language) ?? { ...englishTexts(), language };
+    this.#texts.set(language, { ...base, ...texts });
+  }
+
+  /** A dialect that is not there is the language that it is a dialect of. */
+  #known(asked: string): string | undefined {
+    const wanted = asked.toLowerCase();
+    const names = [...this.#texts.keys()];
+    const same = names.find((name) => name.toLowerCase() === wanted);
+    return same ?? names.find((name) => name === wanted.split('-')[0]);
+  }
+}
+
+/** The languages of Accept-Language, the dearest first (RFC 9110, 12.5.4). */
+function preferences(accepted: string): string[] {
+  return accepted
+    .split(',', MAX_LANGUAGES)
+    .map((item) => {
+      const [language = '', ...parameters] = item.split(';');
+      const q = parameters
+        .map((text) => /^\s*q\s*=\s*([0-9.]+)\s*$/.exec(text)?.[1])
+        .find((text) => text !== undefined);
+      return { language: language.trim(), q: Number(q ?? 1) || 0 };
+    })
+    .filter(({ language, q }) => language !== '' && q > 0)
+    .sort((a, b) => b.q - a.q)
+    .map(({ language }) => language);
+}

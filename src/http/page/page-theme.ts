@@ -1,0 +1,67 @@
+/**
+ * The colours of the pages, from one accent: lighter or darker until what is written in it, or on it, can be read on a light and on a dark ground
+ * (WCAG 2.2, 1.4.3: a contrast of 4.5). Pure.
+ */
+
+const MIN_CONTRAST = 4.5;
+/** The grounds on which the accent stands: page and player, light and dark. */
+const LIGHT = ['#ffffff', '#f3f4f2'] as const;
+const DARK = ['#1b1f22', '#121517'] as const;
+const INKS = ['#ffffff', '#0d1514'] as const;
+const STEP = 0.02;
+
+type Rgb = readonly [number, number, number];
+
+export interface Accent {
+  /** #rrggbb */
+  readonly colour: string;
+  /** What is written on it. */
+  readonly ink: string;
+}
+
+/** @param accent #rrggbb */
+export function themeOf(accent: string): { readonly light: Accent; readonly dark: Accent } {
+  return { light: readable(accent, LIGHT, 0), dark: readable(accent, DARK, 255) };
+}
+
+/** Of the page, and of a player on any other page that links to it. */
+export function themeCss(accent: string): string {
+  const { light, dark } = themeOf(accent);
+  const rule = ({ colour, ink }: Accent) =>
+    `:root, :host { --airsplice-accent: ${colour}; --airsplice-on-accent: ${ink}; }`;
+  return `${rule(light)}\n@media (prefers-color-scheme: dark) { ${rule(dark)} }\n`;
+}
+
+/** The contrast of two colours, 1 to 21. */
+export function contrast(a: string, b: string): number {
+  const [high, low] = [luminance(rgbOf(a)), luminance(rgbOf(b))].sort((x, y) => y - x) as [number, number];
+  return (high + 0.05) / (low + 0.05);
+}
+
+/** @param end 0: towards black, 255: towards white */
+function readable(accent: string, grounds: readonly string[], end: number): Accent {
+  const rgb = rgbOf(accent);
+  let colour = accent.toLowerCase();
+  for (let share = 0; share <= 1; share += STEP) {
+    colour = hexOf(rgb.map((part) => part + (end - part) * share) as unknown as Rgb);
+    if (grounds.every((ground) => contrast(colour, ground) >= MIN_CONTRAST)) break;
+  }
+  const ink = contrast(colour, INKS[0]) >= MIN_CONTRAST ? INKS[0] : INKS[1];
+  return { colour, ink };
+}
+
+function rgbOf(hex: string): Rgb {
+  return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as unknown as Rgb;
+}
+
+function hexOf(rgb: Rgb): string {
+  return `#${rgb.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`;
+}
+
+function luminance(rgb: Rgb): number {
+  const [r, g, b] = rgb.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  }) as unknown as Rgb;
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}

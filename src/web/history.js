@@ -1,0 +1,166 @@
+// @ts-check
+/**
+ * What was played before the title that this listener hears, with times and covers; no jingles and advertisements. Asked for once; what this page
+ * has heard or seen
+ * since is put before it.
+ */
+
+import { addressOf } from '../client/browser.ts';
+import { readRecord } from '../client/channel-record.ts';
+import { drawnCover } from '../client/player/player-drawing.ts';
+import { isSameTitle } from '../client/player/same-title.ts';
+
+/** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
+/** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */
+/** @typedef {{ root: URL, texts: Record<string, string>, language: string, player: AirsplicePlayer | undefined }} HistoryParts */
+
+/** Jingle, promo, advertisement. */
+const SPOTS = [101, 102, 103];
+const FIRST = 10;
+const MORE = 20;
+/** More than that: jingles are left out. */
+const ASKED = 40;
+/** An answer is waited for. */
+const TIMEOUT_MS = 10_000;
+
+export class History {
+  #section;
+  #list;
+  #more;
+  #empty;
+  #parts;
+  /** The newest first. @type {{ record: ChannelRecord, fromMs: number }[]} */
+  #entries = [];
+  #count = FIRST;
+  /** What is heard; while nothing plays: what is live. @type {ChannelRecord | null} */
+  #current = null;
+  #isLoading = false;
+  #hasMore = true;
+  #before = '';
+
+  /** @param {HTMLElement} section @param {HistoryParts} parts */
+  constructor(section, parts) {
+    this.#section = section;
+    this.#parts = parts;
+    this.#list = /** @type {HTMLElement} */ (section.querySelector('ol'));
+    this.#more = /** @type {HTMLButtonElement} */ (section.querySelector('button'));
+    this.#empty = /** @type {HTMLElement} */ (section.querySelector('.empty'));
+    this.#more.onclick = () => void this.#showMore();
+    this.#current = parts.player?.now ?? null;
+    parts.player?.addEventListener('change', () => this.#onTitle(parts.player?.now ?? null));
+    void this.#load().then(() => this.#show());
+  }
+
+  /** @param {ChannelRecord | null} title */
+  #onTitle(title) {
+    if (isSameTitle(this.#current, title)) return;
+    this.#current = title;
+    const isKnown = title === null || this.#entries.some(({ record }) => isSameTitle(record, title));
+    if (!isKnown) this.#entries.unshift({ record: title, fromMs: title.startMs });
+    this.#show();
+  }
+
+  async #showMore() {
+    this.#count += MORE;
+    if (this.#visible.length < this.#count && this.#hasMore) await this.#load();
+    this.#show();
+  }
+
+  async #load() {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    const { root } = this.#parts;
+    const url = addressOf(root, `metadata/channel/${this.#section.dataset['history']}/history.json`);
+    url.searchParams.set('limit', String(ASKED));
+    if (this.#before !== '') url.searchParams.set('before', this.#before);
+    try {
+      const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const entries = /** @type {{ from: string, to: string | null }[]} */ (await answer.json());
+      for (const entry of entries) {
+        const record = readRecord(JSON.stringify(entry));
+        if (record !== null) this.#entries.push({ record, fromMs: Date.parse(entry.from) });
+      }
+      this.#before = entries.at(-1)?.from ?? this.#before;
+      this.#hasMore = entries.length === ASKED;
+    } catch {
+      // It is asked for again by the button.
+      this.#hasMore = this.#entries.length > 0;
+    }
+    this.#isLoading = false;
+  }
+
+  /** What stands behind the title that is heard: not what this listener has not reached. */
+  get #visible() {
+    const current = this.#current;
+    const at = this.#entries.findIndex(({ record }) => isSameTitle(record, current));
+    return this.#entries.slice(at + 1).filter(({ record }) => isListed(record));
+  }
+
+  #show() {
+    const visible = this.#visible;
+    this.#empty.textContent = visible.length === 0 ? (this.#parts.texts['historyEmpty'] ?? '') : '';
+    this.#more.hidden = visible.length <= this.#count && !(this.#hasMore && visible.length > 0);
+    const rows = new Map([...this.#list.children].map((row) => [/** @type {HTMLElement} */ (row).dataset['id'], row]));
+    this.#list.replaceChildren(
+      ...visible.slice(0, this.#count).map((entry) => rows.get(idOf(entry)) ?? this.#row(entry)),
+    );
+  }
+
+  /** As the reader writes times, where that is in the language of the page. */
+  get #locale() {
+    const { language } = this.#parts;
+    return navigator.languages.find((each) => each === language || each.startsWith(`${language}-`)) ?? language;
+  }
+
+  /** @param {{ record: ChannelRecord, fromMs: number }} entry */
+  #row(entry) {
+    const { record, fromMs } = entry;
+    const time = document.createElement('time');
+    time.dateTime = new Date(fromMs).toISOString();
+    time.textContent = new Date(fromMs).toLocaleTimeString(this.#locale, { hour: 'numeric', minute: '2-digit' });
+    const cover = document.createElement('span');
+    cover.className = 'small-cover';
+    cover.append(drawnCover(record.title || record.channelkey));
+    if (record.cover !== '') cover.append(this.#frame(record.cover));
+    const text = document.createElement('span');
+    const isWhole = record.artist !== '' && record.song !== '';
+    text.append(lineOf(isWhole ? record.song : record.title), lineOf(isWhole ? record.artist : ''));
+    const row = document.createElement('li');
+    row.dataset['id'] = idOf(entry);
+    row.append(time, cover, text);
+    return row;
+  }
+
+  /** @param {string} url */
+  #frame(url) {
+    const frame = document.createElement('iframe');
+    frame.setAttribute('sandbox', '');
+    frame.setAttribute('aria-hidden', 'true');
+    frame.title = this.#parts.texts['cover'] ?? '';
+    frame.tabIndex = -1;
+    frame.loading = 'lazy';
+    frame.referrerPolicy = 'no-referrer';
+    frame.src = addressOf(this.#parts.root, `web/cover?url=${encodeURIComponent(url)}`).href;
+    return frame;
+  }
+}
+
+/** @param {ChannelRecord} record */
+function isListed({ etype, title, source }) {
+  return title !== '' && source !== 'fallback' && !SPOTS.includes(etype);
+}
+
+/** @param {{ record: ChannelRecord, fromMs: number }} entry */
+function idOf({ record, fromMs }) {
+  return `${fromMs} ${record.id}`;
+}
+
+/** @param {string} text */
+function lineOf(text) {
+  const line = document.createElement('span');
+  line.className = 'line';
+  line.dir = 'auto';
+  line.textContent = text;
+  return line;
+}
