@@ -155,7 +155,7 @@ export async function openApi(limits: PushLimits & ReadLimits, version: string, 
       version,
       description:
         'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
-        'Refusals are problem+json (RFC 9457). A method that a path does not take is answered with 405 and Allow. ' +
+        'Refusals are problem+json (RFC 9457); 401, 403, 404 and 503 for which Accept names text/html are a page. A method that a path does not take is answered with 405 and Allow. ' +
         'What is read by GET is answered to HEAD too, without the body; a push is not (405). Reads answer OPTIONS as a CORS preflight of pages of any origin. ' +
         'Where there is no room for another connection it is 503 with Retry-After, and the connection is closed. ' +
         'A deprecated host (role legacy) serves push, poll, watch and stream too, and says so by Deprecation, Sunset and Link.',

@@ -9,6 +9,7 @@ import type { FastifyError } from 'fastify';
 import { REFUSALS, Refusal, type RefusalKind } from '../base/refusal.js';
 import type { RequestHeadFault } from '../net/front/request-head.js';
 import type { AddressHeaders } from './legacy.js';
+import { type AskedFor, type ErrorPage, errorPage } from './page/error-page.js';
 
 export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 /** For how long the rest of a request is read and dropped after a refusal on a bare socket. */
@@ -43,17 +44,22 @@ export function fastifyRefusal(error: FastifyError | Error, onError: (error: unk
   return status !== undefined && status < 500 ? new Refusal('bad-request', error.message) : asRefusal(error, onError);
 }
 
+/** What a refusal is answered with: problem+json, or, where a person opens the address in a browser, a page in words. */
+export function refusalAnswer(refusal: Refusal, asked: AskedFor): ErrorPage {
+  const problem = { 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store' };
+  return errorPage(refusal, asked) ?? { body: problemJson(refusal), headers: problem };
+}
+
 /** Answers with a refusal. Node leaves the body out for HEAD. @param headers to add (CORS of reads) */
 export function sendProblem(
   response: ServerResponse,
   refusal: Refusal,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const body = problemJson(refusal);
+  const { body, headers: own } = refusalAnswer(refusal, response.req.headers);
   response.writeHead(refusal.status, {
-    'Content-Type': PROBLEM_TYPE,
+    ...own,
     'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
     ...headers,
     ...refusal.headers,
   });
@@ -70,13 +76,18 @@ export function tooManyConnections(): Refusal {
 /**
  * Answers on a bare socket, which the HTTP parser has failed on or detached, and closes it. What the client still sends is dropped for a
  * moment: to close with unread bytes would reset the connection, and the answer would be lost.
+ * @param asked of the request, where it is known
  */
-export function endWithProblem(socket: Socket, refusal: Refusal, headers: Readonly<Record<string, string>> = {}): void {
-  const body = problemJson(refusal);
+export function endWithProblem(
+  socket: Socket,
+  refusal: Refusal,
+  headers: Readonly<Record<string, string>> = {},
+  asked: AskedFor = {},
+): void {
+  const { body, headers: own } = refusalAnswer(refusal, asked);
   const lines = Object.entries({
-    'Content-Type': PROBLEM_TYPE,
+    ...own,
     'Content-Length': String(Buffer.byteLength(body)),
-    'Cache-Control': 'no-store',
     ...headers,
     ...refusal.headers,
     Connection: 'close',

@@ -22,8 +22,7 @@ import {
   endWithProblem,
   fastifyRefusal,
   notServed,
-  PROBLEM_TYPE,
-  problemJson,
+  refusalAnswer,
   sendProblem,
   tooManyConnections,
 } from './problem.js';
@@ -93,12 +92,13 @@ export class Router {
       if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(this.#notServed(raw));
       else done();
     });
-    this.app.setErrorHandler((error: FastifyError, _request, reply) => {
+    this.app.setErrorHandler((error: FastifyError, request, reply) => {
       const refusal = fastifyRefusal(error, parts.onError);
+      const { body, headers } = refusalAnswer(refusal, request.headers);
       return reply
         .code(refusal.status)
-        .headers({ 'Content-Type': PROBLEM_TYPE, 'Cache-Control': 'no-store', ...refusal.headers })
-        .send(problemJson(refusal));
+        .headers({ ...headers, ...refusal.headers })
+        .send(body);
     });
     this.app.setNotFoundHandler(({ raw }) => {
       throw this.#notFound(raw, new Refusal('not-found', 'There is nothing at this address.'));

@@ -167,7 +167,8 @@ export class SocketStreamRequest implements StreamRequest {
   }
 
   refuse(refusal: Refusal): void {
-    endWithProblem(this.take(), refusal, { ...CORS, ...this.addressHeaders });
+    const asked = { accept: this.header('accept'), 'accept-language': this.header('accept-language') };
+    endWithProblem(this.take(), refusal, { ...CORS, ...this.addressHeaders }, asked);
   }
 
   redirect(location: string): void {

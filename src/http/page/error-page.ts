@@ -1,0 +1,85 @@
+/**
+ * Refusals in words: what a person gets who opens an address that is not there, or may not be opened now (src/http/README.md, "Errors"). Programs get
+ * problem+json, as do all that do not ask for HTML by name. No page repeats any part of the request.
+ */
+
+import { createHash } from 'node:crypto';
+import { REFUSALS, type Refusal, type RefusalKind } from '../../base/refusal.js';
+import { html, type Markup } from './markup-template.js';
+import { Languages } from './page-texts.js';
+
+/** What the choice depends on: of a request. */
+export interface AskedFor {
+  readonly accept?: string | undefined;
+  readonly 'accept-language'?: string | undefined;
+}
+
+export interface ErrorPage {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const STATUSES: readonly number[] = [401, 403, 404, 503];
+/** Of which the languages have texts; of the others the English of the refusal is there. */
+const TEXTS: Partial<Record<RefusalKind, string>> = {
+  unauthorized: 'error401',
+  'not-admitted': 'error403',
+  'not-found': 'error404',
+  unavailable: 'error503',
+};
+/** Of Accept, that are read. */
+const MAX_TYPES = 32;
+const STYLE = `html{color-scheme:light dark;background:#f3f4f2;color:#171b1a;font:1.125rem/1.5 system-ui,sans-serif}
+body{display:grid;place-content:center;min-height:90vh;max-width:34rem;margin:0 auto;padding:1.5rem}
+h1{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem}p{margin:0 0 1.25rem}a{color:inherit}
+@media(prefers-color-scheme:dark){html{background:#121517;color:#f1f3f2}}`;
+const HEADERS = {
+  'Content-Type': 'text/html; charset=utf-8',
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'`,
+  'X-Content-Type-Options': 'nosniff',
+  Vary: 'Accept, Accept-Language',
+};
+
+let languages: Languages | null = null;
+
+/** Null: the refusal goes out as problem+json. */
+export function errorPage({ kind, status, message, errors }: Refusal, asked: AskedFor): ErrorPage | null {
+  if (!STATUSES.includes(status) || errors.length > 0 || !prefersHtml(asked.accept ?? '')) return null;
+  languages ??= new Languages({});
+  const text = TEXTS[kind];
+  const language = text === undefined ? 'en' : languages.languageOf('', asked['accept-language']);
+  const texts = languages.texts(language)!;
+  const title = text === undefined ? REFUSALS[kind].title : texts[text]!;
+  const words = text === undefined ? message : texts[`${text}Text`]!;
+  const body = pageOf({ language, title, words, start: texts['start']! }).toString();
+  return { body, headers: { ...HEADERS, 'Content-Language': language } };
+}
+
+interface ErrorWords {
+  readonly language: string;
+  readonly title: string;
+  readonly words: string;
+  readonly start: string;
+}
+
+/** The style is a constant: its hash is in the policy. */
+function pageOf({ language, title, words, start }: ErrorWords): Markup {
+  return html`<!doctype html>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
+<body><main><h1>${title}</h1><p>${words}</p><p><a href="/">${start}</a></p></main></body></html>
+`;
+}
+
+/** Whether it names HTML, and likes it no less than JSON: browsers do where a person opens an address, players and scripts do not. */
+export function prefersHtml(accept: string): boolean {
+  if (!/text\/html/i.test(accept)) return false;
+  let [ofHtml, ofJson] = [0, 0];
+  for (const item of accept.toLowerCase().split(',', MAX_TYPES)) {
+    const [type = '', ...parameters] = item.split(';');
+    const q = Number(parameters.map((text) => /^\s*q\s*=\s*([0-9.]+)\s*$/.exec(text)?.[1]).find(Boolean) ?? 1) || 0;
+    if (type.trim() === 'text/html') ofHtml = Math.max(ofHtml, q);
+    else if (/^\s*application\/(?:problem\+)?json\s*$/.test(type)) ofJson = Math.max(ofJson, q);
+  }
+  return ofHtml > 0 && ofHtml >= ofJson;
+}
