@@ -57,7 +57,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/document-routes': ['docs/documents', 'docs/page'],
   'http/page/page-document': ['http/page/page-routes', 'e2e/station-page'],
   'app/worker/page-facts': ['http/page/page-routes', 'http/cover'],
-  'config/page-config': ['http/page/page-texts', 'config/load'],
   'client/player/channel-directory': ['e2e/station-page'],
   'client/player/channel-listening': ['e2e/station-page'],
   'client/player/player-element': ['e2e/station-page'],

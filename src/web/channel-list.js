@@ -69,7 +69,7 @@ export class ChannelList {
       row.button.onclick = () => this.#press(row);
     }
     this.#dock.addEventListener('change', () => this.#showPlaying());
-    parts.directory.subscribe({ channel: '', isWaiting: () => false, onChange: () => this.#showStates() });
+    parts.directory.subscribe({ channel: '', pace: () => 'looking', onChange: () => this.#showStates() });
     this.#offerSearch();
     this.#follow(parts.channels);
     void this.#showLogos(parts.channels);

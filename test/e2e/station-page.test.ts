@@ -4,14 +4,16 @@
  * chose becomes an element. And what a page costs: bytes, shifts, findings of axe.
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { otherOrigin } from '../kit/browser.js';
 import { Feeder } from '../kit/feeder.js';
+import { FIREFOX, Firefox } from '../kit/firefox.js';
 import { AUDIO, openListenerPage, pushTrack, SKIP, saysOnAir, shows } from '../kit/listener-page.js';
 import { freePort } from '../kit/process.js';
+import { missing } from '../kit/program.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { patient, until } from '../kit/until.js';
 import { ask } from '../kit/wire.js';
@@ -41,7 +43,7 @@ process.env['STATION_PAGE_KEY'] = 'a key that is as long as it has to be';
 const press = (page: Page) => page.locator('.play').first().click();
 const stateOf = (page: Page): Promise<string> => page.evaluate(`document.querySelector('airsplice-player').state`);
 
-async function becomes(page: Page, state: string, withinMs = 10_000): Promise<void> {
+async function becomes(t: Test, page: Page, state: string, withinMs = 10_000): Promise<void> {
   let seen = '';
   await until(
     async () => (seen = await stateOf(page)) === state,
@@ -49,6 +51,15 @@ async function becomes(page: Page, state: string, withinMs = 10_000): Promise<vo
     () => `it is ${seen}, not ${state}`,
     50,
   );
+  t.equal(seen, state);
+}
+
+/** Runs in the page. */
+async function axeFindings(source: string): Promise<string[]> {
+  new Function(source)();
+  // biome-ignore lint/suspicious/noExplicitAny: axe's own
+  const { violations } = await (globalThis as any).axe.run();
+  return violations.map(({ id }: { id: string }) => id);
 }
 
 async function findings(page: Page): Promise<string[]> {
@@ -78,7 +89,7 @@ t.test('titles arrive as text, hostile and long ones too', { skip: SKIP }, async
   await pushTrack(base, { artist: 'x'.repeat(500), song: 'Wörter '.repeat(70), cover: 'http://127.0.0.1:1/c.png' });
   await page.locator('.picture').first().waitFor({ state: 'attached' });
   t.equal(await heightOf(), height, 'a long title takes no more room');
-  t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0);
+  t.equal(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
   t.strictSame(complaints, []);
 });
 
@@ -95,7 +106,7 @@ t.test(
     });
     await shows(page, '.status-text', 'On air');
     await press(page);
-    await becomes(page, 'playing', 30_000);
+    await becomes(t, page, 'playing', 30_000);
     const metaid = new URL(asked.find((url) => url.includes('/demo.mp3?'))!).searchParams.get('metaid')!;
     t.match(metaid, /^[0-9a-f]{32}$/);
     t.ok(sockets.includes(`${ws}/metadata/listener/${metaid}?sync=wire`), 'the listener feed is open');
@@ -136,7 +147,7 @@ t.test(
     await shows(page, '.history .line', 'on air before');
 
     await press(page);
-    await becomes(page, 'ready');
+    await becomes(t, page, 'ready');
     const playing = async () =>
       /airsplice_listeners\{channel="demo"\} (\d+)/.exec((await ask(t, port, 'GET /metrics HTTP/1.1')).body)?.[1];
     await until(
@@ -179,17 +190,17 @@ t.test(
 t.test('off air is said, and is over by itself', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const { base, port } = await startServer(t, YAML);
   const { page } = await openListenerPage(t, `${base}/listen/live`);
-  await becomes(page, 'offAir');
+  await becomes(t, page, 'offAir');
   await shows(page, '.status-text', 'Off air');
   await shows(page, '.artist', 'Back as soon as there is something to hear.');
   await press(page);
   t.equal(await stateOf(page), 'offAir', 'it waits');
   const encoder = new Feeder(t, port, '/live');
   encoder.stream(t);
-  await becomes(page, 'playing', 30_000);
+  await becomes(t, page, 'playing', 30_000);
   await shows(page, '.status-text', 'You are listening');
   encoder.socket.destroy();
-  await becomes(page, 'offAir', 60_000);
+  await becomes(t, page, 'offAir', 60_000);
 });
 
 t.test(
@@ -201,14 +212,14 @@ t.test(
     const other = await fetch(`${base}/full`);
     const { page } = await openListenerPage(t, `${base}/listen/full`);
     await press(page);
-    await becomes(page, 'full', 20_000);
+    await becomes(t, page, 'full', 20_000);
     await shows(page, '.status-text', 'All places are taken. Trying again …');
     await other.body?.cancel();
-    await becomes(page, 'playing', 40_000);
+    await becomes(t, page, 'playing', 40_000);
 
     const club = (await openListenerPage(t, `${base}/listen/club`)).page;
     await press(club);
-    await becomes(club, 'members', 20_000);
+    await becomes(t, club, 'members', 20_000);
 
     const odd = await openListenerPage(t, `${base}/listen/demo`, {}, (each) =>
       each.addInitScript(
@@ -221,7 +232,7 @@ t.test(
       await route.fulfill({ response: answer, json: list.map((channel) => ({ ...channel, hls: '' })) });
     });
     await odd.page.reload();
-    await becomes(odd.page, 'codec', 20_000);
+    await becomes(t, odd.page, 'codec', 20_000);
   },
 );
 
@@ -236,13 +247,13 @@ t.test(
     const { page } = await openListenerPage(t, server.base);
     await shows(page, '.song', 'before');
     await server.app.stop();
-    await becomes(page, 'away', 20_000);
+    await becomes(t, page, 'away', 20_000);
     await shows(page, '.song', 'Demo Channel');
     server = await startServer(t, fixed);
     await saysOnAir(server.base);
     await pushTrack(server.base, { artist: 'C', song: 'after the restart' });
     await shows(page, '.song', 'after the restart', 30_000);
-    await becomes(page, 'ready', 30_000);
+    await becomes(t, page, 'ready', 30_000);
   },
 );
 
@@ -267,10 +278,10 @@ t.test('many channels: a list, a search, one player', { skip: SKIP, timeout: pat
   await shows(page, '#none', 'No channel matches.');
   await page.locator('#search').fill('');
   await page.locator('.row-play').first().click();
-  await becomes(page, 'playing', 30_000);
+  await becomes(t, page, 'playing', 30_000);
   await page.locator('.row-play').nth(1).click();
   await until(async () => (await page.locator('.playing .row-name').textContent()) === 'Studio', 10_000);
-  await becomes(page, 'playing', 30_000);
+  await becomes(t, page, 'playing', 30_000);
   await page.locator('.row-play').nth(1).click();
   await until(async () => (await page.locator('.playing').count()) === 0, 10_000);
   t.strictSame(complaints, []);
@@ -314,7 +325,11 @@ t.test(
         const what = `${path} ${scheme}`;
         t.strictSame(await findings(page), [], what);
         t.ok(Number(await page.evaluate('shifted')) < 0.01, `${what}: shifted by ${await page.evaluate('shifted')}`);
-        t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, what);
+        t.equal(
+          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+          0,
+          what,
+        );
         t.strictSame(complaints, [], what);
         await page.context().close();
       }
@@ -326,10 +341,10 @@ t.test('by keyboard', { skip: SKIP, timeout: patient(30_000) }, async (t) => {
   const { base } = await startServer(t, YAML);
   await saysOnAir(base);
   const { page } = await openListenerPage(t, `${base}/listen/demo`);
-  await becomes(page, 'ready');
+  await becomes(t, page, 'ready');
   await page.locator('.play').focus();
   await page.keyboard.press('Enter');
-  await becomes(page, 'playing', 20_000);
+  await becomes(t, page, 'playing', 20_000);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('ArrowLeft');
@@ -354,7 +369,7 @@ t.test(
     await page.waitForLoadState('networkidle');
     t.comment(`${bytes} bytes`);
     t.ok(bytes > 10_000 && bytes <= MAX_WIRE_BYTES, `${bytes} bytes`);
-    await becomes(page, 'ready');
+    await becomes(t, page, 'ready');
     const ms = await page.evaluate(`new Promise((done) => {
     const [player, audio] = [document.querySelector('airsplice-player'), ${AUDIO}];
     const startMs = performance.now();
@@ -365,6 +380,37 @@ t.test(
     t.ok(Number(ms) < patient(1000), `${ms} ms`);
   },
 );
+
+t.test('in Firefox', { skip: missing(FIREFOX), timeout: patient(90_000) }, async (t) => {
+  const { base } = await startServer(t, YAML);
+  await saysOnAir(base);
+  for (const song of ['one', 'two']) await pushTrack(base, { artist: 'A', song });
+  const firefox = await Firefox.start(t);
+  const look = (script: string) => firefox.evaluate((text) => new Function(`return ${text}`)(), script);
+  const is = (script: string, value: unknown) =>
+    until(
+      async () => (await look(script)) === value,
+      20_000,
+      () => `${script} is not ${value}`,
+      100,
+    );
+  for (const viewport of [PHONE.viewport, DESK.viewport]) {
+    await firefox.setViewport(viewport);
+    await firefox.goto(`${base}/listen/demo`);
+    await is(`document.querySelector('airsplice-player').state`, 'ready');
+    await is(`document.querySelector('airsplice-player').now?.song`, 'two');
+    await is(`document.querySelectorAll('.history li').length`, 1);
+    t.equal(await look('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
+    t.strictSame(await firefox.evaluate(axeFindings, AXE), [], `${viewport.width}`);
+    if (process.env['SHOT']) writeFileSync(`${process.env['SHOT']}-${viewport.width}.png`, await firefox.screenshot());
+  }
+  await look(`document.querySelector('airsplice-player').play()`);
+  await is(`document.querySelector('airsplice-player').state`, 'playing');
+  await pushTrack(base, { artist: 'A', song: 'three' });
+  await is(`document.querySelector('airsplice-player').now?.song`, 'three');
+  t.ok(Number(await look(`${AUDIO}.currentTime`)) > 0);
+  t.strictSame(firefox.complaints, []);
+});
 
 t.test(
   'the player on a page of another origin: as a frame and as an element',
@@ -389,7 +435,7 @@ t.test(
     for (const i of [0, 1])
       await page.frameLocator('iframe').nth(i).locator('.song').filter({ hasText: 'elsewhere' }).waitFor();
     await press(page);
-    await becomes(page, 'playing', 30_000);
+    await becomes(t, page, 'playing', 30_000);
     t.equal(await page.evaluate(`document.querySelector('airsplice-player').offsetHeight`), 88);
     t.strictSame(complaints, []);
   },

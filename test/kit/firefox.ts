@@ -97,6 +97,19 @@ export class Firefox implements Tab {
     await this.#send('browsingContext.navigate', { context: this.#context, url, wait: 'complete' });
   }
 
+  /** In CSS pixels. */
+  async setViewport(viewport: { readonly width: number; readonly height: number }): Promise<void> {
+    await this.#send('browsingContext.setViewport', { context: this.#context, viewport });
+  }
+
+  /** A PNG of what is in view. */
+  async screenshot(): Promise<Buffer> {
+    const { data } = (await this.#send('browsingContext.captureScreenshot', { context: this.#context })) as {
+      data: string;
+    };
+    return Buffer.from(data, 'base64');
+  }
+
   /** Calls the function in the page, with the argument and back as JSON; as if the user had touched the page. */
   async evaluate<A, R>(call: (argument: A) => R | Promise<R>, argument: A): Promise<R> {
     const answer = (await this.#send('script.callFunction', {

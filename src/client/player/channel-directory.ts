@@ -25,17 +25,19 @@ export interface DirectoryChannel {
   readonly type: string;
 }
 
+/** `waiting`: a listener waits for audio; `hearing`: one has it. */
+export type DirectoryPace = 'waiting' | 'looking' | 'hearing';
+
 export interface DirectoryReader {
   /** "": all channels. */
   readonly channel: string;
-  /** A listener waits for sound. */
-  readonly isWaiting: () => boolean;
+  /** How soon it wants to know. */
+  readonly pace: () => DirectoryPace;
   readonly onChange: () => void;
 }
 
-const CALM_MS = 20_000;
-const WAITING_MS = 4000;
-/** The first try after the server could not be reached; the others take twice as long each, up to CALM_MS. */
+const PACES_MS: Readonly<Record<DirectoryPace, number>> = { waiting: 4000, looking: 20_000, hearing: 60_000 };
+/** The first try after the server could not be reached; the others take twice as long each, up to that of a look. */
 const AWAY_MS = 2000;
 const TIMEOUT_MS = 8000;
 
@@ -135,10 +137,10 @@ export class ChannelDirectory {
   #plan(): void {
     clearTimeout(this.#timer);
     if (this.#readers.size === 0) return;
-    const isWaiting = [...this.#readers].some((reader) => reader.isWaiting());
-    if (document.visibilityState === 'hidden' && !isWaiting) return;
-    let ms = isWaiting ? WAITING_MS : CALM_MS;
-    if (this.#isAway) ms = Math.min(CALM_MS, AWAY_MS * 2 ** Math.min(this.#failures - 1, 4));
+    const paces = new Set([...this.#readers].map((reader) => reader.pace()));
+    if (document.visibilityState === 'hidden' && !paces.has('waiting')) return;
+    let ms = Math.min(...[...paces].map((pace) => PACES_MS[pace]));
+    if (this.#isAway) ms = Math.min(PACES_MS.looking, AWAY_MS * 2 ** Math.min(this.#failures - 1, 4));
     this.#timer = setTimeout(() => this.check(), ms * (0.75 + Math.random() / 2));
   }
 }

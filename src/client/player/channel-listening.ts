@@ -79,7 +79,7 @@ export class ChannelListening {
     });
     this.#unsubscribe = this.#directory.subscribe({
       channel,
-      isWaiting: () => this.#isWaiting,
+      pace: () => (this.#isWaiting ? 'waiting' : this.#isHearing ? 'hearing' : 'looking'),
       onChange: () => this.#onDirectory(),
     });
     this.#attach();

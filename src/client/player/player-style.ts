@@ -65,6 +65,8 @@ button:disabled { cursor: default; }
 .song { font-weight: 650; line-height: 1.25; height: 1.25em; }
 .artist { color: var(--soft); font-size: .9375rem; line-height: 1.3; height: 1.3em; }
 .song, .artist, .next { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 1; overflow: hidden; }
+[dir="ltr"] :is(.song, .artist, .name, .next, details p) { text-align: left; }
+[dir="rtl"] :is(.song, .artist, .name, .next, details p) { text-align: right; }
 .name, .progress, .next, details { display: none; }
 .controls { display: flex; align-items: center; gap: 14px; }
 .play { flex: none; display: grid; place-items: center; width: 52px; height: 52px; border-radius: 50%; background: var(--accent); color: var(--on-accent); }

@@ -106,14 +106,14 @@ export function playerElement({ texts, up }: PageRequest, channel: PageChannel, 
 </airsplice-player>`;
 }
 
-/** The name of the page, with its logo and its text. @param isHead it is the heading of the page, and no link to it */
+/** The name of the page, with its logo and its text. @param isHead it is the heading of the page, not a link to it */
 export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
   const { site, up } = request;
   const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">`}<span dir="auto">${name}</span>`;
   const inside = isHead
     ? html`<h1 class="brand">${mark}</h1>`
     : html`<p class="brand"><a href="${up === '' ? './' : up}${kept(request)}">${mark}</a></p>`;
-  return html`<header class="top">${inside}${site.text !== '' && html`<p class="words" dir="auto">${site.text}</p>`}</header>`;
+  return html`<header class="top">${inside}${isHead && site.text !== '' && html`<p class="words" dir="auto">${site.text}</p>`}</header>`;
 }
 
 /** The query that keeps a language that was chosen. */

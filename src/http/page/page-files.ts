@@ -35,8 +35,9 @@ export interface ServedText {
   readonly body: CompressibleBody;
 }
 
-export function textOf(type: string, text: string | Buffer): ServedText {
-  return { type, body: new CompressibleBody(text) };
+/** @param isCompressed false: it is sent once, and as it is */
+export function textOf(type: string, text: string | Buffer, isCompressed = true): ServedText {
+  return { type, body: new CompressibleBody(text, undefined, isCompressed ? undefined : Number.POSITIVE_INFINITY) };
 }
 
 /** Answers with a text, or 304. @param headers of both; Vary is added to */

@@ -50,8 +50,9 @@ export interface PageParts {
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const KEPT = 'public, max-age=86400';
 const FRESH_MS = 1000;
-/** Pages that are kept for a second. */
+/** Texts that are kept for a second, and new ones in a second. */
 const MAX_KEPT = 64;
+const MAX_NEW = 16;
 /** Covers of channels whose origins a policy names. */
 const MAX_ORIGINS = 12;
 
@@ -82,8 +83,9 @@ function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
     const { channels } = site();
     const key = parameter(request.url, 'channel');
     const asked = key === null ? channels : channels.filter((channel) => channel.key === key);
-    const list = () => textOf(JSON_FILE_TYPE, JSON.stringify(asked.map((channel) => listed(site(), channel))));
-    const text = key !== null && asked.length === 0 ? list() : lists.get(key ?? '', site(), list);
+    const list = (isKept: boolean) =>
+      textOf(JSON_FILE_TYPE, JSON.stringify(asked.map((channel) => listed(site(), channel))), isKept);
+    const text = key !== null && asked.length === 0 ? list(false) : lists.get(key ?? '', site(), list);
     return sendText(request, reply, text, {
       ...FOR_ALL,
       'Access-Control-Expose-Headers': 'Date',
@@ -140,7 +142,9 @@ class Pages {
     const images = this.#images(request, channel === null ? site.channels : [channel]);
     const made = this.#requestOf(request, site, kind === 'station' ? '' : '../', images);
     const name = [kind, key, made.language, made.isChosen, made.base].join(' ');
-    const text = this.#texts.get(name, site, () => textOf(HTML_TYPE, pageOf(made, kind, channel).toString()));
+    const text = this.#texts.get(name, site, (isKept) =>
+      textOf(HTML_TYPE, pageOf(made, kind, channel).toString(), isKept),
+    );
     const ancestors = kind === 'embed' ? site.frameAncestors : [];
     return sendText(request, reply, text, {
       'Content-Language': made.language,
@@ -181,27 +185,41 @@ function pageOf(request: PageRequest, kind: Kind, channel: PageChannel | null): 
   return kind === 'listen' ? channelPage(request, channel!) : embedPage(request, channel!);
 }
 
-/** Texts that are made at most once a second each; of those asked for least recently the first go. */
+/**
+ * Texts that are made at most once a second each; of those asked for least recently the first go. Invariant: requests for ever new ones (by Host)
+ * cost no compression, and push none out.
+ */
 class FreshTexts {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #kept = new Map<string, { readonly of: PageSite; readonly text: ServedText; readonly untilMs: number }>();
+  #second = 0;
+  #made = 0;
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock;
   }
 
-  /** @param of another one makes it anew */
-  get(name: string, of: PageSite, make: () => ServedText): ServedText {
+  /** @param of another one makes it anew @param make whether what it makes is kept */
+  get(name: string, of: PageSite, make: (isKept: boolean) => ServedText): ServedText {
     const nowMs = this.#clock.now();
     const kept = this.#kept.get(name);
+    if (kept === undefined && this.#isBusy(nowMs)) return make(false);
     this.#kept.delete(name);
     const isFresh = kept !== undefined && kept.of === of && nowMs < kept.untilMs;
-    let text = isFresh ? kept.text : make();
+    let text = isFresh ? kept.text : make(true);
     // The same content keeps its compressed forms.
     if (kept !== undefined && kept.text.body.etag(null) === text.body.etag(null)) text = kept.text;
     this.#kept.set(name, { of, text, untilMs: isFresh ? kept.untilMs : nowMs + FRESH_MS });
     const [oldest] = this.#kept.keys();
     if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
     return text;
+  }
+
+  /** Whether there were too many new ones in this second. */
+  #isBusy(nowMs: number): boolean {
+    const second = Math.floor(nowMs / FRESH_MS);
+    if (second !== this.#second) this.#made = 0;
+    this.#second = second;
+    return ++this.#made > MAX_NEW;
   }
 }

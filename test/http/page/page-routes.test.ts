@@ -1,6 +1,7 @@
 /** The pages as they are sent: headers, policies, languages, what is there without scripts; and that nothing that others chose becomes HTML. */
 
 import { writeFileSync } from 'node:fs';
+import http from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
 import { pushTrack, saysOnAir } from '../../kit/listener-page.js';
@@ -213,6 +214,25 @@ t.test('an operator sets logo, colour, languages, or has none of it', async (t) 
   await server.reload(oneChannel('page: { enabled: false }'));
   for (const gone of ['/', '/listen/demo', '/embed/demo']) t.equal((await fetch(base + gone)).status, 404, gone);
   t.equal((await fetch(`${base}/client.js`)).status, 200, 'what pages of others use is there');
+});
+
+/** The coding of the page as it is asked for by this name. */
+function codingAt(port: number, host: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const headers = { Host: host, 'Accept-Encoding': 'gzip' };
+    const request = http.get({ port, host: '127.0.0.1', agent: false, headers }, (response) => {
+      response.resume().on('end', () => resolve(response.headers['content-encoding'] ?? 'none'));
+    });
+    request.on('error', reject);
+  });
+}
+
+t.test('ever new names of the server cost no compression, and push nothing out', async (t) => {
+  const { port } = await startServer(t, oneChannel());
+  t.equal(await codingAt(port, 'own.example'), 'gzip');
+  const codings = await Promise.all(Array.from({ length: 80 }, (_, i) => codingAt(port, `h${i}.example`)));
+  t.ok(codings.includes('none'), 'past a bound they are sent as they are');
+  t.equal(await codingAt(port, 'own.example'), 'gzip', 'what was there is there');
 });
 
 t.test('one channel, two, many', async (t) => {
