@@ -3,8 +3,8 @@
 
 import { addressOf } from '../client/browser.ts';
 import { follow } from '../client/follow.ts';
+import { loadPicture } from '../client/player/loaded-picture.ts';
 import { icon } from '../client/player/player-drawing.ts';
-import { loadPicture } from '../client/player/player-element.ts';
 
 /** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */
 /** @typedef {import('../client/player/channel-directory.ts').ChannelDirectory} ChannelDirectory */

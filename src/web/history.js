@@ -1,8 +1,7 @@
 // @ts-check
 /**
  * What was played before the title that this listener hears, with times and covers; no jingles and advertisements. Asked for once; what this page
- * has heard or seen
- * since is put before it.
+ * has heard or seen since is put before it.
  */
 
 import { addressOf } from '../client/browser.ts';

@@ -1,14 +1,14 @@
 // @ts-check
 /**
  * The scripts of the pages: the player gets what the page came with; history, list, search, and what copies and shares. Whatever comes from outside
- * is set by
- * textContent.
+ * is set by textContent.
  */
 
 import { addressOf, rootOf } from '../client/browser.ts';
 import { readRecord } from '../client/channel-record.ts';
 import { directoryOf } from '../client/player/channel-directory.ts';
-import { AirsplicePlayer, loadPicture } from '../client/player/player-element.ts';
+import { loadPicture } from '../client/player/loaded-picture.ts';
+import { AirsplicePlayer } from '../client/player/player-element.ts';
 import { provideTexts } from '../client/player/player-texts.ts';
 import { ChannelList } from './channel-list.js';
 import { History } from './history.js';

@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { linksOf } from '../kit/links.js';
@@ -58,7 +58,9 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
   for (const path of [
     'dist/main.js',
     'dist/client/client.d.ts',
-    'dist/web/index.html',
+    'dist/client/player/player.js',
+    'dist/web/page.js',
+    'dist/web/texts/en.json',
     'dist/cluster/log/commit.lua',
     'config/demo.yaml',
     'config/airsplice.schema.json',
@@ -68,7 +70,10 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
     t.ok(paths.includes(path), path);
   t.same(
     paths.filter((path) => path.endsWith('.d.ts')),
-    ['attach', 'client', 'follow', 'types'].map((name) => `dist/client/${name}.d.ts`),
+    [
+      ...['attach', 'client', 'follow'],
+      ...['player/listening-state', 'player/player-element', 'player/player', 'types'],
+    ].map((name) => `dist/client/${name}.d.ts`),
     'declarations that programs import, and no others',
   );
   const links = linksOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
@@ -87,6 +92,16 @@ t.test('npm pack, npm install -g, npx: the command runs the demo, with nothing o
   await run(folder, 'npm', 'install', '--global', '--prefix', prefix, ...QUIET, tarball);
   const client = join(prefix, 'lib/node_modules/airsplice/dist/client/client.js');
   writeFileSync(join(folder, 'app.mts'), `import { follow } from '${client}';\nfollow({ channel: 'one' }).close();\n`);
+  // The element's types are those of the DOM.
+  const player = join(dirname(client), 'player/player.js');
+  const element = `import '${player}';\nimport type { AirsplicePlayer, ListeningState } from '${player}';
+export const stateOf = (element: AirsplicePlayer): ListeningState => element.state;\n`;
+  writeFileSync(join(folder, 'page.mts'), element);
+  await run(
+    folder,
+    join(ROOT, 'node_modules/.bin/tsc'),
+    ...['--noEmit', '--strict', '--module', 'nodenext', 'page.mts'],
+  );
   const strict = ['--noEmit', '--strict', '--module', 'nodenext', '--typeRoots', join(ROOT, 'node_modules/@types')];
   await run(folder, join(ROOT, 'node_modules/.bin/tsc'), ...strict, '--types', 'node', 'app.mts');
   const command = join(prefix, 'bin', 'airsplice');

@@ -1,7 +1,6 @@
 /**
  * The pages for listeners in Chromium, before the whole server: what a listener hears is what it reads, off air is off air and is over by itself,
- * nothing that others
- * chose becomes an element. And what a page costs: bytes, shifts, findings of axe.
+ * nothing that others chose becomes an element. And what a page costs: bytes, shifts, findings of axe.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -99,7 +98,7 @@ t.test(
   async (t) => {
     const { base, port, ws } = await startServer(t, demoYaml());
     await saysOnAir(base);
-    await pushTrack(base, { artist: 'A', song: 'on air before' });
+    await pushTrack(base, { artist: 'A', song: 'on air before', cover: 'http://127.0.0.1:1/c.png' });
     const sockets: string[] = [];
     const { page, asked, complaints } = await openListenerPage(t, `${base}/listen/demo`, {}, async (each) => {
       each.on('websocket', (socket) => sockets.push(socket.url()));
@@ -111,6 +110,12 @@ t.test(
     t.match(metaid, /^[0-9a-f]{32}$/);
     t.ok(sockets.includes(`${ws}/metadata/listener/${metaid}?sync=wire`), 'the listener feed is open');
     await shows(page, '.song', 'on air before');
+    await until(async () => (await page.evaluate('navigator.mediaSession.metadata !== null')) === true, 10_000);
+    const { title, artist, artwork } = (await page.evaluate(`(() => {
+      const { title, artist, artwork } = navigator.mediaSession.metadata;
+      return { title, artist, artwork: artwork.map(({ src }) => src) };
+    })()`)) as Record<string, unknown>;
+    t.strictSame([title, artist, artwork], ['on air before', 'A', ['http://127.0.0.1:1/c.png']], 'the lock screen');
     await page.locator('summary').first().click();
     await page.evaluate(`{
     const [shown, audio] = [document.querySelector('airsplice-player').shadowRoot.querySelector('.song'), ${AUDIO}];

@@ -1,7 +1,6 @@
 /**
  * What a server says of its channels (`/web/channels.json`): name, paths, logo, whether they have audio. Asked for again while anybody wants to
- * know, more
- * often where a listener waits for sound; pages that are not looked at ask only where one waits. All players of a page share it.
+ * know, more often where a listener waits for sound; pages that are not looked at ask only where one waits. All players of a page share it.
  *
  * Invariant: one question at a time, and none without a subscription.
  */

@@ -3,7 +3,8 @@
  *
  *   stream ⇄ HLS     to the other one where a play breaks off before anything was heard, once in each play; the next begins with what played last
  *
- * A browser prefers HLS whose own player knows the dates of its titles: Safari. For any other one hls.js is loaded from the server when it is needed.
+ * A browser prefers HLS whose own player knows the dates of its titles: Safari. For any other one hls.js is loaded from the server when it is
+ * needed.
  */
 
 import { attach } from '../attach.js';

@@ -7,6 +7,7 @@ import { addressOf, rootOf } from '../browser.js';
 import type { ChannelRecord } from '../types.js';
 import { ChannelListening } from './channel-listening.js';
 import type { ListeningState } from './listening-state.js';
+import { loadPicture } from './loaded-picture.js';
 import { STYLE } from './player-style.js';
 import { ENGLISH, textsOf } from './player-texts.js';
 import { type PlayerSnapshot, PlayerView } from './player-view.js';
@@ -194,23 +195,5 @@ export class AirsplicePlayer extends HTMLElement {
     const { cover, images } = record;
     const covers = [cover, images.large, images.medium, images.small].filter((url) => url !== '' && isAllowed(url));
     return covers.length > 0 || this.#logo === '' ? covers : [this.#logo];
-  }
-}
-
-const pictures = new Map<string, Promise<string>>();
-
-/** A picture of the server as a URL of this page; "": it cannot be loaded. */
-export function loadPicture(url: URL): Promise<string> {
-  let picture = pictures.get(url.href);
-  if (picture === undefined) pictures.set(url.href, (picture = fetchPicture(url)));
-  return picture;
-}
-
-async function fetchPicture(url: URL): Promise<string> {
-  try {
-    const answer = await fetch(url);
-    return answer.ok ? URL.createObjectURL(await answer.blob()) : '';
-  } catch {
-    return '';
   }
 }

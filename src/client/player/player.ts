@@ -1,7 +1,6 @@
 /**
  * `/player.js`, and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element"). Importing it is enough; a page
- * that has another
- * copy keeps that.
+ * that has another copy keeps that.
  */
 
 import { AirsplicePlayer } from './player-element.js';

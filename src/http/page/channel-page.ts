@@ -42,11 +42,12 @@ export function embedPage(request: PageRequest, channel: PageChannel): Markup {
   });
 }
 
-/** For previews of links: the cover of now, else the logo. */
+/** For previews of links: the cover of now, else the logo, else what is drawn. */
 export function pictureOf({ site, base, coverOrigins }: PageRequest, channel: PageChannel): string {
   const cover = titleOf(channel.now)?.cover ?? '';
   if (URL.canParse(cover) && coverOrigins.includes(new URL(cover).origin)) return cover;
-  return logoOf(site, channel) === null ? '' : `${base}/${logoPath(site, channel)}`;
+  const path = logoOf(site, channel) === null ? `web/drawn/${channel.key}.png` : logoPath(site, channel);
+  return `${base}/${path}`;
 }
 
 /** @param heading the level of the channel's name; null: it is the name of the page */

@@ -1,6 +1,6 @@
 /**
- * Refusals in words: what a person gets who opens an address that is not there, or may not be opened now (src/http/README.md, "Errors"). Programs get
- * problem+json, as do all that do not ask for HTML by name. No page repeats any part of the request.
+ * Refusals in words: what a person gets who opens an address that is not there, or may not be opened now (src/http/README.md, "Errors"). Programs
+ * get problem+json, as do all that do not ask for HTML by name. No page repeats any part of the request.
  */
 
 import { createHash } from 'node:crypto';

@@ -1,5 +1,6 @@
 /**
- * HTML of the pages. What is not HTML by this file is text, and is escaped here, at the one place for all: titles, names and links are outside input.
+ * HTML of the pages. What is not HTML by this file is text, and is escaped here, at the one place for all: titles, names and links are outside
+ * input.
  *
  *   html`<p title="${title}">${name}</p>`     texts and numbers are escaped, Markup stays, lists are joined, null and false are nothing
  */

@@ -3,7 +3,7 @@
 import { html, type Markup } from './markup-template.js';
 
 /** Heights of the bars, of 100. */
-const BARS = [26, 52, 38, 70, 46, 84, 58, 34, 62, 28] as const;
+export const BARS = [26, 52, 38, 70, 46, 84, 58, 34, 62, 28] as const;
 
 /** A channel keeps its colour. @returns degrees */
 export function hueOf(key: string): number {

@@ -1,7 +1,6 @@
 /**
  * Files of the pages, as they are served: with an ETag, compressed where that saves something, read or built when they are first asked for. The
- * build makes
- * one script of each entry (src/bundle.mjs); where the server runs from its sources they are made here, which takes a while.
+ * build makes one script of each entry (src/bundle.mjs); where the server runs from its sources they are made here, which takes a while.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

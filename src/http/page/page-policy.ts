@@ -1,7 +1,6 @@
 /**
  * The policies of the pages (Content-Security-Policy). Scripts, styles, audio and titles come from this host only. Images of this host are let in
- * by none:
- * a cover whose URL leads here could be a request that acts (cover.ts); logos come by `fetch`, as `blob:`.
+ * by none: a cover whose URL leads here could be a request that acts (cover.ts); logos come by `fetch`, as `blob:`.
  */
 
 /** Hosts that a policy can name. It cannot name an IPv6 address (CSP 3, host-source): 'self' alone has to do. */
@@ -18,8 +17,7 @@ export interface PagePolicy {
 
 /**
  * `connect-src` also names the WebSockets of this host: some browsers do not count them as 'self'. `media-src` allows what the page's own scripts
- * make:
- * hls.js gives its audio so.
+ * make: hls.js gives its audio so.
  */
 export function pagePolicy({ host, images, ancestors }: PagePolicy): string {
   const sockets = host !== undefined && HOST.test(host) ? ` ws://${host} wss://${host}` : '';

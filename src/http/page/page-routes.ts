@@ -1,7 +1,7 @@
 /**
  * The pages for listeners: `/`, `/listen/{channelkey}` and `/embed/{channelkey}`, and what they are made of below `/web/`. A page is made on the
- * server, with
- * the title of now, so that it is one without scripts too; it is made at most once a second for each language and each name of the server.
+ * server, with the title of now, so that it is one without scripts too; it is made at most once a second for each language and each name of the
+ * server.
  *
  * Invariant: what others chose (titles, names, covers) reaches HTML through markup-template.ts alone, and images of a page come from no origin of
  * ours.
@@ -17,12 +17,14 @@ import { readRoute } from '../methods.js';
 import { matchesTag, SHARED } from '../reads.js';
 import { channelPage, embedPage } from './channel-page.js';
 import { registerClient } from './client-modules.js';
+import { drawnPng } from './drawn-png.js';
 import type { Markup } from './markup-template.js';
 import { listed, type PageRequest } from './page-document.js';
 import {
   builtScript,
   CSS_TYPE,
   FOR_ALL,
+  fileOf,
   HTML_TYPE,
   JSON_FILE_TYPE,
   type ServedText,
@@ -118,6 +120,15 @@ function registerPictures(app: FastifyInstance, site: () => PageSite): void {
     return reply.type(file.type).send(file.body);
   };
   readRoute(app, '/favicon.ico', (request, reply) => send(request, reply, site().logo ?? ICON));
+  const drawn = new WeakMap<PageChannel, ServedFile>();
+  readRoute(app, '/web/drawn/:file', (request, reply) => {
+    const { file = '' } = request.params as Readonly<Record<string, string>>;
+    const channel = site().channels.find(({ key }) => `${key}.png` === file);
+    if (channel === undefined) return send(request, reply, null);
+    let picture = drawn.get(channel);
+    if (picture === undefined) drawn.set(channel, (picture = fileOf('image/png', drawnPng(channel.key))));
+    return send(request, reply, picture);
+  });
   readRoute(app, '/web/logo', (request, reply) => send(request, reply, site().logo));
   readRoute(app, '/web/logo/:channel', (request, reply) => {
     const key = keyOf(request);
