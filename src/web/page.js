@@ -34,12 +34,17 @@ function prepare() {
   provideTexts(root, data.language, data.texts);
   directory.prime(data.channels);
   customElements.define('airsplice-player', AirsplicePlayer);
+  // A link of the station may hold a signature, or what a hook wants to know.
+  const asked = new URLSearchParams(location.search);
+  asked.delete('lang');
+  const query = String(asked);
   const records = data.records.map((record) => readRecord(record));
   const find = (/** @type {string} */ key, /** @type {string} */ type) =>
     records.find((record) => record?.channelkey === key && record.type === type) ?? null;
   for (const player of players()) {
     // What stands there without scripts.
     player.replaceChildren();
+    if (query !== '') player.setAttribute('query', query);
     player.prime(find(player.channel, 'now'), find(player.channel, 'next'));
   }
 }
@@ -100,7 +105,8 @@ function offerCopies() {
   };
 }
 
-prepare();
+// An older browser has the page as it is without scripts.
+if ('adoptedStyleSheets' in Document.prototype) prepare();
 showInTitle();
 offerCopies();
 void showLogos();

@@ -3,6 +3,7 @@
  * nothing that others chose becomes an element. And what a page costs: bytes, shifts, findings of axe.
  */
 
+import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -225,6 +226,11 @@ t.test(
     const club = (await openListenerPage(t, `${base}/listen/club`)).page;
     await press(club);
     await becomes(t, club, 'members', 20_000);
+    const expires = Math.floor(Date.now() / 1000) + 60;
+    const sig = createHmac('sha256', process.env['STATION_PAGE_KEY']!).update(`/club\n${expires}`).digest('hex');
+    await club.goto(`${base}/listen/club?expires=${expires}&sig=${sig}`);
+    await press(club);
+    await becomes(t, club, 'playing', 20_000);
 
     const odd = await openListenerPage(t, `${base}/listen/demo`, {}, (each) =>
       each.addInitScript(

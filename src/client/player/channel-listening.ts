@@ -26,6 +26,8 @@ export interface ChannelListeningOptions {
   readonly audio: HTMLAudioElement;
   readonly root: URL;
   readonly channel: string;
+  /** Of the stream's URL: a signature, what a hook wants to know. */
+  readonly query: string;
   /** Pictures of a title for the lock screen. */
   readonly artwork: (record: ChannelRecord) => readonly string[];
   readonly onChange: () => void;
@@ -196,15 +198,20 @@ export class ChannelListening {
     const facts = this.facts;
     if (this.#player !== null || facts === undefined) return;
     const { audio, root, artwork } = this.#options;
-    this.#player = new ChannelPlayer(audio, root, facts, {
-      artwork,
-      onNow: (record) => this.#onHeard(record),
-      onNext: (record) => {
-        this.#ownNext = record;
-        this.#options.onChange();
+    this.#player = new ChannelPlayer(
+      audio,
+      root,
+      { mount: this.#pathOf(facts), hls: facts.hls },
+      {
+        artwork,
+        onNow: (record) => this.#onHeard(record),
+        onNext: (record) => {
+          this.#ownNext = record;
+          this.#options.onChange();
+        },
+        onState: (state) => this.#onPlay(state),
       },
-      onState: (state) => this.#onPlay(state),
-    });
+    );
   }
 
   #start(): void {
@@ -268,7 +275,7 @@ export class ChannelListening {
     const facts = this.facts;
     this.#directory.check();
     if (facts === undefined) return;
-    const reason = await whySilent(addressOf(this.#options.root, facts.mount), this.#options.audio);
+    const reason = await whySilent(addressOf(this.#options.root, this.#pathOf(facts)), this.#options.audio);
     if (reason === null || !this.#isWaiting) return;
     if (reason === 'full') {
       if (this.facts?.onAir !== false) this.#wait();
@@ -289,6 +296,11 @@ export class ChannelListening {
     clearTimeout(this.#retryTimer);
     this.#retryTimer = setTimeout(() => this.#start(), FULL_RETRY_MS * (0.5 + Math.random()));
     this.#options.onChange();
+  }
+
+  #pathOf({ mount }: DirectoryChannel): string {
+    const { query } = this.#options;
+    return query === '' ? mount : `${mount}?${query}`;
   }
 
   #canPlay({ type, hls }: DirectoryChannel): boolean {

@@ -14,6 +14,7 @@ import type { Attachment, AttachOptions, ChannelRecord, HlsConstructor, PlayStat
 const HLS_TYPE = 'application/vnd.apple.mpegurl';
 
 export interface ChannelPaths {
+  /** May have a query. */
   readonly mount: string;
   /** "": there is none. */
   readonly hls: string;

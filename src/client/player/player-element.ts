@@ -22,7 +22,7 @@ const TICK_MS = 1000;
 let playing: AirsplicePlayer | null = null;
 
 export class AirsplicePlayer extends HTMLElement {
-  static readonly observedAttributes = ['channel', 'server', 'lang'];
+  static readonly observedAttributes = ['channel', 'server', 'lang', 'query'];
 
   /** Origins of covers that the page lets in; null: all. For the lock screen. */
   static coverOrigins: readonly string[] | null = null;
@@ -128,6 +128,7 @@ export class AirsplicePlayer extends HTMLElement {
       audio: this.#view.audio,
       root,
       channel,
+      query: this.getAttribute('query') ?? '',
       artwork: (record) => this.#artwork(record),
       onChange: () => this.#show(),
       onPlay: () => {
