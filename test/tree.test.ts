@@ -72,6 +72,8 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'net/outbound/attempt': ['alerts/webhook', 'behaviour/outgoing-titles'],
   'webhooks/titles-out': ['behaviour/outgoing-titles', 'e2e/outgoing-titles-cluster'],
   'webhooks/title-webhook': ['behaviour/outgoing-titles'],
+  'covers/covers': ['behaviour/late-covers'],
+  'covers/cover-hook': ['behaviour/late-covers'],
   'cluster/sending-turns': ['e2e/outgoing-titles-cluster'],
   'app/metrics/hub-metrics': ['source/health', 'http/readiness'],
   'app/worker/network': ['app/app', 'http/roles'],

@@ -1,6 +1,7 @@
 /**
- * Which machine sends the titles of a channel to its webhooks: a lease for each such channel, beside those of the audio (tapes/leases.ts), which any
- * machine may have, whatever feeds the channel. Its facts are the version up to which titles were sent, so that the next one goes on there.
+ * Which machine sends the titles of a channel to its webhooks, and looks for their covers: a lease for each such channel, beside those of the audio
+ * (tapes/leases.ts), which any machine may have, whatever feeds the channel. Its facts are the version up to which titles were sent, so that the next
+ * one goes on there.
  *
  * While what all machines have in common is away, who has a lease keeps it.
  */
@@ -18,6 +19,8 @@ const SUFFIX = '/titles';
 export class SendingTurns {
   readonly #parts: SendingTurnsParts;
   readonly #turns = new Map<string, Turn>();
+  /** Channels, by what is done for them. */
+  readonly #wanted = new Map<string, ReadonlySet<string>>();
   /** Where no audio is shared, these leases are asked for by themselves. */
   #leases: Leases | null = null;
 
@@ -38,8 +41,10 @@ export class SendingTurns {
     await (isNext ? this.#leases?.hold() : this.#leases?.close());
   }
 
-  set(channels: Iterable<string>): void {
-    const wanted = new Set(channels);
+  /** @param what is done for these channels, and for no others */
+  set(what: 'webhooks' | 'covers', channels: Iterable<string>): void {
+    this.#wanted.set(what, new Set(channels));
+    const wanted = new Set([...this.#wanted.values()].flatMap((all) => [...all]));
     for (const channel of this.#turns.keys()) if (!wanted.has(channel)) this.#turns.delete(channel);
     for (const channel of wanted) {
       if (this.#turns.has(channel)) continue;

@@ -54,6 +54,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkShoutcastPorts(raw),
     ...checkAccess(raw, channels),
     ...checkHls(raw, channels),
+    ...checkCovers(raw, channels),
     ...checkProxied(raw),
     ...checkAlerts(raw, channels),
     ...checkCluster(raw),
@@ -188,6 +189,21 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
         : []),
       ...(isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : []),
     ];
+  });
+}
+
+/** Covers come from somewhere; those of a folder are served by this server, whose URL stands in records. */
+function checkCovers(raw: unknown, channels: readonly RawChannel[]): Finding[] {
+  const hasUrl = (member(member(raw, 'streams'), 'publicUrl') ?? '') !== '';
+  return channels.flatMap(({ path, value }): Finding[] => {
+    const covers = member(value, 'covers');
+    if (typeof covers !== 'object' || covers === null) return [];
+    const [folder, hook] = [member(covers, 'folder'), member(covers, 'hook')];
+    if (folder === undefined && hook === undefined) {
+      return [{ path: [...path, 'covers'], at: 'value', message: 'needs folder or hook' }];
+    }
+    if (folder === undefined || hasUrl) return [];
+    return [{ path: [...path, 'covers', 'folder'], at: 'value', message: 'needs streams.publicUrl' }];
   });
 }
 

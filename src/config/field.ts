@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { isCharset } from '../base/charset.js';
 import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';
+import { type NumberRange, numberRange } from './number-range.js';
 
 const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~;-]+';
 /** The URL path of a mount, without the segments `.` and `..`, which clients would remove. */
@@ -169,15 +170,36 @@ export const pathFrom = (folder: string, min: number, asItIs: readonly string[] 
   text(min, 4096).transform((path) => (asItIs.includes(path) ? path : resolve(folder, path)));
 
 /** A readable file, relative to `folder`; the result is absolute. */
-export const readableFile = (folder: string) =>
+export const readableFile = (folder: string) => readable(folder, 'a file', (path) => statSync(path).isFile());
+
+const readable = (folder: string, what: string, isIt: (path: string) => boolean) =>
   text(1, 4096).transform((path, context) => {
     const absolute = resolve(folder, path);
     try {
       accessSync(absolute, constants.R_OK);
-      if (statSync(absolute).isFile()) return absolute;
+      if (isIt(absolute)) return absolute;
     } catch {
       // Reported below, whichever call failed.
     }
-    context.addIssue({ code: 'custom', message: `must be a file that can be read (relative to ${folder})` });
+    context.addIssue({ code: 'custom', message: `must be ${what} that can be read (relative to ${folder})` });
     return z.NEVER;
   });
+
+/** The last id of a content type. */
+const MAX_ETYPE = 1008;
+
+/** Of content types: `103`, or `1001-1008`. */
+export function etypeRange() {
+  const error = `must be a whole number from 0 to ${MAX_ETYPE}, or a range such as 1001-1008`;
+  return z
+    .union([whole(0, MAX_ETYPE), z.string().regex(/^\d{1,4}-\d{1,4}$/, { error })], { error })
+    .transform((value, context): NumberRange => {
+      const range = numberRange(String(value));
+      if (range !== undefined && range.to <= MAX_ETYPE) return range;
+      context.addIssue({ code: 'custom', message: error });
+      return z.NEVER;
+    });
+}
+
+/** A folder that can be read, relative to `folder`; the result is absolute. */
+export const readableFolder = (folder: string) => readable(folder, 'a folder', (path) => statSync(path).isDirectory());

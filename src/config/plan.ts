@@ -33,7 +33,17 @@ export interface ReloadPlan {
 /** Longest text of a value. */
 const TEXT_CHARACTERS = 60;
 /** Members that may hold a secret, at any place. */
-const HIDDEN = new Set(['url', 'sentinels', 'password', 'user', 'pushTokens', 'keys', 'headers', 'overflowUrl']);
+const HIDDEN = new Set([
+  'url',
+  'sentinels',
+  'password',
+  'user',
+  'pushTokens',
+  'keys',
+  'headers',
+  'overflowUrl',
+  'hook',
+]);
 /** Exceptions. */
 const PUBLIC = new Set(['stations.*.channels.*.url']);
 

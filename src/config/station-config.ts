@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { WINDOWS } from '../base/charset.js';
 import { ACCESS } from './access-config.js';
+import { coversSchema } from './covers-config.js';
 import {
   charset,
   choice,
@@ -133,6 +134,7 @@ function channelSchema(context: ConfigContext) {
     }).optional(),
     webhooks: list(titleWebhookSchema(context.env), 0, 16).default([]),
     firstTitle: firstTitleSchema().optional(),
+    covers: coversSchema(context.folder).optional(),
     sources: list(sourceSchema(context), 1, 16),
   });
 }

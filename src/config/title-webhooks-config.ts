@@ -9,6 +9,7 @@ import {
   CONTROL,
   checked,
   choice,
+  etypeRange,
   fromEnvironment,
   list,
   parsed,
@@ -20,9 +21,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
-import { type NumberRange, numberRange } from './number-range.js';
 import { type Password, passwordSchema } from './pull-config.js';
-import { placesOf } from './template.js';
 
 export const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
 export type TitleFormat = (typeof TITLE_FORMATS)[number];
@@ -56,9 +55,6 @@ const ONLY_FOR: Readonly<Record<string, readonly TitleFormat[]>> = {
   body: ['custom'],
   contentType: ['custom'],
 };
-
-/** The last id of a content type. */
-const MAX_ETYPE = 1008;
 
 export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
   return section({
@@ -147,17 +143,17 @@ function parameterSchema(env: NodeJS.ProcessEnv) {
   });
 }
 
-/** `103`, or `1001-1008`. */
-function etypeRange() {
-  const error = `must be a whole number from 0 to ${MAX_ETYPE}, or a range such as 1001-1008`;
-  return z
-    .union([whole(0, MAX_ETYPE), z.string().regex(/^\d{1,4}-\d{1,4}$/, { error })], { error })
-    .transform((value, context): NumberRange => {
-      const range = numberRange(String(value));
-      if (range !== undefined && range.to <= MAX_ETYPE) return range;
-      context.addIssue({ code: 'custom', message: error });
-      return z.NEVER;
-    });
+export type TitleWebhookConfig = z.output<ReturnType<typeof titleWebhookSchema>>;
+
+/** A brace before anything but a name stands for itself, as in JSON. */
+const PLACE = /\{([a-z]{1,32})\}/g;
+
+/** The names of the places of a template, each as often as it stands there. */
+function placesOf(template: string): string[] {
+  return [...template.matchAll(PLACE)].map(([, name]) => name!);
 }
 
-export type TitleWebhookConfig = z.output<ReturnType<typeof titleWebhookSchema>>;
+/** Fills in the places of a checked template. @param written what stands at a place, as it has to be written there */
+export function fill(template: string, written: (name: TitlePlace) => string): string {
+  return template.replace(PLACE, (_, name: string) => written(name as TitlePlace));
+}

@@ -14,7 +14,7 @@ import { hls } from './hls-docs.js';
 import type { Json } from './json.js';
 import { operations, ownDocuments } from './operate.js';
 import { contentType, inQuery, pathParameters, ref } from './parameters.js';
-import { histories, polls, type ReadLimits } from './read-docs.js';
+import { covers, histories, polls, type ReadLimits } from './read-docs.js';
 import { reports } from './report-docs.js';
 import { content, header, JSON_TYPE, type More, NO_STORE, ok, operation, optional, refused } from './responses.js';
 import { type ObjectSchema, type Schemas, schemas } from './schemas.js';
@@ -124,6 +124,7 @@ export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): J
     ...events(),
     ...reports(),
     ...histories(limits),
+    ...covers(),
     ...streams(),
     ...playlists(),
     ...hls(),

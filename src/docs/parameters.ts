@@ -27,6 +27,7 @@ const IN_PATH: Readonly<Record<string, Json>> = {
   mount: inPath('A mount, which may hold slashes, or a channel key.'),
   segment: inPath('As the playlist names it.'),
   id: inPath('As it was listed.'),
+  name: inPath('The id of a title, and the ending of its picture.'),
   network: inPath('As it was blocked, percent-encoded.'),
 };
 

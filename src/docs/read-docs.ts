@@ -1,5 +1,6 @@
 /** The OpenAPI document's reads: polling and history, and what all reads have in common (src/http/README.md, "Reading"). */
 
+import { PICTURE_TYPES } from '../covers/cover-folder.js';
 import { type Json, list, TEXT } from './json.js';
 import { ifNoneMatch, inQuery, ref, sync, TEXT_TYPE, type, types } from './parameters.js';
 import {
@@ -94,6 +95,30 @@ function stationAnswers(): Json {
   const headers = { ...COMPRESSED, Vary: header(depends, STATIONS_VARY) };
   const { 422: _, ...all } = cached(content(JSON_TYPE, list(ref('Station'))), { headers });
   return all;
+}
+
+export function covers(): Json {
+  const cache = 'public, max-age=3600';
+  const kept = { ...CORS, 'Cache-Control': header('How long it may be kept.', { const: cache }), ...ETAG };
+  const safe = {
+    'X-Content-Type-Options': header('It is what its type says.', { const: 'nosniff' }),
+    'Content-Security-Policy': header('It runs nothing.', TEXT),
+  };
+  const types = [...new Set(PICTURE_TYPES.values())];
+  const picture = Object.assign({}, ...types.map((one) => content(one, { ...TEXT, format: 'binary' }))) as Json;
+  const responses = {
+    200: { description: 'A picture.', headers: { ...kept, ...safe }, content: picture },
+    304: { description: 'Not changed since that ETag.', headers: kept },
+    ...refused('unavailable', 'Too many pictures are asked for at once.', CORS),
+  };
+  const summary = "A picture of the channel's folder of covers";
+  return {
+    '/metadata/channel/{channelkey}/cover/{name}': readable('Poll', 'cover', summary, responses, {
+      description:
+        'As `cover` of a record names it, where `covers.folder` of the channel has a picture for the id of its title.',
+      parameters: [ifNoneMatch],
+    }),
+  };
 }
 
 export interface ReadLimits {

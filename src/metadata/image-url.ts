@@ -14,7 +14,7 @@ export function isImageUrl(url: string): boolean {
 /** By the end of its path. */
 const PICTURE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
-/** A source's URL as the cover of its title: it is often the station's page. `""`: not a picture. */
+/** A source's URL as the cover of its title: it is often the station's page. `""`: it is not a picture. */
 export function pictureUrl(url: string): string {
   return PICTURE.test(url) ? imageUrl(url) : '';
 }

@@ -86,8 +86,8 @@ export class IcyStripper implements StreamBody {
 }
 
 /**
- * The title that a block sets, as one line, or with its cover, if its StreamUrl is a picture; undefined: it sets none. A field ends with a quote and a
- * semicolon; the last one may lack either.
+ * The title that a block sets, as one line, or with its cover, if its StreamUrl is a picture; undefined: it sets none. A field ends with a quote and
+ * a semicolon; the last one may lack either.
  */
 function titleIn(block: Buffer, charset: string | undefined): SourceTitle | undefined {
   const end = block.indexOf(0);

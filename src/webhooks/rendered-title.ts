@@ -8,8 +8,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { fill } from '../config/template.js';
-import { SERVICE_URLS, type TitlePlace, type TitleWebhookConfig } from '../config/title-webhooks-config.js';
+import { fill, SERVICE_URLS, type TitlePlace, type TitleWebhookConfig } from '../config/title-webhooks-config.js';
 import { latin } from '../metadata/latin.js';
 import { playId } from '../metadata/record.js';
 import { utcTime } from '../metadata/time.js';
@@ -57,13 +56,13 @@ const FORMATS: Readonly<
   json: (_, { url, secret: key }) => post(url!, JSON_TYPE, '', key),
   discord: (view, { url, text = '{title}' }) => {
     const values = valuesOf(view);
-    const content = fill(text, (name) => withoutMarkdown(values[name as TitlePlace]));
+    const content = fill(text, (name) => withoutMarkdown(values[name]));
     const body = JSON.stringify({ content: cut(content, DISCORD_CHARACTERS), allowed_mentions: { parse: [] } });
     return post(url!, JSON_TYPE, body, null);
   },
   mastodon: (view, { url, token, text = '{title}' }, id) => {
     const values = valuesOf(view);
-    const status = fill(text, (name) => withoutMentions(values[name as TitlePlace]));
+    const status = fill(text, (name) => withoutMentions(values[name]));
     const made = post(url!, JSON_TYPE, JSON.stringify({ status: cut(status, MASTODON_CHARACTERS) }), null);
     return { ...made, headers: { ...made.headers, ...authorization(token), 'Idempotency-Key': id } };
   },
@@ -71,9 +70,7 @@ const FORMATS: Readonly<
   radiode: service,
   rds: (view, { url, text = 'RT={title}' }) => {
     const values = valuesOf(view);
-    const [, command = '', line = ''] = /^([A-Za-z0-9]{1,16}=)?(.*)$/s.exec(
-      fill(text, (name) => latin(values[name as TitlePlace])),
-    )!;
+    const [, command = '', line = ''] = /^([A-Za-z0-9]{1,16}=)?(.*)$/s.exec(fill(text, (name) => latin(values[name])))!;
     const sent = command === '' ? latin(line) : command + latin(line).slice(0, RADIO_TEXT_CHARACTERS);
     return { url: url!, method: 'POST', headers: {}, body: Buffer.from(`${sent}\r\n`, 'latin1'), key: null };
   },
@@ -81,7 +78,7 @@ const FORMATS: Readonly<
     const { method = 'POST', contentType = JSON_TYPE, body = '', secret: key, token } = config;
     const values = valuesOf(view);
     const url = withParameters(
-      fill(config.url!, (name) => encodeURIComponent(values[name as TitlePlace])),
+      fill(config.url!, (name) => encodeURIComponent(values[name])),
       config,
     );
     if (method === 'GET') return { url, method, headers: authorization(token), body: '', key };
@@ -89,7 +86,7 @@ const FORMATS: Readonly<
     const made = post(
       url,
       contentType,
-      fill(body, (name) => written(values[name as TitlePlace])),
+      fill(body, (name) => written(values[name])),
       key,
     );
     return { ...made, headers: { ...made.headers, ...authorization(token) } };

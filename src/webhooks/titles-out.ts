@@ -26,7 +26,7 @@ export interface Turns {
   /** The titles up to this version of the channel's state were sent. */
   did(channel: string, version: number): void;
   /** The channels with webhooks. */
-  set(channels: Iterable<string>): void;
+  set(what: 'webhooks', channels: Iterable<string>): void;
 }
 
 export interface TitlesOutParts extends Pick<TitleReaderParts, 'moments' | 'delayMs' | 'offsetMs' | 'max'> {
@@ -124,7 +124,7 @@ export class TitlesOut {
     this.#readers.begin(added, states);
     for (const key of added) this.#begin(key);
     for (const [key, { webhooks }] of wanted) this.#refresh(key, this.#channels.get(key)!, webhooks);
-    turns?.set(wanted.keys());
+    turns?.set('webhooks', wanted.keys());
   }
 
   #begin(key: string): void {

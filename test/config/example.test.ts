@@ -117,6 +117,7 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
       ...defaults.streams,
       maxListenSeconds: 86_400,
       overflowUrl: 'https://second.wave.example/{mount}',
+      publicUrl: 'https://radio.wave.example',
       headers: { 'X-Station-Channel': '{channelkey}' },
     },
   });

@@ -3,8 +3,10 @@
  * and message is held against them. What the documents name and was never seen is a failure too.
  */
 
+import { readdirSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { dirname } from 'node:path';
 import t from 'tap';
 import {
   answerProblems,
@@ -26,9 +28,14 @@ import { type Answer, ask, Watching, Wire } from '../kit/wire.js';
  */
 const ANYWHERE = [400, 404, 408, 431, 500];
 const UNSEEN_ANYWHERE = [408, 500];
-/** A session, or a segment, whose process or machine is away: test/e2e/silent-links.test.ts, test/http/stream/hls-routes.test.ts. */
+/**
+ * A session, or a segment, whose process or machine is away: test/e2e/silent-links.test.ts, test/http/stream/hls-routes.test.ts. Pictures that are not read:
+ * http/poll/cover-files.
+ */
 const UNSEEN = ['GET', 'HEAD'].flatMap((method) =>
-  ['/metadata/listener/{metaid}.json', '/{mount}/hls/{segment}'].map((path) => `${method} ${path} 503`),
+  ['/metadata/listener/{metaid}.json', '/{mount}/hls/{segment}', '/metadata/channel/{channelkey}/cover/{name}'].map(
+    (path) => `${method} ${path} 503`,
+  ),
 );
 
 const PUSH = '/metapush/demo/demo-token';
@@ -44,7 +51,10 @@ const STATISTICS = [
   '/nextsongs',
 ];
 
+/** With pictures. */
+const COVERS = dirname(DEMO_AUDIO);
 const YAML = demoYaml(`
+      covered: { covers: { folder: '${COVERS}' }, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
       mute:
         sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }]
       members: { access: hook, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
@@ -52,7 +62,7 @@ const YAML = demoYaml(`
       full: { maxListeners: 1, overflowUrl: 'http://127.0.0.1:1/{mount}', sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 signedUrls: { keys: [env:DOCUMENTS_TEST_KEY] }
 listenerHook: { url: '\${DOCUMENTS_TEST_HOOK}' }
-streams: { burstSeconds: 1, hls: { enabled: true, segmentSeconds: 2 } }
+streams: { burstSeconds: 1, publicUrl: 'http://radio.example', hls: { enabled: true, segmentSeconds: 2 } }
 limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, secretQueue: 0, watchersPerAddress: 6, historyWaiting: 1 }
 shutdown: { graceSeconds: 2 }
 `);
@@ -192,6 +202,15 @@ t.test('every documented operation and status is answered, and every message sen
     await says(204, 'OPTIONS', path);
     await says(405, 'POST', path);
   }
+  const pictures = readdirSync(COVERS).filter((name) => name.endsWith('.png'));
+  const cover = `/metadata/channel/covered/cover/${pictures[0]}`;
+  for (const method of ['GET', 'HEAD']) {
+    const { headers } = await says(200, method, cover);
+    await says(304, method, cover, [`If-None-Match: ${headers.get('etag')}`]);
+    await says(404, method, `${cover}.jpg`);
+  }
+  await says(204, 'OPTIONS', cover);
+  await says(405, 'POST', cover);
   for (const method of ['GET', 'HEAD']) {
     await says(200, method, '/metadata/stations.json');
     await says(304, method, '/metadata/stations.json', ['If-None-Match: *']);

@@ -26,6 +26,7 @@ const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json
 const PAST_FASTIFY = [
   ...['channel/{channelkey}.json', 'channel/{channelkey}.txt', 'station/{stationkey}.json', 'listener/{metaid}.json'],
   ...['channel/{channelkey}/history.json', 'channel/{channelkey}/history.csv', 'channel/{channelkey}/history.rss'],
+  'channel/{channelkey}/cover/{name}',
   ...['channel/{channelkey}', 'station/{stationkey}', 'listener/{metaid}'],
   ...['sse/channel/{channelkey}', 'sse/station/{stationkey}', 'sse/listener/{metaid}'],
 ]

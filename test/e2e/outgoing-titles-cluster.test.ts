@@ -1,6 +1,6 @@
 /**
- * Titles that go out from a cluster: two machines of one configuration, pushes to both, and each title goes out once; also over the death of the machine
- * that sends, with workers, and where machines share titles alone.
+ * Titles that go out from a cluster, and questions about their covers: two machines of one configuration, pushes to both, and each title goes out once;
+ * also over the death of the machine that sends, with workers, and where machines share titles alone.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -24,6 +24,7 @@ const outYaml = ({ url }: Receiver) => `
       out:
         pushTokens: [demo-token]
         webhooks: [{ url: '${url}', dampSeconds: 0 }]
+        covers: { hook: '${url}' }
         sources: [{ type: file, path: ${DEMO_AUDIO} }]
 `;
 
@@ -32,14 +33,20 @@ async function push(t: Test, port: number, song: string): Promise<void> {
   t.equal(answer.status, 200, await answer.text());
 }
 
-const songs = (receiver: Receiver) => receiver.received.map(({ body }) => JSON.parse(body).data.song as string);
+const songs = (receiver: Receiver) =>
+  receiver.received.filter(({ body }) => body !== '').map(({ body }) => JSON.parse(body).data.song as string);
+/** Of which songs the same receiver was asked for covers. */
+const asked = (receiver: Receiver) =>
+  receiver.received
+    .filter(({ body }) => body === '')
+    .map(({ path }) => new URL(path, 'http://x').searchParams.get('song'));
 
 /** Pushes until one goes out: a machine has the lease by then. */
 async function isSending(t: Test, port: number, receiver: Receiver): Promise<void> {
   let made = 0;
   await until(async () => {
     await push(t, port, `first-${made++}`);
-    return receiver.received.length > 0;
+    return songs(receiver).length > 0;
   }, LONG_MS);
   await until(() => songs(receiver).at(-1) === `first-${made - 1}`, LONG_MS);
   receiver.received.length = 0;
@@ -55,7 +62,7 @@ t.test('each goes out once, and another machine goes on', { skip: noRedis, timeo
   ];
   await isSending(t, two.port, receiver);
   for (let i = 0; i < 10; i++) await push(t, [one, two][i % 2]!.port, `song-${i}`);
-  await until(() => receiver.received.length >= 10, LONG_MS);
+  await until(() => songs(receiver).length >= 10 && asked(receiver).length >= 10, LONG_MS);
   await quietFor(700);
   t.strictSame(
     songs(receiver),
@@ -66,7 +73,7 @@ t.test('each goes out once, and another machine goes on', { skip: noRedis, timeo
   await one.kill();
   await push(t, two.port, 'lost');
   await push(t, two.port, 'last');
-  await until(() => receiver.received.length > 0, LONG_MS);
+  await until(() => songs(receiver).length > 0, LONG_MS);
   await push(t, two.port, 'next');
   await until(() => songs(receiver).at(-1) === 'next', LONG_MS);
   t.strictSame(songs(receiver), ['last', 'next']);
@@ -95,7 +102,7 @@ stations:
   const [one, two] = await Promise.all(started);
   await isSending(t, one!.port, receiver);
   for (let i = 0; i < 10; i++) await push(t, [one, two][i % 2]!.port, `song-${i}`);
-  await until(() => receiver.received.length >= 10, LONG_MS);
+  await until(() => songs(receiver).length >= 10 && asked(receiver).length >= 10, LONG_MS);
   await quietFor(700);
   t.strictSame(
     songs(receiver),

@@ -30,7 +30,7 @@ const ABOUT = [
   ],
   [/^src\/(titles|now-playing|metadata|feed|http\/(poll|watch))\//, /truth|cluster-titles|long\/fuzz|clock/],
   [/^src\/(store|statistics)\//, /store|faults|crash|backup|kept-statistics|clock/],
-  [/^src\/(alerts|base)\//, /alerts|monitoring|e2e\/log|systemd/],
+  [/^src\/(alerts|base|webhooks|covers)\//, /alerts|outgoing-titles|monitoring|e2e\/log|systemd/],
   [
     /^src\/(cli|setup)\/|^config\/|^package(-lock)?\.json$/,
     /^cli\/|newcomer|package|cluster-example|monitoring|systemd/,

@@ -9,6 +9,7 @@ import type { Alerts } from '../../alerts/alerts.js';
 import { measured } from '../../base/watchdog.js';
 import type { SendingTurns } from '../../cluster/sending-turns.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
+import type { Covers } from '../../covers/covers.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
 import type { Recorder } from '../../statistics/recorder.js';
@@ -24,6 +25,7 @@ import { Hub, type HubOutput, type HubParts } from './hub.js';
 import { HubAdmin, type HubAdminOutput } from './hub-admin.js';
 import { makeAlerts } from './hub-alerts.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
+import { makeCovers } from './hub-covers.js';
 import { makeRecorder } from './hub-statistics.js';
 import { clockWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
 import { makeWebhooks } from './hub-webhooks.js';
@@ -52,6 +54,7 @@ export class HubSide {
   readonly admissions: Admissions;
   readonly alerts: Alerts;
   readonly #titlesOut: TitlesOut;
+  readonly #covers: Covers;
   /** Which machine of a cluster sends titles out; null: this one is alone. */
   readonly turns: SendingTurns | null;
   /** In which alerts find what is wrong. */
@@ -95,6 +98,7 @@ export class HubSide {
     const webhooks = makeWebhooks(core, { ...parts, hub: this.hub }, metrics.registry);
     this.#titlesOut = webhooks.titles;
     this.turns = webhooks.turns;
+    this.#covers = makeCovers(core, this.hub, this.turns, metrics.registry);
     this.#asksAlone = config.cluster !== undefined && config.cluster.tapes === undefined;
     this.facts = facts;
     this.tasks = [
@@ -108,6 +112,7 @@ export class HubSide {
       silenceWatch(channels, log),
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),
+      () => this.#covers.follow(),
     ];
   }
 
@@ -121,6 +126,7 @@ export class HubSide {
   /** As Hub.restore. */
   restore(output: HubOutput): Promise<void> {
     this.#titlesOut.follow();
+    this.#covers.follow();
     if (this.#asksAlone) this.turns?.start();
     return this.hub.restore({
       ...output,
@@ -128,6 +134,7 @@ export class HubSide {
         this.recorder.onTitle(channel, change.history);
         output.onChange(channel, change, view);
         this.#titlesOut.deliver(channel, change, view);
+        if (view !== null) this.#covers.onTitle(channel, view);
       },
     });
   }
@@ -143,6 +150,7 @@ export class HubSide {
   endSending(isNext: boolean): void {
     this.alerts.close();
     this.#titlesOut.close();
+    this.#covers.close();
     void this.turns?.close(isNext);
   }
 

@@ -3,6 +3,7 @@
 import { measured } from '../../base/watchdog.js';
 import type { Feed } from '../../feed/feed.js';
 import type { HttpService, UpgradeService } from '../../http/http-service.js';
+import { CoverFiles } from '../../http/poll/cover-files.js';
 import { Poll } from '../../http/poll/poll.js';
 import { PollAcceptor } from '../../http/poll/poll-acceptor.js';
 import { Nes } from '../../http/watch/nes.js';
@@ -97,7 +98,15 @@ export class Readers {
       },
       onError,
     });
-    this.services = [this.watch.sse, poll];
+    const covers = new CoverFiles({
+      proxies,
+      onError,
+      folderOf: (channel) => {
+        const station = feed.face(channel)?.station;
+        return station === undefined ? undefined : config.stations[station]?.channels[channel]?.covers?.folder;
+      },
+    });
+    this.services = [this.watch.sse, covers, poll];
     this.upgrades = [nes, this.watch];
   }
 }

@@ -3,19 +3,23 @@
  * memory until its connection is closed, even if the cache has dropped it.
  *
  * Invariant: a body counts once, from `enter` until the last of the answers that share it is closed, and for the address that asked first. Owned by
- * HistoryPages.
+ * HistoryPages, and by CoverFiles.
  */
 
 import type { ServerResponse } from 'node:http';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
-import type { CompressibleBody } from '../compression.js';
 
 /** A body counts twice, for itself and its compressed forms, which are smaller. */
 export const FORMS = 2;
 
+/** A body as it is counted. */
+interface CountedBody {
+  readonly bytes: number;
+}
+
 /** The bytes that a body counts as. */
-export function weightOf(body: CompressibleBody): number {
+export function weightOf(body: CountedBody): number {
   return FORMS * body.bytes;
 }
 
@@ -33,7 +37,7 @@ interface BodyInFlight {
 
 export class InFlight {
   readonly #limits: InFlightLimits;
-  readonly #bodies = new Map<CompressibleBody, BodyInFlight>();
+  readonly #bodies = new Map<CountedBody, BodyInFlight>();
   readonly #all: Tally;
   readonly #bytesOf: Tally;
   #bytes = 0;
@@ -60,7 +64,7 @@ export class InFlight {
   }
 
   /** Counts the body for an answer. False: there is no room. @param response that is open */
-  enter(body: CompressibleBody, origin: string, response: ServerResponse): boolean {
+  enter(body: CountedBody, origin: string, response: ServerResponse): boolean {
     const entry = this.#bodies.get(body);
     if (entry !== undefined) entry.answers++;
     else if (this.fits(weightOf(body), origin)) {
@@ -71,7 +75,7 @@ export class InFlight {
     return true;
   }
 
-  #release(body: CompressibleBody): void {
+  #release(body: CountedBody): void {
     const entry = this.#bodies.get(body)!;
     if (--entry.answers > 0) return;
     this.#bodies.delete(body);

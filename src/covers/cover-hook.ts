@@ -1,0 +1,159 @@
+/**
+ * Asks a program of the station for the cover of a song: once for each artist and song; its answers are remembered, up to a number.
+ *
+ *   GET hook?artist=&song=&channelkey=  ─► 200 { "cover": "https://…" }: that    204, 404, or another 200: none    else: asked again in a minute
+ *
+ * Owned by covers.ts. Its URL may hold a secret: it is in no log line.
+ */
+
+import { lookup } from 'node:dns';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.js';
+import type { CoversConfig } from '../config/covers-config.js';
+import { imageUrl } from '../metadata/image-url.js';
+import { Outbound } from '../net/outbound/outbound.js';
+import { Target } from '../net/outbound/target.js';
+
+export type CoverOutcome = 'found' | 'none' | 'failed' | 'dropped';
+
+export interface CoverHookOutput {
+  /** For the first failure in a row. @param reason without any part of the URL */
+  onTrouble(reason: string): void;
+  onRecovered(): void;
+}
+
+interface Song {
+  readonly artist: string;
+  readonly song: string;
+}
+
+interface Remembered {
+  /** `''`: none. */
+  readonly cover: string;
+  readonly untilMs: number;
+}
+
+const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
+const MAX_BODY_BYTES = 16 * 1024;
+/** Questions at a time; what comes beyond them has no cover. */
+export const MAX_ASKED = 4;
+/** After a failure. */
+const AGAIN_MS = 60_000;
+const NONE: ReadonlySet<number> = new Set([204, 404]);
+
+export class CoverHook {
+  readonly counts: Record<CoverOutcome, number> = { found: 0, none: 0, failed: 0, dropped: 0 };
+  readonly #channel: string;
+  readonly #config: CoversConfig & { readonly hook: string };
+  readonly #urlBytes: () => number;
+  readonly #clock: Clock;
+  readonly #output: CoverHookOutput;
+  readonly #remembered: LRUCache<string, Remembered>;
+  readonly #asking = new Map<string, Promise<string>>();
+  readonly #requests = new Set<Outbound>();
+  #isFailing = false;
+
+  /** @param urlBytes the longest URL of a cover */
+  constructor(
+    channel: string,
+    config: CoversConfig & { readonly hook: string },
+    urlBytes: () => number,
+    clock: Clock,
+    output: CoverHookOutput,
+  ) {
+    this.#channel = channel;
+    this.#config = config;
+    this.#urlBytes = urlBytes;
+    this.#clock = clock;
+    this.#output = output;
+    this.#remembered = new LRUCache({ max: config.cacheEntries });
+  }
+
+  /** Never rejects. @returns `''`: none is known */
+  async coverOf({ artist, song }: Song): Promise<string> {
+    const name = `${artist}\n${song}`;
+    const known = this.#remembered.get(name);
+    if (known !== undefined && this.#clock.now() < known.untilMs) return known.cover;
+    const asking = this.#asking.get(name);
+    if (asking !== undefined) return asking;
+    if (this.#asking.size >= MAX_ASKED) {
+      this.counts.dropped++;
+      return '';
+    }
+    const asked = this.#ask({ artist, song }, name);
+    this.#asking.set(name, asked);
+    return asked.finally(() => this.#asking.delete(name));
+  }
+
+  /** What was asked is of no interest any more. Idempotent. */
+  close(): void {
+    for (const request of this.#requests) request.abort();
+  }
+
+  async #ask(song: Song, name: string): Promise<string> {
+    const { cacheSeconds } = this.#config;
+    const answer = await this.#request(song);
+    const isFailed = answer instanceof Error;
+    const found = isFailed ? '' : imageUrl(answer);
+    const cover = Buffer.byteLength(found) <= this.#urlBytes() ? found : '';
+    this.counts[isFailed ? 'failed' : cover === '' ? 'none' : 'found']++;
+    this.#remembered.set(name, { cover, untilMs: this.#clock.now() + (isFailed ? AGAIN_MS : cacheSeconds * 1000) });
+    if (isFailed && !this.#isFailing) this.#output.onTrouble(answer.message);
+    if (!isFailed && this.#isFailing) this.#output.onRecovered();
+    this.#isFailing = isFailed;
+    return cover;
+  }
+
+  /** Never rejects. @returns the text of the answer; `''`: there is none; an error: why it could not be had, without any part of the URL */
+  #request({ artist, song }: Song): Promise<string | Error> {
+    const url = new URL(this.#config.hook);
+    for (const [field, value] of Object.entries({ artist, song, channelkey: this.#channel })) {
+      url.searchParams.set(field, value);
+    }
+    const target = Target.named(url.href, undefined, true);
+    const headers = { Accept: 'application/json', 'User-Agent': 'airsplice' };
+    return new Promise((resolve) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      const over = (answer: string | Error) => {
+        clearTimeout(deadline);
+        this.#requests.delete(outbound);
+        resolve(answer);
+      };
+      const onBody = (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
+        else {
+          over(new Error('the answer is too long'));
+          outbound.abort();
+        }
+      };
+      const outbound = new Outbound({ target, method: 'GET', headers }, CONNECTION, {
+        onAnswer: () => {
+          const { status } = outbound;
+          if (status === 200)
+            outbound.receive({ onBody, onEnd: () => over(coverIn(Buffer.concat(chunks).toString())) });
+          else over(NONE.has(status) ? '' : new Error(`status ${status}`));
+        },
+        onFailed: (_, code) => over(new Error(code ?? 'the connection failed')),
+        onClosed: () => over(new Error('no answer')),
+      });
+      const deadline = setTimeout(() => {
+        over(new Error('no answer in time'));
+        outbound.abort();
+      }, this.#config.timeoutSeconds * 1000);
+      this.#requests.add(outbound);
+      outbound.start();
+    });
+  }
+}
+
+/** The member `cover` of an object in JSON; `''`: there is none. */
+function coverIn(text: string): string {
+  try {
+    const { cover } = JSON.parse(text) as { readonly cover?: unknown };
+    return typeof cover === 'string' ? cover.trim() : '';
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Covers of titles that came without one: by its id from a folder, by artist and song from a hook. A title is published first; its cover follows as a
+ * correction. A title that is `next` is asked about ahead, so that the answer is there when it begins.
+ *
+ *   title, committed and delivered ─► folder ─► hook (remembers) ─► engine.update: a correction, unless another title is in force
+ *
+ * Invariant: nothing waits for a cover. Made by app/hub/hub-covers.ts.
+ */
+
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import { Refusal } from '../base/refusal.js';
+import { channelsOf } from '../config/adopt.js';
+import type { CoversConfig } from '../config/covers-config.js';
+import type { LoadedConfig } from '../config/load.js';
+import { isInRanges } from '../config/number-range.js';
+import { isSame } from '../config/same.js';
+import { isIdSent, type TrackRecord } from '../metadata/record.js';
+import type { RecordView } from '../metadata/view.js';
+import { giveCover } from '../now-playing/late-cover.js';
+import type { Engine } from '../titles/engine.js';
+import type { Moments } from '../titles/moments.js';
+import { pictureOf, pictureUrlOf } from './cover-folder.js';
+import { CoverHook, type CoverOutcome } from './cover-hook.js';
+
+export interface CoversParts {
+  /** The one in force, which a reload changes in place. */
+  readonly config: LoadedConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly engine: Engine;
+  readonly moments: Moments;
+  /** Whether this machine looks for those of a channel: of several machines one does. */
+  isTurn(channel: string): boolean;
+  /** Channels with covers, after a change. */
+  onChannels(channels: Iterable<string>): void;
+  onError(error: unknown): void;
+}
+
+interface ChannelCovers {
+  /** As it was when this was made. */
+  readonly config: CoversConfig;
+  readonly hook: CoverHook | null;
+}
+
+export class Covers {
+  readonly #parts: CoversParts;
+  readonly #channels = new Map<string, ChannelCovers>();
+  #order: LoadedConfig['order'] | null = null;
+  #isClosed = false;
+
+  constructor(parts: CoversParts) {
+    this.#parts = parts;
+  }
+
+  /** A committed title, after it was delivered. */
+  onTitle(channel: string, view: RecordView): void {
+    this.follow();
+    const covers = this.#channels.get(channel);
+    if (covers === undefined || view.cover !== '' || view.title === '' || !this.#parts.isTurn(channel)) return;
+    const { source, etype } = view.record;
+    if (source !== 'fallback' && isInRanges(covers.config.etypes, etype)) void this.#look(covers, view.record);
+  }
+
+  /** What became of questions, by channel. */
+  *counts(): Iterable<readonly [channel: string, counts: Readonly<Record<CoverOutcome, number>>]> {
+    for (const [channel, { hook }] of this.#channels) if (hook !== null) yield [channel, hook.counts];
+  }
+
+  /** The configuration in force may be another one: a hook that stays the same keeps what it remembers. */
+  follow(): void {
+    const { config, onChannels } = this.#parts;
+    if (config.order === this.#order || this.#isClosed) return;
+    this.#order = config.order;
+    const wanted = channelsOf(config);
+    for (const [key, { config: made, hook }] of this.#channels) {
+      if (isSame(made, wanted.get(key)?.covers)) continue;
+      hook?.close();
+      this.#channels.delete(key);
+    }
+    for (const [key, { covers }] of wanted) {
+      // A reload changes the section in place.
+      if (covers !== undefined && !this.#channels.has(key)) this.#channels.set(key, this.#make(key, { ...covers }));
+    }
+    onChannels(this.#channels.keys());
+  }
+
+  /** Idempotent. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { hook } of this.#channels.values()) hook?.close();
+    this.#channels.clear();
+  }
+
+  #make(channel: string, config: CoversConfig): ChannelCovers {
+    const { clock, log, config: all } = this.#parts;
+    const { hook } = config;
+    if (hook === undefined) return { config, hook: null };
+    const output = {
+      onTrouble: (trouble: string) => log.warn({ channel, trouble }, 'the hook of covers does not answer'),
+      onRecovered: () => log.info({ channel }, 'the hook of covers answers again'),
+    };
+    return { config, hook: new CoverHook(channel, { ...config, hook }, () => all.limits.urlBytes, clock, output) };
+  }
+
+  /** Never rejects. */
+  async #look({ config: { folder }, hook }: ChannelCovers, record: TrackRecord): Promise<void> {
+    const { engine, moments, config, onError } = this.#parts;
+    const { channel, id, type } = record;
+    try {
+      const name = folder !== undefined && isIdSent(record) ? await pictureOf(folder, id) : null;
+      const cover = name === null ? await hook?.coverOf(record) : pictureUrlOf(config.streams.publicUrl, channel, name);
+      if (type === 'next' || cover === undefined || cover === '' || this.#isClosed) return;
+      await engine.update(channel, (state) => giveCover(state, record, cover, moments.of(channel)));
+    } catch (error) {
+      if (!(error instanceof Refusal)) onError(error);
+    }
+  }
+}

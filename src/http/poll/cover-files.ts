@@ -1,0 +1,121 @@
+/**
+ * `/metadata/channel/{key}/cover/{name}`: pictures of a channel's folder of covers (src/covers). Read when they are asked for, and kept in memory up
+ * to a number of bytes, so that a crowd shares one.
+ */
+
+import { readFile, stat } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { LRUCache } from 'lru-cache';
+import { retryLater } from '../../base/refusal.js';
+import { pathOf } from '../../base/request-target.js';
+import { MAX_PICTURE_BYTES, type Picture, pictureAt } from '../../covers/cover-folder.js';
+import { contentTag } from '../../metadata/etag.js';
+import type { Proxies } from '../../net/front/peer.js';
+import type { Exchange, HttpService } from '../http-service.js';
+import { asRefusal, sendProblem } from '../problem.js';
+import { matchesTag, notFound, READ_CORS, READ_PREFLIGHT, readOnly } from '../reads.js';
+import { InFlight, weightOf } from './in-flight.js';
+
+const PATH = /^\/metadata\/channel\/([^/]+)\/cover\/([^/]+)$/;
+const CACHE_CONTROL = 'public, max-age=3600';
+const KEPT_BYTES = 16 * 1024 * 1024;
+/** Of pictures in unfinished answers, as in-flight.ts counts them. */
+const IN_FLIGHT = { bytes: 64 * 1024 * 1024, bytesPerAddress: 16 * 1024 * 1024 };
+/** Files that are read at a time. */
+const MAX_READING = 16;
+
+interface KeptPicture {
+  readonly content: Buffer;
+  readonly bytes: number;
+  readonly etag: string;
+}
+
+export interface CoverFilesParts {
+  readonly proxies: Proxies;
+  /** Of a channel's covers; undefined: it has none. */
+  folderOf(channel: string): string | undefined;
+  /** Gets the error behind an answer 500. */
+  onError(error: unknown): void;
+}
+
+export class CoverFiles implements HttpService {
+  readonly role = 'poll';
+  readonly #parts: CoverFilesParts;
+  readonly #kept = new LRUCache<string, KeptPicture>({ maxSize: KEPT_BYTES, sizeCalculation: ({ bytes }) => bytes });
+  readonly #reading = new Map<string, Promise<KeptPicture>>();
+  readonly #inFlight = new InFlight(IN_FLIGHT);
+
+  constructor(parts: CoverFilesParts) {
+    this.#parts = parts;
+  }
+
+  takes(path: string): boolean {
+    return PATH.test(path);
+  }
+
+  handle({ request, response }: Pick<Exchange, 'request' | 'response'>): void {
+    this.#answer(request, response).catch((error) =>
+      sendProblem(response, asRefusal(error, this.#parts.onError), READ_CORS),
+    );
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method } = request;
+    if (method === 'OPTIONS') {
+      response.writeHead(204, READ_PREFLIGHT).end();
+      return;
+    }
+    const picture = this.#picture(request.url!);
+    if (method !== 'GET' && method !== 'HEAD') throw readOnly();
+    const kept = picture === null ? null : await this.#read(picture);
+    if (picture === null || kept === null) throw notFound('There is no such picture.');
+    if (response.destroyed) return;
+    const { etag, content, bytes } = kept;
+    const headers = { ...READ_CORS, ETag: etag, 'Cache-Control': CACHE_CONTROL };
+    if (matchesTag(request.headers['if-none-match'], etag)) {
+      response.writeHead(304, headers).end();
+      return;
+    }
+    if (method === 'GET' && !this.#inFlight.enter(kept, this.#parts.proxies.originOf(request), response))
+      throw tooMany();
+    const safe = { 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': "default-src 'none'; sandbox" };
+    response.writeHead(200, { ...headers, ...safe, 'Content-Type': picture.type, 'Content-Length': bytes });
+    response.end(method === 'HEAD' ? undefined : content);
+  }
+
+  #picture(url: string): Picture | null {
+    const [, channel, name] = PATH.exec(pathOf(url)) ?? [];
+    const folder = this.#parts.folderOf(channel ?? '');
+    if (folder === undefined) return null;
+    try {
+      return pictureAt(folder, decodeURIComponent(name!));
+    } catch {
+      return null;
+    }
+  }
+
+  /** Null: there is none. */
+  async #read({ path }: Picture): Promise<KeptPicture | null> {
+    const found = await stat(path).catch(() => null);
+    if (found === null || !found.isFile() || found.size === 0 || found.size > MAX_PICTURE_BYTES) return null;
+    const version = `${path} ${found.mtimeMs} ${found.size}`;
+    const kept = this.#kept.get(version);
+    if (kept !== undefined) return kept;
+    const known = this.#reading.get(version);
+    if (known !== undefined) return known;
+    if (this.#reading.size >= MAX_READING || this.#inFlight.bytes + weightOf({ bytes: found.size }) > IN_FLIGHT.bytes) {
+      throw tooMany();
+    }
+    const reading = readFile(path).then((content): KeptPicture => {
+      const made = { content, bytes: content.length, etag: `"${contentTag(content)}"` };
+      this.#kept.set(version, made);
+      return made;
+    });
+    this.#reading.set(version, reading);
+    return reading.finally(() => this.#reading.delete(version));
+  }
+}
+
+function tooMany() {
+  return retryLater('unavailable', 'Too many pictures are asked for at once.', 1);
+}
