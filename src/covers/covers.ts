@@ -46,7 +46,6 @@ interface ChannelCovers {
 export class Covers {
   readonly #parts: CoversParts;
   readonly #channels = new Map<string, ChannelCovers>();
-  #order: LoadedConfig['order'] | null = null;
   #isClosed = false;
 
   constructor(parts: CoversParts) {
@@ -55,7 +54,6 @@ export class Covers {
 
   /** A committed title, after it was delivered. */
   onTitle(channel: string, view: RecordView): void {
-    this.follow();
     const covers = this.#channels.get(channel);
     if (covers === undefined || view.cover !== '' || view.title === '' || !this.#parts.isTurn(channel)) return;
     const { source, etype } = view.record;
@@ -67,11 +65,10 @@ export class Covers {
     for (const [channel, { hook }] of this.#channels) if (hook !== null) yield [channel, hook.counts];
   }
 
-  /** The configuration in force may be another one: a hook that stays the same keeps what it remembers. */
+  /** At the start, and when another configuration is in force: a hook that stays the same keeps what it remembers. */
   follow(): void {
     const { config, onChannels } = this.#parts;
-    if (config.order === this.#order || this.#isClosed) return;
-    this.#order = config.order;
+    if (this.#isClosed) return;
     const wanted = channelsOf(config);
     for (const [key, { config: made, hook }] of this.#channels) {
       if (isSame(made, wanted.get(key)?.covers)) continue;

@@ -44,6 +44,8 @@ export interface TitlesOutParts extends Pick<TitleReaderParts, 'moments' | 'dela
 interface ChannelOut {
   made: readonly TitleWebhookConfig[];
   webhooks: readonly TitleWebhook[];
+  /** What was in force when they were configured. */
+  sinceVersion: number;
   readonly end: () => void;
 }
 
@@ -55,7 +57,6 @@ export class TitlesOut {
   readonly #faces = new Map<string, ChannelFace>();
   readonly #feed = new Feed();
   readonly #readers: TitleReaders;
-  #order: LoadedConfig['order'] | null = null;
   #isClosed = false;
 
   constructor(parts: TitlesOutParts) {
@@ -65,21 +66,27 @@ export class TitlesOut {
 
   /** A committed change, after it was delivered to the readers. @param view of its record, where it has one */
   deliver(channel: string, change: Change, view: RecordView | null): void {
-    this.follow();
-    if (this.#channels.has(channel)) this.#readers.deliver(channel, change, view);
+    const out = this.#channels.get(channel);
+    if (out === undefined) return;
+    // It was committed when they were configured, but not delivered.
+    if (view !== null) out.sinceVersion = Math.min(out.sinceVersion, view.record.version - 1);
+    this.#readers.deliver(channel, change, view);
   }
 
   /** Once a second. */
   tidy(): void {
-    this.follow();
     if (this.#channels.size > 0) this.#readers.tidy(this.#parts.states);
   }
 
-  /** This machine sends the titles of a channel from now on. @param version up to which they were sent by another one */
-  taken(channel: string, version: number): void {
+  /**
+   * This machine sends the titles of a channel from now on.
+   * @param version up to which they were sent by another one; null: none has sent any since the webhooks were there
+   */
+  taken(channel: string, version: number | null): void {
+    const sent = version ?? this.#channels.get(channel)?.sinceVersion ?? Number.POSITIVE_INFINITY;
     for (const type of TYPES) {
       const view = this.#feed.last(channel, type);
-      if (view != null && view.record.version > version) this.#send(channel, view);
+      if (view != null && view.record.version > sent) this.#send(channel, view);
     }
   }
 
@@ -106,11 +113,10 @@ export class TitlesOut {
     for (const key of this.#channels.keys()) this.#end(key);
   }
 
-  /** The configuration in force may be another one: webhooks that stay keep what waits. */
+  /** At the start, and when another configuration is in force: webhooks that stay keep what waits. */
   follow(): void {
     const { config, states, faces, turns } = this.#parts;
-    if (config.order === this.#order || this.#isClosed) return;
-    this.#order = config.order;
+    if (this.#isClosed) return;
     const wanted = new Map([...channelsOf(config)].filter(([, { webhooks }]) => webhooks.length > 0));
     const removed = [...this.#channels.keys()].filter((key) => !wanted.has(key));
     const added = [...wanted.keys()].filter((key) => !this.#channels.has(key));
@@ -136,7 +142,7 @@ export class TitlesOut {
         if (view != null) this.#onTitle(key, view);
       },
     });
-    this.#channels.set(key, { made: [], webhooks: [], end });
+    this.#channels.set(key, { made: [], webhooks: [], sinceVersion: this.versionOf(key), end });
   }
 
   #end(key: string): void {

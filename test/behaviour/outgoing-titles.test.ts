@@ -9,6 +9,7 @@ import { pino } from 'pino';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { quietFor } from '../kit/pause.js';
+import { Player } from '../kit/player.js';
 import { Receiver } from '../kit/receiver.js';
 import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
@@ -162,6 +163,27 @@ t.test('at the delay of the channel feed', async (t) => {
   await push(t, base, 'song=early');
   await came(receiver, 1);
   t.ok(receiver.received[0]!.atMs - pushedMs >= 1300, `${receiver.received[0]!.atMs - pushedMs} ms later`);
+});
+
+t.test('at the typical delay: when the median listener hears it', async (t) => {
+  const receiver = await Receiver.open(t);
+  const top = 'feed: { channelDelay: typical }\nstreams: { burstSeconds: 4 }';
+  const { base, port } = await startServer(t, yaml([hook(receiver)], top));
+  await push(t, base, 'song=alone');
+  await came(receiver, 1);
+  // A tape that has just begun has no burst yet, and what listeners hear is looked at every few seconds.
+  await until(async () => {
+    const player = new Player(port, '/live');
+    t.teardown(() => player.close());
+    await player.until(({ audioBytes }) => audioBytes > 16_000);
+    const pushedMs = performance.now();
+    const before = receiver.received.length;
+    await push(t, base, `song=${before}`);
+    await came(receiver, before + 1);
+    const isLate = receiver.received.at(-1)!.atMs - pushedMs > 2000;
+    if (!isLate) player.close();
+    return isLate;
+  }, LONG_MS);
 });
 
 t.test('a reload: who is new gets the next title, who stays keeps what waits', async (t) => {

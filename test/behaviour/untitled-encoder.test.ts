@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
-import { atOnce, startServer } from '../kit/server.js';
+import { atOnce, NODES, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 
 t.jobs = atOnce(3);
@@ -69,7 +69,10 @@ const says = (t: Test, base: string, key: string, song: string) =>
     return (await lineOf(base, key)) === song;
   }, LONG_MS);
 
-t.test('each kind, after an encoder with a title', async (t) => {
+/** A title that comes to another machine than its encoder counts as one of another program, which stays. */
+const apart = NODES > 0 ? 'encoders and their titles come to any machine' : false;
+
+t.test('each kind, after an encoder with a title', { skip: apart }, async (t) => {
   const { base, port } = await startServer(t, yaml());
   const keys = Object.keys(CHANNELS);
   const before = keys.map((key) => encoder(t, port, key, 'first/1'));

@@ -112,7 +112,6 @@ export class HubSide {
       silenceWatch(channels, log),
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),
-      () => this.#covers.follow(),
     ];
   }
 
@@ -125,11 +124,15 @@ export class HubSide {
 
   /** As Hub.restore. */
   restore(output: HubOutput): Promise<void> {
-    this.#titlesOut.follow();
-    this.#covers.follow();
+    const follow = () => {
+      this.#titlesOut.follow();
+      this.#covers.follow();
+    };
+    follow();
     if (this.#asksAlone) this.turns?.start();
     return this.hub.restore({
       ...output,
+      onRefreshed: follow,
       onChange: (channel, change, view) => {
         this.recorder.onTitle(channel, change.history);
         output.onChange(channel, change, view);

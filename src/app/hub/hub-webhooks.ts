@@ -34,7 +34,7 @@ export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: Metri
           onBad: badRecords(core.repeats),
           onError,
           onTaken: (channel, version) => {
-            if (version !== null) titles.taken(channel, version);
+            titles.taken(channel, version);
             turns?.did(channel, titles.versionOf(channel));
           },
         });

@@ -40,6 +40,8 @@ export interface HubOutput {
   onLate(channel: string, late: LateTitle): void;
   /** Another source of a channel is on air, or none. */
   onSourceChanged?(channel: string): void;
+  /** Another configuration is in force. */
+  onRefreshed?(): void;
 }
 
 /** A tape that has had no audio for this long is let go, if nobody plays. */
@@ -124,6 +126,7 @@ export class Hub {
     this.cluster?.learn(changes.added);
     void this.titles.begin(changes.added);
     for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
+    this.#output.onRefreshed?.();
     return changes;
   }
 
