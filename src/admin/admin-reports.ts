@@ -76,6 +76,8 @@ export interface ChannelReport extends ChannelSources {
   readonly peakListeners: number;
   readonly connections: number;
   readonly peakConnections: number;
+  /** An estimate of those who listen to HLS without being known, who are not among the others; behind a cache nobody knows. */
+  readonly hlsListeners: number;
   readonly maxListeners: number | null;
   /** The lag of the median listener behind the live edge; null: there are no listeners. */
   readonly lagMs: number | null;

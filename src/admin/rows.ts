@@ -36,6 +36,11 @@ export const listenerRow = z.object({
   title: words,
   hears: words,
   icy: z.boolean(),
+  hls: z
+    .boolean()
+    .describe(
+      'Whether it plays HLS: it has no connection of its own, and is let go when it asks for its playlist no more.',
+    ),
   // The beginning of it, null: it has none.
   metaid: words.nullable(),
 });

@@ -11,7 +11,7 @@
 
 import { Notices, Tally, type TallyRow } from './tally.js';
 
-/** What is counted by these names; and by `lag` or `unique` and a channel. */
+/** What is counted by these names; and by `lag`, `unique` or `hls` and a channel. */
 const TALLIES = [
   ...(['all', 'connections', 'pending connections', 'secret queues', 'history bytes', 'history pages'] as const),
   ...(['listeners', 'listeners of channels', 'playing', 'watchers'] as const),
@@ -20,12 +20,12 @@ const NOTICES = [
   ...(['pushes', 'refused pushes', 'refused encoders'] as const),
   ...(['right secrets', 'wrong secrets', 'wrong secrets in all'] as const),
 ] as const;
-export type TallyName = (typeof TALLIES)[number] | `${'lag' | 'unique'} ${string}`;
+export type TallyName = (typeof TALLIES)[number] | `${'lag' | 'unique' | 'hls'} ${string}`;
 export type NoticeName = (typeof NOTICES)[number];
 export type PeakKey = `${'listeners' | 'connections'} ${string}`;
 
 const NAMES: ReadonlySet<string> = new Set([...TALLIES, ...NOTICES]);
-const OF_CHANNEL = /^(?:lag|unique|listeners|connections) (.+)$/;
+const OF_CHANNEL = /^(?:lag|unique|hls|listeners|connections) (.+)$/;
 
 /**
  * Whether a process of ours may count, or report, by this name: what another one says is kept by its name, for good. @param has whether there is such

@@ -165,30 +165,17 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** Where HLS is configured it is served to all who come. A segment stays a while behind the list that names it. */
+/** A segment stays a while behind the list that names it. */
 function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const all = member(member(raw, 'streams'), 'hls');
-  const owns = channels.map(({ path, value }) => ({
-    path: [...path, 'hls'],
-    own: member(value, 'hls'),
-    access: member(value, 'access') ?? 'open',
-  }));
-  const places = [{ path: ['streams', 'hls'], own: all, access: 'open' }, ...owns].filter(
-    ({ own }) => own !== undefined,
-  );
-  return places.flatMap(({ path, own, access }): Finding[] => {
-    const isEnabled = member(own, 'enabled') === true;
-    const at = { path: [...path, 'enabled'], at: 'value' } as const;
+  const owns = channels.map(({ path, value }) => ({ path: [...path, 'hls'], own: member(value, 'hls') }));
+  const places = [{ path: ['streams', 'hls'], own: all }, ...owns].filter(({ own }) => own !== undefined);
+  return places.flatMap(({ path, own }): Finding[] => {
     const lengthOf = (name: 'window' | 'keep') => member(own, name) ?? member(all, name) ?? HLS_DEFAULTS[name];
     const [listed, kept] = [lengthOf('window'), lengthOf('keep')];
     const isShort = typeof listed === 'number' && typeof kept === 'number' && kept < listed + MIN_SPARE_SEGMENTS;
     const message = `must be at least ${MIN_SPARE_SEGMENTS} more than window (${listed})`;
-    return [
-      ...(isEnabled && access !== 'open'
-        ? [{ ...at, message: 'is for channels with `access: open` as yet: set it to false' }]
-        : []),
-      ...(isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : []),
-    ];
+    return isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : [];
   });
 }
 

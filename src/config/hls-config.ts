@@ -1,6 +1,5 @@
 /** Whether and how a channel is served as HLS: `streams.hls` for all, over it what a channel says itself. What both come to is held by checks.ts. */
 
-import type { Access } from './access-config.js';
 import { choice, flag, section, whole } from './field.js';
 
 /** Of AAC: with its own frames, or in fragments of MP4. MP3 is packed, Opus and FLAC are in MP4, whatever it says; `auto`: AAC is packed. */
@@ -53,11 +52,8 @@ type AllHls = HlsOptions & { readonly enabled: boolean };
 type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
 
 /** Of a channel: `streams.hls`, and what it says itself. Null: it has none. */
-export function hlsOf(
-  all: AllHls,
-  { hls: own, access }: { readonly hls?: OwnHls | undefined; readonly access: Access },
-): HlsOptions | null {
-  if (!(own?.enabled ?? all.enabled) || access !== 'open') return null;
+export function hlsOf(all: AllHls, { hls: own }: { readonly hls?: OwnHls | undefined }): HlsOptions | null {
+  if (!(own?.enabled ?? all.enabled)) return null;
   return {
     segmentSeconds: own?.segmentSeconds ?? all.segmentSeconds,
     window: own?.window ?? all.window,

@@ -2,7 +2,7 @@
 
 import type { z } from 'zod';
 import { blockRow, fallbackRow, listenerRow, refusalRow, sessionRow, watcherRow } from '../admin/rows.js';
-import { COUNT, FLAG, type Json, list, NUMBER, object, orNull, TEXT, text, titled } from './json.js';
+import { COUNT, count, FLAG, type Json, list, NUMBER, object, orNull, TEXT, text, titled } from './json.js';
 import { jsonSchema } from './schemas.js';
 
 export const texts = list(TEXT);
@@ -53,6 +53,9 @@ const ABOUT_CHANNEL = object({
   peakListeners: COUNT,
   connections: COUNT,
   peakConnections: COUNT,
+  hlsListeners: count(
+    'An estimate of those who play HLS from here and are not known, beside all others. Behind a cache nobody knows.',
+  ),
   maxListeners: orNull(COUNT),
   lagMs: orNull(NUMBER),
   isPublic: FLAG,

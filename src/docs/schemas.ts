@@ -177,7 +177,15 @@ function pushed(zodSchema: z.ZodType, limits: PushLimits): ObjectSchema {
 /** As listener/sessions/heard-reports.ts reads it. */
 const heardReport = z
   .object({
-    heardMs: z.number().min(0).describe('Milliseconds of audio that it has played since the first byte of its stream.'),
+    heardMs: z
+      .number()
+      .min(0)
+      .optional()
+      .describe('Milliseconds of audio that it has played since the first byte of its stream.'),
+    heardAt: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe('Of HLS, in place of heardMs: the EXT-X-PROGRAM-DATE-TIME of what it plays.'),
     session: z
       .string()
       .optional()

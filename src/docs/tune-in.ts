@@ -9,6 +9,28 @@ import { ANY_ORIGIN, content, header, NO_STORE, ok, optional, refused } from './
 const AUDIO: Json = { ...TEXT, format: 'binary' };
 const AUDIO_TYPES = ['audio/mpeg', 'audio/aac', 'audio/ogg', 'application/ogg'];
 
+/** Who listens, and by whose leave. */
+export const LISTENER_PARAMETERS: readonly Json[] = [
+  inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
+  inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
+  inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { ...TEXT, pattern: '^\\d{1,12}$' }),
+  inQuery('sig', 'Of a signed URL: its signature.', { ...TEXT, pattern: '^[0-9A-Fa-f]{64}$' }),
+];
+
+/** What a listener may be answered who is not admitted here. @param headers of each @param there what another node is asked for */
+export function admission(headers: Json, there: string): Json {
+  const challenge = { ...headers, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
+  const refusedBy = "The URL has to be signed, or the operator's service refuses the listener.";
+  return {
+    302: {
+      description: 'There is no room here, and another node may have some.',
+      headers: { ...headers, Location: header(there), ...NO_STORE },
+    },
+    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
+    ...refused('not-admitted', refusedBy, headers),
+  };
+}
+
 export function streams(): Json {
   const headers = {
     ...ANY_ORIGIN,
@@ -30,29 +52,16 @@ export function streams(): Json {
     Pragma: header('The same, for old players.'),
     Expires: header('The same; a time that has passed.'),
   };
-  const challenge = { ...ANY_ORIGIN, 'WWW-Authenticate': header('Which way there is.', { pattern: '^Basic ' }) };
-  const refusedBy = "The URL has to be signed, or the operator's service refuses the listener.";
   const responses = {
     ...ok(Object.assign({}, ...AUDIO_TYPES.map((type) => content(type, AUDIO))), headers, 'Audio.'),
-    302: {
-      description: 'There is no room here, and another node may have some.',
-      headers: { ...ANY_ORIGIN, Location: header('The stream there.'), ...NO_STORE },
-    },
-    ...refused('unauthorized', "The operator's service refuses a listener that has not named itself.", challenge),
-    ...refused('not-admitted', refusedBy, ANY_ORIGIN),
+    ...admission(ANY_ORIGIN, 'The stream there.'),
     ...refused('not-found', 'There is no such mount.'),
     ...refused('unavailable', 'No audio now, or no room.', ANY_ORIGIN),
   };
   const more = {
     description:
       'It never ends. Configured headers are added, and replace these. No OpenAPI can say what ICY blocks are.',
-    parameters: [
-      inQuery('metaid', 'Names this listener, for the listener scope.', METAID_SCHEMA),
-      inQuery('sabcsid', 'The older name of metaid.', { ...METAID_SCHEMA, deprecated: true }),
-      inQuery('expires', 'Of a signed URL: until when, in unix seconds.', { ...TEXT, pattern: '^\\d{1,12}$' }),
-      inQuery('sig', 'Of a signed URL: its signature.', { ...TEXT, pattern: '^[0-9A-Fa-f]{64}$' }),
-      inHeader('Icy-MetaData', '1: with titles.'),
-    ],
+    parameters: [...LISTENER_PARAMETERS, inHeader('Icy-MetaData', '1: with titles.')],
   };
   return { '/{mount}': readable('Hear', 'hear', 'The stream', responses, more) };
 }

@@ -1,14 +1,21 @@
 /** The HLS of all channels, by channel: of those whose playlist was ever asked for. One window for all mounts of a channel. */
 
+import type { AudioTape } from '../audio/tape/audio-tape.js';
 import { ChannelHls, type ChannelHlsParts } from './channel-hls.js';
+import { type DatedMark, datedMarks } from './dated-marks.js';
 import type { HlsSource } from './hls-feed.js';
 import type { HlsFile } from './playlist.js';
 
+export interface HlsChannelsParts extends ChannelHlsParts {
+  /** Names a tape in all processes that ever have it. */
+  tapeName(tape: AudioTape): string;
+}
+
 export class HlsChannels {
   readonly #channels = new Map<string, ChannelHls>();
-  readonly #parts: ChannelHlsParts;
+  readonly #parts: HlsChannelsParts;
 
-  constructor(parts: ChannelHlsParts) {
+  constructor(parts: HlsChannelsParts) {
     this.#parts = parts;
   }
 
@@ -30,6 +37,14 @@ export class HlsChannels {
     const channel = this.#channelOf(source);
     void channel?.follow();
     return channel ?? undefined;
+  }
+
+  /** The titles of its tape at their dates, as far as they are listed; null: the tape is not here. */
+  titles(source: HlsSource): readonly DatedMark[] | null {
+    const { tape } = source.audio;
+    const channel = this.of(source);
+    if (tape === undefined || channel === undefined || tape.head < (tape.comesTo ?? 1)) return null;
+    return datedMarks(tape, this.#parts.tapeName(tape), channel.window);
   }
 
   /** As ChannelHls has it. */

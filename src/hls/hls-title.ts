@@ -5,6 +5,7 @@
 
 import type { Mark } from '../audio/tape/mark.js';
 import { isSameTags, type Tags } from '../metadata/icy.js';
+import type { TrackRecord } from '../metadata/record.js';
 
 /** Of each text, characters. */
 const MAX_TEXT = 300;
@@ -37,17 +38,22 @@ export interface HlsTitle extends TitleText {
  * @param said by the mark before it; null: it is the first
  */
 export function titleOf({ tags, view }: Mark, said: Tags | null): TitleText | null {
-  const { id, version, artist, song, album, etype, durationSeconds } = view.record;
+  const { id, artist, song, album, etype, durationSeconds } = view.record;
   const isOwn = isSameTags(tags, { artist, title: song, album });
   if (!isOwn && said !== null && isSameTags(tags, said)) return null;
   const words = { title: clean(tags.title), artist: clean(tags.artist), album: clean(tags.album) };
   return {
-    id: `${id.replace(/[^A-Za-z0-9._~-]/g, '_').slice(0, MAX_ID)}.${version}`,
+    id: idOf(view.record),
     ...words,
     record: isOwn ? clean(id) : '',
     etype: isOwn ? etype : 0,
     durationSeconds: isOwn ? durationSeconds : 0,
   };
+}
+
+/** Of a record as HLS names it: what TitleText has as `id`. */
+export function idOf({ id, version }: Pick<TrackRecord, 'id' | 'version'>): string {
+  return `${id.replace(/[^A-Za-z0-9._~-]/g, '_').slice(0, MAX_ID)}.${version}`;
 }
 
 /** One line of whole characters, and not too many of them. */

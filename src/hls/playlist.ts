@@ -68,6 +68,8 @@ export interface Variant {
   readonly codecs: string;
   /** As listeners know the channel. */
   readonly name: string;
+  /** Of a private listener, whose media playlist is its own; null: it is the one that all share. */
+  readonly token: string | null;
 }
 
 export interface Listing {
@@ -81,10 +83,11 @@ export interface Listing {
   readonly titles: readonly HlsTitle[];
 }
 
-export function multivariantPlaylist({ bandwidth, codecs, name }: Variant): string {
+export function multivariantPlaylist({ bandwidth, codecs, name, token }: Variant): string {
   const most = Math.ceil(bandwidth / BANDWIDTH_STEP) * BANDWIDTH_STEP;
   const attributes = `BANDWIDTH=${most},CODECS="${codecs}",NAME=${quoted(clean(name))}`;
-  return `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-STREAM-INF:${attributes}\nhls/live.m3u8\n`;
+  const query = token === null ? '' : `?s=${token}`;
+  return `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-STREAM-INF:${attributes}\nhls/live.m3u8${query}\n`;
 }
 
 export function mediaPlaylist({ targetSeconds, discontinuitySequence, segments, titles }: Listing): string {

@@ -98,9 +98,9 @@ export class HlsWindow {
     return (this.#playlist ??= this.#render());
   }
 
-  /** The multivariant one. @param name as listeners know the channel */
-  variant(name: string): string {
-    return multivariantPlaylist({ bandwidth: this.#bandwidth, codecs: this.#segments.at(-1)!.codecs, name });
+  /** The multivariant one. @param name as listeners know the channel @param token as Variant has it */
+  variant(name: string, token: string | null = null): string {
+    return multivariantPlaylist({ bandwidth: this.#bandwidth, codecs: this.#segments.at(-1)!.codecs, name, token });
   }
 
   segment(name: string): HlsSegment | undefined {

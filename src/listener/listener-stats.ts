@@ -240,8 +240,8 @@ export class ListenerStats {
 }
 
 /** What makes connections one listener, and whether that lasts as long as they play. */
-function identify(
-  request: ListenerRequest,
+export function identify(
+  request: Pick<ListenerRequest, 'address' | 'header'>,
   agent: string,
   metaid: string | null,
 ): { identity: string; isLasting: boolean } {

@@ -51,7 +51,7 @@ export class UniqueTally {
   }
 
   digest(identity: string): string {
-    return createHash('sha1').update(identity).digest('base64url').slice(0, DIGEST_CHARACTERS);
+    return digestOf(identity);
   }
 
   /** A connection of this listener was added. */
@@ -100,4 +100,9 @@ export class UniqueTally {
   #wallMs(ownMs: number): number {
     return this.#clock.wallMs() - this.#clock.now() + ownMs;
   }
+}
+
+/** What processes share of what makes connections one listener. */
+export function digestOf(identity: string): string {
+  return createHash('sha1').update(identity).digest('base64url').slice(0, DIGEST_CHARACTERS);
 }

@@ -134,8 +134,14 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
     tallies: core.tallies,
     remembered: config.limits.addressesRemembered,
     onError: onLinkError,
-    mostMetaids: () => config.sessions.max + config.limits.listeners + config.limits.watchers,
-    mostKeys: () => KEYS_OF_CONNECTION * config.limits.connections + KEYS_OF_CHANNEL * channels.size + OTHER_KEYS,
+    // A private listener of HLS has a key beside its metaid.
+    mostMetaids: () => config.sessions.max + 2 * config.limits.listeners + config.limits.watchers,
+    // Who plays HLS counts for a while without a connection.
+    mostKeys: () =>
+      KEYS_OF_CONNECTION * config.limits.connections +
+      config.limits.listeners +
+      KEYS_OF_CHANNEL * channels.size +
+      OTHER_KEYS,
     storeFault: () => store.fault(),
     elsewhere: (channel) => shared?.elsewhere(channel),
     onFigures: (figures, worker) => recorder.add(figures, worker),

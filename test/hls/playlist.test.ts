@@ -115,7 +115,7 @@ t.test('fMP4: version 7, and what its segments need, again behind each discontin
 
 t.test('the multivariant playlist', async (t) => {
   t.equal(
-    multivariantPlaylist({ bandwidth: 140_001, codecs: 'mp4a.40.34', name: 'Airsplice "Studio"\n' }),
+    multivariantPlaylist({ bandwidth: 140_001, codecs: 'mp4a.40.34', name: 'Airsplice "Studio"\n', token: null }),
     '#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-STREAM-INF:BANDWIDTH=141000,CODECS="mp4a.40.34",NAME="Airsplice ”Studio”"\nhls/live.m3u8\n',
   );
 });

@@ -7,7 +7,7 @@ import type { HlsFeeds, HlsSource } from '../../src/hls/hls-feed.js';
 import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
 import { HlsSender } from '../../src/link/hls/hls-sender.js';
 import { LinkConnection } from '../../src/link/wire/link-connection.js';
-import { cutFeeds, HlsChannel } from './hls-channel.js';
+import { cutFeeds, HlsChannel, tapeName } from './hls-channel.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 
 export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12, form: 'auto' };
@@ -32,7 +32,8 @@ export class HlsWorker {
     const cut = cutFeeds(clock, SILENCE_MS);
     const make: HlsFeeds['make'] = (source, options, window) =>
       this.#isCutting ? cut.make(source, options, window) : this.receiver.copy(source, window);
-    this.hls = new HlsChannels({ clock, feeds: { make, isElsewhere: () => !this.#isCutting }, silenceMs: SILENCE_MS });
+    const feeds = { make, isElsewhere: () => !this.#isCutting };
+    this.hls = new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, tapeName });
   }
 
   get window() {
@@ -83,7 +84,13 @@ export class HlsLink {
   makeHub(): HlsChannels {
     const { clock } = this.channel;
     const feeds = cutFeeds(clock, SILENCE_MS);
-    return new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, ...(this.#files && { files: this.#files }) });
+    return new HlsChannels({
+      clock,
+      feeds,
+      silenceMs: SILENCE_MS,
+      tapeName,
+      ...(this.#files && { files: this.#files }),
+    });
   }
 
   connect(worker: HlsWorker, mostQueuedBytes = 1024 * 1024): void {

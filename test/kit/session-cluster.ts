@@ -12,6 +12,7 @@ import { HeardReports } from '../../src/listener/sessions/heard-reports.js';
 import { ListenerFeed } from '../../src/listener/sessions/listener-feed.js';
 import type { SessionDirectory } from '../../src/listener/sessions/readable-session.js';
 import { Sessions } from '../../src/listener/sessions/sessions.js';
+import { SharedPlayers } from '../../src/listener/sessions/shared-players.js';
 import { SharedSessions } from '../../src/listener/sessions/shared-sessions.js';
 import type { RecordView } from '../../src/metadata/view.js';
 import { Proxies } from '../../src/net/front/peer.js';
@@ -48,6 +49,7 @@ export class SessionProcess {
   readonly sessions: Sessions;
   readonly shared: SharedSessions | null = null;
   readonly link: WorkerSessions | null = null;
+  readonly players: SharedPlayers | null = null;
   readonly reports: HeardReports;
   readonly watchers: Watchers;
 
@@ -68,7 +70,10 @@ export class SessionProcess {
       this.listenerFeed.shared = this.shared;
     }
     this.reports = new HeardReports(sessions, clock, () => REPORT_MS, this.shared);
-    if (this.shared !== null) this.link!.attach({ shared: this.shared, reports: this.reports });
+    if (this.shared !== null) {
+      this.players = new SharedPlayers(this.link!, clock);
+      this.link!.attach({ shared: this.shared, players: this.players, reports: this.reports });
+    }
     this.watchers = new Watchers(feed, this.directory, clock, {
       pingMs: 1e9,
       bufferBytes: 65_536,

@@ -1,6 +1,7 @@
 /** HLS where the channels are: it is cut beside their tapes, kept in files, and workers copy it. */
 
 import { join } from 'node:path';
+import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import { live } from '../../base/live.js';
 import type { Channel } from '../../channel/channel.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
@@ -9,7 +10,7 @@ import { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFeeds } from '../../hls/hls-feed.js';
 import { HlsFiles } from '../../hls/hls-files.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
-import type { TapeNames } from '../../link/tapes/tape-names.js';
+import { TapeNames } from '../../link/tapes/tape-names.js';
 import type { Core } from '../core.js';
 
 /**
@@ -29,21 +30,16 @@ export function makeHls(
     onUnwritten: (channel, err) =>
       repeats.warn('hls', { channel, err }, 'HLS: segments cannot be written: they would not survive a restart'),
   });
-  const cut = live<CutFeedParts>({
-    clock: () => clock,
-    silenceMs,
-    // Where it forked is left out: what was cut stays, and the audio goes on behind it.
-    tapeName: () => (tape) => {
-      const { hub, number } = names.nameOf(tape);
-      return `${hub}.${number}`;
-    },
-  });
+  const tapeName = tapeNameOf(names);
+  const cut = live<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });
   const feeds: HlsFeeds = {
     make: (source, options, window) =>
       elsewhere(source.audio.key)?.copy(source, window) ?? new CutFeed(source, options, window, cut),
     isElsewhere: (channel) => elsewhere(channel) !== undefined,
   };
-  return new HlsChannels(live({ clock: () => clock, feeds: () => feeds, files: () => files, silenceMs }));
+  return new HlsChannels(
+    live({ clock: () => clock, feeds: () => feeds, files: () => files, silenceMs, tapeName: () => tapeName }),
+  );
 }
 
 /** Copied from the hub. */
@@ -53,7 +49,19 @@ export function copyHls({ config, clock }: Core, receiver: HlsReceiver): HlsChan
     isElsewhere: () => true,
   };
   const silenceMs = () => config.streams.silenceSeconds * 1000;
-  return new HlsChannels(live({ clock: () => clock, feeds: () => feeds, files: () => undefined, silenceMs }));
+  // Tapes that come over a link have their names.
+  const tapeName = tapeNameOf(new TapeNames());
+  return new HlsChannels(
+    live({ clock: () => clock, feeds: () => feeds, files: () => undefined, silenceMs, tapeName: () => tapeName }),
+  );
+}
+
+/** Where it forked is left out: what was cut stays, and the audio goes on behind it. */
+function tapeNameOf(names: TapeNames): (tape: AudioTape) => string {
+  return (tape) => {
+    const { hub, number } = names.nameOf(tape);
+    return `${hub}.${number}`;
+  };
 }
 
 /** The same as links ask for it. */

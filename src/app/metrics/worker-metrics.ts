@@ -5,6 +5,7 @@
 
 import type { ServedChannel } from '../../channel/served.js';
 import type { Audience } from '../../listener/cursor/audience.js';
+import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { HeardReports } from '../../listener/sessions/heard-reports.js';
 import type { Sessions } from '../../listener/sessions/sessions.js';
@@ -18,6 +19,7 @@ export interface WorkerObserved {
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly audience: Audience;
   readonly listenerStats: ListenerStats;
+  readonly hlsCrowd: HlsCrowd;
   readonly sessions: Sessions;
   readonly reports: HeardReports;
   readonly pushes: Pushes;
@@ -49,6 +51,7 @@ export function observeWorker(registry: MetricRegistry, worker: Worker): void {
     channels: worker.channels,
     audience: worker.audience,
     listenerStats: worker.listenerStats,
+    hlsCrowd: worker.hlsCrowd,
     sessions: worker.sessions,
     reports: worker.reports,
     pushes: worker.pushes,
@@ -97,7 +100,7 @@ class WorkerMetrics {
     );
   }
 
-  #listeners({ channels, audience, listenerStats, sessions, reports, watchers }: WorkerObserved): void {
+  #listeners({ channels, audience, listenerStats, hlsCrowd, sessions, reports, watchers }: WorkerObserved): void {
     this.#registry.gauge('airsplice_listeners', 'Listeners playing or waiting for audio', ['channel'], (set) => {
       for (const [channel, { audio }] of channels) set({ channel }, audio.listeners);
     });
@@ -108,6 +111,15 @@ class WorkerMetrics {
       ['channel'],
       (set) => {
         for (const channel of channels.keys()) set({ channel }, listenerStats.counts(channel).listeners);
+      },
+      'max',
+    );
+    this.#registry.gauge(
+      'airsplice_hls_listeners',
+      'Estimate of those who play HLS from here without being known; behind a cache nobody knows',
+      ['channel'],
+      (set) => {
+        for (const channel of channels.keys()) set({ channel }, hlsCrowd.count(channel));
       },
       'max',
     );

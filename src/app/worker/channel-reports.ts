@@ -20,7 +20,7 @@ export function channelReports(
   const bySources = new Map(sources.map((each) => [each.channel, each]));
   const stations = new Map(config.order.flatMap(({ station, channels }) => channels.map((key) => [key, station])));
   return statuses.flatMap((status): ChannelReport[] => {
-    const { mount, paths, counts, title, nextTitle, typicalLagMs, maxListeners } = status;
+    const { mount, paths, counts, hlsListeners, title, nextTitle, typicalLagMs, maxListeners } = status;
     const { facts, audio } = mount;
     const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
     const known = bySources.get(facts.key);
@@ -45,6 +45,7 @@ export function channelReports(
         peakListeners: counts.peakListeners,
         connections: counts.connections,
         peakConnections: counts.peakConnections,
+        hlsListeners,
         maxListeners: Number.isFinite(maxListeners) ? maxListeners : null,
         lagMs: typicalLagMs === null ? null : Math.round(typicalLagMs),
         isPublic: facts.public === true,

@@ -9,12 +9,14 @@ import type { Feed } from '../../feed/feed.js';
 import type { MountStatus } from '../../http/stream/mount-status.js';
 import type { ListedStation } from '../../http/stream/stations-list.js';
 import type { Audience } from '../../listener/cursor/audience.js';
+import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 
 export interface StatusParts {
   readonly feed: Feed;
   readonly audience: Audience;
   readonly listenerStats: ListenerStats;
+  readonly hlsCrowd: HlsCrowd;
 }
 
 /** Every channel, and the stations that they belong to, in configured order. */
@@ -47,7 +49,7 @@ export class MountStatuses {
 
 function statusOf(
   channel: ServedChannel,
-  { feed, audience, listenerStats }: StatusParts,
+  { feed, audience, listenerStats, hlsCrowd }: StatusParts,
   { limits }: LoadedConfig,
 ): MountStatus {
   const { key, mounts } = channel;
@@ -57,6 +59,9 @@ function statusOf(
     // The key is always the first mount; an operator who configured another knows the channel by that one.
     paths: [...mounts.slice(1), mount].map(({ path }) => path),
     counts: listenerStats.counts(key),
+    get hlsListeners() {
+      return hlsCrowd.count(key);
+    },
     get maxListeners() {
       return Math.min(mount.maxListeners, limits.listeners);
     },

@@ -67,7 +67,8 @@ function channelsOf({ order, stations, streams }: LoadedConfig, parts: PageFacts
         station: stations[station]!.name || station,
         key,
         mount,
-        hls: hlsOf(streams.hls, channel) === null ? '' : `${mount}/hls.m3u8`,
+        // Who needs a signature or a name has no use for what a page makes of it.
+        hls: hlsOf(streams.hls, channel) === null || channel.access !== 'open' ? '' : `${mount}/hls.m3u8`,
         logo: pictureOf(logo, parts),
         get name() {
           return name || status?.mount.facts.name || key;

@@ -25,6 +25,8 @@ import type { Watchers } from '../../http/watch/watchers.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { Listener } from '../../listener/cursor/listener.js';
+import type { HlsListener } from '../../listener/hls/hls-listener.js';
+import type { HlsListeners } from '../../listener/hls/hls-listeners.js';
 import type { HeardTitle, Sessions } from '../../listener/sessions/sessions.js';
 import type { Blocks } from '../../net/limits/blocks.js';
 import type { MadeTokens } from '../../titles/made-tokens.js';
@@ -40,7 +42,12 @@ export interface ProcessAdminParts {
   readonly blocks: Blocks;
   readonly madeTokens: MadeTokens;
   readonly fallbacks: Fallbacks;
+  /** The private ones. */
+  readonly hlsListeners: Pick<HlsListeners, 'all'>;
 }
+
+/** Of a stream, or of HLS. */
+type AnyListener = Listener | HlsListener;
 
 type ProcessAnswers = {
   readonly [Q in ProcessQuestion]: (ask: ProcessQuestions[Q]['ask']) => ProcessQuestions[Q]['answer'];
@@ -99,7 +106,7 @@ export class ProcessAdmin {
     return found.map((listener) => this.#report(listener));
   }
 
-  #byAge(filter: ListenerFilter): Listener[] {
+  #byAge(filter: ListenerFilter): AnyListener[] {
     return this.#found(filter).sort((a, b) => a.startedMs - b.startedMs || a.id - b.id);
   }
 
@@ -118,12 +125,12 @@ export class ProcessAdmin {
     return { moved, refused };
   }
 
-  #found({ ids, channel, address, agent }: ListenerFilter): Listener[] {
+  #found({ ids, channel, address, agent }: ListenerFilter): AnyListener[] {
     const wanted = ids && new Set(ids);
     const network = address === undefined ? null : new AddressList([address]);
     const part = agent?.toLowerCase();
-    const found: Listener[] = [];
-    for (const listener of this.#parts.audience.all()) {
+    const found: AnyListener[] = [];
+    for (const listener of this.#all()) {
       if (channel !== undefined && listener.channel !== channel) continue;
       if (wanted !== undefined && !wanted.has(this.#idOf(listener))) continue;
       if (network !== null && !network.has(listener.client?.address ?? '')) continue;
@@ -133,11 +140,16 @@ export class ProcessAdmin {
     return found;
   }
 
-  #idOf({ id }: Listener): string {
+  *#all(): Iterable<AnyListener> {
+    yield* this.#parts.audience.all();
+    yield* this.#parts.hlsListeners.all();
+  }
+
+  #idOf({ id }: AnyListener): string {
     return `${this.#core.process}-${id}`;
   }
 
-  #report(listener: Listener): ListenerReport {
+  #report(listener: AnyListener): ListenerReport {
     const { clock, secrets } = this.#core;
     const { channel, client, startedMs, bytes, icy, session } = listener;
     return {
@@ -153,6 +165,7 @@ export class ProcessAdmin {
       title: listener.lastMark?.view.title ?? '',
       hears: listener.heardMark(clock.now())?.view.title ?? '',
       icy,
+      hls: 'token' in listener,
       metaid: session === null ? null : masked(session.metaid),
     };
   }
@@ -160,7 +173,7 @@ export class ProcessAdmin {
   #crowd(channel: string): CrowdReport {
     const nowMs = this.#core.clock.now();
     const bySecondsBehind: number[] = [];
-    for (const listener of this.#parts.audience.all()) {
+    for (const listener of this.#all()) {
       if (listener.channel !== channel) continue;
       const second = Math.min(MAX_SECONDS_BEHIND, Math.max(0, Math.floor(lagOf(listener, nowMs) / 1000)));
       while (bySecondsBehind.length <= second) bySecondsBehind.push(0);
@@ -195,7 +208,7 @@ export class ProcessAdmin {
 }
 
 /** How far what it hears is behind the live edge; before it hears anything: what it is sent. */
-function lagOf(listener: Listener, nowMs: number): number {
+function lagOf(listener: AnyListener, nowMs: number): number {
   return listener.joinMs < 0 ? listener.lagMs : listener.heardLagMs(nowMs);
 }
 

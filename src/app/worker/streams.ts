@@ -7,6 +7,7 @@ import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HttpService } from '../../http/http-service.js';
 import { Admission } from '../../http/stream/admission.js';
 import { Fallbacks } from '../../http/stream/fallbacks.js';
+import { HlsPrivate } from '../../http/stream/hls-private.js';
 import { HlsService } from '../../http/stream/hls-routes.js';
 import { ListenerHook } from '../../http/stream/hook.js';
 import { ListenUrls } from '../../http/stream/listen-urls.js';
@@ -17,9 +18,14 @@ import { PublicUrl } from '../../http/stream/public-url.js';
 import { registerStations } from '../../http/stream/stations-list.js';
 import { registerStatus } from '../../http/stream/status-routes.js';
 import { Stream } from '../../http/stream/stream.js';
+import { WaitingRequests } from '../../http/stream/waiting-requests.js';
+import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
+import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
+import { HlsListeners } from '../../listener/hls/hls-listeners.js';
 import type { ListenerStats } from '../../listener/listener-stats.js';
 import type { Sessions } from '../../listener/sessions/sessions.js';
+import type { SharedPlayers } from '../../listener/sessions/shared-players.js';
 import { type Core, headLimits } from '../core.js';
 import type { Guards } from './guards.js';
 import type { MountStatuses } from './mount-statuses.js';
@@ -32,19 +38,25 @@ export interface ListenerParts {
   readonly sessions: Sessions;
   readonly listenerStats: ListenerStats;
   readonly hls: HlsChannels;
+  /** Private listeners of HLS in all processes; null: there are no others. */
+  readonly players: SharedPlayers | null;
+  readonly hlsCrowd: HlsCrowd;
 }
 
 export class Streams {
   readonly listeners: ListenerAcceptor;
   readonly services: readonly HttpService[];
   readonly hls: HlsChannels;
+  /** Those of HLS that are known, and those who are only counted. */
+  readonly hlsListeners: HlsListeners;
+  readonly #hlsCrowd: HlsCrowd;
   /** As operators have set them. */
   readonly fallbacks: Fallbacks;
   /** What became of questions to the listener hook. */
   readonly hookVerdicts = new Counts();
   readonly #core: Core;
   readonly #stream: Stream;
-  readonly #hlsService: HlsService;
+  readonly #waiting: WaitingRequests;
   readonly publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
@@ -97,17 +109,24 @@ export class Streams {
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
     this.publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
     this.hls = parts.hls;
-    this.#hlsService = new HlsService({
-      mounts,
-      channels: this.hls,
+    this.#waiting = new WaitingRequests(clock, () => config.limits.hlsWaiting);
+    this.#hlsCrowd = parts.hlsCrowd;
+    this.hlsListeners = new HlsListeners({
+      ...parts,
       clock,
-      publicUrl: this.publicUrl,
-      get maxWaiting() {
-        return config.limits.hlsWaiting;
-      },
-      onError: core.onError,
+      log,
+      stats: listenerStats,
+      channels: this.hls,
+      sharedMs: () => sharedMs(clock, clock.now()),
     });
-    this.services = [new MountService(urls, this.#stream, proxies), this.#hlsService];
+    this.services = [new MountService(urls, this.#stream, proxies), this.#hlsService(guards, mounts, admission, parts)];
+  }
+
+  /** Once a second. */
+  tidy(nowMs: number): void {
+    this.hls.tidy(nowMs);
+    this.hlsListeners.tidy(nowMs);
+    this.#hlsCrowd.tidy(nowMs);
   }
 
   /** Playlists and statistics. @param channels each as they report it */
@@ -138,7 +157,8 @@ export class Streams {
   /** Takes no more listeners; those that wait for audio or for the hook are sent away. */
   close(): void {
     this.#stream.close();
-    this.#hlsService.close();
+    this.#waiting.close();
+    this.hlsListeners.endAll('shutdown');
     void this.hls.close();
     for (const hook of [...this.#former, this.#hook]) hook?.close();
     this.listeners.close();
@@ -147,6 +167,27 @@ export class Streams {
   /** Resolves when the listener hook knows who has gone. */
   async settled(): Promise<void> {
     await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
+  }
+
+  #hlsService(
+    { proxies }: Guards,
+    mounts: ReadonlyMap<string, Mount>,
+    admission: Admission,
+    { players, hlsCrowd }: ListenerParts,
+  ): HlsService {
+    const { log, onError } = this.#core;
+    const waiting = this.#waiting;
+    const listeners = this.hlsListeners;
+    return new HlsService({
+      mounts,
+      channels: this.hls,
+      publicUrl: this.publicUrl,
+      privates: new HlsPrivate({ admission, listeners, players, proxies, waiting, log }),
+      crowd: hlsCrowd,
+      proxies,
+      waiting,
+      onError,
+    });
   }
 
   #makeHook(): ListenerHook | null {

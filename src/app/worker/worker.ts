@@ -15,10 +15,12 @@ import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { WorkerSessions } from '../../link/sessions/worker-sessions.js';
 import { Audience } from '../../listener/cursor/audience.js';
+import { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import { ListenerStats, type ListenerStatsOptions } from '../../listener/listener-stats.js';
 import { HeardReports } from '../../listener/sessions/heard-reports.js';
 import { ListenerFeed } from '../../listener/sessions/listener-feed.js';
 import { Sessions } from '../../listener/sessions/sessions.js';
+import { SharedPlayers } from '../../listener/sessions/shared-players.js';
 import { SharedSessions } from '../../listener/sessions/shared-sessions.js';
 import type { HistoryStore } from '../../store/store.js';
 import type { States } from '../../titles/engine.js';
@@ -68,6 +70,8 @@ export class Worker {
   /** Null: there are no other processes. */
   readonly shared: SharedSessions | null;
   readonly listenerStats: ListenerStats;
+  /** Listeners of HLS that are only counted. */
+  readonly hlsCrowd: HlsCrowd;
   readonly readers: TitleReaders;
   readonly pushes: Pushes;
   readonly verdicts: EncoderVerdicts;
@@ -100,7 +104,8 @@ export class Worker {
     this.shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError: core.onError }) : null;
     listenerFeed.shared = this.shared;
     this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
-    if (this.shared !== null) others!.link.attach({ shared: this.shared, reports: this.reports });
+    const players = others ? new SharedPlayers(others.link, clock) : null;
+    if (players !== null) others!.link.attach({ shared: this.shared!, players, reports: this.reports });
     this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
     const listeners = tallies.tally(LISTENERS_OF_CHANNELS);
     tallies.onLook(() => {
@@ -146,10 +151,11 @@ export class Worker {
       tallies,
       ...(parts.onJoin && { onJoin: parts.onJoin }),
     });
+    this.hlsCrowd = new HlsCrowd(clock, tallies, () => config.limits.listeners);
     const mounts = this.#mounts;
     this.#collectMounts();
     this.verdicts = new EncoderVerdicts(core, mounts);
-    const { audience, reports, listenerStats, pushes, verdicts } = this;
+    const { audience, reports, listenerStats, hlsCrowd, pushes, verdicts } = this;
     const { pace, onProven, hls } = parts;
     this.network = new Network(core, {
       channels,
@@ -160,6 +166,8 @@ export class Worker {
       audience,
       listenerStats,
       hls,
+      players,
+      hlsCrowd,
       pushes,
       verdicts,
       pace,
@@ -167,7 +175,7 @@ export class Worker {
       directory: this.shared ?? sessions,
       history,
       versionOf: (channel) => states.state(channel).version,
-      statuses: new MountStatuses(channels, { feed, audience, listenerStats }, config),
+      statuses: new MountStatuses(channels, { feed, audience, listenerStats, hlsCrowd }, config),
       queries: parts.queries,
       reload: () => parts.reload(),
     });
@@ -178,6 +186,7 @@ export class Worker {
       madeTokens,
       blocks: guards.blocks,
       fallbacks: streams.fallbacks,
+      hlsListeners: streams.hlsListeners,
       watchers: watching.watch.watchers,
     });
   }
@@ -188,7 +197,7 @@ export class Worker {
     for (const { key, audio, live } of this.channels.values()) {
       if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
-    this.#parts.hls.tidy(nowMs);
+    this.network.streams.tidy(nowMs);
     this.readers.tidy(this.#parts.states);
     this.sessions.purge();
     this.shared?.tidy();
@@ -203,7 +212,10 @@ export class Worker {
     feed.change(faces.byStation);
     this.readers.begin(added, this.#parts.states);
     this.#collectMounts();
-    for (const key of removed) this.audience.endAll('removed', key);
+    for (const key of removed) {
+      this.audience.endAll('removed', key);
+      this.network.streams.hlsListeners.endAll('removed', key);
+    }
     this.network.refresh();
     this.#parts.hls.refresh((key) => this.channels.get(key)?.audio);
     if (isHookChanged) this.network.streams.refreshHook();

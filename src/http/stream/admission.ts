@@ -28,7 +28,10 @@ const SPREAD = 0.1;
 const AGENT_CHARACTERS = 255;
 
 /** The members of a mount that admission needs. */
-type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'audio'>;
+export type GuardedMount = ListenPolicy & Pick<Mount, 'path' | 'audio'>;
+
+/** Who wants to listen: at a mount, by its path and the query that was asked. */
+export type Applicant = Pick<StreamRequest, 'url' | 'address' | 'header'>;
 
 export interface AdmissionOptions {
   readonly listeners: number;
@@ -102,16 +105,16 @@ export class Admission {
   }
 
   /** @throws Refusal not-admitted where the URL is not signed as it has to be, or the address is blocked */
-  check({ url, address }: StreamRequest, { access, path }: GuardedMount): void {
+  check({ url, address }: Pick<Applicant, 'url' | 'address'>, { access, path }: GuardedMount): void {
     if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
     if (access !== 'signed') return;
     const query = new URLSearchParams(queryOf(url));
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
-  /** Counts the listener; where there is no room, the URL of another node that may have some. @throws Refusal unavailable */
-  enter(request: StreamRequest, mount: GuardedMount): Admitted | string {
-    const overflow = this.room(request, mount);
+  /** Counts the listener; where there is no room, the URL of another node that may have some. @param below as `room` has it @throws Refusal unavailable */
+  enter(request: Applicant, mount: GuardedMount, below = ''): Admitted | string {
+    const overflow = this.room(request, mount, below);
     if (overflow !== null) return overflow;
     const origin = originOf(request.address);
     this.#byOrigin.add(origin, 1);
@@ -119,13 +122,16 @@ export class Admission {
     return new Admitted(this.#audience, mount.audio, limitMs, () => this.#byOrigin.add(origin, -1));
   }
 
-  /** Null: there is room for one more; else the URL of another node that may have some. @throws Refusal unavailable */
-  room(request: StreamRequest, mount: GuardedMount): string | null {
+  /**
+   * Null: there is room for one more; else the URL of another node that may have some.
+   * @param below what follows the path of the mount, such as `/hls.m3u8` @throws Refusal unavailable
+   */
+  room(request: Applicant, mount: GuardedMount, below = ''): string | null {
     const { overflowUrl } = mount;
     const { listeners, listenersPerAddress } = this.#options;
     const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
     if (isFull || !this.hasRoom(mount)) {
-      if (overflowUrl !== undefined) return overflowTarget(overflowUrl, mount.path, request.url);
+      if (overflowUrl !== undefined) return overflowTarget(overflowUrl, mount.path, request.url, below);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
     if (this.#byOrigin.count(originOf(request.address)) >= listenersPerAddress)
@@ -139,7 +145,7 @@ export class Admission {
   }
 
   /** Asks the hook. Resolves with a refusal, or null where it allows the listener; never rejects. The listener stays counted. */
-  async ask(request: StreamRequest, admitted: Pick<Admitted, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
+  async ask(request: Applicant, admitted: Pick<Admitted, 'limitMs' | 'onEnd'>): Promise<Refusal | null> {
     const hook = this.#hook()!;
     const given = request.header('authorization');
     const caller = callerOf(request, given);
@@ -156,17 +162,18 @@ export class Admission {
   }
 }
 
-function callerOf(request: StreamRequest, authorization: string | undefined): HookListener {
+function callerOf(request: Applicant, authorization: string | undefined): HookListener {
   const { user, password } = basicCredentials(authorization) ?? { user: '', password: '' };
   const agent = (request.header('user-agent') ?? '').slice(0, AGENT_CHARACTERS);
   return { mount: request.url, user, password, address: request.address, agent };
 }
 
 /** The URL of the same request at another node, with its query. */
-function overflowTarget(overflowUrl: string, path: string, url: string): string {
+function overflowTarget(overflowUrl: string, path: string, url: string, below: string): string {
   // Heads are read tolerantly: the target may hold characters that a URL may not.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  const target = overflowUrl.replaceAll('{mount}', path.slice(1));
+  const mount = overflowUrl.replaceAll('{mount}', path.slice(1));
+  const target = below === '' ? mount : mount.replace(/[?#]|$/, (end) => `${below}${end}`);
   return query === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${query}`;
 }
 

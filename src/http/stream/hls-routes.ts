@@ -1,6 +1,6 @@
 /**
- * HLS beside each mount `M`: what all may read and any cache may keep. What is listed and cut is the channel's own (src/hls); here requests find it,
- * and wait where there is nothing to list yet.
+ * HLS beside each mount `M`: what all may read and any cache may keep, and the playlists of private listeners (hls-private.ts), which name the same
+ * segments. What is listed and cut is the channel's own (src/hls); here requests find it, and wait where there is nothing to list yet.
  *
  *   M/hls.m3u8 ─► M/hls/live.m3u8 ─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
  *
@@ -8,19 +8,22 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
+import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
+import type { Proxies } from '../../net/front/peer.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { READ_PREFLIGHT, readOnly } from '../reads.js';
+import { askedToken, type HlsPrivate, type PrivatePlayer } from './hls-private.js';
 import { safeQueryOf } from './playlists.js';
 import type { PublicUrl } from './public-url.js';
+import type { WaitingRequest, WaitingRequests } from './waiting-requests.js';
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 const FILE_TYPES: Readonly<Record<string, string>> = {
@@ -37,6 +40,7 @@ const CORS: Readonly<Record<string, string>> = {
 };
 const VARIANT_CACHE = 'public, max-age=10';
 const MEDIA_CACHE = 'public, max-age=1';
+const PRIVATE_CACHE = 'no-store';
 const SEGMENT_CACHE = 'public, max-age=3600, immutable';
 /** A crowd that asks for what is gone asks a cache. */
 const GONE_CACHE = 'public, max-age=1';
@@ -58,10 +62,12 @@ type Wanted = { readonly mount: Mount } & (
 export interface HlsServiceParts {
   readonly mounts: ReadonlyMap<string, Mount>;
   readonly channels: HlsChannels;
-  readonly clock: Clock;
   readonly publicUrl: PublicUrl;
-  /** Requests that wait at a time, at most. */
-  readonly maxWaiting: number;
+  readonly privates: HlsPrivate;
+  /** Counts those who are nobody by name. */
+  readonly crowd: HlsCrowd;
+  readonly proxies: Pick<Proxies, 'ofRequest'>;
+  readonly waiting: WaitingRequests;
   onError(error: unknown): void;
 }
 
@@ -73,18 +79,11 @@ export function hlsPath({ hls, sends }: Mount, path: string): string | null {
 export class HlsService implements HttpService {
   readonly role = 'stream';
   readonly #parts: HlsServiceParts;
-  readonly #waiting = new Set<WaitingRequest>();
   /** Of each window the last playlist that was asked for, with its compressed forms. */
   readonly #bodies = new WeakMap<HlsWindow, { readonly text: string; readonly body: CompressibleBody }>();
-  #isClosed = false;
 
   constructor(parts: HlsServiceParts) {
     this.#parts = parts;
-  }
-
-  /** Requests that wait for a first segment, or for one that is cut in another process. */
-  get waiting(): number {
-    return this.#waiting.size;
   }
 
   takes(path: string): boolean {
@@ -103,12 +102,6 @@ export class HlsService implements HttpService {
     } catch (error) {
       this.#refuse(response, error);
     }
-  }
-
-  /** Requests that wait are sent away, and no more of them wait. */
-  close(): void {
-    this.#isClosed = true;
-    for (const request of [...this.#waiting]) request.end();
   }
 
   #wanted(path: string): Wanted | null {
@@ -132,11 +125,11 @@ export class HlsService implements HttpService {
 
   #answer(wanted: Wanted, request: IncomingMessage, response: ServerResponse): void {
     const { mount } = wanted;
-    if (mount.hls === null) throw new Refusal('not-found', 'This channel is not served as HLS.');
+    if (mount.hls === null) throw noHls();
     if (wanted.what === 'segment') this.#segment(wanted.mount, wanted.name, request, response);
     else if (wanted.what === 'leading') {
       const url = `${this.#parts.publicUrl.of(request)}${mount.path}${VARIANT}${safeQueryOf(request.url!)}`;
-      response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+      redirect(response, url);
     } else this.#playlist(mount, wanted.what, request, response);
   }
 
@@ -144,27 +137,91 @@ export class HlsService implements HttpService {
     if (hlsPath(mount, mount.path) === null) {
       throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
     }
-    const { window } = this.#parts.channels.ask(mount)!;
-    const send = () => this.#sendPlaylist(window, mount, what, request, response);
-    if (!window.isEmpty) send();
-    else this.#wait(window, mount, request, response, send);
+    const { privates } = this.#parts;
+    if (what === 'media') this.#media(mount, request, response);
+    else if (privates.isPrivate(request.url!, mount)) {
+      this.#privateVariant(mount, request, response).catch((error) => this.#refuse(response, error));
+    } else {
+      this.#whenListed(mount, request, response, (window) => {
+        this.#send(request, response, bodyOf(window.variant(nameOf(mount))), VARIANT_CACHE);
+      });
+    }
   }
 
-  /** Until there is a segment, where one may come. */
-  #wait(
-    window: HlsWindow,
+  #media(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
+    const token = askedToken(request.url!);
+    if (token === null) {
+      if (mount.access !== 'open')
+        throw new Refusal('not-admitted', 'This mount is not open to all: begin with hls.m3u8.');
+      this.#count(mount, request);
+      this.#sendMedia(mount, request, response, null);
+      return;
+    }
+    const { privates } = this.#parts;
+    const onKnown = (player: PrivatePlayer) => {
+      try {
+        this.#sendMedia(mount, request, response, player);
+      } catch (error) {
+        this.#refuse(response, error);
+      }
+    };
+    privates.player(token, mount, response, onKnown, (refusal) => this.#refuse(response, refusal));
+  }
+
+  /** @param player null: one of those who share it */
+  #sendMedia(mount: Mount, request: IncomingMessage, response: ServerResponse, player: PrivatePlayer | null): void {
+    this.#whenListed(mount, request, response, (window) => {
+      const body = this.#mediaBody(window);
+      this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
+      player?.onSent(request.method === 'HEAD' ? 0 : body.bytes);
+    });
+  }
+
+  #count(mount: Mount, request: IncomingMessage): void {
+    const { crowd, proxies } = this.#parts;
+    if (request.method === 'HEAD') return;
+    const header = (name: string) => request.headers[name] as string | undefined;
+    const asks = { address: proxies.ofRequest(request), header };
+    crowd.asked(mount.audio.key, asks, mount.hls!.segmentSeconds * 1000);
+  }
+
+  async #privateVariant(mount: Mount, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const whenListed = () =>
+      new Promise<void>((resolve, reject) => this.#whenListed(mount, request, response, () => resolve(), reject));
+    const admittance = await this.#parts.privates.admit(request, response, mount, VARIANT, whenListed);
+    if (admittance === null) return;
+    if ('location' in admittance) {
+      redirect(response, admittance.location);
+      return;
+    }
+    this.#whenListed(mount, request, response, (window) => {
+      const body = bodyOf(window.variant(nameOf(mount), admittance.token));
+      this.#send(request, response, body, PRIVATE_CACHE);
+    });
+  }
+
+  /** Where there is nothing to list it waits, if something may come. @param onRefused absent: it is answered @throws Refusal */
+  #whenListed(
     mount: Mount,
     { method }: IncomingMessage,
     response: ServerResponse,
-    send: () => void,
+    onListed: (window: HlsWindow) => void,
+    onRefused = (error: unknown) => this.#refuse(response, error),
   ): void {
+    const { channels, waiting } = this.#parts;
+    // A reload may have ended it while the hook was asked.
+    const window = channels.ask(mount)?.window ?? null;
+    if (window === null) throw noHls();
+    if (!window.isEmpty) {
+      onListed(window);
+      return;
+    }
     const mayCome = mount.hasAudio || mount.hopeful;
     if (method === 'HEAD' || !mayCome) throw noSegment();
     const held = this.#hold(response, mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS, () => {
       window.leave(reader);
-      if (response.destroyed) return;
-      if (!window.isEmpty) send();
-      else this.#refuse(response, this.#isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
+      if (!window.isEmpty && !response.destroyed) onListed(window);
+      else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
     });
     const reader = { onListed: () => held.end() };
     window.await(reader);
@@ -172,29 +229,14 @@ export class HlsService implements HttpService {
 
   /** @throws Refusal where too many wait @param onEnd called once */
   #hold(response: ServerResponse, waitMs: number, onEnd: () => void): WaitingRequest {
-    const { clock, maxWaiting } = this.#parts;
-    if (this.#isClosed) throw shuttingDown(RETRY_SECONDS);
-    if (this.#waiting.size >= maxWaiting) throw noSegment();
-    const held = new WaitingRequest(clock, waitMs, () => {
-      this.#waiting.delete(held);
-      onEnd();
-    });
-    this.#waiting.add(held);
-    response.once('close', () => held.end());
+    const { waiting } = this.#parts;
+    const held = waiting.hold(response, waitMs, onEnd);
+    if (held === null) throw waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment();
     return held;
   }
 
-  #sendPlaylist(
-    window: HlsWindow,
-    mount: Mount,
-    what: 'variant' | 'media',
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void {
-    const { key, name } = mount.facts;
-    const isMedia = what === 'media';
-    const body = isMedia ? this.#mediaBody(window) : bodyOf(window.variant(name || key));
-    const headers = { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': isMedia ? MEDIA_CACHE : VARIANT_CACHE };
+  #send(request: IncomingMessage, response: ServerResponse, body: CompressibleBody, cache: string): void {
+    const headers = { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': cache };
     sendCompressed(request, response, body, headers).catch((error) => this.#refuse(response, error));
   }
 
@@ -217,7 +259,7 @@ export class HlsService implements HttpService {
     const held = this.#hold(response, WAIT_MORE_MS, () => {
       if (response.destroyed) return;
       try {
-        if (answer === null) throw this.#isClosed ? shuttingDown(RETRY_SECONDS) : notHereYet();
+        if (answer === null) throw this.#parts.waiting.isClosed ? shuttingDown(RETRY_SECONDS) : notHereYet();
         answer();
       } catch (error) {
         this.#refuse(response, error);
@@ -247,12 +289,26 @@ export class HlsService implements HttpService {
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
+    if (response.destroyed) return;
     sendProblem(response, asRefusal(error, this.#parts.onError), CORS);
   }
 }
 
 function bodyOf(text: string): CompressibleBody {
   return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);
+}
+
+function redirect(response: ServerResponse, url: string): void {
+  response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+}
+
+/** As listeners know the channel. */
+function nameOf({ facts: { key, name } }: Mount): string {
+  return name || key;
+}
+
+function noHls(): Refusal {
+  return new Refusal('not-found', 'This channel is not served as HLS.');
 }
 
 /** Where it is cut nobody answers in time. */
@@ -262,27 +318,4 @@ function notHereYet(): Refusal {
 
 function noSegment(): Refusal {
   return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
-}
-
-/** Ends once: with what it waits for, when its time is over, when its client has gone, when the server stops. */
-class WaitingRequest implements AlarmHandler {
-  readonly #alarm: Alarm;
-  readonly #onEnd: () => void;
-  #isOver = false;
-
-  constructor(clock: Clock, waitMs: number, onEnd: () => void) {
-    this.#onEnd = onEnd;
-    this.#alarm = clock.alarm(clock.now() + waitMs, this);
-  }
-
-  onAlarm(): void {
-    this.end();
-  }
-
-  end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#alarm.cancel();
-    this.#onEnd();
-  }
 }

@@ -21,6 +21,8 @@ export interface MountStatus {
   readonly records: { readonly now: string | null; readonly next: string | null };
   readonly maxListeners: number;
   readonly counts: ListenerCounts;
+  /** An estimate of those who listen to HLS without being known, beside `counts` (listener/hls/hls-crowd.ts). */
+  readonly hlsListeners: number;
   /** The lag of the median listener behind the live edge, milliseconds; null: there are no listeners. */
   readonly typicalLagMs: number | null;
 }

@@ -18,13 +18,13 @@ const INTERVAL_WRITES = 4;
 const CLIENT_CHARACTERS = 200;
 
 /** The player as operators see it. */
-export function clientOf(request: StreamRequest, { path: mount }: Mount): ListenerClient {
+export function clientOf(request: Pick<StreamRequest, 'address' | 'header'>, { path: mount }: Mount): ListenerClient {
   const text = (name: string) => (request.header(name) ?? '').slice(0, CLIENT_CHARACTERS);
   return { mount, address: request.address, agent: text('user-agent'), referer: text('referer') };
 }
 
 /** Null: it has none, or a malformed one, which plays without a session. `sabcsid` is the older name (src/http/README.md, "Deprecated host"). */
-export function metaidOf({ url }: StreamRequest): string | null {
+export function metaidOf({ url }: Pick<StreamRequest, 'url'>): string | null {
   const metaid = parameter(url, 'metaid') ?? parameter(url, 'sabcsid');
   return metaid !== null && isMetaid(metaid) ? metaid : null;
 }

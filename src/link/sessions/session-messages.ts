@@ -10,6 +10,7 @@ import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listene
 import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
 import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
 import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
+import { PLAYER_KEY } from '../../listener/sessions/shared-players.js';
 import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';
 import { HEARD, STATE, TITLE } from '../wire/message-types.js';
@@ -73,7 +74,8 @@ export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdic
 export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
   // Without the value: a metaid may be a secret.
-  if (to.metaid !== '' && !METAID.test(to.metaid)) throw new WireError('metaid: it is not one');
+  if (to.metaid !== '' && !METAID.test(to.metaid) && !PLAYER_KEY.test(to.metaid))
+    throw new WireError('metaid: it is not one');
   return to;
 }
 

@@ -4,6 +4,7 @@ import { Requests } from '../../base/requests.js';
 import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-reports.js';
 import type { SessionTimes } from '../../listener/sessions/session-place.js';
 import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
+import { isPlayerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
 import type { SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
 import { LinkLost } from '../question-errors.js';
 import type { LinkConnection, MessageHandler } from '../wire/link-connection.js';
@@ -41,6 +42,7 @@ import {
 /** Receives the sessions of the others. */
 export interface SessionTarget {
   readonly shared: SharedSessions;
+  readonly players: SharedPlayers;
   readonly reports: Pick<HeardReports, 'judge'>;
 }
 
@@ -57,7 +59,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   /** Sets the receiver of the sessions of the others. */
   attach(target: SessionTarget): void {
     this.#target = target;
-    if (this.#isReady) target.shared.onLinked();
+    if (this.#isReady) this.#onLinked(target);
   }
 
   /** A new connection to the hub. */
@@ -69,7 +71,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   /** The hub knows this worker. */
   onReady(): void {
     this.#isReady = true;
-    this.#target?.shared.onLinked();
+    if (this.#target !== null) this.#onLinked(this.#target);
   }
 
   place(metaid: string, session: SessionTimes | null): void {
@@ -122,6 +124,10 @@ export class WorkerSessions implements SessionLink, MessageHandler {
       return;
     }
     if (this.#target === null) return;
+    if (isPlayerKey(metaid)) {
+      this.#onPlayer(this.#target.players, type, worker, metaid, message);
+      return;
+    }
     const { shared, reports } = this.#target;
     switch (type) {
       case PLACE: {
@@ -147,8 +153,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
         break;
       case REPORT: {
         const { id, bytes } = readAll(message, REPORT_MEMBERS);
-        const verdict = reports.judge(metaid, bytes);
-        this.#writer?.begin(VERDICT, worker, '').whole(id).text(verdict).end();
+        this.#answer(worker, id, reports.judge(metaid, bytes));
         break;
       }
       default:
@@ -162,6 +167,25 @@ export class WorkerSessions implements SessionLink, MessageHandler {
     this.#isReady = false;
     this.#writer = null;
     this.#target?.shared.onLost();
+    this.#target?.players.onLost();
     this.#reports.lose(new LinkLost());
+  }
+
+  #onLinked({ shared, players }: SessionTarget): void {
+    shared.onLinked();
+    players.onLinked();
+  }
+
+  /** Of a private listener of HLS: where it is, and that it has asked another process. */
+  #onPlayer(players: SharedPlayers, type: number, worker: number, key: string, message: MessageReader): void {
+    if (type === PLACE) players.onPlace(key, readTimes(message) !== null);
+    else if (type === REPORT) {
+      const { id, bytes } = readAll(message, REPORT_MEMBERS);
+      this.#answer(worker, id, players.onAsked(key, bytes) ? 'taken' : 'not-playing');
+    } else throw new WireError(`a message of type ${type} about a player of HLS`);
+  }
+
+  #answer(worker: number, id: number, verdict: ReportVerdict): void {
+    this.#writer?.begin(VERDICT, worker, '').whole(id).text(verdict).end();
   }
 }

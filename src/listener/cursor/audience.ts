@@ -130,6 +130,18 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (--channel.listeners === 0) channel.want(false);
   }
 
+  /** Of one whom nothing is written to here, such as a player of HLS: unique in this process. */
+  nextId(): number {
+    return ++this.#joined;
+  }
+
+  /** The same one has ended, after `enter`. @param bytes that it was sent */
+  depart(channel: PlayableAudio, ending: Ending, bytes: number): void {
+    this.#countEnd(channel.key, ending);
+    this.#countBytes(channel.key, bytes);
+    this.leave(channel);
+  }
+
   /**
    * Starts the stream: `head` is the response head, the channel has a tape, `enter` was called for this socket. The audience leaves
    * the channel when the listener ends.
@@ -143,7 +155,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
     const { icy, session } = options;
     const listener = new Listener(socket, tape, channel.key, earlier, icy, session, nowMs, before?.player);
-    listener.id = ++this.#joined;
+    listener.id = this.nextId();
     listener.client = options.client ?? null;
     listener.cut = options.cut ?? NOTHING;
     listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
@@ -275,14 +287,22 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   #end(listener: Listener, channel: PlayableAudio, options: JoinOptions, ending: Ending): void {
     if (listener.slot < 0) return;
-    this.endings[ending]++;
-    let ofChannel = this.#endings.get(listener.channel);
-    if (ofChannel === undefined) this.#endings.set(listener.channel, (ofChannel = zeroCounts(ENDING_NAMES)));
-    ofChannel[ending]++;
+    this.#countEnd(listener.channel, ending);
     const { socket } = listener;
     const close = () => this.#closeSocket(socket, ending);
     const released = this.#release(listener, channel, options.session, !ENDINGS[ending].abrupt, close);
     options.onEnd({ ending, ...released! });
+  }
+
+  #countEnd(channel: string, ending: Ending): void {
+    this.endings[ending]++;
+    let ofChannel = this.#endings.get(channel);
+    if (ofChannel === undefined) this.#endings.set(channel, (ofChannel = zeroCounts(ENDING_NAMES)));
+    ofChannel[ending]++;
+  }
+
+  #countBytes(channel: string, bytes: number): void {
+    this.#endedBytes.set(channel, (this.#endedBytes.get(channel) ?? 0) + bytes);
   }
 
   /**
@@ -302,7 +322,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.#resumes.leave(listener.runs!);
     if (finishes) listener.finish();
     const { bytes } = listener;
-    this.#endedBytes.set(channel.key, (this.#endedBytes.get(channel.key) ?? 0) + bytes);
+    this.#countBytes(channel.key, bytes);
     if (session !== null) this.#sessions.close(session);
     onReleased?.();
     channel.playing--;

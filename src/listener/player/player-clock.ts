@@ -23,6 +23,7 @@ export class PlayerClock {
   #hadMs = Number.POSITIVE_INFINITY;
   #hadUntilMs = Number.NEGATIVE_INFINITY;
   #trustedUntilMs = Number.NEGATIVE_INFINITY;
+  #hasReported = false;
 
   constructor(blockBytes = 1) {
     this.blockBytes = blockBytes;
@@ -75,7 +76,13 @@ export class PlayerClock {
     if (heardMs < 0 || heardMs > Math.ceil(this.#writtenMs)) return false;
     this.#startMs = nowMs - heardMs;
     this.#trustedUntilMs = nowMs + REPORT_MS;
+    this.#hasReported = true;
     return true;
+  }
+
+  /** Where it probably is, of a player of which no more is known: until it reports for the first time. */
+  estimate(positionMs: number, nowMs: number): void {
+    if (!this.#hasReported) this.#startMs = nowMs - positionMs;
   }
 
   /** The position that it plays now. */

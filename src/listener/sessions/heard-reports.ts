@@ -1,6 +1,7 @@
 /**
- * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream. They come by WebSocket
- * (http/watch) or POST (http/heard-route.ts) and correct the clock of the session that plays with that metaid, in this process or another.
+ * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream; of HLS `{"heardAt": "2026-11-27T01:12:34.284Z"}`,
+ * the PROGRAM-DATE-TIME of what they play. They come by WebSocket (http/watch) or POST (http/heard-route.ts) and correct the clock of the session that
+ * plays with that metaid, in this process or another.
  *
  * Invariant: a rejected report changes nothing, and is counted by its reason. Any client that knows a metaid may report for it: it is a secret.
  */
@@ -11,6 +12,9 @@ import type { Sessions } from './sessions.js';
 
 /** The longest report that is read. */
 export const REPORT_BYTES = 256;
+
+/** RFC 3339. */
+const DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 export const REPORT_VERDICTS = [
   'taken',
@@ -23,8 +27,11 @@ export const REPORT_VERDICTS = [
 ] as const;
 export type ReportVerdict = (typeof REPORT_VERDICTS)[number];
 
+/** Milliseconds, or of HLS a date as unix milliseconds. */
+type HeardPlace = { readonly heardMs: number } | { readonly heardAtMs: number };
+
 interface HeardReport {
-  readonly heardMs: number;
+  readonly place: HeardPlace;
   /** The id of the session; undefined: the current one. */
   readonly session: string | undefined;
 }
@@ -77,7 +84,11 @@ export class HeardReports {
     const report = readReport(bytes);
     if (typeof report === 'string') return report;
     if (report.session !== undefined && report.session !== session.id) return 'former';
-    return session.report(report.heardMs, this.#clock.now()) ? 'taken' : 'impossible';
+    const { place } = report;
+    const nowMs = this.#clock.now();
+    const isTaken =
+      'heardMs' in place ? session.report(place.heardMs, nowMs) : session.reportDate(place.heardAtMs, nowMs);
+    return isTaken ? 'taken' : 'impossible';
   }
 
   #spend(budget: ReportBudget): boolean {
@@ -96,14 +107,23 @@ export class HeardReports {
 
 /** Unknown members are ignored. */
 function readReport(bytes: Buffer): HeardReport | 'unreadable' | 'malformed' {
-  let report: { readonly heardMs?: unknown; readonly session?: unknown } | null;
+  let report: { readonly heardMs?: unknown; readonly heardAt?: unknown; readonly session?: unknown } | null;
   try {
     report = JSON.parse(bytes.toString());
   } catch {
     return 'unreadable';
   }
   if (typeof report !== 'object' || report === null) return 'unreadable';
-  const { heardMs, session } = report;
-  if (typeof heardMs !== 'number' || (session !== undefined && typeof session !== 'string')) return 'malformed';
-  return { heardMs, session };
+  const { session } = report;
+  const place = placeOf(report);
+  if (place === null || (session !== undefined && typeof session !== 'string')) return 'malformed';
+  return { place, session };
+}
+
+/** One of both; null: neither, or both. */
+function placeOf({ heardMs, heardAt }: { readonly heardMs?: unknown; readonly heardAt?: unknown }): HeardPlace | null {
+  if (heardAt === undefined) return typeof heardMs === 'number' ? { heardMs } : null;
+  if (heardMs !== undefined || typeof heardAt !== 'string' || !DATE.test(heardAt)) return null;
+  const heardAtMs = Date.parse(heardAt);
+  return Number.isNaN(heardAtMs) ? null : { heardAtMs };
 }

@@ -63,7 +63,12 @@ export interface SessionFacts {
   readonly mount: string;
   /** See PlayerClock. */
   readonly blockBytes?: number | undefined;
+  /** Its places are dates, unix milliseconds (HLS), and not audio time on a tape. */
+  readonly isDated?: boolean;
 }
+
+/** How far before its first place a player by dates may be: no list is longer. */
+const MAX_BEFORE_MS = 1_200_000;
 
 export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   readonly id = randomUUID();
@@ -84,6 +89,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   #zeroMs: number | null = null;
   /** The last mark of that tape that it was given. */
   #mark: Mark | null = null;
+  readonly #isDated: boolean;
   readonly #unheard: HeardTitle[] = [];
   #alarm: Alarm | null = null;
   readonly #clock: Clock;
@@ -91,7 +97,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /** @param sinceMs when it was opened, by a clock that all processes share */
   constructor(
-    { metaid, channel, mount, blockBytes }: SessionFacts,
+    { metaid, channel, mount, blockBytes, isDated = false }: SessionFacts,
     sinceMs: number,
     clock: Clock,
     output: SessionOutput,
@@ -101,6 +107,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     this.#channel = channel;
     this.#mount = mount;
     this.player = new PlayerClock(blockBytes);
+    this.#isDated = isDated;
     this.#clock = clock;
     this.#output = output;
   }
@@ -168,6 +175,8 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /** A title came for audio that was written already: this listener gets it at once, unless it still waits for the title before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
+    // A playlist says it, when the listener asks for the next one.
+    if (this.#isDated) return;
     const isSent = this.#zeroMs !== null && atMs < this.#zeroMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
   }
@@ -190,6 +199,13 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     if (!this.player.report(heardMs, nowMs)) return false;
     this.release(nowMs);
     return true;
+  }
+
+  /** The same by the date of what it plays, unix milliseconds. What lies before its first place counts as that. */
+  reportDate(heardAtMs: number, nowMs: number): boolean {
+    if (!this.#isDated || this.#zeroMs === null) return false;
+    const heardMs = heardAtMs - this.#zeroMs;
+    return heardMs >= -MAX_BEFORE_MS && this.report(Math.max(0, heardMs), nowMs);
   }
 
   onAlarm(nowMs: number): void {

@@ -32,7 +32,7 @@ function start() {
   const worker = new WorkerSessions();
   const broken: Error[] = [];
   worker.connect(new LinkConnection(asStream(two.worker), (error) => broken.push(error as Error)));
-  worker.attach({ shared, reports: { judge: () => 'taken' } });
+  worker.attach({ shared, players: shared, reports: { judge: () => 'taken' } });
   worker.onReady();
   worker.follow(METAID, true);
   const flow = async () => {

@@ -1,0 +1,56 @@
+/**
+ * The titles of a channel's tape at the dates at which its playlist says them, for listeners whose place is a date. Those that the playlist does not say
+ * (_keep_, a text in `icy.etypes`) have the date of their place too.
+ *
+ *   tape       A ── B ───── C         marks, by audio time       date: as listed, else that of the segment which has the place
+ *   playlist   A ── B ── end          of C nothing is known yet
+ */
+
+import type { AudioTape } from '../audio/tape/audio-tape.js';
+import type { Mark } from '../audio/tape/mark.js';
+import { idOf } from './hls-title.js';
+import type { HlsSegment } from './playlist.js';
+import type { HlsWindow } from './window.js';
+
+export interface DatedMark {
+  readonly mark: Mark;
+  /** PROGRAM-DATE-TIME of its place, unix milliseconds; -∞: before all that is kept. */
+  readonly dateMs: number;
+}
+
+/** What was added up of frames differs from what the tape has by less. */
+const TOLERANCE_MS = 0.5;
+
+/** In their order, up to the end of what is listed. @param name of the tape, as CutPlace has it */
+export function datedMarks(tape: AudioTape, name: string, window: HlsWindow): DatedMark[] {
+  const segments = window.segmentsFrom(0);
+  const dated: DatedMark[] = [];
+  const add = (mark: Mark, atMs: number): boolean => {
+    const dateMs = window.titleOf(idOf(mark.view.record))?.startMs ?? dateOf(segments, name, atMs);
+    if (dateMs >= window.endMs) return false;
+    dated.push({ mark, dateMs });
+    return true;
+  };
+  const before = tape.at(tape.tail)?.before ?? null;
+  if (before !== null && !add(before, Number.NEGATIVE_INFINITY)) return dated;
+  for (let seq = tape.tail; seq < tape.head; seq++) {
+    for (const { mark, atMs } of tape.at(seq)!.marks) if (!add(mark, atMs)) return dated;
+  }
+  return dated;
+}
+
+/** @returns +∞: it was not cut yet */
+function dateOf(segments: readonly HlsSegment[], name: string, atMs: number): number {
+  let isKnown = false;
+  for (let i = segments.length - 1; i >= 0; i--) {
+    const { end, startMs, micros } = segments[i]!;
+    if (end?.tape !== name) continue;
+    isKnown = true;
+    const behindMs = atMs - end.atMs;
+    const next = segments[i + 1];
+    if (behindMs >= -TOLERANCE_MS) return next === undefined ? Number.POSITIVE_INFINITY : next.startMs + behindMs;
+    const insideMs = behindMs + micros / 1000;
+    if (insideMs >= -TOLERANCE_MS) return startMs + insideMs;
+  }
+  return isKnown ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
+}

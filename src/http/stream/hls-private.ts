@@ -1,0 +1,215 @@
+/**
+ * Private listeners of HLS: who asks for the multivariant playlist with a metaid or a signature, or at a mount that is not open, is admitted as a listener
+ * of the stream is (admission.ts), and gets the address of a media playlist of its own. What that lists is shared.
+ *
+ *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ again and again ─► there
+ *
+ * Players ask for a multivariant playlist twice, and another process may be asked the second time. So the token is made of what names the player, where
+ * something does, and a second request with the same is the same listener.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Log } from '../../base/log.js';
+import { Refusal, shuttingDown } from '../../base/refusal.js';
+import { parameter, queryOf, targetOf } from '../../base/request-target.js';
+import type { Mount } from '../../channel/mount.js';
+import type { HlsListener } from '../../listener/hls/hls-listener.js';
+import type { HlsListeners } from '../../listener/hls/hls-listeners.js';
+import type { ListenerRequest } from '../../listener/listener-stats.js';
+import { playerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
+import type { Proxies } from '../../net/front/peer.js';
+import type { Admission, Admitted, Applicant } from './admission.js';
+import { clientOf, metaidOf } from './player-request.js';
+import type { WaitingRequests } from './waiting-requests.js';
+
+/** What makes a request one of a private listener, at an open mount too. */
+const PARAMETERS = ['metaid', 'sabcsid', 's', 'sig'] as const;
+const TOKEN = /^[A-Za-z0-9_-]{22}$/;
+const TOKEN_BYTES = 16;
+/** How long a token is waited for that another process may just have given. */
+const TOKEN_WAIT_MS = 1000;
+const RETRY_SECONDS = 2;
+
+export interface HlsPrivateParts {
+  readonly admission: Admission;
+  readonly listeners: HlsListeners;
+  /** Of all processes; null: there are no others. */
+  readonly players: SharedPlayers | null;
+  readonly proxies: Pick<Proxies, 'ofRequest'>;
+  readonly waiting: WaitingRequests;
+  readonly log: Log;
+}
+
+/** What a multivariant request comes to. */
+export type Admittance =
+  | { readonly token: string }
+  /** Another node may have room. */
+  | { readonly location: string }
+  /** The client has gone. */
+  | null;
+
+/** Who asks for a private media playlist. */
+export interface PrivatePlayer {
+  /** It is sent the playlist. */
+  onSent(bytes: number): void;
+}
+
+export class HlsPrivate {
+  readonly #parts: HlsPrivateParts;
+
+  constructor(parts: HlsPrivateParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether a request for the multivariant playlist is one of a private listener. */
+  isPrivate(url: string, { access }: Mount): boolean {
+    return access !== 'open' || (url.includes('?') && PARAMETERS.some((name) => parameter(url, name) !== null));
+  }
+
+  /**
+   * Admits who asks for the multivariant playlist. HEAD is judged as GET, and not counted. Rejects with a Refusal.
+   * @param below the mount's path, of this request @param whenListed resolves when there is something to list; rejects with a Refusal
+   */
+  async admit(
+    request: IncomingMessage,
+    response: ServerResponse,
+    mount: Mount,
+    below: string,
+    whenListed: () => Promise<void>,
+  ): Promise<Admittance> {
+    const { admission, listeners, log, waiting } = this.#parts;
+    if (waiting.isClosed) throw shuttingDown(RETRY_SECONDS);
+    const applicant = this.#applicant(request, mount);
+    admission.check(applicant, mount);
+    const token = tokenOf(applicant, mount);
+    if (this.#isThere(token, mount)) return { token };
+    if (request.method === 'HEAD') return this.#admitHead(applicant, mount, below, token);
+    const admitted = admission.enter(applicant, mount, below);
+    if (typeof admitted === 'string') {
+      log.debug({ mount: mount.path, hls: true }, 'listener sent to the overflow');
+      return { location: admitted };
+    }
+    try {
+      const refusal = mount.access === 'hook' ? await admission.ask(applicant, admitted) : null;
+      if (refusal !== null) throw refusal;
+      await whenListed();
+    } catch (error) {
+      admitted.leave();
+      throw error;
+    }
+    // Its second request may have been faster.
+    const isThere = listeners.find(token, mount.path) !== undefined;
+    if (isThere || response.destroyed) admitted.leave();
+    else this.#open(applicant, mount, below, token, admitted);
+    return response.destroyed ? null : { token };
+  }
+
+  /** Calls back when it is known who asks for a media playlist by a token. @param onRefused with a Refusal */
+  player(
+    token: string,
+    mount: Mount,
+    response: ServerResponse,
+    onKnown: (player: PrivatePlayer) => void,
+    onRefused: (refusal: Refusal) => void,
+  ): void {
+    const { listeners, players, waiting } = this.#parts;
+    const listener = TOKEN.test(token) ? listeners.find(token, mount.path) : undefined;
+    if (listener !== undefined) {
+      listeners.ask(listener, mount);
+      onKnown(this.#ownPlayer(listener, mount));
+      return;
+    }
+    if (players === null || !TOKEN.test(token)) throw unknownToken();
+    const key = playerKey(token, mount.path);
+    const onElsewhere = () => onKnown({ onSent: (bytes) => players.asked(key, bytes) });
+    if (players.has(key)) {
+      onElsewhere();
+      return;
+    }
+    const held = waiting.hold(response, TOKEN_WAIT_MS, () => {
+      cancel();
+      if (response.destroyed) return;
+      if (players.has(key)) onElsewhere();
+      else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : unknownToken());
+    });
+    if (held === null) throw unknownToken();
+    const cancel = players.await(key, () => held.end());
+  }
+
+  #ownPlayer(listener: HlsListener, mount: Mount): PrivatePlayer {
+    return { onSent: (bytes) => this.#parts.listeners.send(listener, mount, bytes) };
+  }
+
+  /** It has been admitted, here or in another process: asking again keeps it. */
+  #isThere(token: string, mount: Mount): boolean {
+    const { listeners, players } = this.#parts;
+    const listener = listeners.find(token, mount.path);
+    if (listener !== undefined) listeners.ask(listener, mount);
+    return listener !== undefined || players?.has(playerKey(token, mount.path)) === true;
+  }
+
+  /** The hook is notified of its end at once. */
+  async #admitHead(applicant: ListenerRequest, mount: Mount, below: string, token: string): Promise<Admittance> {
+    const { admission } = this.#parts;
+    const location = admission.room(applicant, mount, below);
+    if (location !== null) return { location };
+    if (mount.access !== 'hook') return { token };
+    const asking: Pick<Admitted, 'limitMs' | 'onEnd'> = { limitMs: Number.POSITIVE_INFINITY, onEnd: null };
+    const refusal = await admission.ask(applicant, asking);
+    asking.onEnd?.(0);
+    if (refusal !== null) throw refusal;
+    return { token };
+  }
+
+  #open(applicant: ListenerRequest, mount: Mount, below: string, token: string, admitted: Admitted): void {
+    const { listeners, log } = this.#parts;
+    const metaid = metaidOf(applicant);
+    listeners.open({
+      token,
+      source: mount,
+      client: clientOf(applicant, mount),
+      metaid,
+      request: { ...applicant, url: targetOf({ path: `${mount.path}${below}`, query: queryOf(applicant.url) }) },
+      limitMs: admitted.limitMs,
+      onEnd: admitted.end,
+    });
+    log.debug(
+      { address: applicant.address, channel: mount.audio.key, mount: mount.path, hls: true },
+      'listener joined',
+    );
+  }
+
+  /** In the configured spelling of the mount, for the hook and signatures. */
+  #applicant(request: IncomingMessage, mount: Mount): ListenerRequest {
+    const { headers, method, url } = request;
+    return {
+      method: method!,
+      url: targetOf({ path: mount.path, query: queryOf(url!) }),
+      address: this.#parts.proxies.ofRequest(request),
+      header: (name) => {
+        const value = headers[name];
+        return Array.isArray(value) ? value.at(-1) : value;
+      },
+    };
+  }
+}
+
+/** Of the query of a media playlist; null: it is the one that all share. */
+export function askedToken(url: string): string | null {
+  return url.includes('?') ? parameter(url, 's') : null;
+}
+
+/** The same for the same player with the same request, where it has a name; else random. */
+function tokenOf(applicant: Applicant, { path }: Mount): string {
+  const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? null;
+  if (name === null) return randomBytes(TOKEN_BYTES).toString('base64url');
+  const { url, address } = applicant;
+  const whole = JSON.stringify([path, name, url, applicant.header('authorization') ?? '', address]);
+  return createHash('sha256').update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');
+}
+
+/** The player begins anew with the multivariant playlist. */
+function unknownToken(): Refusal {
+  return new Refusal('not-admitted', 'No listener has this playlist: begin with the one above it, hls.m3u8.');
+}

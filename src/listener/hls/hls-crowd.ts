@@ -1,0 +1,76 @@
+/**
+ * How many listen to HLS without being known: an estimate of those who ask here. Counted are different players, by what they say of themselves
+ * (X-Playback-Session-Id, else address and user agent), that have asked for the playlist within three TARGETDURATION. Behind a cache nobody knows.
+ *
+ * Invariant: nothing is kept of a player but a digest, nor for longer; there are never more than `max` of them.
+ */
+
+import type { Clock } from '../../base/clock.js';
+import type { Tallies } from '../../base/tallies.js';
+import type { Tally } from '../../base/tally.js';
+import { identify, type ListenerRequest } from '../listener-stats.js';
+import { digestOf } from '../unique-tally.js';
+
+/** How long a player counts after a request, in TARGETDURATION. */
+const COUNTED_TARGETS = 3;
+
+interface ChannelCrowd {
+  /** Digest → until when it counts; who asked last is last. */
+  readonly players: Map<string, number>;
+  readonly tally: Tally;
+}
+
+export class HlsCrowd {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #tallies: Tallies;
+  readonly #max: () => number;
+  readonly #channels = new Map<string, ChannelCrowd>();
+  #count = 0;
+
+  /** @param max players at a time, of all channels */
+  constructor(clock: Pick<Clock, 'now'>, tallies: Tallies, max: () => number) {
+    this.#clock = clock;
+    this.#tallies = tallies;
+    this.#max = max;
+  }
+
+  /** A player asks for the playlist. @param targetMs TARGETDURATION */
+  asked(channel: string, request: Pick<ListenerRequest, 'address' | 'header'>, targetMs: number): void {
+    const { players, tally } = this.#crowdOf(channel);
+    const digest = digestOf(identify(request, request.header('user-agent') ?? '', null).identity);
+    if (!players.delete(digest)) {
+      if (this.#count >= this.#max()) return;
+      this.#count++;
+      tally.set(digest, 1);
+    }
+    players.set(digest, this.#clock.now() + COUNTED_TARGETS * targetMs);
+  }
+
+  /** Of all processes: who has asked two of them counts once. */
+  count(channel: string): number {
+    const crowd = this.#channels.get(channel);
+    const elsewhere = this.#tallies.isShared ? this.#crowdOf(channel).tally.elsewhere : 0;
+    return (crowd?.players.size ?? 0) + elsewhere;
+  }
+
+  /** Once a second. */
+  tidy(nowMs: number): void {
+    for (const { players, tally } of this.#channels.values()) {
+      for (const [digest, untilMs] of players) {
+        if (untilMs > nowMs) break;
+        players.delete(digest);
+        tally.set(digest, 0);
+        this.#count--;
+      }
+    }
+  }
+
+  #crowdOf(channel: string): ChannelCrowd {
+    let crowd = this.#channels.get(channel);
+    if (crowd === undefined) {
+      crowd = { players: new Map(), tally: this.#tallies.tally(`hls ${channel}`) };
+      this.#channels.set(channel, crowd);
+    }
+    return crowd;
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The private listeners of HLS of all processes, as one worker knows them. Requests of one player come to any process; the listener is where it was
+ * admitted, and hears there of each request. Each process knows the keys of all that are elsewhere, by the registry that has the sessions:
+ *
+ *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it                PLACE: it is there; it is there no more
+ *
+ * A key is a digest of the token and its mount: what goes over links admits nobody, and a token of another mount is unknown. No metaid is a key.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Alarm, Clock } from '../../base/clock.js';
+import type { SessionLink } from './shared-sessions.js';
+
+/** In front of a key: no metaid has a colon. */
+const PREFIX = 'hls:';
+export const PLAYER_KEY = /^hls:[A-Za-z0-9_-]{22}$/;
+const DIGEST_CHARACTERS = 22;
+const BYTES = /^\d{1,9}$/;
+/** After this time with a new hub, what it has not confirmed is forgotten. */
+const SETTLE_MS = 2000;
+
+/** Of this process. */
+export interface SharedPlayer {
+  /** When it came, by a clock that all processes share. */
+  readonly sinceMs: number;
+  /** It has asked another process for the playlist. @param bytes that it was sent there */
+  onAsked(bytes: number): void;
+}
+
+export class SharedPlayers {
+  readonly #link: Pick<SessionLink, 'place' | 'report'>;
+  readonly #clock: Clock;
+  readonly #own = new Map<string, SharedPlayer>();
+  /** Key → whether the present hub has confirmed it. */
+  readonly #elsewhere = new Map<string, boolean>();
+  /** Requests that wait for a key. */
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #settling: Alarm | null = null;
+
+  constructor(link: Pick<SessionLink, 'place' | 'report'>, clock: Clock) {
+    this.#link = link;
+    this.#clock = clock;
+  }
+
+  /** Balance with `remove`. */
+  add(key: string, player: SharedPlayer): void {
+    this.#own.set(key, player);
+    this.#place(key, player);
+  }
+
+  remove(key: string): void {
+    if (this.#own.delete(key)) this.#link.place(key, null);
+  }
+
+  /** Whether it is in another process. */
+  has(key: string): boolean {
+    return this.#elsewhere.has(key);
+  }
+
+  /** It has asked here for the playlist. @param bytes that it is sent */
+  asked(key: string, bytes: number): void {
+    void this.#link.report(key, Buffer.from(String(bytes)));
+  }
+
+  /** Calls back once, when it is known to be elsewhere: it may have been admitted a moment ago. @returns cancels it */
+  await(key: string, onKnown: () => void): () => void {
+    let waiting = this.#waiting.get(key);
+    if (waiting === undefined) this.#waiting.set(key, (waiting = new Set()));
+    waiting.add(onKnown);
+    return () => {
+      waiting.delete(onKnown);
+      if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+    };
+  }
+
+  // From the hub.
+
+  /** Connected to a hub: it hears of those of this process, and will say where the others are. */
+  onLinked(): void {
+    for (const [key, player] of this.#own) this.#place(key, player);
+    this.#settling = this.#clock.alarm(this.#clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
+  }
+
+  /** The hub is lost. What is known stays. */
+  onLost(): void {
+    this.#settling?.cancel();
+    for (const key of this.#elsewhere.keys()) this.#elsewhere.set(key, false);
+  }
+
+  /** @param isThere in another process */
+  onPlace(key: string, isThere: boolean): void {
+    if (!isThere) {
+      this.#elsewhere.delete(key);
+      return;
+    }
+    this.#elsewhere.set(key, true);
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
+    for (const onKnown of waiting ?? []) onKnown();
+  }
+
+  /** A player of this process has asked another one. @returns whether it is here */
+  onAsked(key: string, bytes: Buffer): boolean {
+    const player = this.#own.get(key);
+    const text = bytes.toString('latin1');
+    if (player === undefined || !BYTES.test(text)) return false;
+    player.onAsked(Number(text));
+    return true;
+  }
+
+  #place(key: string, { sinceMs }: SharedPlayer): void {
+    this.#link.place(key, { sinceMs, endedMs: Number.POSITIVE_INFINITY });
+  }
+
+  #forgetUnconfirmed(): void {
+    for (const [key, isConfirmed] of this.#elsewhere) if (!isConfirmed) this.#elsewhere.delete(key);
+  }
+}
+
+/** @param mount its path */
+export function playerKey(token: string, mount: string): string {
+  const digest = createHash('sha256').update(`${token}\n${mount}`).digest('base64url');
+  return `${PREFIX}${digest.slice(0, DIGEST_CHARACTERS)}`;
+}
+
+export function isPlayerKey(key: string): boolean {
+  return key.startsWith(PREFIX);
+}
