@@ -1,9 +1,9 @@
 /**
- * A listener with ICY, a reader of its feed and a player of HLS on one channel, beside each other: pushes that are on time, late, held, corrected, behind a
- * delay line or with an offset, by a seed. All three have the titles in one order and at one place. Frames say their number.
+ * A listener with ICY, a reader of its feed, a player of HLS and the feed of a private one on one channel, beside each other: pushes that are on time,
+ * late, held, corrected, behind a delay line or with an offset, by a seed. All have the titles in one order and at one place. Frames say their number.
  */
 
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { Feeder } from '../kit/feeder.js';
 import { type ReadPlaylist, readPacked, readPlaylist } from '../kit/hls-channel.js';
 import { NUMBERED_MS, numberedFrame, numbersIn } from '../kit/numbered.js';
@@ -74,6 +74,52 @@ function lastOfEach(placed: readonly Placed[]): Placed[] {
   return placed.filter(({ frame }, i) => placed[i + 1] === undefined || placed[i + 1]!.frame - frame > 0.5);
 }
 
+/** A private listener of HLS, which asks for its playlist as players do, and what its feed says. */
+class PrivateListener {
+  readonly written: Watching;
+  readonly heard: Watching;
+  readonly #base: string;
+  readonly #key: Key;
+  #isOver = false;
+
+  constructor(t: Test, { base, ws }: { readonly base: string; readonly ws: string }, key: Key) {
+    this.#base = base;
+    this.#key = key;
+    const feed = `${ws}/metadata/listener/hls-of-${key}`;
+    this.written = new Watching(t, `${feed}?sync=wire`);
+    this.heard = new Watching(t, `${feed}?sync=audio`);
+    t.teardown(() => {
+      this.#isOver = true;
+    });
+  }
+
+  async listen(random: Random): Promise<void> {
+    await Promise.all([this.written.opened(), this.heard.opened()]);
+    const url = `${this.#base}/${this.#key}/hls.m3u8?metaid=hls-of-${this.#key}`;
+    const [, path] = /^(hls\/live.*)$/m.exec(await (await fetch(url)).text())!;
+    while (!this.#isOver) {
+      const answer = await fetch(new URL(path!, url));
+      if (answer.status !== 200) throw new Error(`${this.#key}: ${answer.status} ${await answer.text()}`);
+      await answer.text();
+      await pause(random.int(500, 2500));
+    }
+  }
+
+  async report(heardAtMs: number): Promise<number> {
+    const url = `${this.#base}/metadata/listener/hls-of-${this.#key}/heard`;
+    const body = JSON.stringify({ heardAt: new Date(heardAtMs).toISOString() });
+    return (await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })).status;
+  }
+}
+
+/** Of what it was sent each title that stands, with its date. @param last of which both know where it is */
+function datesIn(records: Watching['records'], last: { readonly song: string; readonly startMs: number }): Placed[] {
+  const { position } = records.findLast(({ song }) => song === last.song)!;
+  const zeroMs = last.startMs - position;
+  const places = records.map((record) => ({ song: record.song, frame: (zeroMs + Number(record.position)) / NUMBERED_MS }));
+  return lastOfEach(places).filter(({ frame }) => frame * NUMBERED_MS > zeroMs + 1);
+}
+
 t.test('ICY, feed and HLS never contradict each other', { timeout: 180_000 }, async (t) => {
   const random = new Random();
   t.comment(`seed ${random.seed}`);
@@ -88,6 +134,9 @@ t.test('ICY, feed and HLS never contradict each other', { timeout: 180_000 }, as
     t.teardown(() => player.close());
     await player.until((p) => p.audioBytes > 0, 20_000);
     const feed = await new Watching(t, `${ws}/metadata/listener/of-${key}?sync=wire`).opened();
+    const own = new PrivateListener(t, { base, ws }, key);
+    const listening = own.listen(new Random(random.seed));
+    listening.catch((error) => t.fail(String(error)));
     const late = await pushes(base, key, random);
     await fetch(`${base}/metapush/${key}/studio-token?artist=A&song=lastv0&id=last`);
     const isThere = (title: string) => title.includes('lastv0');
@@ -95,7 +144,30 @@ t.test('ICY, feed and HLS never contradict each other', { timeout: 180_000 }, as
     await until(() => isThere(feed.records.at(-1)?.song ?? ''), 30_000);
     await until(async () => isThere((await playlist()).titles.at(-1)?.title ?? ''), 30_000);
 
-    const hls = await placesIn(base, key, await playlist());
+    await until(() => isThere(own.written.records.at(-1)?.song ?? ''), 30_000);
+
+    const list = await playlist();
+    const last = list.titles.at(-1)!;
+    const dated = datesIn(own.written.records, { song: last.title, startMs: last.startMs });
+    const [firstDated] = dated;
+    const listedTitles = list.titles.filter(({ startMs }) => startMs / NUMBERED_MS > firstDated!.frame - 0.5);
+    t.strictSame(
+      dated.map(({ song }) => song),
+      listedTitles.map(({ title }) => title),
+      `${key}: the feed of the private listener has the titles of its playlist`,
+    );
+    for (const [i, { song, frame }] of dated.entries()) {
+      const offMs = frame * NUMBERED_MS - listedTitles[i]!.startMs;
+      t.ok(Math.abs(offMs) < 3, `${key} ${song}: ${offMs} ms from its date in the playlist`);
+    }
+    t.ok(dated.length > 4, `${key}: ${dated.length} dated titles`);
+    // What it hears is what its playlist has at the date that it reports.
+    await until(async () => (await own.report(last.startMs + 20)) === 204, 10_000);
+    await until(() => isThere(own.heard.records.at(-1)?.song ?? ''), 5000);
+    const songs = (watching: Watching) => watching.records.map(({ song }) => song);
+    t.strictSame(songs(own.heard), songs(own.written).slice(0, own.heard.records.length), `${key}: heard as written`);
+
+    const hls = await placesIn(base, key, list);
     const tagBytes = player.audio.indexOf(FRAMES[0]!.subarray(0, 4));
     const [first] = numbersIn(player.audio);
     const said = feed.records.map(({ position, song }) => ({ song, frame: first! + position / NUMBERED_MS }));

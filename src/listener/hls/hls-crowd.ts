@@ -2,7 +2,7 @@
  * How many listen to HLS without being known: an estimate of those who ask here. Counted are different players, by what they say of themselves
  * (X-Playback-Session-Id, else address and user agent), that have asked for the playlist within three TARGETDURATION. Behind a cache nobody knows.
  *
- * Invariant: nothing is kept of a player but a digest, nor for longer; there are never more than `max` of them.
+ * Invariant: nothing is kept of a player but a digest, nor for longer; there are never more than `max` of them (in another process: of a moment ago).
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -32,6 +32,7 @@ export class HlsCrowd {
     this.#clock = clock;
     this.#tallies = tallies;
     this.#max = max;
+    tallies.onLook(() => tallies.all.set('hls', this.#count));
   }
 
   /** A player asks for the playlist. @param targetMs TARGETDURATION */
@@ -39,7 +40,7 @@ export class HlsCrowd {
     const { players, tally } = this.#crowdOf(channel);
     const digest = digestOf(identify(request, request.header('user-agent') ?? '', null).identity);
     if (!players.delete(digest)) {
-      if (this.#count >= this.#max()) return;
+      if (this.#count + this.#tallies.all.others('hls') >= this.#max()) return;
       this.#count++;
       tally.set(digest, 1);
     }

@@ -55,6 +55,15 @@ async function admitted(t: Test, { port }: TestServer, path: string, headers = '
   return new URL(uri ?? 'none', `http://x${path}`).href.slice('http://x'.length);
 }
 
+/** Every process knows that this is refused by now. */
+async function refusedEverywhere(t: Test, { port }: TestServer, path: string): Promise<void> {
+  for (let inRow = 0; inRow < 6; ) {
+    const { status } = await ask(t, port, `HEAD ${path} HTTP/1.1`);
+    inRow = status === 503 || status === 302 ? inRow + 1 : 0;
+    if (inRow === 0) await pause(50);
+  }
+}
+
 const tokenOf = (path: string) => path.slice(path.indexOf('?'));
 
 /** Private listeners as an operator sees them. */
@@ -145,9 +154,9 @@ t.test('it counts where a listener of the stream does, as long as it asks; then 
   const path = await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice&app=x', '\nUser-Agent: Player/1');
   const keeper = setInterval(() => void fetch(`${server.base}${path}`), 1000);
   t.teardown(() => clearInterval(keeper));
+  await refusedEverywhere(t, server, '/open.mp3/hls.m3u8?metaid=bob');
   t.equal((await ask(t, port, 'GET /open.mp3/hls.m3u8?metaid=bob HTTP/1.1')).status, 503, 'no room for another');
   t.equal((await ask(t, port, 'GET /open.mp3 HTTP/1.1')).status, 503, 'of the stream neither');
-  t.equal((await ask(t, port, 'HEAD /open.mp3/hls.m3u8?metaid=bob HTTP/1.1')).status, 503);
   t.equal((await ask(t, port, 'GET /open.mp3/hls/live.m3u8 HTTP/1.1')).status, 200, 'who is not known is not counted');
   await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice&app=x');
 
@@ -178,8 +187,8 @@ t.test('it counts where a listener of the stream does, as long as it asks; then 
   const [line] = readFileSync(log, 'latin1').split('\n').filter((each) => each.includes('alice') || each.includes('hls'));
   t.match(line, /"GET \/open\.mp3\/hls\.m3u8\?metaid=-&app=x HTTP\/1\.0" 200 \d{3,} "-" "Player\/1" 1\d$/);
   await admitted(t, server, '/open.mp3/hls.m3u8?metaid=bob');
-  const metrics = (await metricsOf(server)).join('');
-  t.match(metrics, /airsplice_listener_endings_total\{reason="left"\} [1-9]/);
+  const left = /airsplice_listener_endings_total\{reason="left"\} [1-9]/;
+  await until(async () => left.test((await metricsOf(server)).join('')));
 });
 
 t.test('an operator ends it: its next request is refused, and it may begin again', async (t) => {
@@ -210,6 +219,7 @@ t.test('limits of the server, of an address, of time; another node that may have
   const { port } = server;
   const path = await admitted(t, server, '/open.mp3/hls.m3u8?metaid=a');
   await admitted(t, server, `/signed.mp3/hls.m3u8?${signature('/signed.mp3')}`);
+  await refusedEverywhere(t, server, '/open.mp3/hls.m3u8?metaid=c');
   const full = await ask(t, port, 'GET /open.mp3/hls.m3u8?metaid=c HTTP/1.1');
   t.strictSame([full.status, /address/.test(full.body)], [503, true]);
   await untilPromised(async () => {
@@ -218,6 +228,7 @@ t.test('limits of the server, of an address, of time; another node that may have
   }, 6000);
   const none = await startServer(t, yaml("maxListeners: 1, overflowUrl: 'https://other.example/{mount}?a=b', "));
   await admitted(t, none, '/open.mp3/hls.m3u8?metaid=a');
+  await refusedEverywhere(t, none, '/open.mp3/hls.m3u8?metaid=c');
   for (const method of ['GET', 'HEAD']) {
     const elsewhere = await ask(t, none.port, `${method} /open.mp3/hls.m3u8?metaid=c HTTP/1.1`);
     t.strictSame(
@@ -275,8 +286,10 @@ t.test('those who are not known are estimated: each once, for three target durat
   await list('\nUser-Agent: E');
   await list('\nUser-Agent: F');
   const found = await count();
-  t.ok(found <= 3, `no more than limits.listeners: ${found}`);
-  t.match((await metricsOf(server)).join(''), /airsplice_hls_listeners\{channel="open"\} [23]/);
+  // What others count is of a moment ago.
+  t.ok(found <= (server.serving > 1 ? 4 : 3), `no more than limits.listeners: ${found}`);
+  const shown = /airsplice_hls_listeners\{channel="open"\} [23]/;
+  await until(async () => shown.test((await metricsOf(server)).join('')));
   const { body } = await new AdminClient(server).get('channels');
   t.strictSame([body[0].listeners, body[0].connections], [0, 0], 'apart from the others');
   const player = new Player(port, '/open.mp3');
