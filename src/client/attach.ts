@@ -67,7 +67,7 @@ class AttachedPlayer implements Attachment {
     const root = rootOf(options.server ?? (isWhole ? new URL(mount).origin : undefined));
     const url = isWhole ? new URL(mount) : addressOf(root, mount as string);
     this.#medium = url.pathname.endsWith('.m3u8')
-      ? new HlsMedium(audio, url, options.Hls)
+      ? new HlsMedium(audio, url, root, options)
       : new StreamMedium(audio, url, root, options);
     const actions = { play: () => void this.play().catch(() => undefined), pause: () => audio.pause() };
     const { mediaSession, artwork = coversOf } = options;

@@ -7,12 +7,15 @@
  */
 
 import { type DatedTitle, MAX_TITLES } from './date-range.js';
+import type { PlaceReporter } from './place-reporter.js';
 import type { HeardPlaces } from './play-titles.js';
 import type { AttachOptions, ChannelRecord } from './types.js';
 
 export interface DatedTitlesOptions extends Pick<AttachOptions, 'onNext'> {
   /** The date of what is heard, unix milliseconds; null: not known yet. */
   readonly date: () => number | null;
+  /** Of a private listener; null: no server knows who plays shared files. */
+  readonly reports: Pick<PlaceReporter, 'update'> | null;
   readonly onClose: () => void;
 }
 
@@ -61,8 +64,11 @@ export class DatedTitles implements HeardPlaces {
     return startMs;
   }
 
-  /** No server knows who plays shared files. */
-  report(): void {}
+  report(nowMs: number): void {
+    const { date, reports } = this.#options;
+    const heardAtMs = reports === null ? null : date();
+    if (heardAtMs !== null) reports!.update(heardAtMs, { heardAt: new Date(heardAtMs).toISOString() }, nowMs);
+  }
 
   close(): void {
     this.#options.onClose();

@@ -2,14 +2,19 @@
  * HLS as an element plays it: by hls.js, where the page gives it and the browser can, else by the browser's own player. Titles are those of
  * the playlist, by the date of what is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no
  * dates, and so has no titles.
+ *
+ * With a metaid in the URL the listener is a private one: the server gets to know which date is heard. Whoever asks with the same URL is the same
+ * listener, so that a playlist that is read beside the player is no second one.
  */
 
+import { addressOf, makeMetaid } from './browser.js';
 import { type Attributes, datedTitles, dateRangesOf } from './date-range.js';
 import { DatedTitles } from './dated-titles.js';
 import type { Medium, MediumHandlers } from './medium.js';
+import { PlaceReporter } from './place-reporter.js';
 import type { HeardPlaces } from './play-titles.js';
 import { PlaylistReader } from './playlist-reader.js';
-import type { AudioElement, HlsConstructor, HlsPlayer, HlsSettings } from './types.js';
+import type { AttachOptions, AudioElement, HlsConstructor, HlsPlayer, HlsSettings } from './types.js';
 
 /** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours; no text tracks. */
 const SETTINGS: HlsSettings = {
@@ -22,22 +27,31 @@ const SETTINGS: HlsSettings = {
 
 export class HlsMedium implements Medium {
   readonly #audio: AudioElement;
-  readonly #url: URL;
+  /** As the page gave it. */
+  readonly #mount: URL;
+  readonly #root: URL;
+  readonly #hasReports: boolean;
+  /** Of the present play. */
+  #url: URL;
   /** Null: the browser plays. */
   readonly #Hls: HlsConstructor | null;
   #hls: HlsPlayer | null = null;
 
-  /** @param url of a playlist */
-  constructor(audio: AudioElement, url: URL, Hls: HlsConstructor | undefined) {
+  /** @param url of a playlist @param root of the server that takes reports */
+  constructor(audio: AudioElement, url: URL, root: URL, { Hls, reports = true }: AttachOptions) {
     this.#audio = audio;
-    this.#url = url;
+    this.#mount = this.#url = url;
+    this.#root = root;
+    this.#hasReports = reports;
     this.#Hls = Hls?.isSupported() ? Hls : null;
   }
 
   arm(): void {
     this.#hls?.destroy();
-    if (this.#Hls === null) this.#audio.src = this.#url.href;
-    else {
+    if (this.#Hls === null) {
+      this.#url = namedUrl(this.#mount);
+      this.#audio.src = this.#url.href;
+    } else {
       this.#hls = new this.#Hls(SETTINGS);
       this.#hls.attachMedia(this.#audio as never);
     }
@@ -63,6 +77,7 @@ export class HlsMedium implements Medium {
     let isClosed = false;
     const titles = new DatedTitles({
       date: () => (this.#audio.currentTime > 0 ? timeOf(hls.playingDate) : null),
+      reports: this.#reporter(),
       onNext,
       onClose: () => {
         isClosed = true;
@@ -94,9 +109,24 @@ export class HlsMedium implements Medium {
             titles.update(datedTitles(dateRangesOf(text)));
             onDue();
           });
-    const titles = new DatedTitles({ date, onNext, onClose: () => reader?.close() });
+    const titles = new DatedTitles({ date, onNext, reports: this.#reporter(), onClose: () => reader?.close() });
     return titles;
   }
+
+  /** Null: nobody knows this listener by a name. */
+  #reporter(): PlaceReporter | null {
+    const metaid = this.#url.searchParams.get('metaid');
+    if (metaid === null || !this.#hasReports) return null;
+    return new PlaceReporter(null, addressOf(this.#root, `metadata/listener/${encodeURIComponent(metaid)}/heard`));
+  }
+}
+
+/** What has a query may be private, such as a signed URL: the player and who reads beside it need a name, by which they are one listener. */
+function namedUrl(mount: URL): URL {
+  if (mount.search === '' || mount.searchParams.has('metaid')) return mount;
+  const url = new URL(mount);
+  url.searchParams.set('metaid', makeMetaid());
+  return url;
 }
 
 /** What hls.js has read of a playlist. */

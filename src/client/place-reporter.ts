@@ -15,35 +15,33 @@ const DRIFT_MS = 60;
 const MAX_REFUSALS = 2;
 
 export class PlaceReporter {
-  readonly #feed: Follower;
+  readonly #feed: Follower | null;
   readonly #url: URL;
   /** Refusals in a row. */
   #refusals = 0;
   #sentMs = Number.NEGATIVE_INFINITY;
-  #heardMs = 0;
+  #placeMs = 0;
 
-  /** @param url for a POST */
-  constructor(feed: Follower, url: URL) {
+  /** @param feed null: each is a POST @param url for that */
+  constructor(feed: Follower | null, url: URL) {
     this.#feed = feed;
     this.#url = url;
   }
 
-  /** @param heardMs audio since the session's first byte @param session "": unknown yet @param nowMs monotonic */
-  update(heardMs: number, session: string, nowMs: number): void {
+  /** @param placeMs where the player is, milliseconds since anything @param report the same, as the server gets to know it @param nowMs monotonic */
+  update(placeMs: number, report: Readonly<Record<string, unknown>>, nowMs: number): void {
     const sinceMs = nowMs - this.#sentMs;
-    if (
-      sinceMs < MIN_MS ||
-      this.#refusals >= MAX_REFUSALS ||
-      this.#feed.hasSaidTooMuch ||
-      this.#feed.state !== 'connected'
-    )
-      return;
-    if (sinceMs < MAX_MS && Math.abs(heardMs - this.#heardMs - sinceMs) < DRIFT_MS) return;
+    if (sinceMs < MIN_MS || this.#refusals >= MAX_REFUSALS || !this.#isOpen) return;
+    if (sinceMs < MAX_MS && Math.abs(placeMs - this.#placeMs - sinceMs) < DRIFT_MS) return;
     this.#sentMs = nowMs;
-    this.#heardMs = heardMs;
-    const report = JSON.stringify({ heardMs: Math.round(heardMs), ...(session === '' ? {} : { session }) });
-    if (this.#feed.canSend) this.#feed.send(report);
-    else void this.#post(report);
+    this.#placeMs = placeMs;
+    const text = JSON.stringify(report);
+    if (this.#feed?.canSend) this.#feed.send(text);
+    else void this.#post(text);
+  }
+
+  get #isOpen(): boolean {
+    return this.#feed === null || (this.#feed.state === 'connected' && !this.#feed.hasSaidTooMuch);
   }
 
   async #post(body: string): Promise<void> {

@@ -58,7 +58,10 @@ export class StreamTitles implements HeardPlaces {
 
   report(nowMs: number): void {
     const { session, anchorMs } = this.#queue;
-    if (this.#mediaMs > 0) this.#reports?.update(this.#mediaMs - anchorMs, session, nowMs);
+    if (this.#mediaMs === 0) return;
+    const heardMs = this.#mediaMs - anchorMs;
+    // Its session is not known at first.
+    this.#reports?.update(heardMs, { heardMs: Math.round(heardMs), ...(session === '' ? {} : { session }) }, nowMs);
   }
 
   close(): void {

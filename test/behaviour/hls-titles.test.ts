@@ -116,7 +116,10 @@ class PrivateListener {
 function datesIn(records: Watching['records'], last: { readonly song: string; readonly startMs: number }): Placed[] {
   const { position } = records.findLast(({ song }) => song === last.song)!;
   const zeroMs = last.startMs - position;
-  const places = records.map((record) => ({ song: record.song, frame: (zeroMs + Number(record.position)) / NUMBERED_MS }));
+  const places = records.map((record) => ({
+    song: record.song,
+    frame: (zeroMs + Number(record.position)) / NUMBERED_MS,
+  }));
   return lastOfEach(places).filter(({ frame }) => frame * NUMBERED_MS > zeroMs + 1);
 }
 

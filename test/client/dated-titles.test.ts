@@ -19,6 +19,7 @@ function start(t: Test) {
   const next: (string | null)[] = [];
   const titles = new DatedTitles({
     date: () => null,
+    reports: null,
     onNext: (record) => {
       if (record !== null) t.equal(record.type, 'next');
       next.push(record?.song ?? null);

@@ -3,9 +3,11 @@
  * the test says. The real hls.js: e2e/hls-client.test.ts.
  */
 
+import { createHmac } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { attach } from '../../src/client/attach.js';
 import type { AttachOptions, HlsPlayer } from '../../src/client/types.js';
+import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { type ReadPlaylist, readPlaylist } from '../kit/hls-channel.js';
 import { MovedAudio } from '../kit/moved-audio.js';
 import { pause, quietFor } from '../kit/pause.js';
@@ -45,9 +47,15 @@ async function listing(server: TestServer, song: string): Promise<ReadPlaylist &
   return { ...found!, atMs: found!.titles.find(({ title }) => title === song)!.startMs };
 }
 
-function attached<A extends MovedAudio>(t: Test, server: TestServer, audio: A, options: AttachOptions = {}) {
+function attached<A extends MovedAudio>(
+  t: Test,
+  server: TestServer,
+  audio: A,
+  options: AttachOptions = {},
+  path = PATH,
+) {
   const calls: string[] = [];
-  const attachment = attach(audio, PATH, {
+  const attachment = attach(audio, path, {
     server: server.base,
     onNow: ({ song }) => calls.push(song),
     onNext: (record) => calls.push(`next ${record?.song ?? 'none'}`),
@@ -292,4 +300,86 @@ t.test('a playlist of which nothing is as it should be', async (t) => {
   audio.moveTo(1);
   await pause(50);
   t.strictSame(calls, ['(connecting)', '(playing)']);
+});
+
+const KEY = 'a key that is as long as it has to be';
+process.env['HLS_MEDIUM_KEY'] = KEY;
+const PRIVATE = `${YAML}${ADMIN_USERS}
+sessions: { reportSeconds: 0.5 }
+signedUrls: { keys: ['env:HLS_MEDIUM_KEY'] }
+`;
+
+/** What the server has of listeners of HLS. */
+async function known(server: TestServer): Promise<{ readonly metaid: string | null }[]> {
+  const { body } = await new AdminClient(server).get('listeners');
+  return body.listeners;
+}
+
+async function recordOf({ base }: TestServer, metaid: string): Promise<string> {
+  const answer = await fetch(`${base}/metadata/listener/${metaid}.json`);
+  return answer.status === 200 ? ((await answer.json()) as { readonly song: string }).song : '';
+}
+
+t.test(
+  'with a metaid: one listener, who reads beside it included, and the server hears which date is heard',
+  async (t) => {
+    const server = await startServer(t, PRIVATE);
+    await push(server, 'first');
+    const { atMs: firstMs } = await listing(server, 'first');
+    const audio = new DatedAudio();
+    const { attachment, has } = attached(t, server, audio, {}, `${PATH}?metaid=mine`);
+    t.equal(audio.src, `${server.base}${PATH}?metaid=mine`);
+    // As the element does.
+    const own = fetch(audio.src);
+    await attachment.play();
+    t.equal((await own).status, 200);
+    audio.startMs = firstMs + 10;
+    audio.moveTo(0.1);
+    await has('first');
+    t.equal((await known(server)).length, 1);
+    await push(server, 'second');
+    const { atMs } = await listing(server, 'second');
+    await has('next second');
+    const second = (atMs - audio.startMs) / 1000;
+    audio.moveTo(second - 0.2);
+    await untilPromised(async () => (await recordOf(server, 'mine')) === 'first', 5000);
+    audio.moveTo(second + 0.1);
+    await untilPromised(async () => (await recordOf(server, 'mine')) === 'second', 5000);
+    audio.moveTo(second + 0.2);
+    t.equal((await known(server)).length, 1);
+  },
+);
+
+t.test('a signed URL without a metaid gets one, so that both are one listener', async (t) => {
+  const yaml = PRIVATE.replace('mounts: [/demo.mp3]', 'mounts: [/demo.mp3]\n        access: signed');
+  const server = await startServer(t, yaml);
+  const expires = Math.floor(Date.now() / 1000) + 600;
+  const sig = createHmac('sha256', KEY).update(`/demo.mp3\n${expires}`).digest('hex');
+  await push(server, 'first');
+  const audio = new DatedAudio();
+  const { attachment, has } = attached(t, server, audio, {}, `${PATH}?expires=${expires}&sig=${sig}`);
+  const { src } = audio;
+  t.match(src, /\?expires=\d+&sig=[0-9a-f]{64}&metaid=[0-9a-f]{32}$/);
+  await until(async () => (await fetch(src)).status === 200, 20_000);
+  await attachment.play();
+  audio.startMs = Date.now() + 5000;
+  audio.moveTo(0.1);
+  await has('first');
+  t.equal((await known(server)).length, 1);
+  attachment.stop();
+  t.not(audio.src, src, 'another play is another listener');
+});
+
+t.test('without reports it says nothing', async (t) => {
+  const server = await startServer(t, PRIVATE);
+  await push(server, 'first');
+  const { atMs } = await listing(server, 'first');
+  const audio = new DatedAudio();
+  const { attachment, has } = attached(t, server, audio, { reports: false }, `${PATH}?metaid=quiet`);
+  await attachment.play();
+  audio.startMs = atMs;
+  audio.moveTo(0.1);
+  await has('first');
+  await quietFor(1500);
+  t.notOk(fetched.some((url) => url.includes('/metadata/listener/quiet/heard')));
 });

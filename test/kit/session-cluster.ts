@@ -71,7 +71,7 @@ export class SessionProcess {
     }
     this.reports = new HeardReports(sessions, clock, () => REPORT_MS, this.shared);
     if (this.shared !== null) {
-      this.players = new SharedPlayers(this.link!, clock);
+      this.players = new SharedPlayers(worker, this.link!, clock);
       this.link!.attach({ shared: this.shared, players: this.players, reports: this.reports });
     }
     this.watchers = new Watchers(feed, this.directory, clock, {

@@ -104,7 +104,7 @@ export class Worker {
     this.shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError: core.onError }) : null;
     listenerFeed.shared = this.shared;
     this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
-    const players = others ? new SharedPlayers(others.link, clock) : null;
+    const players = others ? new SharedPlayers(others.worker, others.link, clock) : null;
     if (players !== null) others!.link.attach({ shared: this.shared!, players, reports: this.reports });
     this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
     const listeners = tallies.tally(LISTENERS_OF_CHANNELS);

@@ -178,8 +178,10 @@ export class WorkerSessions implements SessionLink, MessageHandler {
 
   /** Of a private listener of HLS: where it is, and that it has asked another process. */
   #onPlayer(players: SharedPlayers, type: number, worker: number, key: string, message: MessageReader): void {
-    if (type === PLACE) players.onPlace(key, readTimes(message) !== null);
-    else if (type === REPORT) {
+    if (type === PLACE) {
+      const times = readTimes(message);
+      players.onPlace(key, times && { worker, ...times });
+    } else if (type === REPORT) {
       const { id, bytes } = readAll(message, REPORT_MEMBERS);
       this.#answer(worker, id, players.onAsked(key, bytes) ? 'taken' : 'not-playing');
     } else throw new WireError(`a message of type ${type} about a player of HLS`);

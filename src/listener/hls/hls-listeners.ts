@@ -99,6 +99,7 @@ export class HlsListeners {
     players?.add(key, {
       sinceMs: this.#parts.sharedMs(),
       onAsked: (bytes) => this.#sent(listener, source, bytes),
+      onElsewhere: () => listener.end('left'),
     });
     return listener;
   }

@@ -9,6 +9,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Alarm, Clock } from '../../base/clock.js';
+import { precedes, type SessionPlace } from './session-place.js';
 import type { SessionLink } from './shared-sessions.js';
 
 /** In front of a key: no metaid has a colon. */
@@ -25,9 +26,13 @@ export interface SharedPlayer {
   readonly sinceMs: number;
   /** It has asked another process for the playlist. @param bytes that it was sent there */
   onAsked(bytes: number): void;
+  /** Another process has admitted it earlier: it is there. */
+  onElsewhere(): void;
 }
 
 export class SharedPlayers {
+  /** The number of this process. */
+  readonly #worker: number;
   readonly #link: Pick<SessionLink, 'place' | 'report'>;
   readonly #clock: Clock;
   readonly #own = new Map<string, SharedPlayer>();
@@ -37,7 +42,8 @@ export class SharedPlayers {
   readonly #waiting = new Map<string, Set<() => void>>();
   #settling: Alarm | null = null;
 
-  constructor(link: Pick<SessionLink, 'place' | 'report'>, clock: Clock) {
+  constructor(worker: number, link: Pick<SessionLink, 'place' | 'report'>, clock: Clock) {
+    this.#worker = worker;
     this.#link = link;
     this.#clock = clock;
   }
@@ -87,13 +93,16 @@ export class SharedPlayers {
     for (const key of this.#elsewhere.keys()) this.#elsewhere.set(key, false);
   }
 
-  /** @param isThere in another process */
-  onPlace(key: string, isThere: boolean): void {
-    if (!isThere) {
+  /** @param place in another process; null: it is in none */
+  onPlace(key: string, place: SessionPlace | null): void {
+    if (place === null) {
       this.#elsewhere.delete(key);
       return;
     }
     this.#elsewhere.set(key, true);
+    // Its two first requests came at once, to two processes: the earlier one has it.
+    const own = this.#own.get(key);
+    if (own !== undefined && precedes(this.#placeOf(own), place)) own.onElsewhere();
     const waiting = this.#waiting.get(key);
     this.#waiting.delete(key);
     for (const onKnown of waiting ?? []) onKnown();
@@ -108,8 +117,12 @@ export class SharedPlayers {
     return true;
   }
 
-  #place(key: string, { sinceMs }: SharedPlayer): void {
-    this.#link.place(key, { sinceMs, endedMs: Number.POSITIVE_INFINITY });
+  #place(key: string, player: SharedPlayer): void {
+    this.#link.place(key, this.#placeOf(player));
+  }
+
+  #placeOf({ sinceMs }: SharedPlayer): SessionPlace {
+    return { worker: this.#worker, sinceMs, endedMs: Number.POSITIVE_INFINITY };
   }
 
   #forgetUnconfirmed(): void {

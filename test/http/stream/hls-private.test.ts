@@ -82,7 +82,10 @@ t.test('a metaid at an open mount: a playlist of its own, of the segments that a
   const shared = await ask(t, port, 'GET /open.mp3/hls/live.m3u8 HTTP/1.1');
   t.equal(shared.headers.get('cache-control'), 'public, max-age=1');
   const { name } = readPlaylist(own.body).segments.at(-1)!;
-  t.equal((await ask(t, port, `GET /open.mp3/hls/${name} HTTP/1.1`)).headers.get('cache-control'), 'public, max-age=3600, immutable');
+  t.equal(
+    (await ask(t, port, `GET /open.mp3/hls/${name} HTTP/1.1`)).headers.get('cache-control'),
+    'public, max-age=3600, immutable',
+  );
   t.equal((await ask(t, port, `HEAD ${path} HTTP/1.1`)).status, 200);
   // Who asks without is not known, and gets what all get.
   const plain = await ask(t, port, 'GET /open.mp3/hls.m3u8 HTTP/1.1');
@@ -97,7 +100,11 @@ t.test('the same request again is the same listener, another one another', async
   t.equal(await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice'), first);
   t.not(tokenOf(await admitted(t, server, '/open.mp3/hls.m3u8?metaid=bob')), tokenOf(first));
   t.not(tokenOf(await admitted(t, server, '/open/hls.m3u8?metaid=alice')), tokenOf(first), 'at another mount');
-  t.not(tokenOf(await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice&x=1')), tokenOf(first), 'with another query');
+  t.not(
+    tokenOf(await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice&x=1')),
+    tokenOf(first),
+    'with another query',
+  );
   const apple = '\nX-Playback-Session-Id: 0815';
   const signed = `/signed.mp3/hls.m3u8?${signature('/signed.mp3')}`;
   t.equal(await admitted(t, server, signed, apple), await admitted(t, server, signed, apple), 'named by its header');
@@ -170,7 +177,7 @@ t.test('it counts where a listener of the stream does, as long as it asks; then 
   await until(async () => {
     const { body } = await new AdminClient(server).get('channels');
     return body[0].listeners === 1 && body[0].connections === 1;
-  });
+  }, 5000);
   // Longer than it may be silent.
   await pause(13_000);
   t.equal((await listenersOf(server)).length, 1);
@@ -183,12 +190,14 @@ t.test('it counts where a listener of the stream does, as long as it asks; then 
   await untilPromised(async () => (await listenersOf(server)).length === 0, 15_000);
   t.ok(performance.now() - stoppedMs > 9000, 'not before it is due');
   t.equal((await ask(t, port, `GET ${path} HTTP/1.1`)).status, 403);
-  await until(() => readFileSync(log, 'latin1').split('\n').length > 1);
-  const [line] = readFileSync(log, 'latin1').split('\n').filter((each) => each.includes('alice') || each.includes('hls'));
+  await until(() => readFileSync(log, 'latin1').split('\n').length > 1, 5000);
+  const [line] = readFileSync(log, 'latin1')
+    .split('\n')
+    .filter((each) => each.includes('alice') || each.includes('hls'));
   t.match(line, /"GET \/open\.mp3\/hls\.m3u8\?metaid=-&app=x HTTP\/1\.0" 200 \d{3,} "-" "Player\/1" 1\d$/);
   await admitted(t, server, '/open.mp3/hls.m3u8?metaid=bob');
   const left = /airsplice_listener_endings_total\{reason="left"\} [1-9]/;
-  await until(async () => left.test((await metricsOf(server)).join('')));
+  await until(async () => left.test((await metricsOf(server)).join('')), 5000);
 });
 
 t.test('an operator ends it: its next request is refused, and it may begin again', async (t) => {
@@ -278,10 +287,10 @@ t.test('those who are not known are estimated: each once, for three target durat
   const list = (headers: string) => ask(t, port, `GET /open.mp3/hls/live.m3u8 HTTP/1.1${headers}`);
   await until(async () => (await list('\nUser-Agent: A')).status === 200, 30_000);
   for (let i = 0; i < 3; i++) await list('\nUser-Agent: A');
-  await until(async () => (await count()) === 1);
+  await until(async () => (await count()) === 1, 5000);
   await list('\nUser-Agent: B\nX-Playback-Session-Id: 1');
   await list('\nUser-Agent: C\nX-Playback-Session-Id: 1');
-  await until(async () => (await count()) === 2);
+  await until(async () => (await count()) === 2, 5000);
   await ask(t, port, 'HEAD /open.mp3/hls/live.m3u8 HTTP/1.1\nUser-Agent: D');
   await list('\nUser-Agent: E');
   await list('\nUser-Agent: F');
@@ -289,7 +298,7 @@ t.test('those who are not known are estimated: each once, for three target durat
   // What others count is of a moment ago.
   t.ok(found <= (server.serving > 1 ? 4 : 3), `no more than limits.listeners: ${found}`);
   const shown = /airsplice_hls_listeners\{channel="open"\} [23]/;
-  await until(async () => shown.test((await metricsOf(server)).join('')));
+  await until(async () => shown.test((await metricsOf(server)).join('')), 5000);
   const { body } = await new AdminClient(server).get('channels');
   t.strictSame([body[0].listeners, body[0].connections], [0, 0], 'apart from the others');
   const player = new Player(port, '/open.mp3');
