@@ -28,7 +28,8 @@ export function datedMarks(tape: AudioTape, name: string, window: HlsWindow): Da
   const add = (mark: Mark, atMs: number): boolean => {
     const dateMs = window.titleOf(idOf(mark.view.record))?.startMs ?? dateOf(segments, name, atMs);
     if (dateMs >= window.endMs) return false;
-    dated.push({ mark, dateMs });
+    // A title that comes late stands in all segments that were closed by then.
+    if (dated.at(-1)?.mark !== mark) dated.push({ mark, dateMs });
     return true;
   };
   const before = tape.at(tape.tail)?.before ?? null;

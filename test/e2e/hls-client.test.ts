@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs';
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { otherOrigin } from '../kit/browser.js';
 import { AUDIO } from '../kit/listener-page.js';
 import { pause, quietFor } from '../kit/pause.js';
@@ -13,6 +14,7 @@ import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
+import { Watching } from '../kit/wire.js';
 
 // They sleep most of their time.
 t.jobs = 4;
@@ -52,7 +54,7 @@ interface Heard {
   readonly system: { readonly title: string; readonly artist: string; readonly state: string };
 }
 
-function attachIn(page: Page, origin: string, base: string): Promise<void> {
+function attachIn(page: Page, origin: string, base: string, query = ''): Promise<void> {
   return page.evaluate(`(async () => {
     const [{ attach }, { default: Hls }] = await Promise.all([import('${base}/client.js'), import('${origin}/hls.js')]);
     const audio = document.body.appendChild(document.createElement('audio'));
@@ -65,7 +67,7 @@ function attachIn(page: Page, origin: string, base: string): Promise<void> {
         hls = this;
       }
     }
-    window.attachment = attach(audio, '${base}/demo.mp3/hls.m3u8', {
+    window.attachment = attach(audio, '${base}/demo.mp3/hls.m3u8${query}', {
       Hls: Seen,
       onNow: ({ song, startMs }) => {
         calls.push(song);
@@ -86,13 +88,49 @@ function heardIn(page: Page): Promise<Heard> {
   })()`);
 }
 
-t.test('attach with hls.js', { skip: SKIP, timeout: 180_000 }, async (t) => {
-  const yaml = demoYaml(HLS, await freePort());
-  let server = await startServer(t, yaml);
-  const origin = await otherOrigin(t, (request, response) => {
+/** The origin of a page that has hls.js. */
+function scriptOrigin(t: Test): Promise<string> {
+  return otherOrigin(t, (request, response) => {
     response.writeHead(request.url === '/hls.js' ? 200 : 404, { 'Content-Type': 'text/javascript' });
     response.end(SCRIPT);
   });
+}
+
+t.test('attach with hls.js, as a private listener', { skip: SKIP, timeout: 120_000 }, async (t) => {
+  const server = await startServer(t, demoYaml(`${HLS}\n${ADMIN_USERS}`));
+  const { base } = server;
+  const origin = await scriptOrigin(t);
+  const { page, complaints, open } = await openPage(t, origin);
+  await open();
+  const times = async (song: string) => (await heardIn(page)).calls.filter((call) => call === song).length;
+  await push(base, 'first');
+  await attachIn(page, origin, base, '?metaid=mine');
+  await until(async () => (await times('first')) > 0, 40_000);
+  const admin = new AdminClient(server);
+  const listeners = async () => (await admin.get('listeners')).body.listeners;
+  t.match(await listeners(), [{ hls: true, metaid: 'm…', mount: '/demo.mp3' }]);
+  const feed = await new Watching(t, `${server.ws}/metadata/listener/mine?sync=audio`).opened();
+  const said = (song: string) => feed.records.some((record) => record.song === song);
+  await push(base, 'second');
+  let [shownMs, saidMs] = [0, 0];
+  const isBoth = async () => {
+    if (saidMs === 0 && said('second')) saidMs = performance.now();
+    if (shownMs === 0 && (await times('second')) > 0) shownMs = performance.now();
+    return shownMs > 0 && saidMs > 0;
+  };
+  await until(isBoth, 40_000, undefined, 10);
+  t.comment(`the feed says it ${Math.round(saidMs - shownMs)} ms after the page`);
+  t.ok(Math.abs(saidMs - shownMs) < 1000, 'the feed says what is heard when it is');
+  await admin.delete(`listeners/${(await listeners())[0].id}`);
+  await until(async () => (await times('second')) > 1, 40_000);
+  t.equal((await listeners()).length, 1, 'it has begun anew');
+  t.strictSame(complaints, []);
+});
+
+t.test('attach with hls.js', { skip: SKIP, timeout: 180_000 }, async (t) => {
+  const yaml = demoYaml(HLS, await freePort());
+  let server = await startServer(t, yaml);
+  const origin = await scriptOrigin(t);
   const { page, asked, complaints, open } = await openPage(t, origin);
   await open();
   let heard: Heard | null = null;

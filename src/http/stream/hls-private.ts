@@ -202,8 +202,8 @@ export function askedToken(url: string): string | null {
 
 /** The same for the same player with the same request, where it has a name; else random. */
 function tokenOf(applicant: Applicant, { path }: Mount): string {
-  const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? null;
-  if (name === null) return randomBytes(TOKEN_BYTES).toString('base64url');
+  const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? '';
+  if (name === '') return randomBytes(TOKEN_BYTES).toString('base64url');
   const { url, address } = applicant;
   const whole = JSON.stringify([path, name, url, applicant.header('authorization') ?? '', address]);
   return createHash('sha256').update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');

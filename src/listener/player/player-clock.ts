@@ -38,6 +38,7 @@ export class PlayerClock {
   begin(nowMs: number): void {
     this.#startMs = nowMs;
     this.#trustedUntilMs = Number.NEGATIVE_INFINITY;
+    this.#hasReported = false;
   }
 
   /** What it has still to play, milliseconds. */

@@ -86,3 +86,22 @@ t.test('for ten seconds only reports count, then the model again, from there', a
   player.begin(0);
   t.equal(player.positionAt(1000), 1000, 'a beginning forgets what was reported before it');
 });
+
+t.test('an estimate counts until the first report, and never past what was written', async (t) => {
+  const player = new PlayerClock();
+  player.begin(0);
+  write(player, 5000, 0);
+  player.estimate(2000, 1000);
+  t.equal(player.positionAt(1500), 2500);
+  player.estimate(1000, 1500);
+  t.equal(player.positionAt(1500), 1000, 'the next one counts');
+  t.equal(player.positionAt(60_000), 5000);
+  t.ok(player.report(3000, 2000));
+  player.estimate(0, 2000);
+  t.equal(player.positionAt(2000), 3000);
+  player.estimate(0, 30_000);
+  t.equal(player.positionAt(3000), 4000, 'for good');
+  player.begin(40_000);
+  player.estimate(10, 40_000);
+  t.equal(player.positionAt(40_000), 10, 'but for a beginning');
+});

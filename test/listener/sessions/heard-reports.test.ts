@@ -96,3 +96,61 @@ t.test('it is about the session that plays, or the one that it names', async (t)
   sessions.close(former);
   t.equal(take({ heardMs: 1 }), 'not-playing');
 });
+
+t.test('by date: of HLS only, within what was listed; one place in a report, and a date that is one', async (t) => {
+  const { open, take, heard, sessions, clock } = setUp();
+  open();
+  const zeroMs = Date.UTC(2026, 10, 27, 1, 12, 30);
+  const at = (ms: number) => new Date(zeroMs + ms).toISOString();
+  t.equal(take({ heardAt: at(1000) }), 'impossible', 'a stream has no dates');
+  const dated = sessions.open({ metaid: 'hls', channel: 'demo', mount: '/x', isDated: true });
+  dated.player.begin(clock.now());
+  const takeDated = (heardAt: unknown, more = {}) => {
+    clock.advance(1000);
+    return take({ heardAt, ...more }, 'hls');
+  };
+  t.equal(takeDated(at(0)), 'impossible', 'it was sent no titles yet');
+  dated.player.write(12_000, 1, clock.now());
+  dated.begin(zeroMs, new Mark(viewOf('A', { version: 4 })), clock.now());
+  dated.written(new Mark(viewOf('B', { version: 5 })), zeroMs + 5000, clock.now());
+  heard.length = 0;
+  t.equal(takeDated(at(5000)), 'taken');
+  t.match(heard, [['B', clock.now()]]);
+  t.equal(takeDated(at(-30_000)), 'taken', 'before its first place');
+  t.equal(dated.player.positionAt(clock.now()), 0);
+  for (const heardAt of [at(12_001), at(-1_200_001), '1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])
+    t.equal(takeDated(heardAt), 'impossible', heardAt);
+  t.equal(takeDated('2026-11-27T02:12:31+01:00'), 'taken', 'in another zone');
+  t.equal(dated.player.positionAt(clock.now()), 1000);
+  const wrong = [
+    0,
+    null,
+    '',
+    'yesterday',
+    '2026-11-27',
+    '2026-13-27T01:12:30Z',
+    '2026-11-27T01:12:30',
+    `${at(0)} `,
+    {},
+  ];
+  for (const heardAt of wrong) t.equal(takeDated(heardAt), 'malformed', JSON.stringify(heardAt));
+  t.equal(takeDated(at(1000), { heardMs: 1000 }), 'malformed', 'two places');
+  t.equal(takeDated(at(1000), { session: dated.id }), 'taken');
+  t.equal(takeDated(at(1000), { session: 'x' }), 'former');
+  clock.advance(1000);
+  t.equal(take({ heardMs: 2000 }, 'hls'), 'taken', 'from its first place on');
+});
+
+t.test('a title that comes late on the tape is none of who goes by dates', async (t) => {
+  const { sessions, clock, heard } = setUp();
+  const dated = sessions.open({ metaid: 'hls', channel: 'demo', mount: '/x', isDated: true });
+  const first = new Mark(viewOf('A', { version: 6 }));
+  dated.player.begin(clock.now());
+  dated.player.write(12_000, 1, clock.now());
+  dated.begin(1_795_000_000_000, first, clock.now());
+  sessions.late('demo', { before: first, mark: new Mark(viewOf('late', { version: 7 })), atMs: 10 });
+  t.strictSame(
+    heard.map(([title]) => title),
+    ['A'],
+  );
+});
