@@ -279,7 +279,11 @@ t.test('every documented operation and status is answered, and every message sen
   for (const method of ['GET', 'HEAD']) {
     await says(200, method, `/demo/hls/${name}`);
     await says(302, method, '/demo.m3u8');
-    for (const path of ['/demo/hls/1-0123456789abcdef.mp3', '/signed.m3u8']) await says(404, method, path);
+    for (const path of ['/demo/hls/1-0123456789abcdef.mp3', '/none.m3u8']) await says(404, method, path);
+    await says(401, method, '/members/hls.m3u8');
+    for (const path of ['/signed/hls.m3u8', '/signed/hls/live.m3u8']) await says(403, method, path);
+    // A listener of the stream has the only place.
+    await says(302, method, '/full/hls.m3u8?metaid=x');
   }
   for (const path of [...playlists, `/demo/hls/${name}`, '/demo.m3u8']) {
     await says(204, 'OPTIONS', path);

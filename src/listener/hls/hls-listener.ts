@@ -1,6 +1,6 @@
 /**
  * A private listener of HLS: what is known of a player that asks for the playlist again and again. It has no connection of its own; its place is a
- * date, the PROGRAM-DATE-TIME at its player's ear:
+ * date, the PROGRAM-DATE-TIME of what its player plays:
  *
  *   list     ├───┼───┼───┼───┼───┼───┤ end           heard: as it reports, until then end − 3 × TARGETDURATION at each request
  *                        └ zero, position 0: what is heard at the first request
@@ -21,7 +21,7 @@ import type { Session } from '../sessions/sessions.js';
 
 /** How far behind the end of the list players begin. */
 const TARGETS_BEHIND = 3;
-/** How long it may ask for nothing: so many TARGETDURATION, and */
+/** How long it may ask for nothing: in TARGETDURATION, and milliseconds more. */
 const SILENT_TARGETS = 3;
 const SILENT_MS = 5000;
 

@@ -92,12 +92,14 @@ export class ChannelView {
     mark(this.#status, 'data-level', level);
     say(this.#about, [station, this.#key, description].filter((text) => text !== '').join(' · '));
     mark(this.#listen, 'href', urlOf(listenUrl));
-    const { peakListeners, connections, lagMs, bitrateKbps, contentType, sampleRate } = channel;
+    const { peakListeners, connections, hlsListeners, lagMs, bitrateKbps, contentType, sampleRate } = channel;
     const format = contentType.replace(/^audio\//, '');
     const numbers = [
       ['Listeners', audienceOf(channel)],
       ['Most at a time', count(peakListeners)],
       ['Connections', count(connections)],
+      // Apart from the listeners: players of HLS that are not known by name.
+      ...(hlsListeners === 0 ? [] : [['HLS, about', `${count(hlsListeners)}; behind caches unknown`]]),
       ['Behind the live edge', lagOf(lagMs)],
       // A number and its unit stay together.
       ['Format', `${format} ${bitrateKbps}\u00a0kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000}\u00a0kHz`}`],

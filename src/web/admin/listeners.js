@@ -108,7 +108,7 @@ export class ListenersPanel {
   }
 
   /** @param {ListenerReport} listener */
-  #begin({ id, agent, address, referer, icy, metaid }) {
+  #begin({ id, agent, address, referer, icy, hls, metaid }) {
     const who = `${agent || 'a player'} from ${address}`;
     const move = make('button', { type: 'button', class: 'move', 'aria-label': `Move ${who}` }, 'Move …');
     move.onclick = () => this.#moveOne(id, who);
@@ -126,9 +126,8 @@ export class ListenersPanel {
           return 'The listener is ended.';
         },
       );
-    const about = [icy ? 'takes titles' : 'without titles', metaid === null ? '' : `metaid ${metaid}`, referer].filter(
-      (text) => text !== '',
-    );
+    const kind = hls ? 'HLS' : icy ? 'takes titles' : 'without titles';
+    const about = [kind, metaid === null ? '' : `metaid ${metaid}`, referer].filter((text) => text !== '');
     return make(
       'tr',
       {},
