@@ -57,6 +57,13 @@ t.test('a title that the playlist does not say has the date of its place', async
   const [[song], [jingle, dateMs]] = datesOf(channel) as [[string, number], [string, number]];
   t.strictSame([song, jingle], ['song', 'jingle']);
   t.ok(Math.abs(dateMs - atMs) < 30, `${dateMs - atMs} ms from when it came`);
+  // Up to the oldest segment that is kept.
+  for (let i = 0; i < 13; i++) {
+    channel.play(2);
+    const [, found] = datesOf(channel).find(([title]) => title === 'jingle')!;
+    const isKept = window.segmentsFrom(0)[0]!.startMs <= dateMs;
+    t.ok(isKept ? Math.abs(found - dateMs) < 1 : found === Number.NEGATIVE_INFINITY, `${found}, kept: ${isKept}`);
+  }
 });
 
 t.test('what came before all that is kept, and a tape of which nothing is cut', async (t) => {

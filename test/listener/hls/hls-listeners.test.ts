@@ -160,6 +160,22 @@ t.test('until it reports it hears the end of the list less three target duration
   t.ok(Math.abs(listener.heardLagMs(clock.now()) - behindMs) < 60, 'a report counts from then on, and no estimate');
 });
 
+t.test('where its list stood still it is taken to be as far behind its end as before', async (t) => {
+  const { channel, clock, open, list } = setUp();
+  channel.play(12);
+  const listener = open();
+  list(listener);
+  for (let i = 0; i < 10; i++) {
+    clock.advance(1000);
+    list(listener);
+  }
+  channel.play(5);
+  const { segments } = list(listener);
+  const endMs = segments.at(-1)!.dateMs + segments.at(-1)!.seconds * 1000;
+  const heardAtMs = clock.wallMs() - listener.heardLagMs(clock.now());
+  t.ok(Math.abs(heardAtMs - (endMs - 3 * TARGET_MS)) < 2, `${heardAtMs - endMs} ms from the end`);
+});
+
 t.test('a correction is said with the next list, also of what is in force; another tape goes on', async (t) => {
   const { channel, audio, open, list, said } = setUp();
   channel.title('wrong', 0, { id: 'one', effectAtMs: 7 });
