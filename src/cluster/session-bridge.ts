@@ -137,7 +137,7 @@ export class SessionBridge implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     const { registry, number } = this.#parts;
-    const { metaid } = readTo(message);
+    const { metaid } = readTo(message, type);
     if (this.#laterMs === null) throw new WireError('the clocks are not known yet');
     switch (type) {
       case PLACE:

@@ -48,7 +48,7 @@ export class HubSessions implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     if (this.#worker === 0) throw new WireError('a worker must say first who it is');
-    const { worker: to, metaid } = readTo(message);
+    const { worker: to, metaid } = readTo(message, type);
     switch (type) {
       case PLACE:
         this.#registry.place(this.#worker, metaid, readTimes(message));

@@ -13,7 +13,7 @@ import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
 import { PLAYER_KEY } from '../../listener/sessions/shared-players.js';
 import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';
-import { HEARD, STATE, TITLE } from '../wire/message-types.js';
+import { HEARD, PLACE, REPORT, STATE, TITLE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
 import { MessageReader, WireError } from '../wire/wire.js';
 
@@ -70,12 +70,12 @@ export const VERDICT_MEMBERS: MemberTable<{ readonly id: number; readonly verdic
   verdict: text(MAX_ID_BYTES),
 };
 
-/** Reads the members with which each message begins. @throws WireError */
-export function readTo(message: MessageReader): { readonly worker: number; readonly metaid: string } {
+/** Reads the members with which each message begins. @param type of the message @throws WireError */
+export function readTo(message: MessageReader, type: number): { readonly worker: number; readonly metaid: string } {
   const to = readMembers(message, TO_MEMBERS);
-  // Without the value: a metaid may be a secret.
-  if (to.metaid !== '' && !METAID.test(to.metaid) && !PLAYER_KEY.test(to.metaid))
-    throw new WireError('metaid: it is not one');
+  // Without the value: a metaid may be a secret. A player of HLS has a place, and asks; nothing else is forwarded about it.
+  const isPlayer = PLAYER_KEY.test(to.metaid) && (type === PLACE || type === REPORT);
+  if (to.metaid !== '' && !METAID.test(to.metaid) && !isPlayer) throw new WireError('metaid: it is not one');
   return to;
 }
 

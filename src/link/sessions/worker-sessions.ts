@@ -117,7 +117,7 @@ export class WorkerSessions implements SessionLink, MessageHandler {
   }
 
   onMessage(type: number, message: MessageReader): void {
-    const { worker, metaid } = readTo(message);
+    const { worker, metaid } = readTo(message, type);
     if (type === VERDICT) {
       const { id, verdict } = readVerdict(message);
       this.#reports.answer(id, verdict);

@@ -140,7 +140,7 @@ t.test('what is not there', async (t) => {
   t.equal((await ask(t, port, `GET /demo/hls/live.m3u8?${'x'.repeat(8000)} HTTP/1.1`)).status, 200);
 });
 
-t.test('a channel without HLS has none, and says so; one with access rules neither', async (t) => {
+t.test('a channel without HLS has none, and says so; one with access rules refuses who is not admitted', async (t) => {
   const { port } = await startServer(t, demoYaml());
   for (const path of ['hls.m3u8', 'hls/live.m3u8', 'hls/1-0123456789abcdef.mp3']) {
     t.equal((await ask(t, port, `GET /demo/${path} HTTP/1.1`)).status, 404, path);
@@ -150,7 +150,7 @@ t.test('a channel without HLS has none, and says so; one with access rules neith
   t.equal(station.channels[0].hlsUrl, null);
   const signed = `${LIVE.replace('mounts:', 'access: signed, mounts:')}\nsignedUrls: { keys: [env:HLS_SIGNING_KEY] }\n${HLS}`;
   const other = await startServer(t, signed);
-  t.equal((await ask(t, other.port, 'GET /live/hls/live.m3u8 HTTP/1.1')).status, 404);
+  t.equal((await ask(t, other.port, 'GET /live/hls/live.m3u8 HTTP/1.1')).status, 403);
 });
 
 t.test('Vorbis is not served so, and says so', { skip: missing('ffmpeg') }, async (t) => {

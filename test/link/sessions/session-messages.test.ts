@@ -82,6 +82,28 @@ t.test('places and followers of one worker are bounded, and go with it', async (
   }
 });
 
+t.test('a player of HLS has a place and asks; nothing else is passed on about it', async (t) => {
+  const key = `hls:${'x'.repeat(22)}`;
+  for (const message of SESSION_MESSAGES) {
+    const { liar, flow, errors, broken, heard } = start();
+    await flow();
+    liar.write(said(message.type, message.honest(), key));
+    await flow();
+    t.strictSame(broken, [], 'the other worker goes on');
+    const isKnown = message.name === 'PLACE' || message.name === 'REPORT';
+    if (isKnown) t.strictSame(errors, [], message.name);
+    else t.match(errors[0]?.message, /: metaid: /, message.name);
+    t.equal(heard.includes(`onPlace ${key}`), message.name === 'PLACE', message.name);
+  }
+  for (const wrong of ['hls:', 'hls:x', `hls:${'x'.repeat(23)}`, `hls:${'x'.repeat(21)}.`]) {
+    const { liar, flow, errors } = start();
+    await flow();
+    liar.write(said(PLACE.type, PLACE.honest(), wrong));
+    await flow();
+    t.match(errors[0]?.message, /: metaid: /, wrong);
+  }
+});
+
 t.test('an invalid metaid, of any length', async (t) => {
   for (const metaid of ['x'.repeat(129), 'ä', 'a b', 'a\n', 'x'.repeat(100_000)]) {
     const { liar, flow, errors, registry } = start();
