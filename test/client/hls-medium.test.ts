@@ -347,6 +347,8 @@ t.test(
     await untilPromised(async () => (await recordOf(server, 'mine')) === 'second', 5000);
     audio.moveTo(second + 0.2);
     t.equal((await known(server)).length, 1);
+    const taken = /airsplice_heard_reports_total\{verdict="taken"\} [1-9]/;
+    t.match(await (await fetch(`${server.base}/metrics`)).text(), taken);
   },
 );
 
