@@ -306,3 +306,27 @@ t.test('those who are not known are estimated: each once, for three target durat
   await player.until((p) => p.audioBytes > 0);
   await untilPromised(async () => (await count()) === 0, 10_000);
 });
+
+t.test('it ends with its channel, and with the server: one line each, and the hook hears of it', async (t) => {
+  const folder = tempFolder(t);
+  const log = join(folder, 'access.log');
+  const text = yaml('', `accessLog: { file: '${log}' }\n${ADMIN_USERS}`);
+  const server = await startServer(t, text, folder);
+  const { port } = server;
+  const gone = await admitted(t, server, `/signed.mp3/hls.m3u8?${signature('/signed.mp3')}`);
+  const path = await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice');
+  await server.reload(text.replace(/^ *signed: .*$/m, ''));
+  await until(async () => (await listenersOf(server)).length === 1, 5000);
+  t.equal((await ask(t, port, `GET ${gone} HTTP/1.1`)).status, 404);
+  t.equal((await ask(t, port, `GET ${path} HTTP/1.1`)).status, 200);
+  const off = text.replace('hls: { enabled: true', 'hls: { enabled: false');
+  await server.reload(off.replace(/^ *signed: .*$/m, ''));
+  t.equal((await ask(t, port, `GET ${path} HTTP/1.1`)).status, 404);
+  await server.app.stop();
+  const lines = readFileSync(log, 'latin1').split('\n').slice(0, -1);
+  t.strictSame(
+    lines.map((line) => /"GET ([^?]*)/.exec(line)?.[1]),
+    ['/signed.mp3/hls.m3u8', '/open.mp3/hls.m3u8'],
+  );
+  t.notMatch(lines.join(), /sig=[0-9a-f]/, 'a signature is a secret');
+});
