@@ -71,12 +71,11 @@ export interface ChannelReport extends ChannelSources {
   readonly nextTitle: string;
   /** Pushes that wait for their time. */
   readonly held: number;
-  /** Different listeners, as far as connections show it, and connections; peaks since the start. */
+  /** Different listeners, as far as connections show it, and connections; peaks since the start. `hlsListeners`: HlsCrowd's estimate, beside them. */
   readonly listeners: number;
   readonly peakListeners: number;
   readonly connections: number;
   readonly peakConnections: number;
-  /** An estimate of those who listen to HLS without being known, who are not among the others; behind a cache nobody knows. */
   readonly hlsListeners: number;
   readonly maxListeners: number | null;
   /** The lag of the median listener behind the live edge; null: there are no listeners. */

@@ -3,8 +3,8 @@
  * the playlist, by the date of what is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no
  * dates, and so has no titles.
  *
- * With a metaid in the URL the listener is a private one: the server gets to know which date is heard. The same URL is the same listener there, so that
- * a playlist that is read beside the player is not another one.
+ * With a metaid in the URL the listener is a private one: the server gets to know which date is heard. The same URL is the same listener there,
+ * so that a playlist that is read beside the player is not another one.
  */
 
 import { addressOf, makeMetaid } from './browser.js';

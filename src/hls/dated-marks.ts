@@ -1,6 +1,6 @@
 /**
- * The titles of a channel's tape at the dates at which its playlist says them, for listeners whose place is a date. Those that the playlist does not say
- * (_keep_, a text in `icy.etypes`) have the date of their place too.
+ * The titles of a channel's tape at the dates at which its playlist says them, for listeners whose place is a date. Those that the playlist does
+ * not say (_keep_, a text in `icy.etypes`) have the date of their place too.
  *
  *   tape       A ── B ───── C         marks, by audio time       date: as listed, else that of the segment which has the place
  *   playlist   A ── B ── end          of C nothing is known yet

@@ -18,7 +18,7 @@ import { PublicUrl } from '../../http/stream/public-url.js';
 import { registerStations } from '../../http/stream/stations-list.js';
 import { registerStatus } from '../../http/stream/status-routes.js';
 import { Stream } from '../../http/stream/stream.js';
-import { WaitingRequests } from '../../http/stream/waiting-requests.js';
+import { WaitingRequests } from '../../http/waiting-requests.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';

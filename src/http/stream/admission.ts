@@ -112,7 +112,7 @@ export class Admission {
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
   }
 
-  /** Counts the listener; where there is no room, the URL of another node that may have some. @param below as `room` has it @throws Refusal unavailable */
+  /** Counts the listener; where there is no room, the URL of another node that may have some. @param below as `room` @throws Refusal unavailable */
   enter(request: Applicant, mount: GuardedMount, below = ''): Admitted | string {
     const overflow = this.room(request, mount, below);
     if (overflow !== null) return overflow;

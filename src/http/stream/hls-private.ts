@@ -1,11 +1,11 @@
 /**
- * Private listeners of HLS: who asks for the multivariant playlist with a metaid or a signature, or at a mount that is not open, is admitted as a listener
- * of the stream is (admission.ts), and gets the address of a media playlist of its own. What that lists is shared.
+ * Private listeners of HLS: who asks for the multivariant playlist with a metaid or a signature, or at a mount that is not open, is admitted as a
+ * listener of the stream is (admission.ts), and gets the address of a media playlist of its own. What that lists is shared.
  *
  *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ again and again ─► there
  *
- * Players ask for a multivariant playlist twice, and another process may be asked the second time. So the token is made of what names the player, where
- * something does, and a second request with the same is the same listener.
+ * Players ask for a multivariant playlist twice, and another process may be asked the second time. So the token is made of what names the player,
+ * where something does, and a second request with the same is the same listener.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -19,9 +19,9 @@ import type { HlsListeners } from '../../listener/hls/hls-listeners.js';
 import type { ListenerRequest } from '../../listener/listener-stats.js';
 import { playerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
 import type { Proxies } from '../../net/front/peer.js';
+import type { WaitingRequests } from '../waiting-requests.js';
 import type { Admission, Admitted, Applicant } from './admission.js';
 import { clientOf, metaidOf } from './player-request.js';
-import type { WaitingRequests } from './waiting-requests.js';
 
 /** What makes a request one of a private listener, at an open mount too. */
 const PARAMETERS = ['metaid', 'sabcsid', 's', 'sig'] as const;

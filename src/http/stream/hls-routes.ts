@@ -12,39 +12,28 @@ import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
-import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import type { Proxies } from '../../net/front/peer.js';
-import { CompressibleBody, sendCompressed } from '../compression.js';
+import type { CompressibleBody } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { READ_PREFLIGHT, readOnly } from '../reads.js';
+import type { WaitingRequest, WaitingRequests } from '../waiting-requests.js';
+import {
+  CORS,
+  MEDIA_CACHE,
+  PRIVATE_CACHE,
+  playlistBody,
+  redirect,
+  sendFile,
+  sendPlaylist,
+  VARIANT_CACHE,
+} from './hls-answers.js';
 import { askedToken, type HlsPrivate, type PrivatePlayer } from './hls-private.js';
 import { safeQueryOf } from './playlists.js';
 import type { PublicUrl } from './public-url.js';
-import type { WaitingRequest, WaitingRequests } from './waiting-requests.js';
 
-const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
-const FILE_TYPES: Readonly<Record<string, string>> = {
-  mp3: 'audio/mpeg',
-  aac: 'audio/aac',
-  m4s: 'audio/mp4',
-  mp4: 'audio/mp4',
-};
-/** For pages of other origins. */
-const CORS: Readonly<Record<string, string>> = {
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': 'ETag, Retry-After',
-  'Timing-Allow-Origin': '*',
-};
-const VARIANT_CACHE = 'public, max-age=10';
-const MEDIA_CACHE = 'public, max-age=1';
-const PRIVATE_CACHE = 'no-store';
-const SEGMENT_CACHE = 'public, max-age=3600, immutable';
-/** A crowd that asks for what is gone asks a cache. */
-const GONE_CACHE = 'public, max-age=1';
-const MIN_COMPRESSED_BYTES = 1024;
 const RETRY_SECONDS = 2;
 /** Beside what a segment lasts. */
 const WAIT_MORE_MS = 2000;
@@ -143,7 +132,7 @@ export class HlsService implements HttpService {
       this.#privateVariant(mount, request, response).catch((error) => this.#refuse(response, error));
     } else {
       this.#whenListed(mount, request, response, (window) => {
-        this.#send(request, response, bodyOf(window.variant(nameOf(mount))), VARIANT_CACHE);
+        this.#send(request, response, playlistBody(window.variant(nameOf(mount))), VARIANT_CACHE);
       });
     }
   }
@@ -195,7 +184,7 @@ export class HlsService implements HttpService {
       return;
     }
     this.#whenListed(mount, request, response, (window) => {
-      const body = bodyOf(window.variant(nameOf(mount), admittance.token));
+      const body = playlistBody(window.variant(nameOf(mount), admittance.token));
       this.#send(request, response, body, PRIVATE_CACHE);
     });
   }
@@ -236,15 +225,14 @@ export class HlsService implements HttpService {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, body: CompressibleBody, cache: string): void {
-    const headers = { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': cache };
-    sendCompressed(request, response, body, headers).catch((error) => this.#refuse(response, error));
+    sendPlaylist(request, response, body, cache).catch((error) => this.#refuse(response, error));
   }
 
   #mediaBody(window: HlsWindow): CompressibleBody {
     const text = window.playlist;
     const known = this.#bodies.get(window);
     if (known?.text === text) return known.body;
-    const body = bodyOf(text);
+    const body = playlistBody(text);
     this.#bodies.set(window, { text, body });
     return body;
   }
@@ -252,7 +240,7 @@ export class HlsService implements HttpService {
   #segment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
     const found = this.#parts.channels.file(mount, name);
     if (!(found instanceof Promise)) {
-      this.#sendFile(found, method, response);
+      sendFile(found, method, response);
       return;
     }
     let answer: (() => void) | null = null;
@@ -266,40 +254,15 @@ export class HlsService implements HttpService {
       }
     });
     void found.then((file) => {
-      answer = () => this.#sendFile(file, method, response);
+      answer = () => sendFile(file, method, response);
       held.end();
     });
-  }
-
-  #sendFile(file: HlsFile | undefined, method: string | undefined, response: ServerResponse): void {
-    if (file === undefined) {
-      throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {
-        headers: { 'Cache-Control': GONE_CACHE },
-      });
-    }
-    const { bytes, name } = file;
-    response.writeHead(200, {
-      ...CORS,
-      'Content-Type': FILE_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
-      'Content-Length': bytes.length,
-      'Cache-Control': SEGMENT_CACHE,
-      'Accept-Ranges': 'none',
-    });
-    response.end(method === 'HEAD' ? undefined : bytes);
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
     if (response.destroyed) return;
     sendProblem(response, asRefusal(error, this.#parts.onError), CORS);
   }
-}
-
-function bodyOf(text: string): CompressibleBody {
-  return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);
-}
-
-function redirect(response: ServerResponse, url: string): void {
-  response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
 }
 
 /** As listeners know the channel. */

@@ -1,7 +1,7 @@
 /**
- * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream; of HLS `{"heardAt": "2026-11-27T01:12:34.284Z"}`,
- * the PROGRAM-DATE-TIME of what they play. They come by WebSocket (http/watch) or POST (http/heard-route.ts) and correct the clock of the session that
- * plays with that metaid, in this process or another.
+ * Players' reports: `{"heardMs": 12345}`, how much audio they have played since the first byte of their stream; of HLS `{"heardAt": DATE}`, the
+ * PROGRAM-DATE-TIME of what they play. They come by WebSocket (http/watch) or POST (http/heard-route.ts) and correct the clock of the session
+ * that plays with that metaid, in this process or another.
  *
  * Invariant: a rejected report changes nothing, and is counted by its reason. Any client that knows a metaid may report for it: it is a secret.
  */

@@ -2,7 +2,7 @@
  * The private listeners of HLS of all processes, as one worker knows them. Requests of one player come to any process; the listener is where it was
  * admitted, and hears there of each request. Each process knows the keys of all that are elsewhere, by the registry that has the sessions:
  *
- *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it                PLACE: it is there; it is there no more
+ *   player ─ live.m3u8?s= ─► worker 2 ─ REPORT ─► hub ─► worker 1, which admitted it           PLACE: it is there, or not any more
  *
  * A key is a digest of the token and its mount: what goes over links admits nobody, and a token of another mount is unknown. No metaid is a key.
  */

@@ -1,10 +1,10 @@
 /**
- * Requests that wait for what may come: a first segment, a file that is cut in another process, a listener that was admitted in one. There is a limit to
- * their number, and an end to each.
+ * Requests that wait for what may come: a first segment, a file that is cut in another process, a listener that was admitted in one. There is a
+ * limit to their number, and an end to each.
  */
 
 import type { ServerResponse } from 'node:http';
-import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 
 export class WaitingRequests {
   readonly #clock: Clock;

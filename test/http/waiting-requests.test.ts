@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import t, { type Test } from 'tap';
-import { WaitingRequests } from '../../../src/http/stream/waiting-requests.js';
-import { FakeClock } from '../../kit/clock.js';
-import { until } from '../../kit/until.js';
+import { WaitingRequests } from '../../src/http/waiting-requests.js';
+import { FakeClock } from '../kit/clock.js';
+import { until } from '../kit/until.js';
 
 const MANY = 10_000;
 

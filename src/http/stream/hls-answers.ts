@@ -1,0 +1,63 @@
+/** What requests for HLS are answered (hls-routes.ts): types, how long a cache may keep it, and that pages of any origin may read it. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Refusal } from '../../base/refusal.js';
+import type { HlsFile } from '../../hls/playlist.js';
+import { CompressibleBody, sendCompressed } from '../compression.js';
+
+const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
+const FILE_TYPES: Readonly<Record<string, string>> = {
+  mp3: 'audio/mpeg',
+  aac: 'audio/aac',
+  m4s: 'audio/mp4',
+  mp4: 'audio/mp4',
+};
+/** For pages of other origins. */
+export const CORS: Readonly<Record<string, string>> = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'ETag, Retry-After',
+  'Timing-Allow-Origin': '*',
+};
+export const VARIANT_CACHE = 'public, max-age=10';
+export const MEDIA_CACHE = 'public, max-age=1';
+export const PRIVATE_CACHE = 'no-store';
+const SEGMENT_CACHE = 'public, max-age=3600, immutable';
+/** A crowd that asks for what is gone asks a cache. */
+const GONE_CACHE = 'public, max-age=1';
+const MIN_COMPRESSED_BYTES = 1024;
+
+export function playlistBody(text: string): CompressibleBody {
+  return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);
+}
+
+export function redirect(response: ServerResponse, url: string): void {
+  response.writeHead(302, { ...CORS, Location: url, 'Cache-Control': 'no-store', 'Content-Length': 0 }).end();
+}
+
+/** Rejects when compression fails; then nothing has been answered. @param cache how long it may be kept */
+export function sendPlaylist(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: CompressibleBody,
+  cache: string,
+): Promise<void> {
+  return sendCompressed(request, response, body, { ...CORS, 'Content-Type': PLAYLIST_TYPE, 'Cache-Control': cache });
+}
+
+/** @param file undefined: there is none @throws Refusal not-found */
+export function sendFile(file: HlsFile | undefined, method: string | undefined, response: ServerResponse): void {
+  if (file === undefined) {
+    throw new Refusal('not-found', 'There is no such segment, or it is there no more.', {
+      headers: { 'Cache-Control': GONE_CACHE },
+    });
+  }
+  const { bytes, name } = file;
+  response.writeHead(200, {
+    ...CORS,
+    'Content-Type': FILE_TYPES[name.slice(name.lastIndexOf('.') + 1)]!,
+    'Content-Length': bytes.length,
+    'Cache-Control': SEGMENT_CACHE,
+    'Accept-Ranges': 'none',
+  });
+  response.end(method === 'HEAD' ? undefined : bytes);
+}
