@@ -56,7 +56,9 @@ export class Streams {
   readonly hookVerdicts = new Counts();
   readonly #core: Core;
   readonly #stream: Stream;
+  /** Requests for HLS: for a first segment, and with a token that is not known yet. */
   readonly #waiting: WaitingRequests;
+  readonly #unknown: WaitingRequests;
   readonly publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
@@ -109,7 +111,9 @@ export class Streams {
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
     this.publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
     this.hls = parts.hls;
-    this.#waiting = new WaitingRequests(clock, () => config.limits.hlsWaiting);
+    const makeWaiting = () => new WaitingRequests(clock, () => config.limits.hlsWaiting);
+    this.#waiting = makeWaiting();
+    this.#unknown = makeWaiting();
     this.#hlsCrowd = parts.hlsCrowd;
     this.hlsListeners = new HlsListeners({
       ...parts,
@@ -158,6 +162,7 @@ export class Streams {
   close(): void {
     this.#stream.close();
     this.#waiting.close();
+    this.#unknown.close();
     this.hlsListeners.endAll('shutdown');
     void this.hls.close();
     for (const hook of [...this.#former, this.#hook]) hook?.close();
@@ -176,13 +181,13 @@ export class Streams {
     { players, hlsCrowd }: ListenerParts,
   ): HlsService {
     const { log, onError } = this.#core;
-    const waiting = this.#waiting;
+    const [waiting, unknown] = [this.#waiting, this.#unknown];
     const listeners = this.hlsListeners;
     return new HlsService({
       mounts,
       channels: this.hls,
       publicUrl: this.publicUrl,
-      privates: new HlsPrivate({ admission, listeners, players, proxies, waiting, log }),
+      privates: new HlsPrivate({ admission, listeners, players, proxies, waiting, unknown, log }),
       crowd: hlsCrowd,
       proxies,
       waiting,

@@ -37,7 +37,9 @@ export interface HlsPrivateParts {
   /** Of all processes; null: there are no others. */
   readonly players: SharedPlayers | null;
   readonly proxies: Pick<Proxies, 'ofRequest'>;
+  /** Requests that wait for a first segment; apart from them those with a token that is not known yet: anybody can make one up. */
   readonly waiting: WaitingRequests;
+  readonly unknown: WaitingRequests;
   readonly log: Log;
 }
 
@@ -94,6 +96,7 @@ export class HlsPrivate {
       const refusal = mount.access === 'hook' ? await admission.ask(applicant, admitted) : null;
       if (refusal !== null) throw refusal;
       await whenListed();
+      if (waiting.isClosed) throw shuttingDown(RETRY_SECONDS);
     } catch (error) {
       admitted.leave();
       throw error;
@@ -113,7 +116,7 @@ export class HlsPrivate {
     onKnown: (player: PrivatePlayer) => void,
     onRefused: (refusal: Refusal) => void,
   ): void {
-    const { listeners, players, waiting } = this.#parts;
+    const { listeners, players, unknown } = this.#parts;
     const listener = TOKEN.test(token) ? listeners.find(token, mount.path) : undefined;
     if (listener !== undefined) {
       listeners.ask(listener, mount);
@@ -127,11 +130,11 @@ export class HlsPrivate {
       onElsewhere();
       return;
     }
-    const held = waiting.hold(response, TOKEN_WAIT_MS, () => {
+    const held = unknown.hold(response, TOKEN_WAIT_MS, () => {
       cancel();
       if (response.destroyed) return;
       if (players.has(key)) onElsewhere();
-      else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : unknownToken());
+      else onRefused(unknown.isClosed ? shuttingDown(RETRY_SECONDS) : unknownToken());
     });
     if (held === null) throw unknownToken();
     const cancel = players.await(key, () => held.end());

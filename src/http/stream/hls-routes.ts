@@ -162,7 +162,7 @@ export class HlsService implements HttpService {
     this.#whenListed(mount, request, response, (window) => {
       const body = this.#mediaBody(window);
       this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
-      player?.onSent(request.method === 'HEAD' ? 0 : body.bytes);
+      if (request.method !== 'HEAD') player?.onSent(body.bytes);
     });
   }
 
