@@ -1,11 +1,12 @@
 /** Players play HLS: mpv and VLC MP3 and fMP4, hls.js in Chromium all that is fMP4, with titles at their samples. */
 
 import t from 'tap';
+import { AdminClient } from '../kit/admin-client.js';
 import { type HlsKind, openHlsPage, startHls } from '../kit/hls-programs.js';
 import { pause } from '../kit/pause.js';
 import { type PlayerKind, PlayerProgram } from '../kit/player-program.js';
 import { missing } from '../kit/program.js';
-import { until } from '../kit/until.js';
+import { until, untilPromised } from '../kit/until.js';
 
 // They sleep most of their time.
 t.jobs = 3;
@@ -56,6 +57,35 @@ for (const [kind, channel] of PLAYERS.flatMap((kind) =>
     player.end();
   });
 }
+
+const DECODER: PlayerKind = {
+  program: 'ffmpeg',
+  args: (from) => ['-re', '-i', from, '-f', 'null', '-'],
+  shows: () => '',
+  complaint: /^$/,
+};
+
+t.test('private listeners: each program is one, for as long as it plays', { timeout: 180_000 }, async (t) => {
+  const { base, url } = await startHls(t, 'mp3');
+  const kinds = [DECODER, ...PLAYERS].filter(({ program }) => missing(program) === false);
+  await until(async () => (await fetch(url('mp3'))).status === 200, 30_000);
+  const players = kinds.map((kind) => new PlayerProgram(t, kind, `${url('mp3')}?metaid=of-${kind.program}`));
+  const admin = new AdminClient({ base });
+  const ids = async (): Promise<string[]> => {
+    const { body } = await admin.get('listeners');
+    return body.listeners.map(({ id }: { id: string }) => id).sort();
+  };
+  await until(async () => (await ids()).length === kinds.length, 40_000);
+  const first = await ids();
+  // Longer than one may ask for nothing.
+  await pause(15_000);
+  t.strictSame(await ids(), first, `${kinds.map(({ program }) => program)}`);
+  for (const player of players) {
+    t.equal(player.ended, undefined, `${player.kind.program} plays on`);
+    player.end();
+  }
+  await untilPromised(async () => (await ids()).length === 0, 15_000);
+});
 
 // biome-ignore-start lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
 t.test(

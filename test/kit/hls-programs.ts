@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { chromium } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { ADMIN_USERS } from './admin-client.js';
 import { otherOrigin } from './browser.js';
 import { DEMO_AUDIO, startServer } from './server.js';
 import { tempFolder } from './temp-folder.js';
@@ -52,7 +53,7 @@ stations:
     channels:
 ${(await Promise.all(channels)).join('\n')}
 streams: { hls: { enabled: true, segmentSeconds: ${SEGMENT_SECONDS} } }
-`;
+${ADMIN_USERS}`;
   const server = await startServer(t, yaml);
   const push = async (kind: HlsKind, song: string, more = '') => {
     const { status } = await fetch(`${server.base}/metapush/${kind}/demo-token?artist=Berta&song=${song}${more}`);
