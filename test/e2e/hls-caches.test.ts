@@ -94,8 +94,9 @@ const LONG = `#EXTM3U\n${'# a line\n'.repeat(300)}`;
 
 /** Answers as airsplice has them, and as it is to have them for listeners with a list of their own (`s`). */
 function made() {
-  const state = { hasAudio: false, lists: 0 };
-  const answer = ({ url, method }: IncomingMessage, response: ServerResponse): void => {
+  const state = { hasAudio: false, lists: 0, passwords: 0 };
+  const answer = ({ url, method, headers }: IncomingMessage, response: ServerResponse): void => {
+    if (headers.authorization !== undefined) state.passwords++;
     const [path, query = ''] = url!.split('?') as [string, string?];
     const say = (status: number, cache: string, body = url!) => {
       response.writeHead(status, { ...SHARED, 'Cache-Control': cache, Vary: 'Accept-Encoding' });
@@ -221,6 +222,10 @@ for (const { name, start, skip } of CACHES) {
       );
     t.equal(origin.times(/hls\.m3u8\?metaid/), 3);
     t.equal((await ask(port, '/m/hls.m3u8')).body, '/m/hls.m3u8', 'and is never kept');
+    const askedBefore = origin.times('/m/hls.m3u8');
+    for (let i = 0; i < 2; i++) await ask(port, '/m/hls.m3u8', { headers: { Authorization: 'Basic eDp5' } });
+    t.equal(origin.times('/m/hls.m3u8'), askedBefore + 2, 'a password may admit too');
+    t.equal(state.passwords, 2);
     t.equal((await ask(port, '/m.m3u8?metaid=1')).headers.location, '/m/hls.m3u8?metaid=1');
 
     const gone = await at(20, '/m/hls/0-0.mp3?#', port);
