@@ -60,9 +60,15 @@ function refusalOf(verdict: Exclude<ReportVerdict, 'taken'>, retrySeconds: numbe
     case 'unreadable':
       return new Refusal('bad-request', 'The body is not a JSON object in UTF-8.');
     case 'malformed':
-      return invalid('heardMs', 'must be a number of milliseconds, and session, if it is there, a text');
+      return invalid(
+        'heardMs',
+        'must be a number of milliseconds, or heardAt in its place a date with its zone, and session, if it is there, a text',
+      );
     case 'impossible':
-      return invalid('heardMs', 'must be no less than 0, and no more than what was sent in this session');
+      return invalid(
+        'heardMs',
+        'must be no less than 0, and no more than what was sent in this session; heardAt, of HLS, a date of what was listed',
+      );
     case 'too-often':
       return retryLater('too-many', 'Too many reports of this player.', retrySeconds);
     case 'not-playing':
