@@ -1,9 +1,7 @@
-/**
- * What operators see of the server and ask of it, as plain data, the same in one process and over a link. Times are unix milliseconds. The rooms
- * that own the state make the reports; `/admin/api` answers with them unchanged (http/admin/README.md).
- */
+/** What operators see of the server and ask of it, as plain data, in one process and over a link. Times are unix milliseconds. */
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
+import type { HlsState } from '../hls/channel-hls.js';
 import type {
   AdminBlock,
   ChannelFallback,
@@ -51,6 +49,7 @@ export interface ChannelSources {
   readonly silentSinceMs: number | null;
   /** The mount that stands in for it while it has no audio; null: none does. */
   readonly fallback: string | null;
+  readonly hls: HlsState | null;
   readonly sources: readonly SourceReport[];
 }
 

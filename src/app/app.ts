@@ -17,8 +17,9 @@ import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
 import { makePace } from './hub/admissions.js';
-import { makeHls } from './hub/hub-hls.js';
+import { makeHls, sourcesOf } from './hub/hub-hls.js';
 import { HubSide } from './hub/hub-side.js';
+import { observeHls } from './metrics/hls-metrics.js';
 import { Metrics } from './metrics/metrics.js';
 import type { ReloadSteps } from './reload.js';
 import type { ReloadResults } from './reload-results.js';
@@ -203,6 +204,7 @@ async function assemble(
     },
     listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
     typicalLagMs: (channel) => clients.worker.audience.typicalLagMs(hub.channels.get(channel)!.served.audio) ?? 0,
+    hlsOf: (channel) => hls.stateOf(channel),
   });
   const { hub, admissions } = side;
   const { engine, moments, titles } = hub;
@@ -213,6 +215,7 @@ async function assemble(
     all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
   };
   const hls = makeHls(core, new TapeNames());
+  observeHls(metrics.registry, hls);
   const clients: ClientSide = new ClientSide(core, {
     clock,
     metrics,
@@ -248,6 +251,6 @@ async function assemble(
     for (const [key, { served }] of hub.channels) channels.set(key, served);
     return changes;
   });
-  hls.refresh((key) => channels.get(key)?.audio);
+  hls.refresh(sourcesOf(channels.values()));
   return { clock, clients, side, hls, housekeeping, steps };
 }

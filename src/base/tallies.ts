@@ -13,7 +13,15 @@ import { Notices, Tally, type TallyRow } from './tally.js';
 
 /** What is counted by these names; and by `lag`, `unique` or `hls` and a channel. */
 const TALLIES = [
-  ...(['all', 'connections', 'pending connections', 'secret queues', 'history bytes', 'history pages'] as const),
+  ...([
+    'all',
+    'connections',
+    'pending connections',
+    'secret queues',
+    'history bytes',
+    'history pages',
+    'rewind bytes',
+  ] as const),
   ...(['listeners', 'listeners of channels', 'playing', 'watchers'] as const),
 ] as const;
 const NOTICES = [

@@ -7,7 +7,7 @@ import { isLoopback, plainAddress } from '../base/ip.js';
 import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
-import { HLS_DEFAULTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
+import { HLS_DEFAULTS, MAX_REWIND_SEGMENTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
 import { STALL_SECONDS } from './pull-config.js';
 import { BODY_TIMEOUT_SECONDS, DEMO_SECRETS_CONSENT, PIECE_SECONDS } from './schema.js';
 import { parseSecret } from './secret.js';
@@ -171,11 +171,19 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const owns = channels.map(({ path, value }) => ({ path: [...path, 'hls'], own: member(value, 'hls') }));
   const places = [{ path: ['streams', 'hls'], own: all }, ...owns].filter(({ own }) => own !== undefined);
   return places.flatMap(({ path, own }): Finding[] => {
-    const lengthOf = (name: 'window' | 'keep') => member(own, name) ?? member(all, name) ?? HLS_DEFAULTS[name];
+    const lengthOf = (name: 'window' | 'keep' | 'rewindHours' | 'segmentSeconds') =>
+      member(own, name) ?? member(all, name) ?? HLS_DEFAULTS[name];
     const [listed, kept] = [lengthOf('window'), lengthOf('keep')];
     const isShort = typeof listed === 'number' && typeof kept === 'number' && kept < listed + MIN_SPARE_SEGMENTS;
     const message = `must be at least ${MIN_SPARE_SEGMENTS} more than window (${listed})`;
-    return isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : [];
+    const segmentSeconds = Number(lengthOf('segmentSeconds'));
+    const isLong = Number(lengthOf('rewindHours')) * 3600 > MAX_REWIND_SEGMENTS * segmentSeconds;
+    const mostHours = Math.floor((MAX_REWIND_SEGMENTS * segmentSeconds) / 3600);
+    const most = `must be at most ${MAX_REWIND_SEGMENTS} segments, ${mostHours} hours`;
+    return [
+      ...(isLong ? [{ path: [...path, 'rewindHours'], at: 'value' as const, message: most }] : []),
+      ...(isShort ? [{ path: [...path, 'keep'], at: 'value' as const, message }] : []),
+    ];
   });
 }
 

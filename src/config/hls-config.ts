@@ -1,5 +1,6 @@
 /** Whether and how a channel is served as HLS: `streams.hls` for all, over it what a channel says itself. What both come to is held by checks.ts. */
 
+import type { Access } from './access-config.js';
 import { choice, flag, section, whole } from './field.js';
 
 /** Of AAC: with its own frames, or in fragments of MP4. MP3 is packed, Opus and FLAC are in MP4, whatever it says; `auto`: AAC is packed. */
@@ -12,11 +13,25 @@ export interface HlsOptions {
   readonly window: number;
   readonly keep: number;
   readonly form: FormChoice;
+  /** 0: there is no rewind. */
+  readonly rewindHours: number;
+  /** Of what the rewind lists. */
+  readonly rewindBytes: number;
 }
 
+/** A rewind lists no more segments: its playlist is loaded again and again. */
+export const MAX_REWIND_SEGMENTS = 43_200;
 /** A player may still load what left the list two or three requests ago. */
 export const MIN_SPARE_SEGMENTS = 3;
-export const HLS_DEFAULTS = { enabled: false, segmentSeconds: 4, window: 6, keep: 12, form: 'auto' } as const;
+export const HLS_DEFAULTS = {
+  enabled: false,
+  segmentSeconds: 4,
+  window: 6,
+  keep: 12,
+  form: 'auto',
+  rewindHours: 0,
+  rewindBytes: 2_147_483_648,
+} as const;
 
 const members = {
   enabled: flag(),
@@ -24,16 +39,20 @@ const members = {
   window: whole(3, 120),
   keep: whole(6, 240),
   form: choice(FORMS),
+  rewindHours: whole(0, 48),
+  rewindBytes: whole(1_000_000, 1_000_000_000_000),
 };
 
 export function hlsSchema() {
-  const { enabled, segmentSeconds, window, keep, form } = HLS_DEFAULTS;
+  const { enabled, segmentSeconds, window, keep, form, rewindHours, rewindBytes } = HLS_DEFAULTS;
   return section({
     enabled: members.enabled.default(enabled),
     segmentSeconds: members.segmentSeconds.default(segmentSeconds),
     window: members.window.default(window),
     keep: members.keep.default(keep),
     form: members.form.default(form),
+    rewindHours: members.rewindHours.default(rewindHours),
+    rewindBytes: members.rewindBytes.default(rewindBytes),
   });
 }
 
@@ -45,19 +64,27 @@ export function channelHlsSchema() {
     window: members.window.optional(),
     keep: members.keep.optional(),
     form: members.form.optional(),
+    rewindHours: members.rewindHours.optional(),
+    rewindBytes: members.rewindBytes.optional(),
   });
 }
 
 type AllHls = HlsOptions & { readonly enabled: boolean };
 type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
 
-/** Of a channel: `streams.hls`, and what it says itself. Null: it has none. */
-export function hlsOf(all: AllHls, { hls: own }: { readonly hls?: OwnHls | undefined }): HlsOptions | null {
+/** Of a channel: `streams.hls`, and what it says itself; a rewind is for channels that are open to all. Null: it has none. */
+export function hlsOf(
+  all: AllHls,
+  channel: { readonly access: Access; readonly hls?: OwnHls | undefined },
+): HlsOptions | null {
+  const { access, hls: own } = channel;
   if (!(own?.enabled ?? all.enabled)) return null;
   return {
     segmentSeconds: own?.segmentSeconds ?? all.segmentSeconds,
     window: own?.window ?? all.window,
     keep: own?.keep ?? all.keep,
     form: own?.form ?? all.form,
+    rewindHours: access === 'open' ? (own?.rewindHours ?? all.rewindHours) : 0,
+    rewindBytes: own?.rewindBytes ?? all.rewindBytes,
   };
 }

@@ -173,6 +173,8 @@ export function configSchema(context: ConfigContext) {
       listeners: whole(1, 1_000_000).default(20_000),
       listenersPerAddress: whole(1, 1_000_000).optional(),
       hlsWaiting: whole(1, 1_000_000).default(1000),
+      rewindBytesInFlight: whole(1024, 1_073_741_824).default(67_108_864),
+      rewindBytesInFlightPerAddress: whole(1024, 1_073_741_824).default(16_777_216),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
       historyEntries: whole(1, 100_000).default(1000),

@@ -32,6 +32,11 @@ export const SOURCES = titled('Sources', {
   onAirSinceMs: orNull(moment),
   silentSinceMs: orNull(moment),
   fallback: orNull(text('The mount that stands in for it while it has no audio.')),
+  hls: {
+    enum: ['cut', 'copied', 'resting', null],
+    description:
+      'Where its segments of HLS come from: cut here, copied from another machine; resting: nobody asks. Null: it has no HLS.',
+  },
   sources: list(SOURCE),
 });
 

@@ -96,6 +96,16 @@ export function hls(): Json {
       parameters: [inQuery('s', 'Of a listener that was admitted: as the multivariant playlist has it.', TOKEN)],
       refusals: refused('not-admitted', 'No listener has this playlist (any more): begin with hls.m3u8.', ANY_ORIGIN),
     }),
+    '/{mount}/hls/rewind.m3u8': playlist('hlsRewind', {
+      summary: 'The segments of the last hours, and the titles in them',
+      description: [
+        'A media playlist as the live one, of a channel with hls.rewindHours: from its oldest segment that is kept up to the newest. A segment without',
+        'EXT-X-PROGRAM-DATE-TIME begins where the one before it ends. It is long, and should be asked for compressed.',
+      ].join(' '),
+      cache: 'public, max-age=4',
+      parameters: [],
+      refusals: {},
+    }),
     '/{mount}/hls/{segment}': readable('Hear', 'hlsSegment', 'Some seconds of audio', segment, {
       description: [
         'Whole frames behind an ID3 tag with the title in force; or a fragment of MP4 with its titles as events (emsg), and the initialization section',

@@ -39,6 +39,10 @@ export const STATION_CHANNEL = shape('Channel of a station', {
     type: ['string', 'null'],
     description: 'The same as HLS: its multivariant playlist; null: it is not served so.',
   },
+  rewindUrl: {
+    type: ['string', 'null'],
+    description: 'The last hours as HLS: a media playlist in which players seek; null: there is no rewind.',
+  },
   now: record('The current track; null: none is known.'),
   next: record('The following one; null: none is known.'),
 });

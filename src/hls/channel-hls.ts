@@ -20,16 +20,23 @@ import { HlsWindow } from './window.js';
 const UNASKED_MS = 600_000;
 /** How long it is kept where only segments are asked for. */
 const FOUND_MS = 30_000;
+/** What is copied for a rewind is asked for so often. */
+const FOLLOW_MS = 5000;
 /** Of segments: further ahead of the last one no number is waited for. */
 const MAX_AHEAD = 60;
 /** Nobody cuts as many segments apart from the others. */
 const MAX_RAISE = 1_000_000;
 
+/** Where its segments come from; resting: nobody asks for them. */
+export type HlsState = 'cut' | 'copied' | 'resting';
+
 export interface ChannelHlsParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly feeds: HlsFeeds;
   /** Absent: nothing survives this process. */
-  readonly files?: Pick<HlsFiles, 'read' | 'keep' | 'leave' | 'tidy' | 'settled'> | undefined;
+  readonly files?:
+    | Pick<HlsFiles, 'read' | 'lastRewound' | 'keep' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten'>
+    | undefined;
   /** For how long a list that does not grow is served. */
   readonly silenceMs: number;
 }
@@ -48,6 +55,7 @@ export class ChannelHls {
   /** When its playlist was asked for last, and until when it is kept, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #keptMs = Number.NEGATIVE_INFINITY;
+  #followedMs = Number.NEGATIVE_INFINITY;
 
   constructor(source: HlsSource, options: HlsOptions, parts: ChannelHlsParts) {
     this.#source = source;
@@ -108,10 +116,27 @@ export class ChannelHls {
     window.raise(number);
   }
 
-  /** Once a second at least, while it is not at rest. */
+  /** Whether it is cut, or copied, for its rewind: whether anybody asks or not. */
+  get isAlways(): boolean {
+    return this.#parts.files !== undefined && this.#options.rewindHours > 0 && !this.#isHeld;
+  }
+
+  /** Once a second at least, while it is not at rest, or always. */
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
-    if (!this.#isRestoring && nowMs > this.#keptMs) this.stop();
+    if (this.#isRestoring) return;
+    if (this.isAlways) this.#goOn(nowMs);
+    else if (nowMs > this.#keptMs) this.stop();
+  }
+
+  #goOn(nowMs: number): void {
+    if (!this.#isRead) void this.restored();
+    else if (!this.#parts.feeds.isElsewhere(this.audio.key)) this.#begin();
+    // Where it is cut it may have begun since.
+    else if (nowMs - this.#followedMs >= FOLLOW_MS) {
+      this.#followedMs = nowMs;
+      void this.follow();
+    }
   }
 
   /** The configuration has changed. */
@@ -132,12 +157,18 @@ export class ChannelHls {
   refeed(): void {
     if (this.#feed === null) return;
     this.#endFeed();
+    this.#followedMs = Number.NEGATIVE_INFINITY;
     this.#askAgain();
   }
 
   /** Whether what the process before this one has left is being read. */
   get isRestoring(): boolean {
     return this.#isRestoring;
+  }
+
+  get state(): HlsState {
+    if (this.#feed === null) return 'resting';
+    return this.#parts.feeds.isElsewhere(this.audio.key) ? 'copied' : 'cut';
   }
 
   /** Whether nothing is cut or kept. */
@@ -186,11 +217,16 @@ export class ChannelHls {
     const { files, clock } = this.#parts;
     if (files === undefined) return;
     this.#isRestoring = true;
-    const kept = await files.read(this.audio.key);
+    const { key } = this.audio;
+    const [kept, rewound] = await Promise.all([files.read(key), files.lastRewound(key)]);
     this.#isRestoring = false;
     if (this.#isHeld || this.#source.hls === null) return;
+    if (rewound !== null) this.window.raise(rewound);
     if (kept !== null) this.#fill(kept, clock.wallMs());
-    files.keep(this.audio.key, this.window);
+    files.keep(key, this.window, () => {
+      const { hls } = this.#source;
+      return hls !== null && hls.rewindHours > 0 ? hls : null;
+    });
     this.#keepAWhile();
     if (this.#askedMs > Number.NEGATIVE_INFINITY) this.#askAgain();
     // Who copies it hears that there is nothing.
@@ -204,7 +240,7 @@ export class ChannelHls {
     if (lastNumber !== null) window.raise(lastNumber);
     window.adopt(list);
     for (const title of titles) window.title(title);
-    for (const segment of segments) window.append(segment);
+    for (const segment of segments) window.restore(segment);
     const ageMs = wallMs - savedMs;
     if (ageMs > keep * segmentSeconds * 1000) window.clear();
     else if (ageMs > this.#parts.silenceMs + segmentSeconds * 1000) window.endList();

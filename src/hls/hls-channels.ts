@@ -1,12 +1,19 @@
 /** The HLS of all channels, by channel: of those whose playlist was ever asked for. One window for all mounts of a channel. */
 
 import type { AudioTape } from '../audio/tape/audio-tape.js';
-import { ChannelHls, type ChannelHlsParts } from './channel-hls.js';
+import { ChannelHls, type ChannelHlsParts, type HlsState } from './channel-hls.js';
 import { type DatedMark, datedMarks } from './dated-marks.js';
 import type { HlsSource } from './hls-feed.js';
+import { INIT_NAME, SEGMENT_NAME } from './hls-schema.js';
 import type { HlsFile } from './playlist.js';
+import type { Rewinds } from './rewind/rewinds.js';
+import type { HlsWindow } from './window.js';
+
+/** How often it is looked whether rewinds have what is too old. */
+const TRIM_MS = 60_000;
 
 export interface HlsChannelsParts extends ChannelHlsParts {
+  readonly rewinds: Rewinds;
   /** Names a tape in all processes that ever have it. */
   tapeName(tape: AudioTape): string;
 }
@@ -14,6 +21,7 @@ export interface HlsChannelsParts extends ChannelHlsParts {
 export class HlsChannels {
   readonly #channels = new Map<string, ChannelHls>();
   readonly #parts: HlsChannelsParts;
+  #trimmedMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: HlsChannelsParts) {
     this.#parts = parts;
@@ -55,7 +63,15 @@ export class HlsChannels {
   /** A segment, or what some need, by its name; a promise: it may have to come from where it is cut. */
   file(source: HlsSource, name: string): HlsFile | undefined | Promise<HlsFile | undefined> {
     const channel = this.#channelOf(source);
-    return channel?.window.file(name) ?? channel?.find(name) ?? undefined;
+    const file = channel?.window.file(name);
+    const isRewound = (source.hls?.rewindHours ?? 0) > 0 && (SEGMENT_NAME.test(name) || INIT_NAME.test(name));
+    if (file !== undefined || channel === null || !isRewound) return file ?? channel?.find(name) ?? undefined;
+    return this.#parts.rewinds.file(source.audio.key, name).then((read) => read ?? channel.find(name) ?? undefined);
+  }
+
+  /** The playlist of its rewind; null: there is nothing to list yet. Never rejects. */
+  rewind({ audio }: HlsSource): Promise<string | null> {
+    return this.#parts.rewinds.playlist(audio.key);
   }
 
   /** Channels that are cut or copied now, or of which something is kept. */
@@ -63,22 +79,49 @@ export class HlsChannels {
     return [...this.#channels].filter(([, { isAtRest }]) => !isAtRest).map(([key]) => key);
   }
 
-  /** Once a second. */
-  tidy(nowMs: number): void {
-    for (const channel of this.#channels.values()) if (!channel.isAtRest) channel.tidy(nowMs);
+  /** Those that were ever asked for. */
+  get all(): { readonly key: string; readonly state: HlsState; readonly window: HlsWindow }[] {
+    return [...this.#channels].map(([key, { state, window }]) => ({ key, state, window }));
   }
 
-  /** Another configuration is in force. @param audioOf the channel's, as it is now; undefined: it is gone */
-  refresh(audioOf: (key: string) => HlsSource['audio'] | undefined): void {
+  stateOf(channel: string): HlsState {
+    return this.#channels.get(channel)?.state ?? 'resting';
+  }
+
+  /** How often segments could not be written. */
+  get unwritten(): number {
+    return this.#parts.files?.unwritten ?? 0;
+  }
+
+  /** The rewinds that are kept here, as they are listed. */
+  get rewinds(): Rewinds['written'] {
+    return this.#parts.rewinds.written;
+  }
+
+  /** Once a second. */
+  tidy(nowMs: number): void {
+    for (const channel of this.#channels.values()) if (!channel.isAtRest || channel.isAlways) channel.tidy(nowMs);
+    this.#parts.rewinds.tidy(nowMs);
+    if (nowMs - this.#trimmedMs < TRIM_MS) return;
+    this.#trimmedMs = nowMs;
+    this.#parts.files?.trim();
+  }
+
+  /** Another configuration is in force. @param sources all channels, as they are now */
+  refresh(sources: Iterable<HlsSource>): void {
+    const byKey = new Map([...sources].map((source) => [source.audio.key, source]));
     for (const [key, channel] of this.#channels) {
       channel.refresh();
-      if (audioOf(key) === channel.audio) continue;
+      if (byKey.get(key)?.audio === channel.audio) continue;
       // What has its place goes on with its files.
       this.#parts.files?.leave(key);
       channel.stop();
       this.#channels.delete(key);
     }
-    void this.#parts.files?.tidy((key) => audioOf(key) !== undefined);
+    if (this.#parts.files !== undefined) {
+      for (const source of byKey.values()) if ((source.hls?.rewindHours ?? 0) > 0) this.#channelOf(source);
+    }
+    void this.#parts.files?.tidy((key) => (byKey.get(key)?.hls ?? null) !== null);
   }
 
   /** The channel is fed in another process from now on, or here. */

@@ -94,6 +94,50 @@ export const keptSchema = z.looseObject({
     }),
 });
 
+/** A segment that is kept in a file, as a rewind lists it. */
+export interface RewindSegment {
+  /** Its media sequence number in the rewind's list, in which no number is left out. */
+  readonly sequence: number;
+  readonly name: string;
+  /** The file that it needs; null: none. */
+  readonly init: string | null;
+  readonly startMs: number;
+  readonly micros: number;
+  readonly isDiscontinuity: boolean;
+  /** How many EXT-X-DISCONTINUITY there ever were, up to it. */
+  readonly discontinuities: number;
+  readonly targetSeconds: number;
+  /** Of its file, bytes, and a checksum of it. */
+  readonly length: number;
+  readonly crc: number;
+}
+
+/** A line of a rewind's log: one of these. From: the list begins with that media sequence number from here on. */
+export interface RewindLine {
+  readonly segment?: RewindSegment;
+  readonly title?: HlsTitle;
+  readonly from?: number;
+}
+
+export const rewindSchema = z.looseObject({
+  segment: z
+    .looseObject({
+      sequence,
+      name: z.string().regex(SEGMENT_NAME),
+      init: z.string().regex(INIT_NAME).nullable(),
+      startMs: moment,
+      micros: z.int().min(1).max(MAX_MICROS),
+      isDiscontinuity: z.boolean(),
+      discontinuities: counted,
+      targetSeconds: z.int().min(1).max(10),
+      length: counted,
+      crc: z.int().min(0).max(MAX_CRC),
+    })
+    .exactOptional(),
+  title: titleSchema.exactOptional(),
+  from: sequence.exactOptional(),
+});
+
 /** @throws CheckError that names the member */
 export function readSegment(value: unknown): HlsSegmentFacts {
   const facts = must<HlsSegmentFacts>(segmentSchema, value);
@@ -104,4 +148,5 @@ export function readSegment(value: unknown): HlsSegmentFacts {
 export type SegmentIsChecked = Is<HlsSegmentFacts, z.output<typeof segmentSchema>>;
 export type TitleIsChecked = Is<HlsTitle, z.output<typeof titleSchema>>;
 export type ListIsChecked = Is<ListState, z.output<typeof listSchema>>;
+export type RewindIsChecked = Is<RewindLine, z.output<typeof rewindSchema>>;
 export type KeptIsChecked = Is<KeptWindow, z.output<typeof keptSchema>>;

@@ -12,7 +12,14 @@ const BANDWIDTH_STEP = 1000;
 const [PACKED_VERSION, MP4_VERSION] = [3, 7] as const;
 
 /** What is fetched by a name. */
-export type HlsFile = HlsSegment | HlsInit;
+export type HlsFile = HlsSegment | HlsInit | ReadFile;
+
+/** A segment, or what some need, that was read from its file for this answer. */
+export interface ReadFile {
+  readonly name: string;
+  readonly bytes: Buffer;
+  readonly isRead: true;
+}
 
 /** What segments of fMP4 cannot be played without. It never changes either. */
 export interface HlsInit {
@@ -91,34 +98,57 @@ export function multivariantPlaylist({ bandwidth, codecs, name, token }: Variant
 }
 
 export function mediaPlaylist({ targetSeconds, discontinuitySequence, segments, titles }: Listing): string {
-  const head = [
-    '#EXTM3U',
-    `#EXT-X-VERSION:${segments[0]!.init === null ? PACKED_VERSION : MP4_VERSION}`,
-    `#EXT-X-TARGETDURATION:${targetSeconds}`,
-    `#EXT-X-MEDIA-SEQUENCE:${segments[0]!.number}`,
-    `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
-  ];
-  return `${[...head, ...titles.map(dateRange), ...segments.map(segmentLines)].join('\n')}\n`;
+  const { init, number: mediaSequence } = segments[0]!;
+  const head = playlistHead({ isMp4: init !== null, targetSeconds, mediaSequence, discontinuitySequence });
+  const lines = segments.map((segment, i) =>
+    segmentLines({ ...segment, init: segment.init?.name ?? null }, segments[i - 1]?.init?.name ?? null, true),
+  );
+  return [head, ...titles.map(dateRange), ...lines].join('');
 }
 
-function segmentLines(
-  { name, init, startMs, micros, isDiscontinuity }: HlsSegment,
-  place: number,
-  segments: readonly HlsSegment[],
+export interface PlaylistHead {
+  readonly isMp4: boolean;
+  readonly targetSeconds: number;
+  readonly mediaSequence: number;
+  readonly discontinuitySequence: number;
+}
+
+/** Its first lines. */
+export function playlistHead({ isMp4, targetSeconds, mediaSequence, discontinuitySequence }: PlaylistHead): string {
+  const lines = [
+    '#EXTM3U',
+    `#EXT-X-VERSION:${isMp4 ? MP4_VERSION : PACKED_VERSION}`,
+    `#EXT-X-TARGETDURATION:${targetSeconds}`,
+    `#EXT-X-MEDIA-SEQUENCE:${mediaSequence}`,
+    `#EXT-X-DISCONTINUITY-SEQUENCE:${discontinuitySequence}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+export interface ListedSegment extends Pick<HlsSegment, 'name' | 'startMs' | 'micros' | 'isDiscontinuity'> {
+  /** The file that it needs. */
+  readonly init: string | null;
+}
+
+/** Its lines. @param before what the segment before it needs; null: nothing, or it is the first @param isDated whether it has its own date */
+export function segmentLines(
+  { name, init, startMs, micros, isDiscontinuity }: ListedSegment,
+  before: string | null,
+  isDated: boolean,
 ): string {
-  const isMapped = init !== null && (isDiscontinuity || init.name !== segments[place - 1]?.init?.name);
+  const isMapped = init !== null && (isDiscontinuity || init !== before);
   const lines = [
     ...(isDiscontinuity ? ['#EXT-X-DISCONTINUITY'] : []),
-    ...(isMapped ? [`#EXT-X-MAP:URI="${init.name}"`] : []),
-    `#EXT-X-PROGRAM-DATE-TIME:${dateOf(startMs)}`,
+    ...(isMapped ? [`#EXT-X-MAP:URI="${init}"`] : []),
+    ...(isDated ? [`#EXT-X-PROGRAM-DATE-TIME:${dateOf(startMs)}`] : []),
     `#EXTINF:${Math.floor(micros / 1e6)}.${String(micros % 1e6).padStart(6, '0')},`,
     name,
   ];
-  return lines.join('\n');
+  return `${lines.join('\n')}\n`;
 }
 
 /** A correction has another ID at the same START-DATE: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7). */
-function dateRange({ id, startMs, title, artist, etype, durationSeconds, record }: HlsTitle): string {
+export function dateRange({ id, startMs, title, artist, etype, durationSeconds, record }: HlsTitle): string {
   const attributes = [
     `ID="${id}"`,
     `CLASS="${TITLE_CLASS}"`,
@@ -130,7 +160,7 @@ function dateRange({ id, startMs, title, artist, etype, durationSeconds, record 
     ...(durationSeconds === 0 ? [] : [`X-DURATION=${durationSeconds}`]),
     ...(record === '' ? [] : [`X-RECORD=${quoted(record)}`]),
   ];
-  return `#EXT-X-DATERANGE:${attributes.join(',')}`;
+  return `#EXT-X-DATERANGE:${attributes.join(',')}\n`;
 }
 
 /** What is quoted holds no quotes (RFC 8216, 4.2). */

@@ -59,6 +59,8 @@ export class HlsWindow {
   targetSeconds: number;
   /** Of the last segment that there ever was; null: there was none. */
   lastNumber: number | null = null;
+  /** What was appended since this process began. */
+  readonly came = { segments: 0, bytes: 0 };
   #limits: WindowLimits;
   /** Oldest first. */
   #segments: HlsSegment[] = [];
@@ -162,6 +164,13 @@ export class HlsWindow {
   }
 
   append(segment: HlsSegment): void {
+    this.came.segments++;
+    this.came.bytes += segment.bytes.length;
+    this.restore(segment);
+  }
+
+  /** The same with one that an earlier process has appended. */
+  restore(segment: HlsSegment): void {
     // EXT-X-MAP counts up to the next one (RFC 8216, 4.3.2.5): what needs none cannot follow in the same list.
     const { last } = this;
     if (last !== undefined && (last.init === null) !== (segment.init === null)) this.endList();

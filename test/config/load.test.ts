@@ -415,6 +415,14 @@ t.test('HLS: whatever the access, and segments that stay behind the list that na
   ]);
   t.strictSame(problems(t, `${channel('hls: { window: 8 }')}streams: { hls: { window: 20, keep: 23 } }\n`), []);
   t.strictSame(problems(t, `${channel('hls: { form: fmp4 }')}streams: { hls: { form: packed } }\n`), []);
+  const rewind = (hours: number, seconds: number) => `hls: { rewindHours: ${hours}, segmentSeconds: ${seconds} }`;
+  t.strictSame(problems(t, `${channel(rewind(48, 4))}streams: { ${rewind(24, 2)} }\n`), []);
+  t.match(problems(t, `${channel()}streams: { ${rewind(25, 2)} }\n`), [
+    /streams\.hls\.rewindHours.*must be at most 43200 segments, 24 hours/,
+  ]);
+  t.match(problems(t, `${channel('hls: { segmentSeconds: 3 }')}streams: { ${rewind(40, 4)} }\n`), [
+    /live\.hls\.rewindHours.*must be at most 43200 segments, 36 hours/,
+  ]);
   t.match(problems(t, `${channel()}streams: { hls: { form: mpegts } }\n`), [
     /form: must be one of: auto, packed, fmp4/,
   ]);

@@ -62,7 +62,7 @@ const YAML = demoYaml(`
       full: { maxListeners: 1, overflowUrl: 'http://127.0.0.1:1/{mount}', sources: [{ type: file, path: ${DEMO_AUDIO} }] }
 signedUrls: { keys: [env:DOCUMENTS_TEST_KEY] }
 listenerHook: { url: '\${DOCUMENTS_TEST_HOOK}' }
-streams: { burstSeconds: 1, publicUrl: 'http://radio.example', hls: { enabled: true, segmentSeconds: 2 } }
+streams: { burstSeconds: 1, publicUrl: 'http://radio.example', hls: { enabled: true, segmentSeconds: 2, rewindHours: 1 } }
 limits: { pushesPerMinute: 60, pushBurst: 60, wrongSecretsPerMinute: 16, secretQueue: 0, watchersPerAddress: 6, historyWaiting: 1 }
 shutdown: { graceSeconds: 2 }
 `);
@@ -263,7 +263,8 @@ t.test('every documented operation and status is answered, and every message sen
     await says(404, 'GET', path);
 
   // HLS.
-  const playlists = ['/demo/hls.m3u8', '/demo/hls/live.m3u8'];
+  const playlists = ['/demo/hls.m3u8', '/demo/hls/live.m3u8', '/demo/hls/rewind.m3u8'];
+  await until(async () => (await say('GET', playlists[2]!)).status === 200, 10_000);
   for (const path of playlists) {
     for (const method of ['GET', 'HEAD']) {
       await says(200, method, path);

@@ -31,7 +31,8 @@ const PAST_FASTIFY = [
   ...['sse/channel/{channelkey}', 'sse/station/{stationkey}', 'sse/listener/{metaid}'],
 ]
   .map((path) => `/metadata/${path}`)
-  .concat('/{mount}', '/{mount}/hls.m3u8', '/{mount}/hls/live.m3u8', '/{mount}/hls/{segment}', '/{mount}.m3u8')
+  .concat('/{mount}', '/{mount}/hls.m3u8', '/{mount}/hls/live.m3u8', '/{mount}/hls/rewind.m3u8')
+  .concat('/{mount}/hls/{segment}', '/{mount}.m3u8')
   .flatMap((path) => ['GET', 'HEAD', 'OPTIONS'].map((method) => `${method} ${path}`))
   .concat(
     ['/admin/metadata', '/admin.cgi'].flatMap((path) => ['GET', 'POST', 'OPTIONS'].map((each) => `${each} ${path}`)),

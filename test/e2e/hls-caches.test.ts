@@ -111,6 +111,7 @@ function made() {
     else if (path === '/first/hls/live.m3u8') void pause(FIRST_MS).then(() => say(200, 'public, max-age=1'));
     else if (path === '/silent/hls/live.m3u8')
       say(state.hasAudio ? 200 : 503, state.hasAudio ? 'public, max-age=1' : 'no-store');
+    else if (path === '/m/hls/rewind.m3u8') say(200, 'public, max-age=4', `${LONG}# rewind\n`);
     else if (path === '/m/hls/1-aa.mp3') say(200, 'public, max-age=3600, immutable', 'bytes');
     else if (path === '/m.m3u8')
       response.writeHead(302, { Location: `/m/hls.m3u8?${query}`, 'Cache-Control': 'no-store' }).end();
@@ -206,6 +207,10 @@ for (const { name, start, skip } of CACHES) {
     const isNewer = async () => Number(/# list (\d+)/.exec((await ask(port, '/m/hls/live.m3u8')).body)?.[1]) > before;
     await until(isNewer, 10_000);
     t.pass('a second later it is another one');
+
+    const rewinds = await at(20, '/m/hls/rewind.m3u8?x=#', port);
+    t.ok(rewinds.every(({ status, body }) => status === 200 && body.endsWith('# rewind\n')));
+    t.equal(origin.times(/rewind/), 1, 'a rewind is asked for once');
 
     for (const token of ['one', 'two', 'one'])
       t.equal(

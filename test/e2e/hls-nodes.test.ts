@@ -98,3 +98,53 @@ t.test(
     await b.end();
   },
 );
+
+t.test(
+  'a rewind at each machine, of the same files, though nobody asks; one that comes late has less',
+  { skip: noRedis, timeout: 240_000 },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const setting = { workers: 1, more: HLS.replace('keep: 20', 'keep: 9, rewindHours: 1') };
+    const a = await ClusterNode.start(t, 'a', redis, setting);
+    new StampedEncoder(t, a.port, '/live', 'demo-source', 'mp3', 1);
+    const rewindOf = async ({ port }: ClusterNode) => {
+      const answer = await fetch(`http://127.0.0.1:${port}/live/hls/rewind.m3u8`).catch(() => null);
+      const text = (await answer?.text()) ?? '';
+      return answer?.status === 200 ? readPlaylist(text) : null;
+    };
+    const names = async (node: ClusterNode) => (await rewindOf(node))?.segments.map(({ name }) => name) ?? [];
+    await until(async () => (await names(a)).length > 14, 90_000);
+    const b = await ClusterNode.start(t, 'b', redis, { ...setting, sources: ['encoder', FILE_SOURCE] });
+    const copied = 'airsplice_hls_active{channel="live",state="copied"} 1';
+    await until(
+      async () => (await (await fetch(`http://127.0.0.1:${b.port}/metrics`)).text()).includes(copied),
+      60_000,
+    );
+    await until(async () => (await names(b)).length > 12, 60_000);
+    const [first] = await names(a);
+    const there = await names(b);
+    t.notOk(there.includes(first!), 'it has what the window had, and what came since');
+    await until(async () => (await names(a)).includes(there.at(-1)!), 10_000);
+    t.strictSame(
+      (await names(a)).slice(-200).filter((name) => there.includes(name)),
+      there,
+    );
+    for (const name of there) {
+      const [one, other] = await Promise.all(
+        [a, b].map(async ({ port }) => {
+          const answer = await fetch(`http://127.0.0.1:${port}/live/hls/${name}`);
+          return sha(Buffer.from(await answer.arrayBuffer()));
+        }),
+      );
+      t.equal(one, other, name);
+    }
+    await a.kill();
+    await until(async () => (await names(b)).length > there.length + 4, 60_000);
+    const after = (await rewindOf(b))!;
+    t.strictSame(
+      after.segments.slice(0, there.length).map(({ name }) => name),
+      there,
+    );
+    await b.end();
+  },
+);

@@ -4,8 +4,8 @@ import t from 'tap';
 import type { HlsOptions } from '../../src/config/hls-config.js';
 import { ChannelHls } from '../../src/hls/channel-hls.js';
 import { cutFeeds, HlsChannel, readPlaylist } from '../kit/hls-channel.js';
+import { HLS_OPTIONS as OPTIONS } from '../kit/hls-link.js';
 
-const OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12, form: 'auto' };
 const SILENCE_MS = 15_000;
 
 class Served {
@@ -128,7 +128,7 @@ t.test('a reload of the form begins another list, also where nothing is cut', as
 t.test('a reload: another length, another window, and none at all', async (t) => {
   const served = new Served();
   served.pass(60);
-  served.hls = { segmentSeconds: 2, window: 4, keep: 9, form: 'auto' };
+  served.hls = { ...OPTIONS, segmentSeconds: 2, window: 4, keep: 9 };
   served.subject.refresh();
   t.ok(served.subject.window.isEmpty);
   served.pass(30);

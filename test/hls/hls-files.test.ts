@@ -2,66 +2,13 @@
 
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import { HlsFiles } from '../../src/hls/hls-files.js';
-import { type ReadPlaylist, readPacked, readPlaylist } from '../kit/hls-channel.js';
-import { HlsLink } from '../kit/hls-link.js';
+import t from 'tap';
+import { readPacked, readPlaylist } from '../kit/hls-channel.js';
+import { HLS_OPTIONS } from '../kit/hls-link.js';
+import { KEPT_KEY as KEY, KeptHls as Kept } from '../kit/kept-hls.js';
 import { numbersIn } from '../kit/numbered.js';
-import { tempFolder } from '../kit/temp-folder.js';
-
-const KEY = 'demo';
-
-class Kept {
-  readonly folder: string;
-  readonly faults: string[] = [];
-  files: HlsFiles;
-  readonly link: HlsLink;
-
-  constructor(t: Test) {
-    this.folder = join(tempFolder(t), 'hls');
-    this.files = this.#open();
-    this.link = new HlsLink(1, {
-      read: (channel: string) => this.files.read(channel),
-      keep: (channel, window) => this.files.keep(channel, window),
-      leave: (channel) => this.files.leave(channel),
-      tidy: (has) => this.files.tidy(has),
-      settled: () => this.files.settled(),
-    });
-  }
-
-  get index(): string {
-    return join(this.folder, KEY, 'window.json');
-  }
-
-  get playlist(): ReadPlaylist {
-    return readPlaylist(this.link.window.playlist);
-  }
-
-  /** So much audio, asked for all the time. */
-  async pass(seconds: number): Promise<void> {
-    for (let i = 0; i < seconds; i++) {
-      this.link.pass(1);
-      await this.link.hub.of(this.link)!.restored();
-    }
-    await this.files.settled();
-  }
-
-  /** The process ends as it stands, and another one begins. */
-  async restart(): Promise<void> {
-    await this.files.settled();
-    void this.link.hub.close();
-    this.files = this.#open();
-    this.link.hub = this.link.makeHub();
-  }
-
-  #open(): HlsFiles {
-    return new HlsFiles(this.folder, {
-      clock: { wallMs: () => this.link.channel.clock.wallMs() },
-      onDamaged: (channel, error) => this.faults.push(`${channel}: ${(error as Error).message}`),
-      onUnwritten: (channel, error) => this.faults.push(`${channel}: ${(error as NodeJS.ErrnoException).code}`),
-    });
-  }
-}
+import { smallDisk } from '../kit/small-disk.js';
+import { until } from '../kit/until.js';
 
 t.test('the same tape: it goes on without a seam', async (t) => {
   const kept = new Kept(t);
@@ -196,6 +143,7 @@ t.test('files are those of the window, and no others', async (t) => {
   for (const name of left) writeFileSync(join(kept.folder, KEY, name), 'x');
   await kept.pass(10);
   t.strictSame(names(), expected(), 'what a process that was killed left is gone');
+  kept.files.leave(KEY);
   await kept.files.tidy(() => false);
   t.notOk(existsSync(join(kept.folder, KEY)), 'what a channel left that is no more, too');
 });
@@ -206,11 +154,13 @@ t.test('what is damaged: the channel begins anew, and says so', async (t) => {
   const { name, number: last } = kept.link.window.last!;
   await kept.restart();
   const text = readFileSync(kept.index, 'utf8');
-  for (let length = 0; length < text.length; length += 97) {
+  let refused = 0;
+  for (let length = 0; length < text.length; length++) {
     writeFileSync(kept.index, text.slice(0, length));
-    t.equal(await kept.files.read(KEY), null);
+    if ((await kept.files.read(KEY)) === null) refused++;
   }
-  t.equal(kept.faults.length, Math.ceil(text.length / 97), 'wherever it is cut');
+  t.equal(refused, text.length);
+  t.equal(kept.faults.length, text.length, 'wherever it is cut');
   const lies = ['"from":"x"', '"from":-1', '"from":1e300'];
   for (const lie of lies) {
     writeFileSync(kept.index, text.replace(/"from":\d+/, lie));
@@ -256,7 +206,7 @@ t.test('another length of segments was configured meanwhile: another list, numbe
   const { lastNumber } = kept.link.window;
   const { discontinuitySequence } = kept.playlist;
   await kept.restart();
-  kept.link.hls = { segmentSeconds: 2, window: 6, keep: 12, form: 'auto' };
+  kept.link.hls = { ...HLS_OPTIONS, segmentSeconds: 2 };
   kept.link.hub.ask(kept.link);
   await kept.link.hub.of(kept.link)!.restored();
   await kept.pass(10);
@@ -265,10 +215,104 @@ t.test('another length of segments was configured meanwhile: another list, numbe
   t.equal(kept.playlist.discontinuitySequence, discontinuitySequence + 1);
 });
 
-t.test('a disk that cannot be written: all is served on from memory', async (t) => {
+t.test('a disk that cannot be written: all is served on from memory, and it is counted', async (t) => {
   const kept = new Kept(t);
   writeFileSync(kept.folder, 'a file');
   await kept.pass(30);
   t.equal(kept.playlist.segments.length, 6);
   t.ok(kept.faults.some((fault) => /^demo: (ENOTDIR|EEXIST)$/.test(fault)));
+  t.ok(kept.link.hub.unwritten > 0);
 });
+
+t.test('a full disk: what was there stays whole, and all is written again when there is room', async (t) => {
+  const kept = new Kept(t);
+  // Room for six segments.
+  const disk = smallDisk(t, kept.folder, '400k');
+  if (disk === null) return t.plan(0, 'a file system cannot be mounted here');
+  await kept.pass(20);
+  t.strictSame(kept.faults, []);
+  disk.fill(8192);
+  await kept.pass(40);
+  t.equal(kept.playlist.segments.length, 6, 'served on');
+  t.match(kept.faults, [/^demo: ENOSPC$/]);
+  t.equal(kept.link.hub.unwritten, kept.faults.length);
+  kept.faults.length = 0;
+  const left = await kept.files.read(KEY);
+  t.equal(left!.lastNumber, kept.link.window.lastNumber, 'numbers go on, whatever was written');
+  t.strictSame(kept.faults, []);
+  disk.free();
+  kept.link.hls = { ...HLS_OPTIONS, window: 3, keep: 6 };
+  kept.link.hub.refresh([kept.link]);
+  await kept.pass(10);
+  const now = await kept.files.read(KEY);
+  t.equal(now!.segments.at(-1)!.name, kept.link.window.last!.name);
+  const names = now!.segments.map(({ name }) => name);
+  t.strictSame(readdirSync(join(kept.folder, KEY)).sort(), [...names, 'window.json'].sort(), 'no rest of a file');
+});
+
+t.test('a file whose last segment ends on another tape: behind EXT-X-DISCONTINUITY, each frame once', async (t) => {
+  const kept = new Kept(t);
+  const { link } = kept;
+  await kept.pass(30);
+  const before = kept.playlist;
+  await kept.restart();
+  const text = readFileSync(kept.index, 'utf8');
+  const other = text.replaceAll(/"tape":"[^"]*"/g, '"tape":"of another hub.7"');
+  t.not(other, text);
+  writeFileSync(kept.index, other);
+  // As where the tape itself was lost: what it holds now came since then.
+  link.audio.leave();
+  await kept.pass(12);
+  const { segments } = kept.playlist;
+  const first = segments.findIndex(({ name }) => !before.segments.some((each) => each.name === name));
+  t.strictSame(
+    segments.map(({ isDiscontinuity }) => isDiscontinuity),
+    segments.map((_, i) => i === first),
+  );
+  const all = link.window.segmentsFrom(0);
+  t.strictSame(
+    all.map(({ number }) => number),
+    all.map((_, i) => all[0]!.number + i),
+  );
+  const frames = all.flatMap(({ bytes }) => numbersIn(readPacked(bytes).audio));
+  t.equal(new Set(frames).size, frames.length, 'each frame once');
+  t.ok(all.every(({ startMs }, i) => i === 0 || startMs > all[i - 1]!.startMs));
+  t.strictSame(kept.faults, []);
+});
+
+t.test('the same tape by another name: what it holds is cut again, behind EXT-X-DISCONTINUITY', async (t) => {
+  const kept = new Kept(t);
+  await kept.pass(30);
+  const { lastNumber } = kept.link.window;
+  const { endMs } = kept.link.window;
+  await kept.restart();
+  writeFileSync(kept.index, readFileSync(kept.index, 'utf8').replaceAll(/"tape":"[^"]*"/g, '"tape":"x"'));
+  await kept.pass(1);
+  const next = kept.link.window.segmentsFrom(lastNumber! + 1);
+  t.equal(next[0]!.number, lastNumber! + 1);
+  t.ok(next[0]!.isDiscontinuity);
+  t.ok(next[0]!.startMs >= endMs, 'dates do not go back');
+});
+
+t.test(
+  'a channel that is switched off leaves no segment, whether it was asked for since the start or not',
+  async (t) => {
+    const kept = new Kept(t);
+    const { link } = kept;
+    await kept.pass(30);
+    const { lastNumber } = link.window;
+    link.hls = null;
+    link.hub.refresh([link]);
+    await kept.files.settled();
+    t.strictSame(readdirSync(join(kept.folder, KEY)), ['window.json'], 'the numbers stay, and no segment');
+    link.hls = HLS_OPTIONS;
+    link.hub.refresh([link]);
+    await kept.pass(30);
+    t.ok(kept.playlist.mediaSequence > lastNumber!);
+    await kept.restart();
+    link.hls = null;
+    link.hub.refresh([link]);
+    await until(() => !existsSync(join(kept.folder, KEY)), 10_000);
+    t.strictSame(kept.faults, []);
+  },
+);

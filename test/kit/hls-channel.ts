@@ -131,17 +131,25 @@ export function readPlaylist(text: string): ReadPlaylist {
   parser.end();
   const { manifest } = parser;
   const other = hlsParser.parse(text) as hlsParser.types.MediaPlaylist;
-  const segments = manifest.segments.map((segment, i) => ({
-    name: segment.uri,
-    seconds: segment.duration,
-    dateMs: segment.dateTimeObject!.getTime(),
-    isDiscontinuity: segment.discontinuity === true,
-    init: segment.map?.uri ?? null,
-    other: other.segments[i]!,
-  }));
-  for (const { name, seconds, dateMs, init, other: segment } of segments) {
-    const same = [segment.uri, segment.duration, segment.programDateTime!.getTime(), segment.map?.uri ?? null];
-    if (JSON.stringify([name, seconds, dateMs, init]) !== JSON.stringify(same))
+  // One without a date of its own begins where the one before it ends.
+  let nextMs = Number.NaN;
+  const segments = manifest.segments.map((segment, i) => {
+    const ownMs = segment.dateTimeObject?.getTime();
+    const dateMs = ownMs ?? nextMs;
+    nextMs = dateMs + segment.duration * 1000;
+    return {
+      name: segment.uri,
+      seconds: segment.duration,
+      dateMs,
+      ownMs,
+      isDiscontinuity: segment.discontinuity === true,
+      init: segment.map?.uri ?? null,
+      other: other.segments[i]!,
+    };
+  });
+  for (const { name, seconds, ownMs, init, other: segment } of segments) {
+    const same = [segment.uri, segment.duration, segment.programDateTime?.getTime(), segment.map?.uri ?? null];
+    if (JSON.stringify([name, seconds, ownMs, init]) !== JSON.stringify(same))
       throw new Error(`read in two ways: ${name}`);
   }
   if (other.segments.length !== segments.length) throw new Error('read in two ways: segments');
@@ -149,7 +157,7 @@ export function readPlaylist(text: string): ReadPlaylist {
     targetSeconds: manifest.targetDuration,
     mediaSequence: manifest.mediaSequence,
     discontinuitySequence: manifest.discontinuitySequence,
-    segments: segments.map(({ other: _, ...segment }) => segment),
+    segments: segments.map(({ other: _, ownMs: __, ...segment }) => segment),
     titles: manifest.dateRanges.map(({ id, startDate }) => {
       const attributes = attributesOf(text, id);
       return { id, startMs: startDate.getTime(), title: attributes['X-TITLE']!, attributes };

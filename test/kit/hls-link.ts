@@ -4,14 +4,28 @@ import type { HlsOptions } from '../../src/config/hls-config.js';
 import type { ChannelHlsParts } from '../../src/hls/channel-hls.js';
 import { HlsChannels } from '../../src/hls/hls-channels.js';
 import type { HlsFeeds, HlsSource } from '../../src/hls/hls-feed.js';
+import { Rewinds } from '../../src/hls/rewind/rewinds.js';
 import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
 import { HlsSender } from '../../src/link/hls/hls-sender.js';
 import { LinkConnection } from '../../src/link/wire/link-connection.js';
+import type { FakeClock } from './clock.js';
 import { cutFeeds, HlsChannel, tapeName } from './hls-channel.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 
-export const HLS_OPTIONS: HlsOptions = { segmentSeconds: 4, window: 6, keep: 12, form: 'auto' };
+export const HLS_OPTIONS: HlsOptions = {
+  segmentSeconds: 4,
+  window: 6,
+  keep: 12,
+  form: 'auto',
+  rewindHours: 0,
+  rewindBytes: 1e9,
+};
 const SILENCE_MS = 15_000;
+
+/** There is no such folder. */
+export function noRewinds(clock: FakeClock): Rewinds {
+  return new Rewinds({ folder: '/nonexistent', clock, onDamaged: (_, error) => Promise.reject(error) });
+}
 
 /** Who copies. */
 export class HlsWorker {
@@ -33,7 +47,7 @@ export class HlsWorker {
     const make: HlsFeeds['make'] = (source, options, window) =>
       this.#isCutting ? cut.make(source, options, window) : this.receiver.copy(source, window);
     const feeds = { make, isElsewhere: () => !this.#isCutting };
-    this.hls = new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, tapeName });
+    this.hls = new HlsChannels({ clock, feeds, silenceMs: SILENCE_MS, rewinds: noRewinds(clock), tapeName });
   }
 
   get window() {
@@ -60,9 +74,9 @@ export class HlsLink {
   readonly broken: unknown[] = [];
   readonly #files: ChannelHlsParts['files'];
 
-  constructor(workers = 1, files?: ChannelHlsParts['files']) {
+  constructor(workers = 1, files?: ChannelHlsParts['files'], rewinds?: Rewinds) {
     this.#files = files;
-    this.hub = this.makeHub();
+    this.hub = this.makeHub(rewinds);
     this.workers = Array.from({ length: workers }, () => new HlsWorker(this.channel));
     for (const worker of this.workers) this.connect(worker);
   }
@@ -81,7 +95,7 @@ export class HlsLink {
   }
 
   /** One that has just begun. */
-  makeHub(): HlsChannels {
+  makeHub(rewinds = noRewinds(this.channel.clock)): HlsChannels {
     const { clock } = this.channel;
     const feeds = cutFeeds(clock, SILENCE_MS);
     return new HlsChannels({
@@ -89,6 +103,7 @@ export class HlsLink {
       feeds,
       silenceMs: SILENCE_MS,
       tapeName,
+      rewinds,
       ...(this.#files && { files: this.#files }),
     });
   }

@@ -46,7 +46,7 @@ const CHANGE = {
     ...files('e2e', 'restart rolling-restart start store sessions workers exception worker-limits'),
     ...files(
       'e2e',
-      'access clients container fail2ban ffmpeg files hls hls-caches hls-client hls-nodes hls-restart listener logrotate policy proxy pull station-page statistics token',
+      'access clients container fail2ban ffmpeg files hls hls-caches hls-client hls-nodes hls-restart hls-rewind listener logrotate policy proxy pull station-page statistics token',
     ),
     ...files('app', 'reload'),
     ...files('audio/tape', 'burst'),

@@ -32,7 +32,7 @@ sub vcl_recv {
   }
   # The admission of a listener, its own playlist, and what leads to /hls.m3u8: that is airsplice's, each time.
   if (req.url ~ "/hls\.m3u8\?." || (req.url ~ "/hls\.m3u8$" && req.http.Authorization) || req.url ~ "/hls/live\.m3u8\?(.*&)?s=" ||
-      (req.url ~ "\.m3u8(\?|$)" && req.url !~ "/hls(/live)?\.m3u8(\?|$)")) {
+      (req.url ~ "\.m3u8(\?|$)" && req.url !~ "/hls(/live|/rewind)?\.m3u8(\?|$)")) {
     return (pass);
   }
   # All else is the same for all, whatever they send with it.

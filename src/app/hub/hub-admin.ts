@@ -39,6 +39,7 @@ export interface HubAdminOutput {
   onState(state: AdminState): void;
   /** Absent: this machine is alone. */
   cluster?(): ClusterReport;
+  hlsOf(channel: string): ChannelSources['hls'];
   /** When tokens were used last, as each process knows it. */
   used(): Promise<readonly Readonly<Used>[]>;
 }
@@ -169,18 +170,18 @@ export class HubAdmin {
   }
 
   #sourcesOf(channel: Channel): ChannelSources {
-    const { key, audio, isElsewhere } = channel;
+    const { key, audio, isElsewhere, served } = channel;
     const { sources, healths, placeOnAir, pinned } = channel.switch;
-    const { live } = channel.served;
-    const { clock } = this.#core;
-    const silentMs = clock.now() - live.silentSinceMs;
+    const { live, mounts } = served;
+    const silentMs = this.#core.clock.now() - live.silentSinceMs;
     return {
       channel: key,
       onAir: placeOnAir === -1 ? null : placeOnAir,
       pinned: pinned === -1 ? null : pinned,
       onAirSinceMs: live.onAirSinceMs,
-      silentSinceMs: silentMs < 0 ? null : Math.round(clock.wallMs() - silentMs),
+      silentSinceMs: silentMs < 0 ? null : Math.round(this.#core.clock.wallMs() - silentMs),
       fallback: this.#state.fallbacks.find(({ channel }) => channel === key)?.to ?? null,
+      hls: mounts.some(({ hls }) => hls !== null) ? this.#output.hlsOf(key) : null,
       sources: sources.map((source, place): SourceReport => {
         const { troubles, events, measuredKbps } = healths[place]!;
         const encoder = source instanceof EncoderSource ? source : null;

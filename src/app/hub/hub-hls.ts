@@ -4,27 +4,35 @@ import { join } from 'node:path';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import { live } from '../../base/live.js';
 import type { Channel } from '../../channel/channel.js';
+import type { ServedChannel } from '../../channel/served.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
 import { CutFeed, type CutFeedParts } from '../../hls/cut-feed.js';
 import { HlsChannels } from '../../hls/hls-channels.js';
-import type { HlsFeeds } from '../../hls/hls-feed.js';
+import type { HlsFeeds, HlsSource } from '../../hls/hls-feed.js';
 import { HlsFiles } from '../../hls/hls-files.js';
+import { Rewinds } from '../../hls/rewind/rewinds.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import { TapeNames } from '../../link/tapes/tape-names.js';
 import type { Core } from '../core.js';
+
+/** Of the data folder. */
+const FOLDER = 'hls';
 
 /**
  * Cut here, or copied from the machine that feeds the channel.
  * @param names of tapes, as other processes know them @param elsewhere from where a channel is copied; undefined: it is fed here
  */
 export function makeHls(
-  { config, clock, repeats, log }: Core,
+  core: Core,
   names: TapeNames,
   elsewhere: (channel: string) => HlsReceiver | undefined = () => undefined,
 ): HlsChannels {
+  const { config, clock, repeats, log } = core;
   const silenceMs = () => config.streams.silenceSeconds * 1000;
-  const files = new HlsFiles(join(config.data.folder, 'hls'), {
+  const rewinds = makeRewinds(core);
+  const files = new HlsFiles(join(config.data.folder, FOLDER), {
     clock,
+    rewinds,
     onDamaged: (channel, err) =>
       log.error({ channel, err }, "HLS: what was kept of this channel's segments cannot be read: it begins anew"),
     onUnwritten: (channel, err) =>
@@ -38,12 +46,30 @@ export function makeHls(
     isElsewhere: (channel) => elsewhere(channel) !== undefined,
   };
   return new HlsChannels(
-    live({ clock: () => clock, feeds: () => feeds, files: () => files, silenceMs, tapeName: () => tapeName }),
+    live({
+      clock: () => clock,
+      feeds: () => feeds,
+      files: () => files,
+      rewinds: () => rewinds,
+      silenceMs,
+      tapeName: () => tapeName,
+    }),
   );
 }
 
+/** Any process serves them, from the same files. */
+function makeRewinds({ config, clock, repeats }: Core): Rewinds {
+  return new Rewinds({
+    folder: join(config.data.folder, FOLDER),
+    clock,
+    onDamaged: (channel, err) =>
+      repeats.warn('rewind', { channel, err }, 'HLS: a part of the rewind cannot be read: it is left out'),
+  });
+}
+
 /** Copied from the hub. */
-export function copyHls({ config, clock }: Core, receiver: HlsReceiver): HlsChannels {
+export function copyHls(core: Core, receiver: HlsReceiver): HlsChannels {
+  const { config, clock } = core;
   const feeds: HlsFeeds = {
     make: (source, _options, window) => receiver.copy(source, window),
     isElsewhere: () => true,
@@ -51,8 +77,16 @@ export function copyHls({ config, clock }: Core, receiver: HlsReceiver): HlsChan
   const silenceMs = () => config.streams.silenceSeconds * 1000;
   // Tapes that come over a link have their names.
   const tapeName = tapeNameOf(new TapeNames());
+  const rewinds = makeRewinds(core);
   return new HlsChannels(
-    live({ clock: () => clock, feeds: () => feeds, files: () => undefined, silenceMs, tapeName: () => tapeName }),
+    live({
+      clock: () => clock,
+      feeds: () => feeds,
+      files: () => undefined,
+      rewinds: () => rewinds,
+      silenceMs,
+      tapeName: () => tapeName,
+    }),
   );
 }
 
@@ -62,6 +96,11 @@ function tapeNameOf(names: TapeNames): (tape: AudioTape) => string {
     const { hub, number } = names.nameOf(tape);
     return `${hub}.${number}`;
   };
+}
+
+/** What is served as HLS: all mounts of a channel have one. */
+export function* sourcesOf(channels: Iterable<ServedChannel>): Generator<HlsSource> {
+  for (const { mounts } of channels) if (mounts[0] !== undefined) yield mounts[0];
 }
 
 /** The same as links ask for it. */

@@ -45,6 +45,7 @@ export interface HubSideParts extends HubParts {
   readonly listenersOf: AlertSources['listenersOf'];
   /** How far the channel's median listener hears behind the live edge, milliseconds. */
   typicalLagMs(channel: string): number;
+  readonly hlsOf: HubAdminOutput['hlsOf'];
 }
 
 export class HubSide {
@@ -84,6 +85,7 @@ export class HubSide {
     this.admin = new HubAdmin(core, channels, store, {
       onState: onAdminState,
       used,
+      hlsOf: parts.hlsOf,
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
     this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.place, {

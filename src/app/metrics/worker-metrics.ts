@@ -12,6 +12,7 @@ import type { Sessions } from '../../listener/sessions/sessions.js';
 import type { Connections } from '../../net/front/connections.js';
 import type { Pushes } from '../../titles/pushes.js';
 import type { Worker } from '../worker/worker.js';
+import { observeHlsRequests } from './hls-metrics.js';
 import type { MetricRegistry } from './registry.js';
 import type { RequestCounts } from './request-counts.js';
 
@@ -46,7 +47,8 @@ const LAGS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, Number.POSITIVE_INFINITY] 
 
 /** Registers them. */
 export function observeWorker(registry: MetricRegistry, worker: Worker): void {
-  const { guards, requests, readers } = worker.network;
+  const { guards, requests, readers, streams } = worker.network;
+  observeHlsRequests(registry, streams.hlsService);
   new WorkerMetrics(registry, {
     channels: worker.channels,
     audience: worker.audience,

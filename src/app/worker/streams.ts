@@ -5,6 +5,7 @@ import { Counts } from '../../base/counts.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HttpService } from '../../http/http-service.js';
+import { InFlight } from '../../http/in-flight.js';
 import { Admission } from '../../http/stream/admission.js';
 import { Fallbacks } from '../../http/stream/fallbacks.js';
 import { HlsPrivate } from '../../http/stream/hls-private.js';
@@ -59,6 +60,7 @@ export class Streams {
   /** Requests for HLS: for a first segment, and with a token that is not known yet. */
   readonly #waiting: WaitingRequests;
   readonly #unknown: WaitingRequests;
+  readonly hlsService: HlsService;
   readonly publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
@@ -123,7 +125,8 @@ export class Streams {
       channels: this.hls,
       sharedMs: () => sharedMs(clock, clock.now()),
     });
-    this.services = [new MountService(urls, this.#stream, proxies), this.#hlsService(guards, mounts, admission, parts)];
+    this.hlsService = this.#makeHlsService(guards, mounts, admission, parts);
+    this.services = [new MountService(urls, this.#stream, proxies), this.hlsService];
   }
 
   /** Once a second. */
@@ -174,13 +177,13 @@ export class Streams {
     await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
   }
 
-  #hlsService(
+  #makeHlsService(
     { proxies }: Guards,
     mounts: ReadonlyMap<string, Mount>,
     admission: Admission,
     { players, hlsCrowd }: ListenerParts,
   ): HlsService {
-    const { log, onError } = this.#core;
+    const { config, log, onError, tallies } = this.#core;
     const [waiting, unknown] = [this.#waiting, this.#unknown];
     const listeners = this.hlsListeners;
     return new HlsService({
@@ -191,6 +194,18 @@ export class Streams {
       crowd: hlsCrowd,
       proxies,
       waiting,
+      inFlight: new InFlight(
+        {
+          get bytes() {
+            return config.limits.rewindBytesInFlight;
+          },
+          get bytesPerAddress() {
+            return config.limits.rewindBytesInFlightPerAddress;
+          },
+        },
+        tallies,
+        'rewind bytes',
+      ),
       onError,
     });
   }

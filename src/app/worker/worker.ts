@@ -32,6 +32,7 @@ import { TitleReaders } from '../../titles/title-readers.js';
 import type { Core } from '../core.js';
 import type { Faces } from '../faces.js';
 import type { ChannelChanges } from '../hub/channels.js';
+import { sourcesOf } from '../hub/hub-hls.js';
 import { EncoderVerdicts } from './encoder-verdicts.js';
 import { MountStatuses } from './mount-statuses.js';
 import { Network } from './network.js';
@@ -217,7 +218,7 @@ export class Worker {
       this.network.streams.hlsListeners.endAll('removed', key);
     }
     this.network.refresh();
-    this.#parts.hls.refresh((key) => this.channels.get(key)?.audio);
+    this.#parts.hls.refresh(sourcesOf(this.channels.values()));
     if (isHookChanged) this.network.streams.refreshHook();
   }
 

@@ -12,9 +12,9 @@ import { MAX_PICTURE_BYTES, type Picture, pictureAt } from '../../covers/cover-f
 import { contentTag } from '../../metadata/etag.js';
 import type { Proxies } from '../../net/front/peer.js';
 import type { Exchange, HttpService } from '../http-service.js';
+import { InFlight, weightOf } from '../in-flight.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { matchesTag, notFound, READ_CORS, READ_PREFLIGHT, readOnly } from '../reads.js';
-import { InFlight, weightOf } from './in-flight.js';
 
 const PATH = /^\/metadata\/channel\/([^/]+)\/cover\/([^/]+)$/;
 const CACHE_CONTROL = 'public, max-age=3600';
@@ -76,7 +76,10 @@ export class CoverFiles implements HttpService {
       response.writeHead(304, headers).end();
       return;
     }
-    if (method === 'GET' && !this.#inFlight.enter(kept, this.#parts.proxies.originOf(request), response))
+    if (
+      method === 'GET' &&
+      !this.#inFlight.enter(kept, weightOf(kept), this.#parts.proxies.originOf(request), response)
+    )
       throw tooMany();
     const safe = { 'X-Content-Type-Options': 'nosniff', 'Content-Security-Policy': "default-src 'none'; sandbox" };
     response.writeHead(200, { ...headers, ...safe, 'Content-Type': picture.type, 'Content-Length': bytes });

@@ -19,9 +19,9 @@ import type { Feed } from '../../feed/feed.js';
 import { PiecewiseTag } from '../../metadata/etag.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { CompressibleBody } from '../compression.js';
+import { FORMS, InFlight, weightOf } from '../in-flight.js';
 import { BOM, HISTORY_FORMS } from './history-forms.js';
 import type { HistoryRequest } from './history-request.js';
-import { FORMS, InFlight, weightOf } from './in-flight.js';
 
 /** How long rendering runs at a time … */
 const SLICE_MS = 2;
@@ -125,7 +125,7 @@ export class HistoryPages {
     const body = this.#keptOf(page) ?? (await this.#job(page, asker).body);
     // A response that is closed already emits no 'close' any more.
     if (asker.response.destroyed) throw clientGone();
-    if (!this.#inFlight.enter(body, asker.origin, asker.response)) throw tooMany();
+    if (!this.#inFlight.enter(body, weightOf(body), asker.origin, asker.response)) throw tooMany();
     return body;
   }
 

@@ -21,6 +21,7 @@ export const CORS: Readonly<Record<string, string>> = {
 export const VARIANT_CACHE = 'public, max-age=10';
 export const MEDIA_CACHE = 'public, max-age=1';
 export const PRIVATE_CACHE = 'no-store';
+export const REWIND_CACHE = 'public, max-age=4';
 const SEGMENT_CACHE = 'public, max-age=3600, immutable';
 /** A crowd that asks for what is gone asks a cache. */
 const GONE_CACHE = 'public, max-age=1';

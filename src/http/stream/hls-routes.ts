@@ -2,21 +2,25 @@
  * HLS beside each mount `M`: what all may read and any cache may keep, and the playlists of private listeners (hls-private.ts), which name the same
  * segments. What is listed and cut is the channel's own (src/hls); here requests find it, and wait where there is nothing to list yet.
  *
- *   M/hls.m3u8 ─► M/hls/live.m3u8 ─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
+ *   M/hls.m3u8 ─► M/hls/live.m3u8 ──┬─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
+ *                 M/hls/rewind.m3u8 ┘
  *
  * Invariant: a playlist that is answered has a segment; a segment's name has the same bytes for ever.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Counts } from '../../base/counts.js';
 import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
+import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import type { Proxies } from '../../net/front/peer.js';
 import type { CompressibleBody } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
+import { type InFlight, weightOf } from '../in-flight.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { READ_PREFLIGHT, readOnly } from '../reads.js';
 import type { WaitingRequest, WaitingRequests } from '../waiting-requests.js';
@@ -25,6 +29,7 @@ import {
   MEDIA_CACHE,
   PRIVATE_CACHE,
   playlistBody,
+  REWIND_CACHE,
   redirect,
   sendFile,
   sendPlaylist,
@@ -39,12 +44,17 @@ const RETRY_SECONDS = 2;
 const WAIT_MORE_MS = 2000;
 
 const VARIANT = '/hls.m3u8';
-const MEDIA = '/hls/live.m3u8';
+export const REWIND = '/hls/rewind.m3u8';
+const PLAYLISTS = [
+  ['variant', VARIANT],
+  ['media', '/hls/live.m3u8'],
+  ['rewind', REWIND],
+] as const;
 const SEGMENT = /^(.*)\/hls\/([^/]*)$/;
 const LEADING = '.m3u8';
 
 type Wanted = { readonly mount: Mount } & (
-  | { readonly what: 'variant' | 'media' | 'leading' }
+  | { readonly what: 'variant' | 'media' | 'rewind' | 'leading' }
   | { readonly what: 'segment'; readonly name: string }
 );
 
@@ -55,8 +65,10 @@ export interface HlsServiceParts {
   readonly privates: HlsPrivate;
   /** Counts those who are nobody by name. */
   readonly crowd: HlsCrowd;
-  readonly proxies: Pick<Proxies, 'ofRequest'>;
+  readonly proxies: Pick<Proxies, 'ofRequest' | 'originOf'>;
   readonly waiting: WaitingRequests;
+  /** Of rewinds: playlists, and segments that were read from files, in unfinished answers. */
+  readonly inFlight: InFlight;
   onError(error: unknown): void;
 }
 
@@ -67,12 +79,19 @@ export function hlsPath({ hls, sends }: Mount, path: string): string | null {
 
 export class HlsService implements HttpService {
   readonly role = 'stream';
+  /** By `what status`. */
+  readonly requests = new Counts();
   readonly #parts: HlsServiceParts;
   /** Of each window the last playlist that was asked for, with its compressed forms. */
-  readonly #bodies = new WeakMap<HlsWindow, { readonly text: string; readonly body: CompressibleBody }>();
+  readonly #bodies = new WeakMap<object, { readonly text: string; readonly body: CompressibleBody }>();
 
   constructor(parts: HlsServiceParts) {
     this.#parts = parts;
+  }
+
+  /** Requests that wait for a first segment, or for one that is cut in another process. */
+  get waiting(): number {
+    return this.#parts.waiting.count;
   }
 
   takes(path: string): boolean {
@@ -87,7 +106,11 @@ export class HlsService implements HttpService {
     }
     try {
       if (method !== 'GET' && method !== 'HEAD') throw readOnly();
-      this.#answer(this.#wanted(pathOf(url!))!, request, response);
+      const wanted = this.#wanted(pathOf(url!))!;
+      response.once('close', () => {
+        this.requests.add(`${wanted.what} ${response.headersSent ? response.statusCode : 'left'}`);
+      });
+      this.#answer(wanted, request, response);
     } catch (error) {
       this.#refuse(response, error);
     }
@@ -96,10 +119,9 @@ export class HlsService implements HttpService {
   #wanted(path: string): Wanted | null {
     if (!path.endsWith(LEADING) && !path.includes('/hls/')) return null;
     const plain = plainPath(path);
-    const playlist = plain.endsWith(VARIANT) ? 'variant' : plain.endsWith(MEDIA) ? 'media' : null;
-    if (playlist !== null) {
-      const mount = this.#mountAt(plain.slice(0, -(playlist === 'variant' ? VARIANT : MEDIA).length));
-      if (mount !== undefined) return { mount, what: playlist };
+    for (const [what, end] of PLAYLISTS) {
+      const mount = plain.endsWith(end) ? this.#mountAt(plain.slice(0, -end.length)) : undefined;
+      if (mount !== undefined) return { mount, what };
     }
     const [, before, name] = SEGMENT.exec(plain) ?? [];
     const mount = before === undefined ? undefined : this.#mountAt(before);
@@ -116,6 +138,7 @@ export class HlsService implements HttpService {
     const { mount } = wanted;
     if (mount.hls === null) throw noHls();
     if (wanted.what === 'segment') this.#segment(wanted.mount, wanted.name, request, response);
+    else if (wanted.what === 'rewind') this.#rewind(mount, request, response);
     else if (wanted.what === 'leading') {
       const url = `${this.#parts.publicUrl.of(request)}${mount.path}${VARIANT}${safeQueryOf(request.url!)}`;
       redirect(response, url);
@@ -123,9 +146,7 @@ export class HlsService implements HttpService {
   }
 
   #playlist(mount: Mount, what: 'variant' | 'media', request: IncomingMessage, response: ServerResponse): void {
-    if (hlsPath(mount, mount.path) === null) {
-      throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
-    }
+    refuseVorbis(mount);
     const { privates } = this.#parts;
     if (what === 'media') this.#media(mount, request, response);
     else if (privates.isPrivate(request.url!, mount)) {
@@ -135,6 +156,31 @@ export class HlsService implements HttpService {
         this.#send(request, response, playlistBody(window.variant(nameOf(mount))), VARIANT_CACHE);
       });
     }
+  }
+
+  /** What was cut in the last hours. */
+  #rewind(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
+    if (mount.hls!.rewindHours === 0) throw new Refusal('not-found', 'This channel has no rewind.');
+    refuseVorbis(mount);
+    const { channels } = this.#parts;
+    // Who plays its end wakes the source as others do.
+    const channel = channels.ask(mount)!;
+    const send = async () => {
+      const text = await channels.rewind(mount);
+      if (response.destroyed) return;
+      if (text === null) throw noSegment();
+      const body = this.#bodyOf(channel, text);
+      this.#enter(body, weightOf(body), request, response);
+      await sendPlaylist(request, response, body, REWIND_CACHE);
+    };
+    send().catch((error) => this.#refuse(response, error));
+  }
+
+  /** @throws Refusal where clients have left too much unread */
+  #enter(body: object, weight: number, request: IncomingMessage, response: ServerResponse): void {
+    const { inFlight, proxies } = this.#parts;
+    if (inFlight.enter(body, weight, proxies.originOf(request), response)) return;
+    throw retryLater('unavailable', 'Too much of the rewind is on its way already.', RETRY_SECONDS);
   }
 
   #media(mount: Mount, request: IncomingMessage, response: ServerResponse): void {
@@ -160,7 +206,7 @@ export class HlsService implements HttpService {
   /** @param player null: one of those who share it */
   #sendMedia(mount: Mount, request: IncomingMessage, response: ServerResponse, player: PrivatePlayer | null): void {
     this.#whenListed(mount, request, response, (window) => {
-      const body = this.#mediaBody(window);
+      const body = this.#bodyOf(window, window.playlist);
       this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
       if (request.method !== 'HEAD') player?.onSent(body.bytes);
     });
@@ -228,19 +274,19 @@ export class HlsService implements HttpService {
     sendPlaylist(request, response, body, cache).catch((error) => this.#refuse(response, error));
   }
 
-  #mediaBody(window: HlsWindow): CompressibleBody {
-    const text = window.playlist;
-    const known = this.#bodies.get(window);
+  /** @param of whose last playlist it is */
+  #bodyOf(of: object, text: string): CompressibleBody {
+    const known = this.#bodies.get(of);
     if (known?.text === text) return known.body;
     const body = playlistBody(text);
-    this.#bodies.set(window, { text, body });
+    this.#bodies.set(of, { text, body });
     return body;
   }
 
-  #segment(mount: Mount, name: string, { method }: IncomingMessage, response: ServerResponse): void {
+  #segment(mount: Mount, name: string, request: IncomingMessage, response: ServerResponse): void {
     const found = this.#parts.channels.file(mount, name);
     if (!(found instanceof Promise)) {
-      sendFile(found, method, response);
+      this.#sendFile(found, request, response);
       return;
     }
     let answer: (() => void) | null = null;
@@ -254,9 +300,14 @@ export class HlsService implements HttpService {
       }
     });
     void found.then((file) => {
-      answer = () => sendFile(file, method, response);
+      answer = () => this.#sendFile(file, request, response);
       held.end();
     });
+  }
+
+  #sendFile(file: HlsFile | undefined, request: IncomingMessage, response: ServerResponse): void {
+    if (file !== undefined && 'isRead' in file) this.#enter(file, file.bytes.length, request, response);
+    sendFile(file, request.method, response);
   }
 
   #refuse(response: ServerResponse, error: unknown): void {
@@ -268,6 +319,11 @@ export class HlsService implements HttpService {
 /** As listeners know the channel. */
 function nameOf({ facts: { key, name } }: Mount): string {
   return name || key;
+}
+
+function refuseVorbis(mount: Mount): void {
+  if (hlsPath(mount, mount.path) !== null) return;
+  throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
 }
 
 function noHls(): Refusal {

@@ -8,7 +8,7 @@ import { list, make, mark, part, say, section } from './dom.js';
 import { ListenersPanel } from './listeners.js';
 import { SourcesPanel } from './sources.js';
 import { TitlesPanel } from './titles.js';
-import { ago, audienceOf, count, ENDINGS, lagOf, stateOf } from './words.js';
+import { ago, audienceOf, count, ENDINGS, hlsOf, lagOf, stateOf } from './words.js';
 
 /**
  * @typedef {import('../../admin/admin-reports.js').ChannelReport & import('../../admin/admin-reports.js').ChannelDepth
@@ -104,6 +104,7 @@ export class ChannelView {
       // A number and its unit stay together.
       ['Format', `${format} ${bitrateKbps}\u00a0kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000}\u00a0kHz`}`],
       ['Delay', tape === null || tape.delayMs === 0 ? 'none' : `${lagOf(tape.delayedMs)} of ${lagOf(tape.delayMs)}`],
+      ['HLS', hlsOf(channel.hls)],
       channel.silentSinceMs === null
         ? ['On air for', channel.onAirSinceMs === null ? '–' : ago(channel.onAirSinceMs)]
         : ['No audio for', ago(channel.silentSinceMs)],

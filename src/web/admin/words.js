@@ -80,6 +80,12 @@ export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
   return { word: 'on air', level: 'good' };
 }
 
+/** Where a channel's HLS comes from. @param {ChannelReport['hls']} hls */
+export function hlsOf(hls) {
+  if (hls === null) return 'none';
+  return hls === 'resting' ? 'not asked for' : `${hls} now`;
+}
+
 /** What a source's events mean. */
 export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
   stalled: 'no audio comes',

@@ -1,5 +1,6 @@
 /** HLS as clients ask for it: what is answered, what a cache is told, and what is no playlist and no segment of ours. */
 
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
 import { Feeder } from '../../kit/feeder.js';
@@ -7,8 +8,10 @@ import { readPacked, readPlaylist, titleAt } from '../../kit/hls-channel.js';
 import { readFragment, readInit } from '../../kit/mp4.js';
 import { quietFor } from '../../kit/pause.js';
 import { missing } from '../../kit/program.js';
+import { leaveRewind } from '../../kit/rewind-log.js';
 import { demoYaml, startServer, WORKERS } from '../../kit/server.js';
 import { makeTagged } from '../../kit/tagged.js';
+import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 import { arrived, ask, Wire } from '../../kit/wire.js';
 
@@ -301,4 +304,73 @@ t.test('a reload switches it on and off, and changes its length', async (t) => {
   t.ok(after.segments[0]!.isDiscontinuity);
   await reload(demoYaml());
   t.equal(await status(), 404);
+});
+
+const REWIND = 'streams: { hls: { enabled: true, segmentSeconds: 2, window: 3, keep: 6, rewindHours: 1 } }';
+
+t.test('rewind: none where it is off; else what no window has any more is served from its file', async (t) => {
+  const off = await startServer(t, demoYaml(HLS));
+  await playlistOf(off.base, '/demo');
+  t.equal((await ask(t, off.port, 'GET /demo/hls/rewind.m3u8 HTTP/1.1')).status, 404);
+  const { port, base } = await startServer(t, demoYaml(REWIND));
+  const [first] = (await playlistOf(base, '/demo')).segments;
+  const early = Buffer.from(await (await fetch(`${base}/demo/hls/${first!.name}`)).arrayBuffer());
+  await until(async () => {
+    const { segments } = await playlistOf(base, '/demo');
+    return Number.parseInt(segments[0]!.name, 10) > Number.parseInt(first!.name, 10) + 4;
+  }, 40_000);
+  const urlAt = async (at: number) =>
+    (await ask(t, at, 'GET /metadata/stations.json HTTP/1.1')).json()[0].channels[0].rewindUrl;
+  t.match(await urlAt(port), /\/demo\.mp3\/hls\/rewind\.m3u8$/);
+  t.equal(await urlAt(off.port), null);
+  const answer = await ask(t, port, 'GET /demo.mp3/hls/rewind.m3u8 HTTP/1.1');
+  t.equal(answer.status, 200);
+  t.equal(answer.headers.get('cache-control'), 'public, max-age=4');
+  t.equal(answer.headers.get('content-type'), 'application/vnd.apple.mpegurl');
+  t.equal(answer.headers.get('access-control-allow-origin'), '*');
+  t.notMatch(answer.body, 'EXT-X-PLAYLIST-TYPE');
+  const { segments } = readPlaylist(answer.body);
+  t.ok(segments.some(({ name }) => name === first!.name));
+  for (const mount of ['/demo', '/demo.mp3']) {
+    const old = await fetch(`${base}${mount}/hls/${first!.name}`);
+    t.equal(old.headers.get('cache-control'), 'public, max-age=3600, immutable');
+    t.ok(Buffer.from(await old.arrayBuffer()).equals(early), 'the same bytes as when it was listed live');
+  }
+  const head = await ask(t, port, `HEAD /demo/hls/${first!.name} HTTP/1.1`);
+  t.strictSame([head.status, head.headers.get('content-length'), head.body], [200, String(early.length), '']);
+  for (const { name } of segments) t.equal((await fetch(`${base}/demo/hls/${name}`)).status, 200, name);
+  const other = first!.name.replace(/-./, (start) => (start === '-0' ? '-1' : '-0'));
+  t.equal((await fetch(`${base}/demo/hls/${other}`)).status, 404, 'the number with another name');
+});
+
+t.test('rewind: a long list is compressed, and what clients leave unread is bounded', async (t) => {
+  const folder = tempFolder(t);
+  // 1.2 MB twice, for itself and its compressed forms, and half of that once more.
+  const limits = 'limits: { rewindBytesInFlight: 3600000, rewindBytesInFlightPerAddress: 3600000 }';
+  leaveRewind(join(folder, 'data'), 'demo', 20_000, Date.now() - 60_000, 3);
+  const yaml = demoYaml(`${REWIND.replace('rewindHours: 1', 'rewindHours: 24, segmentSeconds: 4')}\n${limits}`);
+  const { port, base } = await startServer(t, yaml.replace('segmentSeconds: 2, ', ''), folder);
+  const path = '/demo/hls/rewind.m3u8';
+  await until(async () => (await (await fetch(`${base}${path}`)).text()).includes('EXT-X-DISCONTINUITY\n'), 30_000);
+  const coded = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n`);
+  const [gzipped] = await coded.take(1);
+  t.equal(gzipped!.headers.get('content-encoding'), 'gzip');
+  const body = gunzipSync(Buffer.from(coded.got.slice(coded.got.indexOf('\r\n\r\n') + 4), 'latin1')).toString();
+  t.ok(readPlaylist(body).segments.length > 20_000);
+  t.ok(body.length > 4 * Number(gzipped!.headers.get('content-length')));
+  const [old] = readPlaylist(body).segments;
+  t.equal((await (await fetch(`${base}/demo/hls/${old!.name}`)).arrayBuffer()).byteLength, 1000);
+
+  const slow = new Wire(t, port);
+  slow.socket.pause();
+  // More than the system takes.
+  slow.send(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(12));
+  const status = async () => (await ask(t, port, `GET ${path} HTTP/1.1`)).status;
+  await until(
+    async () => (await status()) === 503,
+    30_000,
+    () => 'the next list beside one that is not read',
+  );
+  slow.socket.destroy();
+  await until(async () => (await status()) === 200, 10_000);
 });

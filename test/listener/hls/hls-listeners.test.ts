@@ -11,8 +11,9 @@ import { ListenerStats } from '../../../src/listener/listener-stats.js';
 import { HeardReports } from '../../../src/listener/sessions/heard-reports.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { cutFeeds, HlsChannel, readPlaylist, tapeName } from '../../kit/hls-channel.js';
+import { HLS_OPTIONS, noRewinds } from '../../kit/hls-link.js';
 
-const OPTIONS: HlsOptions = { segmentSeconds: 2, window: 8, keep: 12, form: 'auto' };
+const OPTIONS: HlsOptions = { ...HLS_OPTIONS, segmentSeconds: 2, window: 8, keep: 12 };
 const TARGET_MS = 2000;
 const SILENT_MS = 3 * TARGET_MS + 5000;
 
@@ -38,7 +39,8 @@ function setUp() {
     textCharacters: 100,
     secrets,
   });
-  const channels = new HlsChannels({ clock, feeds: cutFeeds(clock, 60_000), silenceMs: 60_000, tapeName });
+  const feeds = cutFeeds(clock, 60_000);
+  const channels = new HlsChannels({ clock, feeds, silenceMs: 60_000, rewinds: noRewinds(clock), tapeName });
   const source = { audio, hls: OPTIONS };
   const { log } = openLog('silent', 0);
   const sharedMs = () => clock.now();

@@ -3,12 +3,12 @@
  * memory until its connection is closed, even if the cache has dropped it.
  *
  * Invariant: a body counts once, from `enter` until the last of the answers that share it is closed, and for the address that asked first. Owned by
- * HistoryPages, and by CoverFiles.
+ * who makes the bodies: HistoryPages, CoverFiles, HlsService.
  */
 
 import type { ServerResponse } from 'node:http';
-import { Tallies } from '../../base/tallies.js';
-import type { Tally } from '../../base/tally.js';
+import { Tallies } from '../base/tallies.js';
+import type { Tally } from '../base/tally.js';
 
 /** A body counts twice, for itself and its compressed forms, which are smaller. */
 export const FORMS = 2;
@@ -32,22 +32,29 @@ export interface InFlightLimits {
 
 interface BodyInFlight {
   readonly origin: string;
+  readonly weight: number;
   answers: number;
 }
 
 export class InFlight {
   readonly #limits: InFlightLimits;
-  readonly #bodies = new Map<CountedBody, BodyInFlight>();
+  readonly #bodies = new Map<object, BodyInFlight>();
+  readonly #name: 'history bytes' | 'rewind bytes';
   readonly #all: Tally;
   readonly #bytesOf: Tally;
   #bytes = 0;
 
-  /** @param tallies with the other processes */
-  constructor(limits: InFlightLimits, tallies = new Tallies()) {
+  /** @param tallies with the other processes @param name by which they count the same */
+  constructor(
+    limits: InFlightLimits,
+    tallies = new Tallies(),
+    name: 'history bytes' | 'rewind bytes' = 'history bytes',
+  ) {
     this.#limits = limits;
+    this.#name = name;
     this.#all = tallies.all;
-    this.#bytesOf = tallies.tally('history bytes');
-    tallies.onLook(() => this.#all.set('history bytes', this.#bytes));
+    this.#bytesOf = tallies.tally(name);
+    tallies.onLook(() => this.#all.set(name, this.#bytes));
   }
 
   /** Of all of them, by weightOf. */
@@ -58,28 +65,28 @@ export class InFlight {
   /** Whether there is room for a body. @param weight at least 1 */
   fits(weight: number, origin: string): boolean {
     const own = this.#bytesOf.count(origin);
-    const inAll = this.#bytes + this.#all.others('history bytes');
+    const inAll = this.#bytes + this.#all.others(this.#name);
     const { bytes, bytesPerAddress } = this.#limits;
     return (inAll === 0 || inAll + weight <= bytes) && (own === 0 || own + weight <= bytesPerAddress);
   }
 
-  /** Counts the body for an answer. False: there is no room. @param response that is open */
-  enter(body: CountedBody, origin: string, response: ServerResponse): boolean {
+  /** Counts the body for an answer. False: there is no room. @param response that is open @param weight at least 1 */
+  enter(body: object, weight: number, origin: string, response: ServerResponse): boolean {
     const entry = this.#bodies.get(body);
     if (entry !== undefined) entry.answers++;
-    else if (this.fits(weightOf(body), origin)) {
-      this.#bodies.set(body, { origin, answers: 1 });
-      this.#add(weightOf(body), origin);
+    else if (this.fits(weight, origin)) {
+      this.#bodies.set(body, { origin, weight, answers: 1 });
+      this.#add(weight, origin);
     } else return false;
     response.once('close', () => this.#release(body));
     return true;
   }
 
-  #release(body: CountedBody): void {
+  #release(body: object): void {
     const entry = this.#bodies.get(body)!;
     if (--entry.answers > 0) return;
     this.#bodies.delete(body);
-    this.#add(-weightOf(body), entry.origin);
+    this.#add(-entry.weight, entry.origin);
   }
 
   #add(weight: number, origin: string): void {
