@@ -121,6 +121,16 @@ export class ChannelHls {
     return this.#parts.files !== undefined && this.#options.rewindHours > 0 && !this.#isHeld;
   }
 
+  /** Whether its window may be listed: not while it is read from files, or copied for the first time. */
+  get isWhole(): boolean {
+    return this.#isRead && this.#feed?.isWhole !== false;
+  }
+
+  /** Resolves when it may be, or is being copied. */
+  async comes(): Promise<void> {
+    await (this.#isRead ? this.#feed?.whole() : this.restored());
+  }
+
   /** Once a second at least, while it is not at rest, or always. */
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
@@ -219,10 +229,11 @@ export class ChannelHls {
     this.#isRestoring = true;
     const { key } = this.audio;
     const [kept, rewound] = await Promise.all([files.read(key), files.lastRewound(key)]);
+    const isWanted = !this.#isHeld && this.#source.hls !== null;
+    if (isWanted && rewound !== null) this.window.raise(rewound);
+    if (isWanted && kept !== null) this.#fill(kept, clock.wallMs());
     this.#isRestoring = false;
-    if (this.#isHeld || this.#source.hls === null) return;
-    if (rewound !== null) this.window.raise(rewound);
-    if (kept !== null) this.#fill(kept, clock.wallMs());
+    if (!isWanted) return;
     files.keep(key, this.window, () => {
       const { hls } = this.#source;
       return hls !== null && hls.rewindHours > 0 ? hls : null;

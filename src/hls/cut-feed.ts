@@ -31,6 +31,7 @@ export interface CutFeedParts {
 }
 
 export class CutFeed implements HlsFeed {
+  readonly isWhole = true;
   readonly #source: HlsSource;
   readonly #window: HlsWindow;
   readonly #parts: CutFeedParts;

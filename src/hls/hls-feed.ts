@@ -16,6 +16,8 @@ export interface HlsFeed {
   change(options: HlsOptions): void;
   /** What comes next begins another list. */
   endList(): void;
+  /** Whether the window may be listed: a part of a copy would be an old list. */
+  readonly isWhole: boolean;
   /** Resolves when the window has what there is by now, wherever it is cut; null: it has. */
   whole(): Promise<void> | null;
   /** No segment comes from it any more. */

@@ -245,21 +245,30 @@ export class HlsService implements HttpService {
   ): void {
     const { channels, waiting } = this.#parts;
     // A reload may have ended it while the hook was asked.
-    const window = channels.ask(mount)?.window ?? null;
-    if (window === null) throw noHls();
-    if (!window.isEmpty) {
+    const channel = channels.ask(mount);
+    if (channel === null) throw noHls();
+    const { window } = channel;
+    const isListed = () => channel.isWhole && !window.isEmpty;
+    if (isListed()) {
       onListed(window);
       return;
     }
-    const mayCome = mount.hasAudio || mount.hopeful;
-    if (method === 'HEAD' || !mayCome) throw noSegment();
+    const mayCome = () => !channel.isWhole || (method !== 'HEAD' && (mount.hasAudio || mount.hopeful));
+    if (!mayCome()) throw noSegment();
+    let isOver = false;
     const held = this.#hold(response, mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS, () => {
+      isOver = true;
       window.leave(reader);
-      if (!window.isEmpty && !response.destroyed) onListed(window);
+      if (isListed() && !response.destroyed) onListed(window);
       else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
     });
-    const reader = { onListed: () => held.end() };
+    const look = () => {
+      if (isListed() || !mayCome()) held.end();
+      else if (!channel.isWhole && !isOver) void channel.comes().then(look);
+    };
+    const reader = { onListed: look };
     window.await(reader);
+    look();
   }
 
   /** @throws Refusal where too many wait @param onEnd called once */

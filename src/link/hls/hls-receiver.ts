@@ -114,6 +114,7 @@ export class HlsReceiver {
 class HlsCopy implements HlsFeed {
   readonly channel: string;
   readonly window: HlsWindow;
+  isWhole = false;
   readonly #link: HlsReceiver;
   /** 0: none. */
   #subscription = 0;
@@ -180,14 +181,19 @@ class HlsCopy implements HlsFeed {
     else if (type === HLS_TITLE) this.window.title(readHlsTitle(message));
     else if (type === HLS_LIST) {
       const { isFresh, list } = readHlsList(message);
-      if (isFresh) this.window.clear();
+      if (isFresh) {
+        this.isWhole = false;
+        this.window.clear();
+      }
       this.window.adopt(list);
     } else if (type === HLS_IS_WHOLE) {
       message.end();
+      this.isWhole = true;
       for (const wake of this.#waiting.splice(0)) wake();
       this.#question();
     } else if (type === HLS_NONE) {
       message.end();
+      this.isWhole = true;
       this.#subscription = 0;
       this.#saidMs = Number.NEGATIVE_INFINITY;
       this.window.clear();

@@ -36,6 +36,46 @@ t.test('nothing is cut or sent until a playlist is asked for; then all is the sa
   t.strictSame(link.broken, []);
 });
 
+t.test(
+  'a part of a window is not listed: not while it is copied for the first time, nor when it is replaced',
+  async (t) => {
+    const link = new HlsLink(2);
+    const [first, second] = link.workers as [HlsWorker, HlsWorker];
+    link.pass(40);
+    second.ask();
+    const channel = second.hls.of(second.source)!;
+    const seen: boolean[] = [];
+    const copy = async () => {
+      let isOver = false;
+      const coming = channel.comes().then(() => {
+        isOver = true;
+      });
+      while (second.pipe.worker.deliver(100_000) + second.pipe.hub.deliver(20_000) > 0) {
+        if (!channel.window.isEmpty && channel.window.playlist !== link.window.playlist) seen.push(channel.isWhole);
+      }
+      await coming;
+      t.ok(isOver && channel.isWhole);
+      t.equal(channel.window.playlist, link.window.playlist);
+    };
+    await copy();
+    t.ok(seen.length > 3, 'it came in parts');
+    // Another hub, which knows nothing of what is here.
+    await link.hub.close();
+    link.hub = link.makeHub();
+    for (const worker of [first, second]) {
+      worker.pipe.hub.destroy();
+      link.connect(worker);
+    }
+    first.ask();
+    for (let i = 0; i < 20; i++) {
+      link.channel.play(1);
+      link.hub.ask(link);
+    }
+    await copy();
+    t.notOk(seen.includes(true));
+  },
+);
+
 t.test('a list that ends, and one of other lengths, are the same there', async (t) => {
   const link = new HlsLink();
   const { worker } = link;
