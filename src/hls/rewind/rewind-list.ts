@@ -134,6 +134,8 @@ export class RewindList {
   #title(title: HlsTitle): void {
     const titles = this.#titles;
     while (titles.length > 0 && titles.at(-1)!.startMs >= title.startMs) titles.pop();
+    // Who began to cut anew knows no better than when that was: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7).
+    if (titles.at(-1)?.id === title.id) return;
     titles.push(title);
     if (titles.length > MAX_TITLES) titles.shift();
   }

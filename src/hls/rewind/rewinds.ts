@@ -12,8 +12,8 @@ import type { Clock } from '../../base/clock.js';
 import type { ReadFile } from '../playlist.js';
 import { RewindLog } from './rewind-log.js';
 
-/** A log is not read more often for those who ask. */
-const FRESH_MS = 1000;
+/** A list is not read, made and compressed more often, however often it changes. */
+const FRESH_MS = 2000;
 const UNASKED_MS = 600_000;
 const MAX_READS = 8;
 
@@ -30,6 +30,8 @@ interface Rewind {
   /** The last reading, and when it began, monotonic milliseconds. */
   reading: Promise<void>;
   readMs: number;
+  /** Since then. */
+  playlist: string | null;
   askedMs: number;
 }
 
@@ -70,14 +72,15 @@ export class Rewinds {
 
   /** The media playlist; null: there is nothing to list. Never rejects. */
   async playlist(channel: string): Promise<string | null> {
-    const { list } = await this.#read(channel);
-    return list.isEmpty ? null : list.playlist;
+    const rewind = await this.#read(channel);
+    const { list } = rewind.log;
+    return (rewind.playlist ??= list.isEmpty ? null : list.playlist);
   }
 
   /** A segment's file, or one that segments need; undefined: it is not there, or not what was written. Never rejects. */
   async file(channel: string, name: string): Promise<ReadFile | undefined> {
     const known = this.#rewinds.get(channel);
-    const log = known?.log.list.has(name) === true ? known.log : await this.#read(channel);
+    const { log } = known?.log.list.has(name) === true ? known : await this.#read(channel);
     if (!log.list.has(name)) return undefined;
     const key = `${channel}/${name}`;
     let file = this.#files.get(key);
@@ -104,23 +107,24 @@ export class Rewinds {
       const { folder, onDamaged } = this.#parts;
       const log = new RewindLog(join(folder, channel), (error) => onDamaged(channel, error));
       const never = Number.NEGATIVE_INFINITY;
-      rewind = { log, reading: Promise.resolve(), readMs: never, askedMs: never };
+      rewind = { log, reading: Promise.resolve(), readMs: never, playlist: null, askedMs: never };
       this.#rewinds.set(channel, rewind);
     }
     return rewind;
   }
 
-  /** As it was a second ago at most. */
-  async #read(channel: string): Promise<RewindLog> {
+  /** As it was two seconds ago at most. */
+  async #read(channel: string): Promise<Rewind> {
     const nowMs = this.#parts.clock.now();
     const rewind = this.#of(channel);
     rewind.askedMs = Math.max(rewind.askedMs, nowMs);
     if (nowMs - rewind.readMs >= FRESH_MS) {
       rewind.readMs = nowMs;
+      rewind.playlist = null;
       rewind.reading = rewind.log.read();
     }
     await rewind.reading;
-    return rewind.log;
+    return rewind;
   }
 
   async #readFile(channel: string, name: string, { list }: RewindLog): Promise<ReadFile | undefined> {

@@ -127,6 +127,12 @@ t.test(
     t.strictSame(titles(), ['Title 1', 'Title 20', 'Title 40', 'Title 60']);
     list.take({ from: 30 });
     t.strictSame(titles(), ['Title 20', 'Title 40', 'Title 60']);
+    list.take({ title: titleOf(60, at(80)) });
+    t.match(
+      readPlaylist(list.playlist).titles.at(-1),
+      { title: 'Title 60', startMs: Math.round(at(60)) },
+      'it goes on',
+    );
     list.take({ title: titleOf(41, at(40)) });
     t.strictSame(titles(), ['Title 20', 'Title 41']);
     t.equal(titleAt(readPlaylist(list.playlist), at(30)), 'Title 20');

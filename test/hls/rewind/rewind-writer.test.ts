@@ -227,6 +227,7 @@ t.test('what did not come here is EXT-X-DISCONTINUITY; a lost window does not se
   const rewound = new Rewound(t);
   const { link } = rewound;
   link.hub.refresh([link]);
+  link.channel.title('In force');
   await rewound.on(60);
   const before = await rewound.rewind();
   await rewound.restart();
@@ -240,6 +241,7 @@ t.test('what did not come here is EXT-X-DISCONTINUITY; a lost window does not se
   t.strictSame(after.segments.slice(0, before.segments.length), before.segments);
   t.ok(after.segments.length > before.segments.length + 10);
   t.equal(after.segments.filter(({ isDiscontinuity }) => isDiscontinuity).length, 1);
+  t.equal(new Set(after.titles.map(({ id }) => id)).size, after.titles.length, 'an ID has one START-DATE');
   const { window } = link;
   window.raise(window.lastNumber! + 1000);
   await rewound.on(30);
