@@ -19,7 +19,6 @@ import { Housekeeping } from './housekeeping.js';
 import { makePace } from './hub/admissions.js';
 import { makeHls, sourcesOf } from './hub/hub-hls.js';
 import { HubSide } from './hub/hub-side.js';
-import { observeHls } from './metrics/hls-metrics.js';
 import { Metrics } from './metrics/metrics.js';
 import type { ReloadSteps } from './reload.js';
 import type { ReloadResults } from './reload-results.js';
@@ -204,7 +203,7 @@ async function assemble(
     },
     listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
     typicalLagMs: (channel) => clients.worker.audience.typicalLagMs(hub.channels.get(channel)!.served.audio) ?? 0,
-    hlsOf: (channel) => hls.stateOf(channel),
+    hls: () => hls,
   });
   const { hub, admissions } = side;
   const { engine, moments, titles } = hub;
@@ -215,7 +214,6 @@ async function assemble(
     all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
   };
   const hls = makeHls(core, new TapeNames());
-  observeHls(metrics.registry, hls);
   const clients: ClientSide = new ClientSide(core, {
     clock,
     metrics,

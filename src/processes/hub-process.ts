@@ -9,7 +9,6 @@ import { makeSharedTapes } from '../app/hub/hub-cluster.js';
 import { HubConnections } from '../app/hub/hub-connections.js';
 import { hlsOfChannels, makeHls, sourcesOf } from '../app/hub/hub-hls.js';
 import { HubSide } from '../app/hub/hub-side.js';
-import { observeHls } from '../app/metrics/hls-metrics.js';
 import { observeProcesses } from '../app/metrics/hub-metrics.js';
 import { KeptMetrics } from '../app/metrics/kept-metrics.js';
 import { Metrics } from '../app/metrics/metrics.js';
@@ -115,14 +114,13 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       const lagMs = lags.typicalLagMs(channel);
       return lagMs === null ? 0 : lagMs + hub.channels.get(channel)!.audio.delayedMs;
     },
-    hlsOf: (channel) => hls.stateOf(channel),
+    hls: () => hls,
   });
   const { hub, recorder, admissions, facts } = side;
   const { channels, engine, titles } = hub;
   const names = new TapeNames();
   const hls = makeHls(core, names, (channel) => shared?.hlsElsewhere(channel));
   const ofChannels = hlsOfChannels(hls, channels);
-  observeHls(metrics.registry, hls);
   const gone = { isSome: false };
   const kept = new KeptMetrics();
   const links: HubLinks = new HubLinks({

@@ -24,9 +24,16 @@ export function leaveRewind(folder: string, channel: string, count: number, endM
     if (i < files) writeFileSync(join(own, leftName(sequence)), bytes);
     return {
       segment: {
-        ...{ sequence, name: leftName(sequence), init: null, startMs: endMs - (count - i) * LEFT_SECONDS * 1000 },
-        ...{ micros: LEFT_SECONDS * 1e6, isDiscontinuity: false, discontinuities: 0, targetSeconds: LEFT_SECONDS },
-        ...{ length: BYTES, crc: crc32(bytes) },
+        sequence,
+        name: leftName(sequence),
+        init: null,
+        startMs: endMs - (count - i) * LEFT_SECONDS * 1000,
+        micros: LEFT_SECONDS * 1e6,
+        isDiscontinuity: false,
+        discontinuities: 0,
+        targetSeconds: LEFT_SECONDS,
+        length: BYTES,
+        crc: crc32(bytes),
       },
     };
   });

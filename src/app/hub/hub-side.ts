@@ -10,12 +10,14 @@ import { measured } from '../../base/watchdog.js';
 import type { SendingTurns } from '../../cluster/sending-turns.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { Covers } from '../../covers/covers.js';
+import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
 import type { Recorder } from '../../statistics/recorder.js';
 import type { DaySalt } from '../../statistics/salts.js';
 import type { TitlesOut } from '../../webhooks/titles-out.js';
 import type { Core } from '../core.js';
+import { observeHls } from '../metrics/hls-metrics.js';
 import { observeHub } from '../metrics/hub-metrics.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { noReloads, observeReloads, type ReloadResults } from '../reload-results.js';
@@ -45,7 +47,8 @@ export interface HubSideParts extends HubParts {
   readonly listenersOf: AlertSources['listenersOf'];
   /** How far the channel's median listener hears behind the live edge, milliseconds. */
   typicalLagMs(channel: string): number;
-  readonly hlsOf: HubAdminOutput['hlsOf'];
+  /** Once all is made. */
+  hls(): HlsChannels;
 }
 
 export class HubSide {
@@ -79,13 +82,14 @@ export class HubSide {
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
     observeHub(metrics.registry, { clock, channels, titles, saves, config, stateOf, storeFault });
+    observeHls(metrics.registry, () => parts.hls());
     this.reloads = noReloads(clock.wallMs() / 1000);
     observeReloads(metrics.registry, () => this.reloads);
     if (cluster !== null) observeCluster(metrics.registry, cluster, shared);
     this.admin = new HubAdmin(core, channels, store, {
       onState: onAdminState,
       used,
-      hlsOf: parts.hlsOf,
+      hlsOf: (channel) => parts.hls().stateOf(channel),
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
     this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.place, {
