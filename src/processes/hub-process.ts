@@ -25,7 +25,6 @@ import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { HubLinks } from '../link/hub-links.js';
 import { TapeNames } from '../link/tapes/tape-names.js';
 import { LINK_VERSION, OtherVersion } from '../link/wire/link-version.js';
-import { TypicalLag } from '../listener/player/typical-lag.js';
 import { takeOver } from '../net/front/handover.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { ChildParts, ChildWork } from './child-work.js';
@@ -81,10 +80,8 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
   const metrics = new Metrics(clock, 'hub');
   const mounts = new Map<string, Mount>();
   const verdicts = new EncoderVerdicts(core, mounts);
-  // Listeners are at the workers, which say how late theirs hear.
-  const lags = new TypicalLag(clock, [], core.tallies);
   let shared: SharedTapes | null = null;
-  const side: HubSide = new HubSide(core, {
+  const side = new HubSide(core, {
     store,
     sequence,
     faces,
@@ -110,10 +107,6 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       };
     },
     listenersOf: (channel) => core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel),
-    typicalLagMs: (channel): number => {
-      const lagMs = lags.typicalLagMs(channel);
-      return lagMs === null ? 0 : lagMs + hub.channels.get(channel)!.audio.delayedMs;
-    },
     hls: () => hls,
   });
   const { hub, recorder, admissions, facts } = side;

@@ -30,7 +30,7 @@ import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeCovers } from './hub-covers.js';
 import { makeRecorder } from './hub-statistics.js';
 import { clockWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
-import { makeWebhooks } from './hub-webhooks.js';
+import { type HubWebhookParts, makeWebhooks } from './hub-webhooks.js';
 
 export interface HubSideParts extends HubParts {
   readonly metrics: Metrics;
@@ -45,10 +45,9 @@ export interface HubSideParts extends HubParts {
   onVerdict(verdict: EncoderVerdict): void;
   readonly counts: AlertSources['counts'];
   readonly listenersOf: AlertSources['listenersOf'];
-  /** How far the channel's median listener hears behind the live edge, milliseconds. */
-  typicalLagMs(channel: string): number;
   /** Once all is made. */
   hls(): HlsChannels;
+  readonly typicalLagMs?: HubWebhookParts['typicalLagMs'];
 }
 
 export class HubSide {

@@ -57,7 +57,6 @@ export interface SharedTapesParts {
   onMoved(channel: string): void;
   onFacts(channel: string): void;
   onOwned(channel: string): void;
-  /** Leases besides those of the channels' audio. */
   moreLeases?(): Iterable<readonly [name: string, leased: Leased]>;
   /** The configured settings of the channels. */
   settings(): Iterable<readonly [channel: string, settings: ChannelSettings]>;
