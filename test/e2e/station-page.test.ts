@@ -302,12 +302,25 @@ t.test('without scripts', { skip: SKIP }, async (t) => {
   const { base } = await startServer(t, YAML);
   await saysOnAir(base);
   await pushTrack(base, { artist: 'Nina Simone', song: 'Sinnerman' });
-  const { page } = await openListenerPage(t, `${base}/listen/demo`, { javaScriptEnabled: false });
+  const url = `${base}/listen/demo`;
+  const { page } = await openListenerPage(t, url, { javaScriptEnabled: false });
   await page.locator('.plain-song').filter({ hasText: 'Sinnerman' }).waitFor();
   t.ok(await page.locator('audio').isVisible());
   t.notOk(await page.locator('.history').isVisible(), 'nothing that does nothing');
   const href = await page.locator('.files a').first().getAttribute('href');
   t.equal((await fetch(new URL(href!, page.url()))).status, 200);
+  for (const size of [PHONE, DESK]) {
+    const topOf = async (selector: string, javaScriptEnabled: boolean) => {
+      const opened = (await openListenerPage(t, url, { ...size, javaScriptEnabled })).page;
+      const { y, height } = (await opened.locator(selector).first().boundingBox())!;
+      await opened.context().close();
+      return [y, height].map(Math.round);
+    };
+    const [plain, made] = [await topOf('.plain-song', false), await topOf('.song', true)];
+    t.ok(Math.abs(plain[0]! - made[0]!) <= 1, `the title is where it will be: ${plain}, ${made}`);
+    const below = [await topOf('.along', false), await topOf('.history', true)];
+    t.ok(Math.abs(below[0]![0]! - below[1]![0]!) <= 4, `what follows is where it will be: ${below.join('; ')}`);
+  }
 });
 
 /** Waits until what is loaded by itself is there. */

@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
-import { hlsOf } from '../../config/hls-config.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
 import { coverOrigin, type OwnAddresses, registerCover } from '../../http/cover.js';
@@ -10,6 +9,7 @@ import { fileOf } from '../../http/page/page-files.js';
 import { type PageParts, registerPage } from '../../http/page/page-routes.js';
 import type { PageChannel, PageSite, ServedFile } from '../../http/page/page-site.js';
 import { Languages } from '../../http/page/page-texts.js';
+import { hlsPath } from '../../http/stream/hls-routes.js';
 import { isOnAir, type MountStatus } from '../../http/stream/mount-status.js';
 import type { PublicUrl } from '../../http/stream/public-url.js';
 import { formatFacts } from '../../listener/cursor/stream-head.js';
@@ -54,7 +54,7 @@ export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite
   };
 }
 
-function channelsOf({ order, stations, streams }: LoadedConfig, parts: PageFactsParts): PageChannel[] {
+function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): PageChannel[] {
   const statuses = new Map(parts.statuses.channels.map((status) => [status.mount.facts.key, status]));
   return order.flatMap(({ station, channels }) =>
     channels.map((key): PageChannel => {
@@ -67,14 +67,16 @@ function channelsOf({ order, stations, streams }: LoadedConfig, parts: PageFacts
         station: stations[station]!.name || station,
         key,
         mount,
-        // Who needs a signature or a name has no use for what a page makes of it.
-        hls: hlsOf(streams.hls, channel) === null || channel.access !== 'open' ? '' : `${mount}/hls.m3u8`,
         logo: pictureOf(logo, parts),
         get name() {
           return name || status?.mount.facts.name || key;
         },
         get description() {
           return description || (status?.mount.facts.description ?? '');
+        },
+        get hls() {
+          // Who needs a signature or a name has no use for what a page makes of it.
+          return status?.mount.access === 'open' ? (hlsPath(status.mount, mount) ?? '') : '';
         },
         get onAir() {
           return status !== undefined && isOnAir(status);

@@ -12,7 +12,7 @@ export function channelPage(request: PageRequest, channel: PageChannel): Markup 
   const { key, name, description, now, onAir } = channel;
   const title = onAir ? (titleOf(now)?.title ?? '') : '';
   // A station that is one channel has one name.
-  const isWhole = name === siteName(site);
+  const isWhole = site.channels.length === 1 && name === siteName(site);
   return pageDocument(request, {
     title: name,
     description: [title, description || site.text]

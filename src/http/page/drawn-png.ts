@@ -4,6 +4,7 @@
 
 import { crc32, deflateSync } from 'node:zlib';
 import { BARS, hueOf } from './page-drawing.js';
+import { hslToRgb } from './page-theme.js';
 
 const SIDE = 400;
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
@@ -15,7 +16,7 @@ const [GROUND, DISC, BAR] = [0, 1, 2];
 /** 3 ms. */
 export function drawnPng(key: string): Buffer {
   const hue = hueOf(key);
-  const palette = [rgb(hue, 0.42, 0.34), rgb((hue + 28) % 360, 0.48, 0.44), rgb(hue, 0.6, 0.92)];
+  const palette = [hslToRgb(hue, 0.42, 0.34), hslToRgb((hue + 28) % 360, 0.48, 0.44), hslToRgb(hue, 0.6, 0.92)];
   const head = Buffer.alloc(13);
   head.writeUInt32BE(SIDE, 0);
   head.writeUInt32BE(SIDE, 4);
@@ -55,14 +56,4 @@ function chunk(type: string, data: Buffer): Buffer {
   whole.set(body, 4);
   whole.writeUInt32BE(crc32(body), body.length + 4);
   return whole;
-}
-
-/** @param hue degrees @param saturation and lightness of HSL, 0 to 1 @returns 0 to 255 each (CSS Color 4, 7.1) */
-function rgb(hue: number, saturation: number, lightness: number): [number, number, number] {
-  const part = (n: number) => {
-    const k = (n + hue / 30) % 12;
-    const wide = saturation * Math.min(lightness, 1 - lightness);
-    return Math.round(255 * (lightness - wide * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
-  };
-  return [part(0), part(8), part(4)];
 }

@@ -23,7 +23,7 @@ export interface PageChannel {
   readonly description: string;
   /** The path at which it is played, with the leading slash. */
   readonly mount: string;
-  /** The same of its playlist of HLS; "": it has none. What is Ogg now is not served there. */
+  /** The same of its playlist of HLS; "": it has none, as with Ogg. */
   readonly hls: string;
   readonly logo: ServedFile | null;
   /** Whether there is audio, or would be as soon as a client listens. */

@@ -21,7 +21,7 @@ export interface Accent {
 
 /** @param accent #rrggbb */
 export function themeOf(accent: string): { readonly light: Accent; readonly dark: Accent } {
-  return { light: readable(accent, LIGHT, 0), dark: readable(accent, DARK, 255) };
+  return { light: readable(accent, LIGHT, 0), dark: readable(accent, DARK, 1) };
 }
 
 /** Of the page, and of a player on any other page that links to it. */
@@ -38,16 +38,35 @@ export function contrast(a: string, b: string): number {
   return (high + 0.05) / (low + 0.05);
 }
 
-/** @param end 0: towards black, 255: towards white */
+/** In its own hue and saturation. @param end lightness 0: darker, 1: lighter */
 function readable(accent: string, grounds: readonly string[], end: number): Accent {
-  const rgb = rgbOf(accent);
+  const [hue, saturation, lightness] = hslOf(rgbOf(accent));
   let colour = accent.toLowerCase();
-  for (let share = 0; share <= 1; share += STEP) {
-    colour = hexOf(rgb.map((part) => part + (end - part) * share) as unknown as Rgb);
-    if (grounds.every((ground) => contrast(colour, ground) >= MIN_CONTRAST)) break;
-  }
+  const isReadable = () => grounds.every((ground) => contrast(colour, ground) >= MIN_CONTRAST);
+  for (let share = STEP; share <= 1 && !isReadable(); share += STEP)
+    colour = hexOf(hslToRgb(hue, saturation, lightness + (end - lightness) * share));
   const ink = contrast(colour, INKS[0]) >= MIN_CONTRAST ? INKS[0] : INKS[1];
   return { colour, ink };
+}
+
+/** @returns degrees, and 0 to 1 (CSS Color 4, 7) */
+function hslOf(rgb: Rgb): readonly [hue: number, saturation: number, lightness: number] {
+  const [r, g, b] = rgb.map((part) => part / 255) as unknown as Rgb;
+  const [high, low] = [Math.max(r, g, b), Math.min(r, g, b)];
+  const [wide, lightness] = [high - low, (high + low) / 2];
+  if (wide === 0) return [0, 0, lightness];
+  const sixth = high === r ? ((g - b) / wide + 6) % 6 : high === g ? (b - r) / wide + 2 : (r - g) / wide + 4;
+  return [sixth * 60, wide / (1 - Math.abs(2 * lightness - 1)), lightness];
+}
+
+/** @param hue degrees @param saturation and lightness, 0 to 1 @returns 0 to 255 each (CSS Color 4, 7.1) */
+export function hslToRgb(hue: number, saturation: number, lightness: number): Rgb {
+  const part = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    const wide = saturation * Math.min(lightness, 1 - lightness);
+    return Math.round(255 * (lightness - wide * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return [part(0), part(8), part(4)];
 }
 
 function rgbOf(hex: string): Rgb {

@@ -17,6 +17,7 @@ t.test('every accent can be read, on light and on dark, and so can what is writt
 
 t.test('one that can be read stays as it is', async (t) => {
   t.strictSame(themeOf('#176b61').light, { colour: '#176b61', ink: '#ffffff' });
+  t.strictSame(themeOf('#6fd0c0').dark.colour, '#6fd0c0');
   t.equal(contrast('#000000', '#ffffff'), 21);
   t.match(themeCss('#176b61'), /^:root, :host \{ --airsplice-accent: #176b61;/);
 });
