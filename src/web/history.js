@@ -7,7 +7,7 @@
 import { addressOf } from '../client/browser.ts';
 import { readRecord } from '../client/channel-record.ts';
 import { drawnCover } from '../client/player/player-drawing.ts';
-import { isSameTitle } from '../client/player/same-title.ts';
+import { isSameTitle } from '../client/player/title-facts.ts';
 
 /** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
 /** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */

@@ -9,17 +9,15 @@
  */
 
 import { addressOf } from '../browser.js';
-import { follow } from '../follow.js';
-import type { ChannelRecord, Following, PlayState } from '../types.js';
+import type { ChannelRecord, PlayState } from '../types.js';
 import { type ChannelDirectory, type DirectoryChannel, directoryOf } from './channel-directory.js';
 import { ChannelPlayer } from './channel-player.js';
 import type { ListeningState } from './listening-state.js';
-import { isSameTitle } from './same-title.js';
-import { type SilenceReason, whySilent } from './silence-reason.js';
+import { LiveTitles } from './live-titles.js';
+import { canPlay, type SilenceReason, whySilent } from './silence-reason.js';
+import { isSameTitle, progressOf } from './title-facts.js';
 
 const FULL_RETRY_MS = 15_000;
-/** Durations are rounded. */
-const OVER_SECONDS = 5;
 const PLAYING: readonly PlayState[] = ['connecting', 'playing', 'stalled'];
 
 export interface ChannelListeningOptions {
@@ -40,17 +38,12 @@ export class ChannelListening {
   readonly #options: ChannelListeningOptions;
   readonly #directory: ChannelDirectory;
   readonly #unsubscribe: () => void;
-  #following: Following;
+  readonly #titles: LiveTitles;
   #player: ChannelPlayer | null = null;
   #play: PlayState = 'stopped';
   /** The listener wants to hear it: it has pressed play, and not stop. */
   #wants = false;
   #reason: SilenceReason | null = null;
-  #isMissing = false;
-  #live: ChannelRecord | null = null;
-  /** When the live title came as news, on performance.now(); NaN: it was there before us. */
-  #liveAtMs = Number.NaN;
-  #next: ChannelRecord | null = null;
   #ownNext: ChannelRecord | null = null;
   /** Until the first title of a play is known: what was live when it began. A newer one has not been heard. */
   #heard: ChannelRecord | null = null;
@@ -65,20 +58,8 @@ export class ChannelListening {
     this.channel = channel;
     this.#options = options;
     this.#directory = directoryOf(root);
-    this.#following = follow({
-      channel,
-      server: root,
-      onNow: (record, isNews) => this.#onLive(record, isNews),
-      onNext: (record) => {
-        this.#next = record;
-        options.onChange();
-      },
-      onState: (state) => {
-        this.#isMissing = state === 'missing';
-        if (state === 'reconnecting') this.#directory.check();
-        if (state !== 'closed') options.onChange();
-      },
-    });
+    const { onChange } = options;
+    this.#titles = new LiveTitles({ root, channel, onChange, onLost: () => this.#directory.check() });
     this.#unsubscribe = this.#directory.subscribe({
       channel,
       pace: () => (this.#isWaiting ? 'waiting' : this.#isHearing ? 'hearing' : 'looking'),
@@ -95,11 +76,11 @@ export class ChannelListening {
     const facts = this.facts;
     if (this.#play === 'playing' || this.#play === 'stalled') return this.#play;
     if (this.#directory.isAway) return 'away';
-    if (facts === undefined) return this.#isMissing ? 'missing' : 'loading';
+    if (facts === undefined) return this.#titles.isMissing ? 'missing' : 'loading';
     if (this.#reason === 'members' || this.#reason === 'codec') return this.#reason;
     if (!facts.onAir) return 'offAir';
     if (this.#reason !== null) return this.#reason;
-    if (!this.#canPlay(facts)) return 'codec';
+    if (!canPlay(this.#options.audio, facts)) return 'codec';
     if (this.#play === 'stopped' || this.#play === 'paused') return this.#wants ? 'connecting' : 'ready';
     return this.#play;
   }
@@ -111,24 +92,24 @@ export class ChannelListening {
 
   /** What this listener hears; while nothing plays: what is live. */
   get title(): ChannelRecord | null {
-    return this.#isHearing ? this.#heard : this.#live;
+    return this.#isHearing ? this.#heard : this.#titles.now;
   }
 
   get live(): ChannelRecord | null {
-    return this.#live;
+    return this.#titles.now;
   }
 
   get isLive(): boolean {
-    return isSameTitle(this.title, this.#live);
+    return isSameTitle(this.title, this.#titles.now);
   }
 
   get next(): ChannelRecord | null {
-    return (this.#isHearing && this.#ownNext) || this.#next;
+    return (this.#isHearing && this.#ownNext) || this.#titles.next;
   }
 
   /** How long the live title has been so, seconds; NaN: not known. */
   get liveSeconds(): number {
-    return (performance.now() - this.#liveAtMs) / 1000;
+    return this.#titles.seconds;
   }
 
   /** By which this listener is behind what has come to it, seconds. */
@@ -142,18 +123,16 @@ export class ChannelListening {
     const title = this.title;
     if (title === null || !(title.durationSeconds > 0)) return Number.NaN;
     const lag = this.#isHearing ? this.lagSeconds : 0;
-    const since = Number.isNaN(this.#heardAt)
-      ? (this.#directory.serverMs - title.startMs) / 1000 - lag
-      : this.#options.audio.currentTime - this.#heardAt;
-    // A title that is over is not shown as one that goes on.
-    if (since > title.durationSeconds + OVER_SECONDS) return Number.NaN;
-    return Math.min(title.durationSeconds, Math.max(0, since));
+    const since =
+      !this.#isHearing || Number.isNaN(this.#heardAt)
+        ? (this.#directory.serverMs - title.startMs) / 1000 - lag
+        : this.#options.audio.currentTime - this.#heardAt;
+    return progressOf(title.durationSeconds, since);
   }
 
   /** What a page came with. */
   prime(now: ChannelRecord | null, next: ChannelRecord | null): void {
-    this.#live ??= now;
-    this.#next ??= next;
+    this.#titles.prime(now, next);
   }
 
   play(): void {
@@ -176,7 +155,7 @@ export class ChannelListening {
     this.#wants = false;
     this.#rest();
     this.#unsubscribe();
-    this.#following.close();
+    this.#titles.close();
     this.#player?.close();
     this.#player = null;
   }
@@ -228,14 +207,14 @@ export class ChannelListening {
     const facts = this.facts;
     if (facts?.onAir === false && this.#reason === 'full') this.#rest();
     // It waits for sound, and there is some.
-    if (this.#isWaiting && this.#reason === null && facts?.onAir && !this.#directory.isAway && this.#canPlay(facts))
+    if (
+      this.#isWaiting &&
+      this.#reason === null &&
+      facts?.onAir &&
+      !this.#directory.isAway &&
+      canPlay(this.#options.audio, facts)
+    )
       this.#start();
-    this.#options.onChange();
-  }
-
-  #onLive(record: ChannelRecord, isNews: boolean): void {
-    if (!isSameTitle(this.#live, record)) this.#liveAtMs = isNews ? performance.now() : Number.NaN;
-    this.#live = record;
     this.#options.onChange();
   }
 
@@ -259,7 +238,7 @@ export class ChannelListening {
     }
     if (state === 'connecting' && before !== 'connecting') {
       this.#isFirst = true;
-      this.#heard = this.#live;
+      this.#heard = this.#titles.now;
       this.#ownNext = null;
       this.#heardAt = Number.NaN;
     }
@@ -301,9 +280,5 @@ export class ChannelListening {
   #pathOf({ mount }: DirectoryChannel): string {
     const { query } = this.#options;
     return query === '' ? mount : `${mount}?${query}`;
-  }
-
-  #canPlay({ type, hls }: DirectoryChannel): boolean {
-    return type === '' || hls !== '' || this.#options.audio.canPlayType(type) !== '';
   }
 }

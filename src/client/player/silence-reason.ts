@@ -1,5 +1,7 @@
 /** Why a stream does not play: an audio element does not say, the server does. */
 
+import type { DirectoryChannel } from './channel-directory.js';
+
 /** `full`: there is no place, or no audio, which the directory says; `codec`: this browser cannot play it. */
 export type SilenceReason = 'full' | 'members' | 'codec';
 
@@ -11,4 +13,9 @@ export async function whySilent(mount: URL, audio: HTMLAudioElement): Promise<Si
   if (answer.status === 503) return 'full';
   const isPlayable = audio.canPlayType(answer.headers.get('content-type') ?? '') !== '';
   return answer.ok && !isPlayable ? 'codec' : null;
+}
+
+/** Whether this browser may, as far as is known: hls.js plays what the browser itself does not. */
+export function canPlay(audio: HTMLAudioElement, { type, hls }: Pick<DirectoryChannel, 'type' | 'hls'>): boolean {
+  return type === '' || hls !== '' || audio.canPlayType(type) !== '';
 }
