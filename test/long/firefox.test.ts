@@ -18,6 +18,7 @@ const GOES_ON_SECONDS = 8;
 const PAUSED_MS = 1500;
 /** A clock that stood still was noticed in this time, as its page saw it. */
 const NOTICED_MS = 3000;
+const PLAYER = `document.querySelector('airsplice-player')`;
 
 t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 230_000 }, async (t) => {
   const { log, lines } = keepLines();
@@ -34,40 +35,27 @@ t.test('firefox', { skip: missing(FIREFOX, 'ffmpeg'), timeout: 230_000 }, async 
 });
 
 async function ourPage(t: Test, server: TestServer, tab: Firefox): Promise<void> {
+  const inPlayer = (script: string) => tab.evaluate((text) => new Function(text)(), script) as Promise<unknown>;
   const shows = async (selector: string, text: string) => {
-    let seen: string | null = null;
+    let seen: unknown = null;
     const isThere = async () => {
-      seen = await tab.evaluate(
-        (selector) =>
-          // biome-ignore lint/suspicious/noExplicitAny: the browser's own, which Node's types do not know
-          (globalThis as any).document.querySelector(selector)?.textContent ?? null,
-        selector,
-      );
+      seen = await inPlayer(`return ${PLAYER}?.shadowRoot?.querySelector('${selector}')?.textContent ?? null`);
       return seen === text;
     };
     await until(isThere, 20_000, () => `${selector} shows "${seen}", not "${text}"`);
     t.pass(`${selector}: ${text}`);
   };
   await pushTo(server, 'mp3', 'Björk', 'Jóga');
-  await tab.goto(server.base);
-  await shows('#state-text', 'connected');
+  await tab.goto(`${server.base}/listen/mp3`);
+  await shows('.status-text', 'On air');
   await shows('.song', 'Jóga');
   await shows('.artist', 'Björk');
-  await tab.evaluate(
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    () => (globalThis as any).document.querySelector('audio').play(),
-    null,
-  );
-  await shows('.heard', 'Björk - Jóga');
+  await inPlayer(`${PLAYER}.play()`);
+  await shows('.status-text', 'You are listening');
   await pushTo(server, 'mp3', 'Anna', 'Wälzer');
   await shows('.song', 'Wälzer');
-  await shows('.heard', 'Anna - Wälzer');
-  await tab.evaluate(
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    () => (globalThis as any).document.querySelector('audio').pause(),
-    null,
-  );
-  await shows('.heard', 'Not playing');
+  await inPlayer(`${PLAYER}.stop()`);
+  await shows('.status-text', 'On air');
   const listeners = async () =>
     /airsplice_listeners\{channel="mp3"\} (\d+)/.exec(await (await fetch(`${server.base}/metrics`)).text())?.[1];
   await until(async () => (await listeners()) === '0', 10_000);

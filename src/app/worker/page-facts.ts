@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
 import { coverOrigin, type OwnAddresses, registerCover } from '../../http/cover.js';
+import { setErrorLanguages } from '../../http/page/error-page.js';
 import { fileOf } from '../../http/page/page-files.js';
 import { type PageParts, registerPage } from '../../http/page/page-routes.js';
 import type { PageChannel, PageSite, ServedFile } from '../../http/page/page-site.js';
@@ -44,12 +45,14 @@ function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
 
 /** Reads the pictures and texts that the configuration names. */
 export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite {
-  const { enabled, logo, languages, ...page } = config.page;
+  const { enabled, logo, languages: files, ...page } = config.page;
+  const languages = languagesOf(files, parts);
+  setErrorLanguages(languages);
   return {
     ...page,
+    languages,
     isEnabled: enabled,
     logo: pictureOf(logo, parts),
-    languages: languagesOf(languages, parts),
     channels: channelsOf(config, parts),
   };
 }

@@ -41,7 +41,13 @@ const HEADERS = {
   Vary: 'Accept, Accept-Language',
 };
 
+/** Null: those of the server itself. */
 let languages: Languages | null = null;
+
+/** Of this process, which has one configuration: refusals come from places that know none. */
+export function setErrorLanguages(own: Languages): void {
+  languages = own;
+}
 
 /** Null: the refusal goes out as problem+json. */
 export function errorPage({ kind, status, message, errors }: Refusal, asked: AskedFor): ErrorPage | null {
@@ -52,21 +58,22 @@ export function errorPage({ kind, status, message, errors }: Refusal, asked: Ask
   const texts = languages.texts(language)!;
   const title = text === undefined ? REFUSALS[kind].title : texts[text]!;
   const words = text === undefined ? message : texts[`${text}Text`]!;
-  const body = pageOf({ language, title, words, start: texts['start']! }).toString();
+  const body = pageOf({ language, dir: texts['dir']!, title, words, start: texts['start']! }).toString();
   return { body, headers: { ...HEADERS, 'Content-Language': language } };
 }
 
 interface ErrorWords {
   readonly language: string;
+  readonly dir: string;
   readonly title: string;
   readonly words: string;
   readonly start: string;
 }
 
 /** The style is a constant: its hash is in the policy. */
-function pageOf({ language, title, words, start }: ErrorWords): Markup {
+function pageOf({ language, dir, title, words, start }: ErrorWords): Markup {
   return html`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
+<html lang="${language}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
 <body><main><h1>${title}</h1><p>${words}</p><p><a href="/">${start}</a></p></main></body></html>
 `;
 }

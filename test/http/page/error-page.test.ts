@@ -17,9 +17,11 @@ t.test('who gets HTML', async (t) => {
 
 t.test('which refusals are pages, and what of them is in English', async (t) => {
   const asked = { accept: BROWSER, 'accept-language': 'de' };
-  t.match(errorPage(new Refusal('not-found', 'x'), asked), { body: /<html lang="de">[\s\S]*Hier ist nichts/ });
+  t.match(errorPage(new Refusal('not-found', 'x'), asked), {
+    body: /<html lang="de" dir="ltr">[\s\S]*Hier ist nichts/,
+  });
   t.match(errorPage(new Refusal('forbidden', 'The token is <wrong>.'), asked), {
-    body: /<html lang="en">[\s\S]*The token is &lt;wrong&gt;\./,
+    body: /<html lang="en" dir="ltr">[\s\S]*The token is &lt;wrong&gt;\./,
   });
   t.equal(errorPage(new Refusal('too-many', 'x'), asked), null);
   t.equal(errorPage(new Refusal('not-found', 'x', { errors: [{ field: 'a', message: 'b' }] }), asked), null);

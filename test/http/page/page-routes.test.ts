@@ -191,7 +191,10 @@ t.test('what others chose is text, wherever it stands', async (t) => {
 t.test('an operator sets logo, colour, languages, or has none of it', async (t) => {
   const folder = tempFolder(t);
   writeFileSync(join(folder, 'logo.png'), PNG);
-  writeFileSync(join(folder, 'ar.json'), JSON.stringify({ dir: 'rtl', language: 'العربية', onAir: 'على الهواء' }));
+  writeFileSync(
+    join(folder, 'ar.json'),
+    JSON.stringify({ dir: 'rtl', language: 'العربية', onAir: 'على الهواء', error404: 'لا شيء هنا' }),
+  );
   const path = (name: string) => JSON.stringify(join(folder, name));
   const yaml = oneChannel(
     `page: { logo: ${path('logo.png')}, accent: '#ffee00', languages: { ar: ${path('ar.json')} } }`,
@@ -211,8 +214,10 @@ t.test('an operator sets logo, colour, languages, or has none of it', async (t) 
   t.match((await text(`${base}/web/theme.css`)).body, /--airsplice-accent: #[0-9a-f]{6}/);
   t.match((await text(`${base}/?lang=ar`)).body, /<html lang="ar" dir="rtl">[\s\S]*على الهواء/);
   t.match(JSON.parse((await text(`${base}/web/texts/ar.json`)).body), { dir: 'rtl', play: 'Play' });
+  const gone = await text(`${base}/nothing`, { Accept: 'text/html', 'Accept-Language': 'ar' });
+  t.match(gone.body, /<html lang="ar" dir="rtl">[\s\S]*لا شيء هنا/, 'refusals too');
   await server.reload(oneChannel('page: { enabled: false }'));
-  for (const gone of ['/', '/listen/demo', '/embed/demo']) t.equal((await fetch(base + gone)).status, 404, gone);
+  for (const path of ['/', '/listen/demo', '/embed/demo']) t.equal((await fetch(base + path)).status, 404, path);
   t.equal((await fetch(`${base}/client.js`)).status, 200, 'what pages of others use is there');
 });
 
