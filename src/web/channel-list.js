@@ -6,6 +6,7 @@ import { follow } from '../client/follow.ts';
 import { loadPicture } from '../client/player/loaded-picture.ts';
 import { icon } from '../client/player/player-drawing.ts';
 
+/** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
 /** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */
 /** @typedef {import('../client/player/channel-directory.ts').ChannelDirectory} ChannelDirectory */
 /** @typedef {import('../client/player/channel-directory.ts').DirectoryChannel} DirectoryChannel */
@@ -20,6 +21,10 @@ class Row {
   #state;
   /** The title in force, also where nothing is on air. */
   title = '';
+  /** The same, where it is known. @type {ChannelRecord | null} */
+  record = null;
+  /** What this listener hears of it; null: it plays another one, or nothing. @type {string | null} */
+  #heard = null;
   #onAir = true;
 
   /** @param {HTMLElement} element */
@@ -46,10 +51,17 @@ class Row {
     this.showTitle(this.title);
   }
 
+  /** @param {string | null} heard */
+  showHeard(heard) {
+    if (this.#heard === heard) return;
+    this.#heard = heard;
+    this.showTitle(this.title);
+  }
+
   /** @param {string} title */
   showTitle(title) {
     this.title = title;
-    const text = this.#onAir ? title : '';
+    const text = this.#heard ?? (this.#onAir ? title : '');
     if (this.#title.textContent !== text) this.#title.textContent = text;
   }
 }
@@ -76,7 +88,7 @@ export class ChannelList {
   }
 
   /** @param {Row} row */
-  #press({ key }) {
+  #press({ key, record }) {
     const dock = this.#dock;
     const isSame = dock.channel === key;
     if (isSame && dock.isOn) {
@@ -85,13 +97,17 @@ export class ChannelList {
     }
     dock.parentElement?.removeAttribute('hidden');
     dock.channel = key;
+    dock.prime(record, null);
     dock.play();
   }
 
   #showPlaying() {
-    const { isOn, channel } = this.#dock;
-    for (const { key, element, button } of this.#rows.values()) {
+    const { isOn, channel, state, now } = this.#dock;
+    for (const row of this.#rows.values()) {
+      const { key, element, button } = row;
       const isPlaying = isOn && key === channel;
+      const isHeard = isPlaying && (state === 'playing' || state === 'stalled');
+      row.showHeard(isHeard ? (now?.title ?? '') : null);
       element.classList.toggle('playing', isPlaying);
       const { texts } = this.#parts;
       const name = element.querySelector('.row-name')?.textContent;
@@ -114,8 +130,12 @@ export class ChannelList {
   #follow(channels) {
     const server = this.#parts.root;
     for (const station of new Set(channels.map(({ stationkey }) => stationkey))) {
-      const onNow = (/** @type {import('../client/types.ts').ChannelRecord} */ record) =>
-        this.#rows.get(record.channelkey)?.showTitle(record.title);
+      const onNow = (/** @type {ChannelRecord} */ record) => {
+        const row = this.#rows.get(record.channelkey);
+        if (row === undefined) return;
+        row.record = record;
+        row.showTitle(record.title);
+      };
       follow({ station, server, onNow, onState: (state) => state === 'reconnecting' && this.#parts.directory.check() });
     }
   }

@@ -290,12 +290,39 @@ t.test('many channels: a list, a search, one player', { skip: SKIP, timeout: pat
   await page.locator('#search').fill('');
   await page.locator('.row-play').first().click();
   await becomes(t, page, 'playing', 30_000);
+  const live = async () =>
+    ((await (await fetch(`${base}/metadata/channel/demo.json`)).json()) as { song: string }).song;
+  await pushTrack(base, { artist: 'A', song: 'third' });
+  await until(async () => (await live()) === 'third', 10_000);
+  t.equal(await page.locator('.row-title').first().textContent(), 'A - second', 'what is heard, not what is live');
+  await shows(page, '.row-title', 'A - third', 20_000);
   await page.locator('.row-play').nth(1).click();
   await until(async () => (await page.locator('.playing .row-name').textContent()) === 'Studio', 10_000);
   await becomes(t, page, 'playing', 30_000);
   await page.locator('.row-play').nth(1).click();
   await until(async () => (await page.locator('.playing').count()) === 0, 10_000);
   t.strictSame(complaints, []);
+});
+
+t.test('logos, which the policy lets in as data alone', { skip: SKIP }, async (t) => {
+  const logo = new URL('../../config/demo/logo.svg', import.meta.url).pathname;
+  const { base } = await startServer(t, YAML.replace('page: {', `page: { logo: ${logo},`));
+  for (const [path, selectors] of [
+    ['/', ['.brand-logo', '.tile img']],
+    ['/listen/live', ['.brand-logo', '.cover .logo']],
+  ] as const) {
+    const { page, complaints } = await openListenerPage(t, base + path);
+    for (const selector of selectors) {
+      const image = page.locator(selector).first();
+      const width = () => image.evaluate((element: { naturalWidth?: number }) => element.naturalWidth);
+      await until(
+        async () => Number(await width()) > 0,
+        10_000,
+        () => `${path} ${selector}`,
+      );
+    }
+    t.strictSame(complaints, [], path);
+  }
 });
 
 t.test('without scripts', { skip: SKIP }, async (t) => {
