@@ -13,10 +13,29 @@ export function hueOf(key: string): number {
 }
 
 export function drawnCover(key: string): Markup {
+  return drawing(key, bars(hueOf(key)));
+}
+
+/** The bars of all tiles of a page, which has them once: `barsOfTiles`. */
+export function drawnTile(key: string): Markup {
+  return drawing(key, html`<use href="#bars"/>`);
+}
+
+export function barsOfTiles(): Markup {
+  return html`<svg class="unseen" aria-hidden="true"><symbol id="bars" viewBox="0 0 120 120">${bars(null)}</symbol></svg>`;
+}
+
+function drawing(key: string, inside: Markup): Markup {
   const hue = hueOf(key);
-  const bars = BARS.map((height, i) => {
+  return html`<svg class="drawn" viewBox="0 0 120 120" aria-hidden="true"><rect width="120" height="120" fill="hsl(${hue} 42% 34%)"/><circle cx="96" cy="18" r="62" fill="hsl(${(hue + 28) % 360} 48% 44%)"/>${inside}</svg>`;
+}
+
+/** @param hue null: of no channel, nearly white */
+function bars(hue: number | null): Markup {
+  const fill = hue === null ? '#f2f6f5' : `hsl(${hue} 60% 92%)`;
+  const all = BARS.map((height, i) => {
     const tall = Math.round(height * 0.6);
-    return html`<rect x="${Math.round(14 + i * 9.4)}" y="${96 - tall}" width="5" height="${tall}" rx="2.5" fill="hsl(${hue} 60% 92%)"/>`;
+    return html`<rect x="${Math.round(14 + i * 9.4)}" y="${96 - tall}" width="5" height="${tall}" rx="2.5"/>`;
   });
-  return html`<svg class="drawn" viewBox="0 0 120 120" aria-hidden="true"><rect width="120" height="120" fill="hsl(${hue} 42% 34%)"/><circle cx="96" cy="18" r="62" fill="hsl(${(hue + 28) % 360} 48% 44%)"/>${bars}</svg>`;
+  return html`<g fill="${fill}">${all}</g>`;
 }

@@ -1,7 +1,6 @@
 /**
  * The pages for listeners: `/`, `/listen/{channelkey}` and `/embed/{channelkey}`, and what they are made of below `/web/`. A page is made on the
- * server, with the title of now, so that it is one without scripts too; it is made at most once a second for each language and each name of the
- * server.
+ * server, with the title of now, so that it is one without scripts too; it is made at most once a second for each language.
  *
  * Invariant: what others chose (titles, names, covers) reaches HTML through markup-template.ts alone, and images of a page come from no origin of
  * ours.
@@ -18,7 +17,8 @@ import { matchesTag, SHARED } from '../reads.js';
 import { channelPage, embedPage } from './channel-page.js';
 import { registerClient } from './client-modules.js';
 import { drawnPng } from './drawn-png.js';
-import type { Markup } from './markup-template.js';
+import { FreshTexts, FreshValues } from './fresh-texts.js';
+import { html, type Markup } from './markup-template.js';
 import { listed, type PageRequest } from './page-document.js';
 import {
   builtScript,
@@ -27,7 +27,6 @@ import {
   fileOf,
   HTML_TYPE,
   JSON_FILE_TYPE,
-  type ServedText,
   sendText,
   serveText,
   textOf,
@@ -51,10 +50,8 @@ export interface PageParts {
 /** Of an operator's picture that is opened by itself. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox";
 const KEPT = 'public, max-age=86400';
-const FRESH_MS = 1000;
-/** Texts that are kept for a second, and new ones in a second. */
-const MAX_KEPT = 64;
-const MAX_NEW = 16;
+/** Where the name of the server comes: a noncharacter, which metadata/text.ts removes from all texts. */
+const BASE = '\ufdd0';
 /** Covers of channels whose origins a policy names. */
 const MAX_ORIGINS = 12;
 
@@ -138,23 +135,35 @@ function registerPictures(app: FastifyInstance, site: () => PageSite): void {
 
 class Pages {
   readonly #parts: PageParts;
+  /** HTML with a placeholder for the name of the server, and with that. */
+  readonly #pages: FreshValues<string>;
   readonly #texts: FreshTexts;
+  /** A cover of each origin. */
+  readonly #covers: FreshValues<readonly string[]>;
 
   constructor(parts: PageParts) {
     this.#parts = parts;
+    this.#pages = new FreshValues(parts.clock);
     this.#texts = new FreshTexts(parts.clock);
+    this.#covers = new FreshValues(parts.clock);
   }
 
   async send(request: FastifyRequest, reply: FastifyReply, kind: Kind, key: string) {
     const site = this.#parts.site();
-    const channel = site.channels.find((each) => each.key === key) ?? null;
+    const channel = kind === 'station' ? null : (site.channels.find((each) => each.key === key) ?? null);
     if (!site.isEnabled || (kind !== 'station' && channel === null))
       throw new Refusal('not-found', 'There is nothing at this address.');
-    const images = this.#images(request, channel === null ? site.channels : [channel]);
-    const made = this.#requestOf(request, site, kind === 'station' ? '' : '../', images);
-    const name = [kind, key, made.language, made.isChosen, made.base].join(' ');
-    const text = this.#texts.get(name, site, (isKept) =>
-      textOf(HTML_TYPE, pageOf(made, kind, channel).toString(), isKept),
+    const images = this.#images(request, site, channel);
+    const made = pageRequest(request, site, kind === 'station' ? '' : '../', images);
+    const name = [kind, key, made.language, made.isChosen, ...images].join(' ');
+    const page = this.#pages.get(name, site, () => pageOf(made, kind, channel).toString());
+    const base = html`${this.#parts.baseOf(request.raw)}`.toString();
+    const text = this.#texts.get(`${name} ${base}`, site, (isKept) =>
+      textOf(
+        HTML_TYPE,
+        page.replaceAll(BASE, () => base),
+        isKept,
+      ),
     );
     const ancestors = kind === 'embed' ? site.frameAncestors : [];
     return sendText(request, reply, text, {
@@ -165,72 +174,40 @@ class Pages {
     });
   }
 
-  #requestOf(request: FastifyRequest, site: PageSite, up: string, coverOrigins: readonly string[]): PageRequest {
-    const language = site.languages.languageOf(request.url, request.headers['accept-language']);
-    return {
-      site,
-      language,
-      texts: site.languages.texts(language)!,
-      isChosen: parameter(request.url, 'lang') !== null,
-      base: this.#parts.baseOf(request.raw),
-      up,
-      coverOrigins,
-    };
+  /** Origins of covers that this page may load. */
+  #images(request: FastifyRequest, site: PageSite, channel: PageChannel | null): string[] {
+    const covers = this.#covers.get(channel?.key ?? '', site, () =>
+      coversOf(channel === null ? site.channels : [channel]),
+    );
+    const origins = covers.map((cover) => this.#parts.coverOrigin(cover, request)).filter((origin) => origin !== null);
+    return [...new Set(origins)];
   }
+}
 
-  #images(request: FastifyRequest, channels: readonly PageChannel[]): string[] {
-    const origins = new Set<string>();
-    for (const { now, next } of channels) {
-      if (origins.size >= MAX_ORIGINS) break;
-      for (const cover of [titleOf(now)?.cover, titleOf(next)?.cover]) {
-        const origin = cover === undefined || cover === '' ? null : this.#parts.coverOrigin(cover, request);
-        if (origin !== null) origins.add(origin);
-      }
-    }
-    return [...origins];
+/** One of each origin. */
+function coversOf(channels: readonly PageChannel[]): readonly string[] {
+  const covers = new Map<string, string>();
+  for (const { now, next } of channels) {
+    for (const { cover } of [titleOf(now), titleOf(next)].filter((title) => title !== null))
+      if (URL.canParse(cover)) covers.set(new URL(cover).origin, cover);
+    if (covers.size >= MAX_ORIGINS) break;
   }
+  return [...covers.values()];
+}
+
+function pageRequest(
+  request: FastifyRequest,
+  site: PageSite,
+  up: string,
+  coverOrigins: readonly string[],
+): PageRequest {
+  const language = site.languages.languageOf(request.url, request.headers['accept-language']);
+  const texts = site.languages.texts(language)!;
+  const isChosen = parameter(request.url, 'lang') !== null;
+  return { site, language, texts, isChosen, base: BASE, up, coverOrigins };
 }
 
 function pageOf(request: PageRequest, kind: Kind, channel: PageChannel | null): Markup {
   if (kind === 'station') return stationPage(request);
   return kind === 'listen' ? channelPage(request, channel!) : embedPage(request, channel!);
-}
-
-/**
- * Texts that are made at most once a second each; of those asked for least recently the first go. Invariant: requests for ever new ones (by Host)
- * cost no compression, and push none out.
- */
-class FreshTexts {
-  readonly #clock: Pick<Clock, 'now'>;
-  readonly #kept = new Map<string, { readonly of: PageSite; readonly text: ServedText; readonly untilMs: number }>();
-  #second = 0;
-  #made = 0;
-
-  constructor(clock: Pick<Clock, 'now'>) {
-    this.#clock = clock;
-  }
-
-  /** @param of another one makes it anew @param make whether what it makes is kept */
-  get(name: string, of: PageSite, make: (isKept: boolean) => ServedText): ServedText {
-    const nowMs = this.#clock.now();
-    const kept = this.#kept.get(name);
-    if (kept === undefined && this.#isBusy(nowMs)) return make(false);
-    this.#kept.delete(name);
-    const isFresh = kept !== undefined && kept.of === of && nowMs < kept.untilMs;
-    let text = isFresh ? kept.text : make(true);
-    // The same content keeps its compressed forms.
-    if (kept !== undefined && kept.text.body.etag(null) === text.body.etag(null)) text = kept.text;
-    this.#kept.set(name, { of, text, untilMs: isFresh ? kept.untilMs : nowMs + FRESH_MS });
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    return text;
-  }
-
-  /** Whether there were too many new ones in this second. */
-  #isBusy(nowMs: number): boolean {
-    const second = Math.floor(nowMs / FRESH_MS);
-    if (second !== this.#second) this.#made = 0;
-    this.#second = second;
-    return ++this.#made > MAX_NEW;
-  }
 }

@@ -3,7 +3,7 @@
 import { channelMain, pictureOf } from './channel-page.js';
 import { html, type Markup } from './markup-template.js';
 import { kept, type PageRequest, pageDocument, pageFoot, pageHead, playerElement } from './page-document.js';
-import { drawnCover } from './page-drawing.js';
+import { barsOfTiles, drawnTile } from './page-drawing.js';
 import { logoPath, type PageChannel, siteName, titleOf } from './page-site.js';
 
 const SIDE_BY_SIDE = 2;
@@ -53,7 +53,7 @@ function list(request: PageRequest): Markup {
     return html`<section class="group">${heading}<ul class="channels">${members.map((channel) => row(request, channel))}</ul></section>`;
   });
   const search = html`<p class="search"><input type="search" id="search" aria-label="${texts['search']!}" placeholder="${texts['search']!}" autocomplete="off" spellcheck="false"></p>`;
-  return html`${site.channels.length >= SEARCHED && search}<p id="none" role="status"></p>${groups}
+  return html`${site.channels.length >= SEARCHED && search}<p id="none" role="status"></p>${barsOfTiles()}${groups}
 <div class="dock" hidden><airsplice-player id="dock" server="./"></airsplice-player></div>`;
 }
 
@@ -61,5 +61,5 @@ function row(request: PageRequest, channel: PageChannel): Markup {
   const { key, name, now, onAir } = channel;
   const { texts } = request;
   const title = onAir ? (titleOf(now)?.title ?? '') : '';
-  return html`<li class="row${!onAir && ' silent'}" data-channel="${key}"><button class="row-play" type="button" aria-label="${texts['play']!}: ${name}"></button><a href="listen/${key}${kept(request)}"><span class="tile" data-tile="${key}">${drawnCover(key)}</span><span class="row-text"><span class="row-name" dir="auto">${name}</span><span class="row-title" dir="auto">${title}</span></span><span class="row-state">${onAir ? texts['onAir']! : texts['offAir']!}</span></a></li>`;
+  return html`<li class="row${!onAir && ' silent'}" data-channel="${key}"><button class="row-play" type="button" aria-label="${texts['play']!}: ${name}"></button><a href="listen/${key}${kept(request)}"><span class="tile" data-tile="${key}">${drawnTile(key)}</span><span class="row-text"><span class="row-name" dir="auto">${name}</span><span class="row-title" dir="auto">${title}</span></span><span class="row-state">${onAir ? texts['onAir']! : texts['offAir']!}</span></a></li>`;
 }
