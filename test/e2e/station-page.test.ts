@@ -26,7 +26,7 @@ const HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>
 
 const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
-page: { text: The coast at night, frameAncestors: ['*'], links: [{ text: Shows, url: 'https://wave.example/' }] }
+page: { text: The coast at night, accent: '#7a1fa2', frameAncestors: ['*'], links: [{ text: Shows, url: 'https://wave.example/' }] }
 streams: { startTimeoutSeconds: 1, silenceSeconds: 1 }
 stations:
   wave:
@@ -482,6 +482,10 @@ t.test(
     await press(page);
     await becomes(t, page, 'playing', 30_000);
     t.equal(await page.evaluate(`document.querySelector('airsplice-player').offsetHeight`), 88);
+    const accent = `getComputedStyle(document.querySelector('airsplice-player')).getPropertyValue('--airsplice-accent')`;
+    t.equal(await page.evaluate(accent), '#7a1fa2', 'the colour of the station');
+    await page.evaluate(`document.querySelector('airsplice-player').style.setProperty('--airsplice-accent', 'red')`);
+    t.equal(await page.evaluate(accent), 'red', 'or that of the page');
     t.strictSame(complaints, []);
   },
 );

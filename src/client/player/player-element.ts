@@ -30,6 +30,7 @@ export class AirsplicePlayer extends HTMLElement {
   static home: URL | null = null;
 
   readonly #view: PlayerView;
+  readonly #theme = Object.assign(document.createElement('link'), { rel: 'stylesheet' });
   #listening: ChannelListening | null = null;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #isHere = false;
@@ -124,6 +125,10 @@ export class AirsplicePlayer extends HTMLElement {
     const isHome = root.href === AirsplicePlayer.home?.href;
     this.#view.frameOf = isHome ? (url) => addressOf(root, `web/cover?url=${encodeURIComponent(url)}`).href : null;
     this.#view.setLogo('', channel);
+    // The station's colours, which the server's own pages have already.
+    this.#theme.remove();
+    this.#theme.href = addressOf(root, 'web/theme.css').href;
+    if (!isHome) this.shadowRoot!.prepend(this.#theme);
     this.#listening = new ChannelListening({
       audio: this.#view.audio,
       root,
