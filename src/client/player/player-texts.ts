@@ -10,7 +10,7 @@ export const ENGLISH = {
   onAir: 'On air',
   playing: 'You are listening',
   offAir: 'Off air',
-  offAirHint: 'Back as soon as there is something to hear.',
+  offAirHint: 'Back as soon as the sound returns.',
   connecting: 'Connecting …',
   waiting: 'Waiting for sound …',
   retrying: 'The connection broke off. Trying again …',
