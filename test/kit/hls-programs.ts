@@ -63,18 +63,23 @@ ${ADMIN_USERS}`;
   return { ...server, push, url };
 }
 
-/** A page in Chromium that has hls.js. */
-export async function openHlsPage(t: Test) {
+/** The address of a page that has hls.js. */
+export async function hlsPage(t: Test): Promise<string> {
   const script = readFileSync(new URL('../../node_modules/hls.js/dist/hls.light.min.js', import.meta.url));
   const origin = await otherOrigin(t, (request, response) => {
-    response.writeHead(request.url === '/hls.js' ? 200 : 404, { 'Content-Type': 'text/javascript' });
-    response.end(script);
+    const isScript = request.url === '/hls.js';
+    response.writeHead(200, { 'Content-Type': isScript ? 'text/javascript' : 'text/html' });
+    response.end(isScript ? script : '<!doctype html><title>HLS</title><script src="/hls.js"></script>');
   });
+  return `${origin}/page`;
+}
+
+/** A page in Chromium that has hls.js. */
+export async function openHlsPage(t: Test) {
   const args = ['--no-sandbox', '--disable-gpu', '--autoplay-policy=no-user-gesture-required'];
   const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
   t.teardown(() => browser.close());
   const page = await browser.newPage();
-  await page.goto(origin);
-  await page.addScriptTag({ url: `${origin}/hls.js` });
+  await page.goto(await hlsPage(t));
   return page;
 }
