@@ -1,8 +1,8 @@
 /**
  * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page/page-routes.ts). Anybody with a push token can set the URL,
- * so the
- * frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and none from an origin of this server:
- * such an image could be a request that acts here with an operator's password. The frame is sandboxed: its origin is opaque, and it runs no scripts.
+ * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server the pictures of
+ * a channel's covers alone (poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is sandboxed:
+ * its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
@@ -22,6 +22,8 @@ export interface OwnAddresses {
 const PATH = '/web/cover';
 /** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, nothing that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
+/** With nothing that ends a directive; behind the path of a proxy too. */
+const OWN_PICTURE = /^[\w.~/-]*\/metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
 /** A server may listen on both: they count as one port. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];
@@ -33,11 +35,11 @@ const HEAD =
 export function registerCover(app: FastifyInstance, own: () => OwnAddresses, ancestors: () => readonly string[]): void {
   readRoute(app, PATH, (request, reply) => {
     const url = new URLSearchParams(queryOf(request.url)).get('url') ?? '';
-    const origin = coverOrigin(url, request, own());
-    const style = origin === null ? '' : styleOf(url);
+    const images = ownPicture(url) ?? coverOrigin(url, request, own());
+    const style = images === null ? '' : styleOf(url);
     reply.headers({
       'Cache-Control': 'no-store',
-      'Content-Security-Policy': policy(origin ?? "'none'", style, ancestors()),
+      'Content-Security-Policy': policy(images ?? "'none'", style, ancestors()),
       'Cross-Origin-Resource-Policy': 'same-origin',
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
@@ -61,6 +63,13 @@ function policy(images: string, style: string, ancestors: readonly string[]): st
     frameAncestors(ancestors),
     'sandbox',
   ].join('; ');
+}
+
+/** A picture by its whole path, as a policy takes it: what is served there leads nowhere else. Null: it is none. */
+function ownPicture(url: string): string | null {
+  if (!isImageUrl(url)) return null;
+  const { origin, hostname, pathname, href } = new URL(url);
+  return HOST.test(hostname) && href === origin + pathname && OWN_PICTURE.test(pathname) ? href : null;
 }
 
 /** The origin of an image that may be shown; null: it may not. */

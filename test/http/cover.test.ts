@@ -14,7 +14,7 @@ import { ask, Wire } from '../kit/wire.js';
 
 const NONE = "'none'";
 
-t.test('the frame lets in images of the origin of its cover, and none where that is ours', async (t) => {
+t.test('the frame lets in images of the origin of its cover, and of ours pictures of covers alone', async (t) => {
   const { port } = await startServer(t, demoYaml("streams: { publicUrl: 'https://radio.example/air/' }\n"));
   const own = `own.example:${port}`;
   const table: readonly (readonly [url: string, images: string, host?: string])[] = [
@@ -41,6 +41,18 @@ t.test('the frame lets in images of the origin of its cover, and none where that
     [`http://a.localhost:${port}/c.jpg`, NONE],
     [`http://0:${port}/c.jpg`, NONE],
     ['http://127.0.0.1:1/c.jpg', 'http://127.0.0.1:1'],
+    // Of this server pictures of covers alone, each by its whole path.
+    [`http://${own}/metadata/channel/one/cover/a%20b.jpg`, `http://${own}/metadata/channel/one/cover/a%20b.jpg`],
+    [
+      'https://radio.example/air/metadata/channel/one/cover/1.png',
+      'https://radio.example/air/metadata/channel/one/cover/1.png',
+    ],
+    [`http://${own}/metadata/channel/one/cover/../../../admin/killsource`, NONE],
+    [`http://${own}/metadata/channel/one/cover/a.jpg?mount=/x`, NONE],
+    [`http://${own}/metadata/channel/one/cover/a;b.jpg`, NONE],
+    [`http://${own}/metadata/channel/one/cover/a/b.jpg`, NONE],
+    [`http://${own}/admin/metadata/channel/one/cover/`, NONE],
+    [`http://user:word@${own}/metadata/channel/one/cover/a.jpg`, NONE],
     // What no policy can name, or what would name more.
     ['https://*/c.jpg', NONE],
     ['https://x;script-src/c.jpg', NONE],
