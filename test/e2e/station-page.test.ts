@@ -198,7 +198,7 @@ t.test('off air is said, and is over by itself', { skip: SKIP, timeout: patient(
   const { page } = await openListenerPage(t, `${base}/listen/live`);
   await becomes(t, page, 'offAir');
   await shows(page, '.status-text', 'Off air');
-  await shows(page, '.artist', 'Back as soon as there is something to hear.');
+  await shows(page, '.artist', 'Back as soon as the sound returns.');
   await press(page);
   t.equal(await stateOf(page), 'offAir', 'it waits');
   const encoder = new Feeder(t, port, '/live');

@@ -28,15 +28,15 @@ export function ownProcess(folder: string): string {
 
 /**
  * A cache in one process, at a port of 127.0.0.1.
- * @param accessLog what it says instead of `access_log off;`
+ * @param accessLog what it says instead of `access_log off;`; null: that
  * @returns the arguments of nginx
  */
-export function nginxCache(folder: string, port: number, origin: number, accessLog = 'access_log off;'): string[] {
+export function nginxCache(folder: string, port: number, origin: number, accessLog: string | null = null): string[] {
   const text = adapted('nginx.conf', [
+    ...(accessLog === null ? [] : [['access_log off;', accessLog] as const]),
     ['worker_rlimit_nofile 131072;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr error;`],
     ['worker_connections 65536;', 'worker_connections 4096;'],
     ['http {', ownProcess(folder)],
-    ['access_log off;', accessLog],
     ['/var/cache/nginx', folder],
     ['server 127.0.0.1:8000;', `server 127.0.0.1:${origin};`],
     ['listen 80;', `listen 127.0.0.1:${port};`],
