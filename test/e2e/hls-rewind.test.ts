@@ -19,6 +19,9 @@ import { StampedEncoder } from '../kit/stamped.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
+// They sleep most of their time.
+t.jobs = 2;
+
 const yaml = (port: number) => `
 addresses: [{ host: 127.0.0.1, port: ${port} }]
 shutdown: { drainSeconds: 3 }
