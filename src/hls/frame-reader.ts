@@ -42,7 +42,7 @@ export class FrameReader implements TapeReader {
     this.#reservoir.cut();
   }
 
-  take({ plain, entry, entryMs }: AudioSegment): void {
+  take({ passing: plain, entry, entryMs }: AudioSegment): void {
     const header = this.#header;
     let at = this.#isEntering ? entry : this.#finish(plain);
     if (at < 0) return;

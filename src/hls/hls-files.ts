@@ -4,7 +4,8 @@
  *
  *   window ─ observed by ─► WindowFile: segments that have no file ─► window.json ─► files that it no longer names are removed
  *
- * Invariant: whatever `window.json` names has been written before it, each file whole (write, rename). Owned by the process that cuts.
+ * Invariant: whatever `window.json` names has been written before it; a file that another takes the place of is replaced by rename. Owned by the
+ * process that cuts.
  */
 
 import { readdir, readFile, rm } from 'node:fs/promises';

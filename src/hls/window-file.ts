@@ -127,7 +127,7 @@ export class WindowFile implements WindowObserver {
       crc: this.#written.get(rest.name)!,
     }));
     const kept = { savedMs, lastNumber, list, titles, segments: facts } satisfies KeptWindow;
-    await this.#put(INDEX, encode(fault === null ? kept : numbersOf(kept)));
+    await this.#replace(INDEX, encode(fault === null ? kept : numbersOf(kept)));
     await this.#toRewind(segments, list);
     await this.#removeBut(names);
     if (fault !== null) throw fault;
@@ -154,7 +154,7 @@ export class WindowFile implements WindowObserver {
   }
 
   async #putInit({ name, bytes }: HlsInit): Promise<void> {
-    await this.#put(name, bytes);
+    await this.#replace(name, bytes);
     this.#inits.add(name);
   }
 
@@ -163,7 +163,7 @@ export class WindowFile implements WindowObserver {
     try {
       for (const { name, bytes } of segments) {
         if (this.#written.has(name)) continue;
-        await this.#put(name, bytes);
+        await this.#putSegment(name, bytes);
         this.#written.set(name, crc32(bytes));
       }
       return null;
@@ -200,7 +200,19 @@ export class WindowFile implements WindowObserver {
     this.#hasFolder = true;
   }
 
-  async #put(name: string, content: Buffer | string): Promise<void> {
+  /** Nothing names it before it is whole. */
+  async #putSegment(name: string, bytes: Buffer): Promise<void> {
+    const path = join(this.#folder, name);
+    try {
+      await writeFile(path, bytes);
+    } catch (error) {
+      await unlink(path).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** What has this name already stays whole until it is replaced. */
+  async #replace(name: string, content: Buffer | string): Promise<void> {
     const path = join(this.#folder, name);
     try {
       await writeFile(path + PART, content);

@@ -69,6 +69,10 @@ export class OggSegment implements AudioSegment {
     return this.bytes;
   }
 
+  get passing(): Buffer {
+    return this.bytes;
+  }
+
   get titled(): Buffer {
     return this.bytes;
   }

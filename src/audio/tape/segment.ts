@@ -33,6 +33,8 @@ export interface AudioSegment {
   /** With blocks that say nothing new, without any, with the titles that take effect in it. */
   readonly bytes: Buffer;
   readonly plain: Buffer;
+  /** As `plain`, but not kept: valid until that of another segment is asked for. For who reads it once. */
+  readonly passing: Buffer;
   readonly titled: Buffer;
   /** The same for a listener. @param had the late title that it was sent in the segment before: it is not said again */
   titledFor(had: Mark | null): Buffer;
@@ -50,6 +52,8 @@ export interface AudioSegment {
 }
 
 export const NOTHING = Buffer.alloc(0);
+/** What `passing` is written to, for all tapes of the process. */
+let scratch = NOTHING;
 
 /** Bytes of so much of a segment's audio with the blocks before its end, which say nothing new. */
 export function withBlocksBytes(audioBytes: number, metaint: number): number {
@@ -157,6 +161,12 @@ export class Segment implements SegmentFacts, AudioSegment {
     return (this.#plain ??= this.#withoutBlocks());
   }
 
+  get passing(): Buffer {
+    const lengthBytes = this.#audioBytes;
+    if (this.#plain === undefined && scratch.length < lengthBytes) scratch = Buffer.allocUnsafeSlow(2 * lengthBytes);
+    return this.#plain ?? this.#writePlain(scratch.subarray(0, lengthBytes));
+  }
+
   get titled(): Buffer {
     const isTitled = this.marks.length > 0 || this.following !== null;
     return (this.#titled ??= isTitled ? this.#withBlocks(this.plain, this.#said) : this.bytes);
@@ -207,12 +217,21 @@ export class Segment implements SegmentFacts, AudioSegment {
     return this.#enteredPlain;
   }
 
+  get #audioBytes(): number {
+    return (this.bytes.length / (this.metaint + 1)) * this.metaint;
+  }
+
   #withoutBlocks(): Buffer {
+    const lengthBytes = this.#audioBytes;
+    if (lengthBytes === this.metaint) return this.bytes.subarray(0, lengthBytes);
+    return this.#writePlain(Buffer.allocUnsafeSlow(lengthBytes));
+  }
+
+  /** @param out as long as the audio */
+  #writePlain(out: Buffer): Buffer {
     const { bytes, metaint } = this;
-    const blocks = bytes.length / (metaint + 1);
-    if (blocks === 1) return bytes.subarray(0, metaint);
-    const out = Buffer.allocUnsafeSlow(blocks * metaint);
-    for (let i = 0; i < blocks; i++) bytes.copy(out, i * metaint, i * (metaint + 1), i * (metaint + 1) + metaint);
+    for (let to = 0, from = 0; to < out.length; to += metaint, from += metaint + 1)
+      bytes.copy(out, to, from, from + metaint);
     return out;
   }
 

@@ -399,6 +399,20 @@ t.test('which title is in force at a moment of a segment', async (t) => {
   );
 });
 
+t.test('who reads a segment once has its audio without a buffer of its own', async (t) => {
+  for (const blocks of [1, 3]) {
+    const tape = new Tape(METAINT, blocks, 60_000, null);
+    for (let i = 0; i < 3; i++) tape.write(Buffer.alloc(METAINT * blocks, i + 1), METAINT * blocks);
+    const [first, second] = [tape.at(0)!, tape.at(1)!];
+    const passing = first.passing;
+    t.same(passing, Buffer.alloc(METAINT * blocks, 1), `${blocks} blocks`);
+    t.equal(second.passing.buffer, passing.buffer, 'the one of all segments');
+    t.same(second.passing, second.plain);
+    t.same(first.plain, Buffer.alloc(METAINT * blocks, 1), 'what is kept is its own');
+    t.equal(first.passing, first.plain, 'where that is there it is read');
+  }
+});
+
 t.test('a tape that goes on in another process goes on in time, with what its segments cut of a frame', async (t) => {
   // The end of each segment cuts a frame; the oldest are forgotten.
   const former = new Tape(METAINT, 1, SHORT_LAG_MS, null);
