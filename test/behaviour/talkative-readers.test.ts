@@ -1,7 +1,7 @@
 /** Listeners and watchers that go on sending after their request, with and without TLS: at the limit, and one past it. */
 
 import t from 'tap';
-import { MAX_RECEIVED_BYTES } from '../../src/listener/cursor/listener.js';
+import { MAX_RECEIVED_BYTES } from '../../src/listener/cursor/listener-socket.js';
 import { REPORT_BYTES } from '../../src/listener/sessions/heard-reports.js';
 import { PEM } from '../kit/certificate.js';
 import { keyUpdaterAt } from '../kit/key-updates.js';

@@ -10,7 +10,7 @@ export const ENDINGS = {
   lagged: { abrupt: true },
   /** The socket failed. */
   broken: { abrupt: true },
-  /** It sent more than MAX_RECEIVED_BYTES (listener.ts): a player has nothing to send once it listens. */
+  /** It sent more than MAX_RECEIVED_BYTES (listener-socket.ts): a player has nothing to send once it listens. */
   flood: { abrupt: true },
   /** The channel's format (Ogg or not) is no longer what the head promised: the player has to reconnect. */
   format: { abrupt: false },

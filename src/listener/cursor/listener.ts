@@ -12,20 +12,17 @@ import type { AudioTape, Rendering } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { Phase } from '../../audio/tape/phase.js';
 import { type AudioSegment, inForceAt, NOTHING } from '../../audio/tape/segment.js';
-import { bareOf } from '../../net/front/tracked-connection.js';
 import { PlayerClock } from '../player/player-clock.js';
 import type { Runs } from '../sessions/runs.js';
 import type { Session } from '../sessions/sessions.js';
 import type { Slotted } from '../sessions/slots.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
+import { ListenerSocket } from './listener-socket.js';
 import type { WriteSeconds } from './pace.js';
 
 /** Handed to the socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
 const MAX_BYTES_PER_SECOND = 256 * 1024;
-
-/** What a listener may send after its request: pipelined requests, and TLS, where a byte in a record of its own costs 10 µs. */
-export const MAX_RECEIVED_BYTES = 64 * 1024;
 
 /** Who listens, as its request said. */
 export interface ListenerClient {
@@ -79,9 +76,7 @@ export class Listener implements Slotted {
   phase: Phase | null = null;
   /** The rest of the frame that its previous tape left incomplete. Set before `start`. */
   cut: Buffer = NOTHING;
-  /** The socket below TLS, which counts all bytes received. */
-  readonly #bare: Socket;
-  readonly #maxBytesRead: number;
+  readonly #output: ListenerSocket;
   /** Shared buffers of its tape; null: none. */
   runs: Runs | null = null;
   readonly #tape: AudioTape;
@@ -105,8 +100,7 @@ export class Listener implements Slotted {
     player = session?.player ?? new PlayerClock(),
   ) {
     this.socket = socket;
-    this.#bare = bareOf(socket);
-    this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
+    this.#output = new ListenerSocket(socket);
     this.#tape = tape;
     this.#segmentsPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
     this.channel = channel;
@@ -132,7 +126,7 @@ export class Listener implements Slotted {
 
   /** Whether it has sent more than MAX_RECEIVED_BYTES after its request. */
   get isFlooding(): boolean {
-    return this.#bare.bytesRead > this.#maxBytesRead;
+    return this.#output.isFlooding;
   }
 
   /** Its distance from the live edge, milliseconds of audio. */
@@ -355,14 +349,13 @@ export class Listener implements Slotted {
   }
 
   #sendOwn(pieces: readonly Buffer[]): void {
-    this.socket.cork();
-    for (let i = 0; i < pieces.length; i++) this.#send(pieces[i]!);
-    this.socket.uncork();
+    for (let i = 0; i < pieces.length; i++) this.bytes += pieces[i]!.length;
+    this.#output.writeAll(pieces);
   }
 
   #send(bytes: Buffer): void {
     this.bytes += bytes.length;
-    this.socket.write(bytes);
+    this.#output.write(bytes);
   }
 
   /** Reports to its session the titles that take effect in the segment, and that there is more to hear. */

@@ -1,0 +1,56 @@
+/**
+ * A listener's socket. In the clear it is given whole buffers, which may be shared. Over TLS long ones go in pieces, each when the one before was
+ * taken: OpenSSL's and Node's buffers of a connection grow to its longest write, and are not given back while it lasts. Owned by its listener.
+ */
+
+import type { Socket } from 'node:net';
+import { bareOf } from '../../net/front/tracked-connection.js';
+
+/** What a listener may send after its request: pipelined requests, and TLS, where a byte in a record of its own costs 10 µs. */
+export const MAX_RECEIVED_BYTES = 64 * 1024;
+/** With what TLS adds it fits into one record (RFC 8446, 5.1) and Node's first buffer of a connection. */
+export const PIECE_BYTES = 16_000;
+/** Two seconds at 128 kb/s: in one go, since each piece is a system call. */
+export const MAX_WHOLE_BYTES = 40_000;
+
+export class ListenerSocket {
+  readonly #socket: Socket;
+  /** The socket below TLS, which counts all bytes received. */
+  readonly #bare: Socket;
+  readonly #maxBytesRead: number;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    this.#bare = bareOf(socket);
+    this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
+    // Without it a stream joins none of what waits, corked or not.
+    if (this.#isSecure) (socket as { _writev?: unknown })._writev = undefined;
+  }
+
+  /** Whether it has sent more than MAX_RECEIVED_BYTES after its request. */
+  get isFlooding(): boolean {
+    return this.#bare.bytesRead > this.#maxBytesRead;
+  }
+
+  write(bytes: Buffer): void {
+    const socket = this.#socket;
+    if (!this.#isSecure || bytes.length <= MAX_WHOLE_BYTES) socket.write(bytes);
+    else for (let at = 0; at < bytes.length; at += PIECE_BYTES) socket.write(bytes.subarray(at, at + PIECE_BYTES));
+  }
+
+  /** Short ones, in one go. */
+  writeAll(parts: readonly Buffer[]): void {
+    const socket = this.#socket;
+    if (this.#isSecure) {
+      this.write(Buffer.concat(parts));
+      return;
+    }
+    socket.cork();
+    for (let i = 0; i < parts.length; i++) socket.write(parts[i]!);
+    socket.uncork();
+  }
+
+  get #isSecure(): boolean {
+    return this.#bare !== this.#socket;
+  }
+}
