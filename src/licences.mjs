@@ -45,6 +45,11 @@ USE OR PERFORMANCE OF THIS SOFTWARE.`;
 /** Packages that ship no text: the licence of their package.json, with the notices of their repository. */
 const OWN = [
   [/^(redis|@redis\/.+)$/, 'MIT', `MIT License\n\nCopyright (c) 2022-2025, Redis, inc.\n\n${MIT}`],
+  [
+    /^(agent-base|https-proxy-agent)$/,
+    'MIT',
+    `MIT License\n\nCopyright (c) 2013 Nathan Rajlich <nathan@tootallnate.net>\n\n${MIT}`,
+  ],
   [/^abstract-logging$/, 'MIT', `MIT License\n\nCopyright (c) James Sumners\n\n${MIT}`],
   [
     /^saxes$/,

@@ -3,30 +3,20 @@
 import { WRONG_CLOCK_MS } from '../base/clock.js';
 import type { AlertsConfig } from '../config/alerts-config.js';
 import type { Condition } from './condition.js';
-import type { AlertFacts, ChannelCondition, LimitFacts } from './server-facts.js';
+import type { AlertFacts, CertificateFacts, ChannelCondition, LimitFacts } from './server-facts.js';
 
 export type Thresholds = Pick<AlertsConfig, 'slowSaveMs' | 'freeMegabytes' | 'certificateDays' | 'limitPercent'>;
 
 const DAY_MS = 86_400_000;
 const MEGABYTE = 1_000_000;
+/** Of a certificate that the server gets by itself: it is renewed when a third of its life is left. */
+const LAST_PART = 1 / 6;
 
 export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Condition[] {
   const found: Condition[] = [];
   for (const channel of facts.channels) ofChannel(channel, found);
   ofDisk(facts, thresholds, found);
-  for (const { address, expiresMs } of facts.certificates) {
-    const days = Math.floor((expiresMs - facts.wallMs) / DAY_MS);
-    if (days >= thresholds.certificateDays) continue;
-    const expires = new Date(expiresMs).toISOString();
-    const when = expiresMs > facts.wallMs ? `expires in ${days} days` : 'has expired';
-    found.push({
-      event: 'certificate',
-      subject: address,
-      severity: days < 3 ? 'critical' : 'warning',
-      summary: `The certificate of ${address} ${when} (${expires})`,
-      fields: { address, expires, daysLeft: days },
-    });
-  }
+  for (const certificate of facts.certificates) ofCertificate(certificate, facts.wallMs, thresholds, found);
   ofClock(facts, found);
   for (const limit of facts.limits) ofLimit(limit, thresholds, found);
   for (const [process, times] of Object.entries(facts.died)) {
@@ -87,6 +77,31 @@ function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: 
     summary: `${isChannels ? `Channel ${channel}: ` : 'limits.'}${limit}: ${count} of ${most} are in use`,
     fields: { limit, count, most },
   });
+}
+
+function ofCertificate(
+  { address, expiresMs, lifeMs, isOwn, problem }: CertificateFacts,
+  wallMs: number,
+  { certificateDays }: Thresholds,
+  found: Condition[],
+): void {
+  const one = { event: 'certificate', subject: address } as const;
+  // What an authority wrote may be in any script.
+  const reason = problem === null ? null : problem.replace(/[^ -~]/g, '?');
+  const own = isOwn && { problem: reason };
+  if (expiresMs === null) {
+    const summary = `There is no certificate of ${address}: TLS is refused`;
+    found.push({ ...one, severity: 'critical', summary, fields: { address, expires: null, daysLeft: null, ...own } });
+    return;
+  }
+  const leftMs = expiresMs - wallMs;
+  const days = Math.floor(leftMs / DAY_MS);
+  if (isOwn ? leftMs >= lifeMs * LAST_PART : days >= certificateDays) return;
+  const expires = new Date(expiresMs).toISOString();
+  const when = leftMs > 0 ? `expires in ${days} days` : 'has expired';
+  const summary = `The certificate of ${address} ${when} (${expires})${isOwn ? ', and is not renewed' : ''}`;
+  const fields = { address, expires, daysLeft: days, ...own };
+  found.push({ ...one, severity: days < 3 ? 'critical' : 'warning', summary, fields });
 }
 
 function ofClock({ skewMs }: AlertFacts, found: Condition[]): void {

@@ -27,8 +27,13 @@ export interface ChannelCondition {
 export interface CertificateFacts {
   /** Of the address, as it is configured: host and port. */
   readonly address: string;
-  /** Unix milliseconds. */
-  readonly expiresMs: number;
+  /** Unix milliseconds; null: there is none, since it could not be had. */
+  readonly expiresMs: number | null;
+  /** From its first moment to its last. */
+  readonly lifeMs: number;
+  /** The server gets it by itself, and why it did not; null: it did, or has not tried. */
+  readonly isOwn: boolean;
+  readonly problem: string | null;
 }
 
 export interface LimitFacts {

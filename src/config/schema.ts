@@ -33,7 +33,7 @@ import { pageSchema } from './page-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
-import { tlsSchema } from './tls.js';
+import { checkAcme, tlsSchema } from './tls.js';
 
 /** What an address may serve. */
 export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'admin', 'legacy'] as const;
@@ -89,12 +89,14 @@ export function configSchema(context: ConfigContext) {
           .optional(),
         // Absent: all roles, and `ops` and `admin` answer loopback peers only (http/roles.ts).
         roles: list(choice(ROLES), 1, ROLES.length).optional(),
-        tls: tlsSchema(context.folder).optional(),
+        tls: tlsSchema(context).optional(),
         proxyProtocol: flag().optional(),
       }),
       1,
       16,
-    ).default([{ host: '127.0.0.1', port: 8000 }]),
+    )
+      .superRefine(checkAcme)
+      .default([{ host: '127.0.0.1', port: 8000 }]),
     proxies: section({
       trusted: list(network(), 0, 256).default([]),
       head: choice(['x-forwarded-for', 'forwarded']).default('x-forwarded-for'),

@@ -1,11 +1,30 @@
 /**
- * The certificate of an address: two PEM files, relative to the configuration file. Both are tried together at the start, so that
- * a pair that cannot be used stops the start instead of refusing clients. net/tls/certificate.ts reads them again while the server runs.
+ * The certificate of an address: two PEM files, relative to the configuration file, or one that the server gets by itself from an authority that
+ * speaks ACME (RFC 8555). Files are tried together at the start, so that a pair that cannot be used stops the start instead of refusing clients.
+ * net/tls/certificate.ts reads them again while the server runs; net/acme/ gets certificates.
  */
 
+import { createHash, createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { join, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { flag, readableFile, section } from './field.js';
+import type { z } from 'zod';
+import { checked, flag, fromEnvironment, list, parsed, readableFile, section, text, webUrl } from './field.js';
+import type { ConfigContext } from './station-config.js';
+
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
+/** As many as Let's Encrypt puts into one certificate. */
+const MAX_DOMAINS = 100;
+const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+const DOMAIN = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);
+const EMAIL = /^[^\s@,?]{1,64}@[^\s@,?]{1,255}$/;
+/** RFC 8555, 7.3.4: base64url, with or without its padding. */
+const MAC_KEY = /^[A-Za-z0-9_-]{22,}={0,2}$/;
+/** Of the domain in the name of a certificate, which is that of a folder and of a lease. */
+const MAX_NAME = 100;
+/** A certificate that the server got, with its chain and its key in one file, so that none of them is read without the others. */
+export const PAIR_FILE = 'certificate.pem';
 
 /** The problem of a pair of PEM texts in OpenSSL's words, which hold nothing of the key; undefined: it can be used. */
 export function pairProblem(cert: Buffer, key: Buffer): string | undefined {
@@ -18,25 +37,124 @@ export function pairProblem(cert: Buffer, key: Buffer): string | undefined {
   }
 }
 
-/** @param folder of the configuration file, absolute. Out come absolute paths. */
-export function tlsSchema(folder: string) {
+const domain = () =>
+  checked(
+    'must be a host name in lower case, as radio.example.org; for a wildcard or an IP address use certFile',
+    (value) => DOMAIN.test(value) && isIP(value) === 0,
+  );
+
+/** That it is configured is the consent to the authority's terms. */
+function acmeSchema({ env, folder }: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
-    certFile: readableFile(folder),
-    keyFile: readableFile(folder),
+    domains: list(domain(), 1, MAX_DOMAINS).refine((all) => new Set(all).size === all.length, {
+      error: 'must name each host once',
+    }),
+    email: checked('must be an e-mail address', (value) => EMAIL.test(value)).optional(),
+    directoryUrl: webUrl().default(LETS_ENCRYPT),
+    // Of the authorities that the directory's own certificate is from. Absent: those that Node knows.
+    caFile: readableFile(folder).optional(),
+    eab: section({ keyId: text(1, 1024), key: macKeySchema(env) }).optional(),
+  });
+}
+
+/** The key that the authority gave for an account (RFC 8555, 7.3.4), as an object that does not print it. */
+function macKeySchema(env: NodeJS.ProcessEnv) {
+  const error = "must be env: and the name of an environment variable that holds the authority's key, in base64url";
+  return parsed(error, (value) => {
+    const key = fromEnvironment(value, env) ?? '';
+    return MAC_KEY.test(key) ? createSecretKey(Buffer.from(key, 'base64url')) : undefined;
+  });
+}
+
+/** Out come absolute paths, and either both files or `acme`. */
+export function tlsSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
+  return section({
+    certFile: readableFile(context.folder).optional(),
+    keyFile: readableFile(context.folder).optional(),
+    acme: acmeSchema(context).optional(),
     sharePort: flag().optional(),
-  }).superRefine(({ certFile, keyFile }, context) => {
+  }).superRefine(({ certFile, keyFile, acme }, { addIssue }) => {
+    if (acme !== undefined && (certFile ?? keyFile) !== undefined) {
+      addIssue({ code: 'custom', message: 'has certFile and keyFile, or acme, not both' });
+    } else if (acme === undefined && (certFile === undefined || keyFile === undefined)) {
+      addIssue({ code: 'custom', message: 'needs certFile and keyFile, or acme' });
+    }
     const [cert, key] = [read(certFile), read(keyFile)];
     const problem = cert && key && pairProblem(cert, key);
     if (problem === undefined) return;
     const message = `must be a PEM certificate (certFile) and its PEM key without a passphrase (keyFile): ${problem}`;
-    context.addIssue({ code: 'custom', message });
+    addIssue({ code: 'custom', message });
   });
 }
 
-/** Undefined: the problem of this file is reported already. */
-function read(file: string): Buffer | undefined {
+type TlsConfig = z.output<ReturnType<typeof tlsSchema>>;
+export type AcmeConfig = NonNullable<TlsConfig['acme']>;
+
+/** What addresses must be together where the server gets certificates by itself. */
+export function checkAcme(
+  addresses: readonly { readonly tls?: TlsConfig | undefined }[],
+  { addIssue }: Pick<z.core.$RefinementCtx, 'addIssue'>,
+): void {
+  const owners = new Map<string, { readonly index: number; readonly acme: AcmeConfig }>();
+  const hasPlain = addresses.some(({ tls }) => tls === undefined || tls.sharePort === true);
+  for (const [index, { tls }] of addresses.entries()) {
+    if (tls?.acme === undefined) continue;
+    const { acme } = tls;
+    const problem = (path: readonly (string | number)[], message: string) =>
+      addIssue({ code: 'custom', path: [index, 'tls', 'acme', ...path], message });
+    if (!hasPlain) {
+      problem([], 'needs an address without tls (or with sharePort), to which port 80 of its domains leads');
+    }
+    for (const [at, name] of acme.domains.entries()) {
+      const owner = owners.get(name);
+      if (owner === undefined) owners.set(name, { index, acme });
+      else if (certificateName(owner.acme) !== certificateName(acme)) {
+        const other = `addresses.${owner.index}`;
+        problem(
+          ['domains', at],
+          `stands in another certificate (${other}): write the same acme at both, or other domains`,
+        );
+      }
+    }
+  }
+}
+
+/** The name of its files, which another certificate never has. */
+export function certificateName({ domains, directoryUrl }: Pick<AcmeConfig, 'domains' | 'directoryUrl'>): string {
+  const sorted = [...domains].sort();
+  const digest = createHash('sha256')
+    .update(JSON.stringify([directoryUrl, ...sorted]))
+    .digest('hex');
+  return `${sorted[0]!.slice(0, MAX_NAME)}-${digest.slice(0, 12)}`;
+}
+
+/** Where what belongs to the certificate is kept. @param data the data folder */
+export function certificateFolder(acme: Pick<AcmeConfig, 'domains' | 'directoryUrl'>, data: string): string {
+  return join(resolve(data), 'acme', certificateName(acme));
+}
+
+/** The files of an address's certificate. @param data the data folder */
+export function certificateFiles(
+  { acme, certFile = '', keyFile = '' }: Omit<TlsConfig, 'sharePort'>,
+  data: string,
+): { readonly certFile: string; readonly keyFile: string; readonly isOwn: boolean } {
+  if (acme === undefined) return { certFile, keyFile, isOwn: false };
+  const file = join(certificateFolder(acme, data), PAIR_FILE);
+  return { certFile: file, keyFile: file, isOwn: true };
+}
+
+/** Each certificate that the server gets by itself, once. */
+export function acmeCertificates(
+  addresses: readonly { readonly tls?: TlsConfig | undefined }[],
+): ReadonlyMap<string, AcmeConfig> {
+  const found = addresses.flatMap(({ tls }) => (tls?.acme === undefined ? [] : [tls.acme]));
+  return new Map(found.map((acme) => [certificateName(acme), acme]));
+}
+
+/** Undefined: the problem of this file is reported already, or there is none. */
+function read(file: string | undefined): Buffer | undefined {
   try {
-    return readFileSync(file);
+    return file === undefined ? undefined : readFileSync(file);
   } catch {
     return undefined;
   }

@@ -188,7 +188,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       },
       onFacts: (channel) => links.look(channel),
       onOwned: (channel) => titles.fed(channel),
-      moreLeases: () => side.turns?.leased() ?? [],
+      moreLeases: side.moreLeases,
     });
   }
   await side.restore({

@@ -66,11 +66,26 @@ t.test('of the clock', async (t) => {
 });
 
 t.test('of certificates, limits and processes', async (t) => {
-  const expiring = (inMs: number) => found({ certificates: [{ address: 'a:443', expiresMs: 1e12 + inMs }] });
+  const file = { address: 'a:443', lifeMs: 90 * DAY_MS, isOwn: false, problem: null };
+  const expiring = (inMs: number) => found({ certificates: [{ ...file, expiresMs: 1e12 + inMs }] });
   t.strictSame(expiring(14 * DAY_MS), []);
   t.strictSame(expiring(14 * DAY_MS - 1), [['certificate', 'a:443', 'warning']]);
   t.strictSame(expiring(3 * DAY_MS - 1), [['certificate', 'a:443', 'critical']]);
   t.strictSame(expiring(-1), [['certificate', 'a:443', 'critical']]);
+  // One that the server gets by itself: whether it is late depends on its life, which may be of days.
+  const own = { ...file, isOwn: true, problem: 'the authority is away: für heute' };
+  const renewing = (inMs: number, lifeMs: number) =>
+    found({ certificates: [{ ...own, lifeMs, expiresMs: 1e12 + inMs }] });
+  t.strictSame(renewing(15 * DAY_MS, 90 * DAY_MS), []);
+  t.strictSame(renewing(15 * DAY_MS - 1, 90 * DAY_MS), [['certificate', 'a:443', 'warning']]);
+  t.strictSame(renewing(DAY_MS, 6 * DAY_MS), []);
+  t.strictSame(renewing(DAY_MS - 1, 6 * DAY_MS), [['certificate', 'a:443', 'critical']]);
+  const [none] = conditionsOf({ ...FACTS, certificates: [{ ...own, expiresMs: null }] }, THRESHOLDS);
+  t.match(none, {
+    severity: 'critical',
+    summary: 'There is no certificate of a:443: TLS is refused',
+    fields: { expires: null, problem: 'the authority is away: f?r heute' },
+  });
   const used = (count: number) => found({ limits: [{ limit: 'listeners', count, most: 100 }] });
   t.strictSame(used(89), []);
   t.strictSame(used(90), [['limit-near', 'listeners', 'warning']]);

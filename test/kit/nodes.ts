@@ -38,6 +38,8 @@ export interface NodeSetting {
   readonly isBehindProxy?: boolean;
   /** Added to its configuration. */
   readonly more?: string;
+  /** Added to the list of its addresses. */
+  readonly addresses?: string;
 }
 
 /** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
@@ -87,7 +89,7 @@ export class ClusterNode {
       return `{ type: file, path: ${path} }`;
     });
     this.#yaml = `
-addresses: [{ host: ${address}, port: ${port} }]
+addresses: [{ host: ${address}, port: ${port} }${setting.addresses ?? ''}]
 demoSecretsInPublic: 'yes, anybody may push and stream to this server'
 workers: ${workers}
 log: { level: ${level} }

@@ -8,6 +8,7 @@ import type { Server } from 'node:http';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { AddressConfig, Config } from '../../config/schema.js';
+import { certificateFiles } from '../../config/tls.js';
 import { legacyHeaders } from '../../http/legacy.js';
 import { Roles } from '../../http/roles.js';
 import { Front, type FrontOptions } from '../../net/front/front.js';
@@ -73,10 +74,11 @@ export class Address {
     this.#router = parts.network.router;
     const headers = address.roles?.includes('legacy') ? legacyHeaders(all.legacy!) : undefined;
     const isProxied = address.proxyProtocol === true;
-    const { certFile } = address.tls ?? {};
+    const files = address.tls && certificateFiles(address.tls, parts.config.data.folder);
+    const certFile = files?.certFile;
     this.#certificate =
-      address.tls &&
-      new Certificate(address.tls, clock, {
+      files &&
+      new Certificate(files, clock, {
         onRenewed: (pair) => {
           for (const each of this.#fronts) each.renew(pair);
           log.info({ certFile }, 'certificate renewed');

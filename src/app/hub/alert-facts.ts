@@ -1,12 +1,12 @@
-/** The facts in which alerts/conditions.ts finds what is wrong: read from the parts once a second, and from disk and certificates now and then. */
+/** The facts in which alerts/conditions.ts finds what is wrong: read from the parts once a second, and from the disk now and then. */
 
-import { X509Certificate } from 'node:crypto';
-import { readFile, statfs } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { AlertFacts, CertificateFacts, ChannelCondition, LimitFacts } from '../../alerts/server-facts.js';
+import type { AlertFacts, ChannelCondition, LimitFacts } from '../../alerts/server-facts.js';
 import type { Channel } from '../../channel/channel.js';
 import type { ChannelState } from '../../now-playing/state.js';
 import type { Core } from '../core.js';
+import type { CertificateLooks } from './certificate-looks.js';
 
 /** What is counted of this server, all its processes together. */
 export type LimitCounts = Readonly<Record<'connections' | 'listeners' | 'watchers', number>>;
@@ -19,11 +19,13 @@ export interface AlertSources {
   counts(): LimitCounts;
   /** Of a channel, in all processes. */
   listenersOf(channel: string): number;
+  /** Of each address. */
+  readonly certificates: CertificateLooks;
   /** The machine that feeds it, if no audio comes from there; else ''. Absent: audio is not shared. */
   lostOwner?(channel: string): string;
 }
 
-/** How often disk and certificates are looked at. */
+/** How often the disk is looked at. */
 const LOOK_MS = 10_000;
 /** For how long the end of a process is one. */
 const DIED_MS = 60_000;
@@ -37,7 +39,6 @@ export class AlertFactsReader {
   readonly #died = new Map<string, number[]>();
   readonly #startedMs: number;
   #freeBytes: number | null = null;
-  #certificates: readonly CertificateFacts[] = [];
   #lookedMs = Number.NEGATIVE_INFINITY;
   #isLooking = false;
 
@@ -71,7 +72,7 @@ export class AlertFactsReader {
       storeFault: storeFault(),
       slowestSaveMs: saves.slowestMs(),
       freeBytes: this.#freeBytes,
-      certificates: this.#certificates,
+      certificates: this.#sources.certificates.facts,
       limits: this.#limits(),
       died: this.#diedLately(nowMs),
     };
@@ -139,29 +140,11 @@ export class AlertFactsReader {
   async #look(): Promise<void> {
     const { config } = this.#core;
     this.#isLooking = true;
-    const files = config.addresses.flatMap(({ host, port, tls }) =>
-      tls === undefined ? [] : [{ address: `${host}:${port}`, file: tls.certFile }],
+    this.#freeBytes = await statfs(resolve(config.data.folder)).then(
+      ({ bavail, bsize }) => bavail * bsize,
+      // What is wrong with it the store says.
+      () => null,
     );
-    const [free, ...certificates] = await Promise.all([
-      statfs(resolve(config.data.folder)).then(
-        ({ bavail, bsize }) => bavail * bsize,
-        // What is wrong with it the store says.
-        () => null,
-      ),
-      ...files.map(({ address, file }) => certificateFacts(address, file)),
-    ]);
-    this.#freeBytes = free;
-    this.#certificates = certificates.flatMap((found) => found ?? []);
     this.#isLooking = false;
-  }
-}
-
-/** Null: it cannot be read, which net/tls/certificate.ts logs. */
-async function certificateFacts(address: string, file: string): Promise<CertificateFacts | null> {
-  try {
-    const expiresMs = Date.parse(new X509Certificate(await readFile(file)).validTo);
-    return Number.isNaN(expiresMs) ? null : { address, expiresMs };
-  } catch {
-    return null;
   }
 }

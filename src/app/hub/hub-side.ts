@@ -8,11 +8,13 @@ import type { AdminState } from '../../admin/admin-reports.js';
 import type { Alerts } from '../../alerts/alerts.js';
 import { measured } from '../../base/watchdog.js';
 import type { SendingTurns } from '../../cluster/sending-turns.js';
+import type { Leased } from '../../cluster/tapes/leases.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { Covers } from '../../covers/covers.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
+import type { AcmeCertificates } from '../../net/acme/acme-certificates.js';
 import type { Recorder } from '../../statistics/recorder.js';
 import type { DaySalt } from '../../statistics/salts.js';
 import type { TitlesOut } from '../../webhooks/titles-out.js';
@@ -23,9 +25,11 @@ import type { Metrics } from '../metrics/metrics.js';
 import { noReloads, observeReloads, type ReloadResults } from '../reload-results.js';
 import { Admissions } from './admissions.js';
 import type { AlertFactsReader, AlertSources } from './alert-facts.js';
+import { CertificateLooks } from './certificate-looks.js';
 import { Hub, type HubOutput, type HubParts } from './hub.js';
 import { HubAdmin, type HubAdminOutput } from './hub-admin.js';
 import { makeAlerts } from './hub-alerts.js';
+import { makeCertificates } from './hub-certificates.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeCovers } from './hub-covers.js';
 import { makeRecorder } from './hub-statistics.js';
@@ -58,8 +62,11 @@ export class HubSide {
   readonly alerts: Alerts;
   readonly #titlesOut: TitlesOut;
   readonly #covers: Covers;
+  readonly #certificates: AcmeCertificates;
   /** Which machine of a cluster sends titles out; null: this one is alone. */
   readonly turns: SendingTurns | null;
+  /** Leases beside those of the audio. */
+  readonly moreLeases: () => Iterable<readonly [name: string, leased: Leased]>;
   /** In which alerts find what is wrong. */
   readonly facts: AlertFactsReader;
   /** What is due each second. */
@@ -97,12 +104,21 @@ export class HubSide {
       onVerdict,
     });
     const lostOwner = (channel: string) => shared()?.lostOwner(channel) ?? '';
-    const sources = { channels, saves, stateOf, storeFault, counts, listenersOf, lostOwner };
+    const { certificates, leased } = makeCertificates(core, metrics.registry);
+    this.#certificates = certificates;
+    const looks = new CertificateLooks({
+      config,
+      now: () => clock.now(),
+      problemOf: (name) => certificates.all.get(name)?.problem ?? null,
+    });
+    looks.observe(metrics.registry);
+    const sources = { channels, saves, stateOf, storeFault, counts, listenersOf, lostOwner, certificates: looks };
     const { alerts, facts } = makeAlerts(core, sources, metrics.registry);
     this.alerts = alerts;
     const webhooks = makeWebhooks(core, { ...parts, hub: this.hub }, metrics.registry);
     this.#titlesOut = webhooks.titles;
     this.turns = webhooks.turns;
+    this.moreLeases = () => [...(this.turns?.leased() ?? []), ...leased()];
     this.#covers = makeCovers(core, this.hub, this.turns, metrics.registry);
     this.#asksAlone = config.cluster !== undefined && config.cluster.tapes === undefined;
     this.facts = facts;
@@ -117,6 +133,7 @@ export class HubSide {
       silenceWatch(channels, log),
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),
+      (nowMs) => certificates.look(nowMs),
     ];
   }
 
@@ -132,6 +149,7 @@ export class HubSide {
     const follow = () => {
       this.#titlesOut.follow();
       this.#covers.follow();
+      this.#certificates.follow();
     };
     follow();
     if (this.#asksAlone) this.turns?.start();
@@ -154,11 +172,12 @@ export class HubSide {
     this.endSending(false);
   }
 
-  /** Alerts and titles go out no more. Idempotent. @param isNext whether another process of this machine takes over in a moment */
+  /** Alerts and titles go out no more, no certificate is ordered. Idempotent. @param isNext whether another process of this machine takes over in a moment */
   endSending(isNext: boolean): void {
     this.alerts.close();
     this.#titlesOut.close();
     this.#covers.close();
+    this.#certificates.close();
     void this.turns?.close(isNext);
   }
 

@@ -10,6 +10,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { type ApiDocuments, documents } from '../../docs/documents.js';
+import { registerAcme } from '../../http/acme-route.js';
 import { AdminAccess } from '../../http/admin/admin-access.js';
 import { registerAdmin } from '../../http/admin/api.js';
 import { LiveStreams } from '../../http/admin/live-streams.js';
@@ -22,6 +23,7 @@ import type { PageSite } from '../../http/page/page-site.js';
 import { type PushAnswered, type PushRates, registerPush, takePush } from '../../http/push-routes.js';
 import { Readiness, type ReadinessChannel } from '../../http/readiness.js';
 import { Router } from '../../http/router.js';
+import { AcmeAnswers } from '../../net/acme/acme-answers.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import { Rate, type RateLimits } from '../../net/limits/rate.js';
 import { StatisticsReader } from '../../statistics/queries.js';
@@ -134,6 +136,8 @@ export class Network {
     this.streams.register(app, this.#parts.statuses);
     const rates = this.#pushRates();
     this.#registerPush(rates);
+    const proofs = new AcmeAnswers(config, this.#core.clock);
+    registerAcme(app, (host, token) => proofs.answer(host, token));
     registerHeard(app, this.#parts.reports, () => Math.ceil(config.sessions.reportSeconds));
     registerOps(
       app,

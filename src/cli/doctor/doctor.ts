@@ -9,6 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
+import { certificateFiles } from '../../config/tls.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
 import { urlOf } from '../server.js';
 import { type Colour, paintOf } from '../terminal/terminal.js';
@@ -64,7 +65,8 @@ async function runChecks(
     const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
     looks.push(portFindings(config.addresses, stop), diskFindings(config.data.folder));
     looks.push(fileLimitFindings(limits, config), settingFindings(config), nameFindings(config));
-    for (const { tls } of config.addresses) if (tls !== undefined) looks.push(certificateFindings(tls, host));
+    for (const { tls } of config.addresses)
+      if (tls !== undefined) looks.push(certificateFindings(certificateFiles(tls, config.data.folder), host));
   }
   looks.push(clockFindings());
   if (url !== null) looks.push(skewFindings(url, stop), proxyFindings(url, config, stop));

@@ -22,7 +22,8 @@ import { addressOf, type Proxies, setClient } from './peer.js';
 import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
 
 export interface TlsOptions {
-  readonly pair: Pair;
+  /** Null: there is none yet, and handshakes are refused until `renew`. */
+  readonly pair: Pair | null;
   /** Accepts connections without TLS too. */
   readonly sharePort: boolean;
   /** The longest ClientHello. */
@@ -171,7 +172,7 @@ export class Opening {
     handshakes.add(handshake);
   }
 
-  #tlsServer(pair: Pair): tls.Server {
+  #tlsServer(pair: Pair | null): tls.Server {
     const options = { allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] };
     const server = tls.createServer({ ...tlsOptions(pair), ...options });
     server.on('secureConnection', (socket) => {

@@ -18,7 +18,7 @@ import type { Target } from './target.js';
 
 export interface OutboundRequest {
   readonly target: Target;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'HEAD' | 'POST';
   /** Without Host, Connection and Content-Length, and without the target's own Authorization. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;

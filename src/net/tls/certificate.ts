@@ -15,6 +15,8 @@ export interface CertificateFiles {
   /** PEM, absolute paths. */
   readonly certFile: string;
   readonly keyFile: string;
+  /** The server gets them by itself: they may be missing, or damaged, until it has. Absent: an operator put them there. */
+  readonly isOwn?: boolean;
 }
 
 /** As `tls.createServer` and `setSecureContext` take it. */
@@ -30,29 +32,31 @@ export interface CertificateOutput {
 }
 
 export class Certificate implements AlarmHandler {
-  /** The pair read at the start. */
-  readonly first: Pair;
+  /** The pair read at the start; null: there is none yet. */
+  readonly first: Pair | null;
   readonly #files: CertificateFiles;
   readonly #clock: Clock;
   readonly #output: CertificateOutput;
-  #current: Pair;
+  #current: Pair | null;
   #seen = '';
   #alarm: Alarm;
   #stopped = false;
 
-  /** Throws when a file cannot be read. */
+  /** Throws when a file of an operator cannot be read. */
   constructor(files: CertificateFiles, clock: Clock, output: CertificateOutput) {
     this.#files = files;
     this.#clock = clock;
     this.#output = output;
-    this.first = { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) };
+    this.first = files.isOwn === true ? usable(files) : read(files);
     this.#current = this.first;
     this.#alarm = clock.alarm(clock.now() + CHECK_MS, this);
   }
 
   onAlarm(): void {
     void this.#check()
-      .catch((error: Error) => this.#refuse(error.message))
+      .catch((error: NodeJS.ErrnoException) => {
+        if (this.#files.isOwn !== true || error.code !== 'ENOENT') this.#refuse(error.message);
+      })
       .finally(() => {
         if (!this.#stopped) this.#alarm = this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
       });
@@ -70,7 +74,7 @@ export class Certificate implements AlarmHandler {
     if (seen === this.#seen) return;
     const pair = { cert: await readFile(certFile), key: await readFile(keyFile) };
     this.#seen = seen;
-    if (this.#stopped || (pair.cert.equals(this.#current.cert) && pair.key.equals(this.#current.key))) return;
+    if (this.#stopped || isEqual(pair, this.#current)) return;
     const problem = pairProblem(pair.cert, pair.key);
     if (problem !== undefined) {
       this.#output.onRefused(problem);
@@ -86,6 +90,24 @@ export class Certificate implements AlarmHandler {
     this.#seen = reason;
     this.#output.onRefused(reason);
   }
+}
+
+function read({ certFile, keyFile }: CertificateFiles): Pair {
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
+
+/** Null: it cannot be used. */
+function usable(files: CertificateFiles): Pair | null {
+  try {
+    const pair = read(files);
+    return pairProblem(pair.cert, pair.key) === undefined ? pair : null;
+  } catch {
+    return null;
+  }
+}
+
+function isEqual(pair: Pair, other: Pair | null): boolean {
+  return other !== null && pair.cert.equals(other.cert) && pair.key.equals(other.key);
 }
 
 async function stampOf(file: string): Promise<string> {

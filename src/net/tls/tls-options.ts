@@ -19,8 +19,8 @@ const COMMON = {
   secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
 };
 
-/** For `tls.createServer` and `setSecureContext`, which both start from Node's defaults. */
-export function tlsOptions(pair: Pair): tls.SecureContextOptions {
+/** For `tls.createServer` and `setSecureContext`, which both start from Node's defaults. @param pair null: none yet, every handshake is refused */
+export function tlsOptions(pair: Pair | null): tls.SecureContextOptions {
   return { ...pair, ...COMMON };
 }
 

@@ -46,7 +46,7 @@ t.test('as certbot does: links into an archive', async (t) => {
     onRefused: (reason) => void refused.push(reason),
   });
   t.teardown(() => certificate.stop());
-  t.ok(certificate.first.cert.equals(cert('one')));
+  t.ok(certificate.first!.cert.equals(cert('one')));
   /** Some looks at the files: at the end of each the next one is set. */
   const look = async (times = 3) => {
     for (let i = 0; i < times; i++) {

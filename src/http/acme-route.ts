@@ -1,0 +1,17 @@
+/** What an authority of certificates asks on port 80, at every address and for every role (net/acme/acme-answers.ts, RFC 8555, 8.3). */
+
+import type { FastifyInstance } from 'fastify';
+import { Refusal } from '../base/refusal.js';
+import { readRoute } from './methods.js';
+
+/** @param answer null: there is none for this host and token */
+export function registerAcme(
+  app: FastifyInstance,
+  answer: (host: string | undefined, token: string) => Promise<string | null>,
+): void {
+  readRoute(app, '/.well-known/acme-challenge/:token', async ({ raw, params }, reply) => {
+    const text = await answer(raw.headers.host, (params as { readonly token: string }).token);
+    if (text === null) throw new Refusal('not-found', 'There is nothing at this address.');
+    return reply.headers({ 'Content-Type': 'application/octet-stream', 'Cache-Control': 'no-store' }).send(text);
+  });
+}

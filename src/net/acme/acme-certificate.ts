@@ -1,0 +1,154 @@
+/**
+ * One certificate that the server gets by itself: ordered where there is none that can be used, and again when two thirds of its life are over. Owned
+ * by AcmeCertificates, which looks once a second.
+ *
+ *   none, damaged, or due ─► the turn (of several machines one orders) ─► order ─► written ─► net/tls/certificate.ts finds it, in every process
+ *                                └─ failed: a pause, which doubles from 2 minutes to 6 hours, or as the authority says
+ *
+ * Invariant: of one certificate no more than ORDERS_AN_HOUR orders are made, whatever fails and however often the server starts, since
+ * authorities lock out who asks more often. Each is noted on the disk before it is made.
+ */
+
+import type { Clock } from '../../base/clock.js';
+import type { AcmeConfig } from '../../config/tls.js';
+import { type AcmeFiles, type KeptPair, pairOf } from './acme-files.js';
+import { isKey } from './acme-key.js';
+import type { AcmeTurn } from './acme-turn.js';
+
+/** Let's Encrypt allows five failed proofs an hour. */
+export const ORDERS_AN_HOUR = 4;
+const HOUR_MS = 3_600_000;
+const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [120_000, 6 * HOUR_MS];
+/** So that the servers that an authority's outage has struck do not come back all at once. */
+const JITTER = 0.25;
+/** After this part of its life it is renewed. */
+const RENEW_AT = 2 / 3;
+/** How often its files are read. */
+const LOOK_MS = 2000;
+/** The other machines have to know the account before the authority asks one of them. */
+const SPREAD_MS = 2000;
+
+export interface AcmeOutput {
+  /** It is written. */
+  onIssued(pair: KeptPair): void;
+  /** For the first failure in a row, and for another reason. @param pauseMs until the next order */
+  onFailed(reason: string, pauseMs: number): void;
+  onError(error: unknown): void;
+}
+
+export interface AcmeCertificateParts {
+  readonly acme: AcmeConfig;
+  readonly files: AcmeFiles;
+  readonly clock: Clock;
+  /** Null: no other machine serves these domains. */
+  readonly turn: AcmeTurn | null;
+  /** Resolves with a chain and its key, PEM; rejects with an OrderRefused. */
+  order(acme: AcmeConfig, accountKey: string): Promise<string>;
+  random(): number;
+}
+
+export class AcmeCertificate {
+  readonly counts = { issued: 0, failed: 0 };
+  /** Why the last order failed; null: it did not. */
+  problem: string | null = null;
+  readonly #parts: AcmeCertificateParts;
+  readonly #output: AcmeOutput;
+  #isPrepared = false;
+  #isBusy = false;
+  #lookAtMs = Number.NEGATIVE_INFINITY;
+  #nextOrderMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #pair: KeptPair | null = null;
+
+  constructor(parts: AcmeCertificateParts, output: AcmeOutput) {
+    this.#parts = parts;
+    this.#output = output;
+  }
+
+  /** Null: there is none, or nobody has looked yet. */
+  get pair(): KeptPair | null {
+    return this.#pair;
+  }
+
+  /** Once a second. */
+  look(nowMs: number): void {
+    if (this.#isBusy || nowMs < this.#lookAtMs) return;
+    this.#isBusy = true;
+    void this.#look()
+      .catch((error: unknown) => this.#output.onError(error))
+      .finally(() => {
+        this.#isBusy = false;
+        this.#lookAtMs = this.#parts.clock.now() + LOOK_MS;
+      });
+  }
+
+  async #look(): Promise<void> {
+    const { files, turn, clock } = this.#parts;
+    if (!this.#isPrepared) await files.prepare();
+    this.#isPrepared = true;
+    if (turn !== null && !turn.isOwn) await this.#follow(turn);
+    const account = await files.account();
+    this.#pair = await files.pair();
+    turn?.say({ account, pair: this.#pair?.pem ?? null });
+    if (!this.#isDue() || clock.now() < this.#nextOrderMs) return;
+    if (turn !== null && !turn.wasSaid(SPREAD_MS)) return;
+    await this.#order(account);
+  }
+
+  /** Takes what the machine that orders has. */
+  async #follow(turn: AcmeTurn): Promise<void> {
+    const { files } = this.#parts;
+    const heard = turn.heard();
+    if (heard === null || !isKey(heard.account)) return;
+    if (heard.account !== (await files.account())) await files.saveAccount(heard.account);
+    const theirs = heard.pair === null ? null : pairOf(heard.pair);
+    const own = await files.pair();
+    // An older one was kept by who wrote it there, or is played back by an attacker.
+    if (theirs === null || (own !== null && theirs.endsMs <= own.endsMs)) return;
+    await files.savePair(theirs.pem);
+    this.problem = null;
+    this.#output.onIssued(theirs);
+  }
+
+  #isDue(): boolean {
+    if (this.#pair === null) return true;
+    const { beginsMs, endsMs } = this.#pair;
+    return this.#parts.clock.wallMs() >= beginsMs + (endsMs - beginsMs) * RENEW_AT;
+  }
+
+  async #order(account: string): Promise<void> {
+    const { acme, files, clock, order } = this.#parts;
+    const wallMs = clock.wallMs();
+    // A time ahead is of a clock that was wrong.
+    const lately = (await files.orders()).filter((atMs) => atMs > wallMs - HOUR_MS && atMs <= wallMs);
+    if (lately.length >= ORDERS_AN_HOUR) {
+      this.#nextOrderMs = clock.now() + Math.min(...lately) + HOUR_MS - wallMs;
+      return;
+    }
+    await files.saveOrders([...lately, wallMs]);
+    try {
+      const pem = await order(acme, account);
+      await files.savePair(pem);
+      this.#pair = pairOf(pem)!;
+      this.#parts.turn?.say({ account, pair: pem });
+      this.#failures = 0;
+      this.problem = null;
+      this.counts.issued++;
+      this.#output.onIssued(this.#pair);
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #fail(error: Error & { readonly afterMs?: number }): void {
+    const { clock, random } = this.#parts;
+    const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(this.#failures, 20), LONGEST_PAUSE_MS);
+    const spreadMs = pauseMs * (1 - JITTER + 2 * JITTER * random());
+    const waitMs = Math.max(spreadMs, error.afterMs ?? 0);
+    this.#failures++;
+    this.counts.failed++;
+    this.#nextOrderMs = clock.now() + waitMs;
+    if (this.problem !== error.message) this.#output.onFailed(error.message, waitMs);
+    this.problem = error.message;
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * All certificates that the server gets by itself, as the configuration in force has them; one is ordered at a time. In the process that carries the
+ * audio, of which there is one. Where there are none, nothing is loaded and nothing is done.
+ */
+
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.js';
+import type { Log } from '../../base/log.js';
+import type { LoadedConfig } from '../../config/load.js';
+import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/tls.js';
+import { AcmeCertificate } from './acme-certificate.js';
+import { AcmeFiles } from './acme-files.js';
+import type { AcmeTurn } from './acme-turn.js';
+
+export interface AcmeCertificatesParts {
+  /** The one in force. */
+  readonly config: LoadedConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Of a certificate by its name; null: no other machine has it. */
+  turnOf(name: string): AcmeTurn | null;
+  /** It is configured no more. */
+  onGone(name: string): void;
+  onError(error: unknown): void;
+}
+
+export class AcmeCertificates {
+  readonly #parts: AcmeCertificatesParts;
+  readonly #all = new Map<string, AcmeCertificate>();
+  readonly #ending = new AbortController();
+  /** The order under way. */
+  #ordering: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: AcmeCertificatesParts) {
+    this.#parts = parts;
+  }
+
+  /** By their names (config/tls.ts). */
+  get all(): ReadonlyMap<string, AcmeCertificate> {
+    return this.#all;
+  }
+
+  /** The configuration has come into force, or has changed. */
+  follow(): void {
+    const wanted = acmeCertificates(this.#parts.config.addresses);
+    for (const name of this.#all.keys()) {
+      if (wanted.has(name)) continue;
+      this.#all.delete(name);
+      this.#parts.onGone(name);
+    }
+    for (const [name, acme] of wanted) if (!this.#all.has(name)) this.#all.set(name, this.#make(name, acme));
+  }
+
+  /** Once a second. */
+  look(nowMs: number): void {
+    if (this.#ending.signal.aborted) return;
+    for (const certificate of this.#all.values()) certificate.look(nowMs);
+  }
+
+  /** Breaks off the order under way. Idempotent. */
+  close(): void {
+    this.#ending.abort();
+  }
+
+  #make(name: string, acme: AcmeConfig): AcmeCertificate {
+    const { config, clock, log, turnOf, onError } = this.#parts;
+    const { domains } = acme;
+    const folder = certificateFolder(acme, config.data.folder);
+    const files = new AcmeFiles(folder, (file) =>
+      log.error({ file }, 'a file of a certificate is damaged: it was moved aside, and is made anew'),
+    );
+    const certificate = new AcmeCertificate(
+      {
+        acme,
+        files,
+        clock,
+        turn: turnOf(name),
+        order: (_, accountKey) => this.#order(name, accountKey),
+        random: Math.random,
+      },
+      {
+        onIssued: ({ endsMs }) => log.info({ domains, expires: new Date(endsMs).toISOString() }, 'a new certificate'),
+        onFailed: (reason, pauseMs) => {
+          if (this.#ending.signal.aborted) return;
+          const text =
+            certificate.pair === null
+              ? 'no certificate: TLS is refused until the next order brings one'
+              : 'the certificate is not renewed: it is ordered again';
+          log.error({ domains, reason, againSeconds: Math.round(pauseMs / 1000) }, text);
+        },
+        onError,
+      },
+    );
+    return certificate;
+  }
+
+  /** One after the other (acme-client.ts). */
+  #order(name: string, accountKey: string): Promise<string> {
+    const next = this.#ordering.then(async () => {
+      const { signal } = this.#ending;
+      signal.throwIfAborted();
+      // As it is now: e-mail, account and authorities may have changed.
+      const acme = acmeCertificates(this.#parts.config.addresses).get(name);
+      if (acme === undefined) throw new Error('it is configured no more');
+      const { domains, email, directoryUrl, caFile, eab } = acme;
+      const ca = caFile === undefined ? undefined : await readFile(caFile);
+      const { orderCertificate } = await import('./acme-client.js');
+      const account = eab && { kid: eab.keyId, hmacKey: eab.key.export().toString('base64') };
+      return await orderCertificate({ directoryUrl, domains, email, ca, eab: account, accountKey, signal });
+    });
+    this.#ordering = next.catch(() => undefined);
+    return next;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * What is kept of one certificate that the server gets by itself, in a folder of the data folder that only its user can read:
+ *
+ *   account.pem       the key of the account at the authority; it is in each answer to the authority (acme-answers.ts)
+ *   certificate.pem   the chain and its key, in one file, so that net/tls/certificate.ts never reads the one without the other
+ *   orders.json       when certificates were ordered lately, unix milliseconds
+ *
+ * Each is written beside its place and moved there. What cannot be used is moved aside, as `….damaged`, and stops nothing. One process writes, the
+ * others read.
+ */
+
+import { X509Certificate } from 'node:crypto';
+import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { PAIR_FILE, pairProblem } from '../../config/tls.js';
+import { isKey, newKey } from './acme-key.js';
+
+export const ACCOUNT_FILE = 'account.pem';
+const ORDERS_FILE = 'orders.json';
+/** Of one file: of a chain and its key, or of a hundred orders. */
+const MAX_BYTES = 256 * 1024;
+const [FOLDER_MODE, FILE_MODE] = [0o700, 0o600];
+
+/** A certificate that can be used. */
+export interface KeptPair {
+  readonly pem: string;
+  /** Unix milliseconds. */
+  readonly beginsMs: number;
+  readonly endsMs: number;
+}
+
+export class AcmeFiles {
+  readonly #folder: string;
+  readonly #onDamaged: (file: string) => void;
+
+  /** @param onDamaged a file was moved aside */
+  constructor(folder: string, onDamaged: (file: string) => void) {
+    this.#folder = folder;
+    this.#onDamaged = onDamaged;
+  }
+
+  /** Before all else. Others may have been able to look into a folder that was restored from a backup. */
+  async prepare(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
+    await chmod(dirname(this.#folder), FOLDER_MODE);
+    await chmod(this.#folder, FOLDER_MODE);
+  }
+
+  /** The key of the account; it is made where there is none. */
+  async account(): Promise<string> {
+    const known = await this.#read(ACCOUNT_FILE, (text) => (isKey(text) ? text : null));
+    if (known !== null) return known;
+    const key = newKey();
+    await this.saveAccount(key);
+    return key;
+  }
+
+  async saveAccount(key: string): Promise<void> {
+    await this.#write(ACCOUNT_FILE, key);
+  }
+
+  /** Null: there is none. */
+  async pair(): Promise<KeptPair | null> {
+    return await this.#read(PAIR_FILE, pairOf);
+  }
+
+  async savePair(pem: string): Promise<void> {
+    await this.#write(PAIR_FILE, pem);
+  }
+
+  async orders(): Promise<readonly number[]> {
+    return (await this.#read(ORDERS_FILE, ordersIn)) ?? [];
+  }
+
+  async saveOrders(orders: readonly number[]): Promise<void> {
+    await this.#write(ORDERS_FILE, JSON.stringify(orders));
+  }
+
+  /** @param parse null: it cannot be used */
+  async #read<T>(name: string, parse: (text: string) => T | null): Promise<T | null> {
+    const file = join(this.#folder, name);
+    let bytes: Buffer;
+    try {
+      bytes = await readFile(file);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      throw error;
+    }
+    const value = bytes.length > MAX_BYTES ? null : parse(bytes.toString());
+    if (value !== null) return value;
+    await rename(file, `${file}.damaged`);
+    this.#onDamaged(file);
+    return null;
+  }
+
+  async #write(name: string, text: string): Promise<void> {
+    const file = join(this.#folder, name);
+    const handle = await open(`${file}.new`, 'w', FILE_MODE);
+    try {
+      await handle.chmod(FILE_MODE);
+      await handle.writeFile(text);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(`${file}.new`, file);
+  }
+}
+
+/** Null: it cannot be used. An expired one can, until there is another. */
+export function pairOf(pem: string): KeptPair | null {
+  const bytes = Buffer.from(pem);
+  if (pairProblem(bytes, bytes) !== undefined) return null;
+  const { validFrom, validTo } = new X509Certificate(bytes);
+  const [beginsMs, endsMs] = [Date.parse(validFrom), Date.parse(validTo)];
+  return endsMs > beginsMs ? { pem, beginsMs, endsMs } : null;
+}
+
+function ordersIn(text: string): readonly number[] | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) && value.every((each) => Number.isFinite(each)) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Debian's `pebble`, an authority of certificates for tests, and the name server beside it, by which every domain leads to this machine. Its own
+ * certificate is the kit's. It rejects some nonces and takes orders as a real one does.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { get } from 'node:https';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { ONE, PEM } from './certificate.js';
+import { freePort, freePorts } from './process.js';
+import { missing, Program } from './program.js';
+import { tempFolder } from './temp-folder.js';
+
+/** Why a test that needs it is skipped; false: it is there. */
+export const noPebble = missing('pebble', 'pebble-challtestsrv');
+
+export interface PebbleSetting {
+  /** At which it asks for proofs, instead of port 80. */
+  readonly httpPort: number;
+  /** For how long certificates are valid. */
+  readonly validSeconds?: number;
+  /** Key ids and keys of accounts, which are then needed. */
+  readonly macKeys?: Readonly<Record<string, string>>;
+}
+
+export class Pebble {
+  readonly port: number;
+  /** Its directory. */
+  readonly url: string;
+  /** For `caFile`. */
+  readonly caFile = `${PEM}one.cert.pem`;
+  readonly #program: Program;
+  readonly #managementPort: number;
+
+  private constructor(program: Program, port: number) {
+    this.#program = program;
+    this.port = port;
+    this.#managementPort = port + 1;
+    this.url = `https://127.0.0.1:${port}/dir`;
+  }
+
+  /** Resolves once it answers. @param port where it was before */
+  static async start(t: Test, setting: PebbleSetting, port?: number): Promise<Pebble> {
+    const { httpPort, validSeconds, macKeys } = setting;
+    const [dns, listens] = [await freePorts(2), port ?? (await freePort())];
+    const names = ['-dns01', `127.0.0.1:${dns}`, '-management', `127.0.0.1:${dns + 1}`, '-defaultIPv6', ''];
+    new Program(t, 'pebble-challtestsrv', [...names, '-http01', '', '-https01', '', '-tlsalpn01', '']);
+    const config = join(tempFolder(t), 'pebble.json');
+    const pebble = {
+      listenAddress: `127.0.0.1:${listens}`,
+      managementListenAddress: `127.0.0.1:${listens + 1}`,
+      certificate: `${PEM}one.cert.pem`,
+      privateKey: `${PEM}one.key.pem`,
+      httpPort,
+      tlsPort: 1,
+      ocspResponderURL: '',
+      externalAccountBindingRequired: macKeys !== undefined,
+      ...(macKeys && { externalAccountMACKeys: macKeys }),
+      ...(validSeconds !== undefined && { certificateValidityPeriod: validSeconds }),
+    };
+    writeFileSync(config, JSON.stringify({ pebble }));
+    const env = { PEBBLE_VA_NOSLEEP: '1' };
+    const program = new Program(t, 'pebble', ['-config', config, '-dnsserver', `127.0.0.1:${dns}`], env);
+    const started = new Pebble(program, listens);
+    await program.until(
+      () =>
+        started.#get('/dir', listens).then(
+          () => true,
+          () => false,
+        ),
+      20_000,
+      'start',
+    );
+    return started;
+  }
+
+  /** PEM of the authority that signs. */
+  root(): Promise<string> {
+    return this.#get('/roots/0', this.#managementPort);
+  }
+
+  /** What it has said of late. */
+  get said(): string {
+    return this.#program.said;
+  }
+
+  async kill(): Promise<void> {
+    await this.#program.stop('SIGKILL');
+  }
+
+  #get(path: string, port: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const asked = get({ host: '127.0.0.1', port, path, ca: ONE.cert, agent: false }, (answer) => {
+        let body = '';
+        answer.setEncoding('utf8').on('data', (text: string) => {
+          body += text;
+        });
+        answer.on('end', () => (answer.statusCode === 200 ? resolve(body) : reject(new Error(`${answer.statusCode}`))));
+      });
+      asked.on('error', reject);
+    });
+  }
+}
