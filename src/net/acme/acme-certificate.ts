@@ -27,6 +27,8 @@ const RENEW_AT = 2 / 3;
 const LOOK_MS = 2000;
 /** The other machines have to know the account before the authority asks one of them. */
 const SPREAD_MS = 2000;
+/** Orders wait so long, at most, until this server answers the authority: it may be asked where this one cannot be seen from itself. */
+const UNPROVED_MS = 30_000;
 
 export interface AcmeOutput {
   /** It is written. */
@@ -44,6 +46,8 @@ export interface AcmeCertificateParts {
   readonly turn: AcmeTurn | null;
   /** Resolves with a chain and its key, PEM; rejects with an OrderRefused. */
   order(acme: AcmeConfig, accountKey: string): Promise<string>;
+  /** Whether this server would answer the authority. */
+  isProved(acme: AcmeConfig, accountKey: string): Promise<boolean>;
   random(): number;
 }
 
@@ -53,6 +57,8 @@ export class AcmeCertificate {
   problem: string | null = null;
   readonly #parts: AcmeCertificateParts;
   readonly #output: AcmeOutput;
+  /** Until then it waits for this server to answer, monotonic milliseconds; null: it has answered. */
+  #unprovedMs: number | null;
   #isPrepared = false;
   #isBusy = false;
   #lookAtMs = Number.NEGATIVE_INFINITY;
@@ -63,6 +69,7 @@ export class AcmeCertificate {
   constructor(parts: AcmeCertificateParts, output: AcmeOutput) {
     this.#parts = parts;
     this.#output = output;
+    this.#unprovedMs = parts.clock.now() + UNPROVED_MS;
   }
 
   /** Null: there is none, or nobody has looked yet. */
@@ -92,7 +99,15 @@ export class AcmeCertificate {
     turn?.say({ account, pair: this.#pair?.pem ?? null });
     if (!this.#isDue() || clock.now() < this.#nextOrderMs) return;
     if (turn !== null && !turn.wasSaid(SPREAD_MS)) return;
-    await this.#order(account);
+    if (await this.#isProved(account)) await this.#order(account);
+  }
+
+  async #isProved(account: string): Promise<boolean> {
+    const { acme, clock, isProved } = this.#parts;
+    if (this.#unprovedMs === null) return true;
+    if (!(await isProved(acme, account)) && clock.now() < this.#unprovedMs) return false;
+    this.#unprovedMs = null;
+    return true;
   }
 
   /** Takes what the machine that orders has. */

@@ -11,6 +11,7 @@ import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../conf
 import { AcmeCertificate } from './acme-certificate.js';
 import { AcmeFiles } from './acme-files.js';
 import type { AcmeTurn } from './acme-turn.js';
+import { isProved } from './own-proof.js';
 
 export interface AcmeCertificatesParts {
   /** The one in force. */
@@ -76,6 +77,8 @@ export class AcmeCertificates {
         clock,
         turn: turnOf(name),
         order: (_, accountKey) => this.#order(name, accountKey),
+        isProved: ({ domains: [domain = ''] }, accountKey) =>
+          isProved(config.addresses, domain, accountKey, this.#ending.signal),
         random: Math.random,
       },
       {
