@@ -77,6 +77,11 @@ export class AcmeCertificate {
     return this.#pair;
   }
 
+  /** It reads its files, or is being ordered. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
   /** Once a second. */
   look(nowMs: number): void {
     if (this.#isBusy || nowMs < this.#lookAtMs) return;
@@ -146,10 +151,13 @@ export class AcmeCertificate {
       await files.savePair(pem);
       this.#pair = pairOf(pem)!;
       this.#parts.turn?.say({ account, pair: pem });
-      this.#failures = 0;
-      this.problem = null;
       this.counts.issued++;
       this.#output.onIssued(this.#pair);
+      // It would be ordered again and again.
+      if (this.#isDue())
+        throw new Error('the new certificate is to be renewed already: is the clock of this machine right?');
+      this.#failures = 0;
+      this.problem = null;
     } catch (error) {
       this.#fail(error as Error);
     }

@@ -26,6 +26,8 @@ export interface OrderRequest {
   /** PEM. */
   readonly accountKey: string;
   readonly signal: AbortSignal;
+  /** For each request. */
+  readonly requestMs?: number;
 }
 
 const REQUEST_MS = 30_000;
@@ -116,7 +118,7 @@ function checked(chain: string, key: string, domains: readonly string[]): string
 }
 
 /** What `axios` calls for a request. */
-function adapterOf({ ca, signal }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
+function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
   return async (config) => {
     const { url = '', method = 'get', data, headers } = config;
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new Error('the authority names no URL');
@@ -127,7 +129,7 @@ function adapterOf({ ca, signal }: OrderRequest, trouble: { afterMs: number }): 
       headers: Object.fromEntries(all.map(([name, value]) => [name, String(value)])),
       ...(data !== undefined && { body: data }),
     };
-    const limits = { ca, timeoutMs: REQUEST_MS, headBytes: HEAD_BYTES, bodyBytes: BODY_BYTES, signal };
+    const limits = { ca, timeoutMs: requestMs, headBytes: HEAD_BYTES, bodyBytes: BODY_BYTES, signal };
     const answer = await wholeAnswer(request, limits);
     if (answer.status === 429 || answer.status === 503) {
       trouble.afterMs = Math.max(trouble.afterMs, retryAfterMs(answer.headers.get('retry-after'), Date.now()));

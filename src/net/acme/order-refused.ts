@@ -13,7 +13,7 @@ export class OrderRefused extends Error {
   readonly afterMs: number;
 
   constructor(reason: string, afterMs = 0) {
-    const text = printable(reason.slice(0, 2 * MAX_CHARACTERS));
+    const text = printable(reason.slice(0, 2 * MAX_CHARACTERS)).trim() || 'what the authority answers cannot be read';
     super(text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)} …` : text);
     this.afterMs = afterMs;
   }
@@ -22,6 +22,11 @@ export class OrderRefused extends Error {
 /** The value of Retry-After (RFC 9110, 10.2.3): seconds, or a date. 0: none that can be read, or one that is over. */
 export function retryAfterMs(value: string | undefined, wallMs: number): number {
   if (value === undefined) return 0;
-  const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - wallMs;
+  const ms = /^\d{1,12}$/.test(value) ? Number(value) * 1000 : dateMs(value) - wallMs;
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_AFTER_MS) : 0;
+}
+
+/** NaN: it is none. */
+function dateMs(value: string): number {
+  return /^[A-Z][a-z]{2,8},? /.test(value) ? Date.parse(value) : Number.NaN;
 }
