@@ -47,6 +47,7 @@ const COMMANDS: readonly string[] = ['main.ts'];
 
 /** Package → the files through which it enters (types may be named elsewhere). */
 const ENTRANCES: Record<string, readonly string[]> = {
+  'acme-client': ['net/acme/acme-client.ts'],
   '@fastify/swagger': ['http/document-routes.ts'],
   '@fastify/swagger-ui': ['http/document-routes.ts'],
   'entities/decode': ['metadata/title.ts'],

@@ -76,27 +76,31 @@ const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metai
 );
 export const HEADER_NAME = new RegExp(`^(?!(?:${FRAMING.join('|')})$)[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,100}$`);
 
+function addressesSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
+  return list(
+    section({
+      host: host(),
+      port: whole(0, 65_535),
+      // Absent: port + 1, if no other address has it (app/addresses/addresses.ts).
+      shoutcastPort: z
+        .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
+        .optional(),
+      // Absent: all roles, and `ops` and `admin` answer loopback peers only (http/roles.ts).
+      roles: list(choice(ROLES), 1, ROLES.length).optional(),
+      tls: tlsSchema(context).optional(),
+      proxyProtocol: flag().optional(),
+    }),
+    1,
+    16,
+  )
+    .superRefine(checkAcme)
+    .default([{ host: '127.0.0.1', port: 8000 }]);
+}
+
 /** Builds the zod schema. */
 export function configSchema(context: ConfigContext) {
   return section({
-    addresses: list(
-      section({
-        host: host(),
-        port: whole(0, 65_535),
-        // Absent: port + 1, if no other address has it (app/addresses/addresses.ts).
-        shoutcastPort: z
-          .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
-          .optional(),
-        // Absent: all roles, and `ops` and `admin` answer loopback peers only (http/roles.ts).
-        roles: list(choice(ROLES), 1, ROLES.length).optional(),
-        tls: tlsSchema(context).optional(),
-        proxyProtocol: flag().optional(),
-      }),
-      1,
-      16,
-    )
-      .superRefine(checkAcme)
-      .default([{ host: '127.0.0.1', port: 8000 }]),
+    addresses: addressesSchema(context),
     proxies: section({
       trusted: list(network(), 0, 256).default([]),
       head: choice(['x-forwarded-for', 'forwarded']).default('x-forwarded-for'),

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
@@ -23,6 +24,7 @@ const ENV = {
   WAVE_TUNEIN_KEY: 'let us tell',
   WAVE_MASTODON_TOKEN: 'let us post',
   WAVE_ADMIN_PASSWORD: 'let me see',
+  WAVE_ACME_KEY: 'bGV0IHVzIGhhdmUgYSBjZXJ0aWZpY2F0ZQ',
   WAVE_CERT_FILE: TLS.certFile,
   WAVE_KEY_FILE: TLS.keyFile,
 };
@@ -102,6 +104,19 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
         roles: ['poll', 'ops'],
         tls: { ...TLS, sharePort: false },
         proxyProtocol: false,
+      },
+      {
+        host: '127.0.0.1',
+        port: 8443,
+        tls: {
+          acme: {
+            domains: ['radio.wave.example', 'listen.wave.example'],
+            email: 'office@wave.example',
+            directoryUrl: 'https://acme-v02.api.letsencrypt.org/directory',
+            caFile: TLS.certFile,
+            eab: { keyId: 'wave', key: createSecretKey(Buffer.from(ENV.WAVE_ACME_KEY, 'base64url')) },
+          },
+        },
       },
     ],
     shoutcastListenUrls: 'wave-live',

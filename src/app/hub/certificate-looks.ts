@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../../config/load.js';
 import { type AcmeConfig, certificateFiles, certificateName } from '../../config/tls.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 
-/** How often files are read, where somebody wants to know. */
+/** How often files are read, where they are asked for. */
 const LOOK_MS = 10_000;
 
 export interface CertificateLookParts {

@@ -172,7 +172,10 @@ export class HubSide {
     this.endSending(false);
   }
 
-  /** Alerts and titles go out no more, no certificate is ordered. Idempotent. @param isNext whether another process of this machine takes over in a moment */
+  /**
+   * Alerts and titles go out no more, no certificate is ordered. Idempotent.
+   * @param isNext whether another process of this machine takes over in a moment
+   */
   endSending(isNext: boolean): void {
     this.alerts.close();
     this.#titlesOut.close();

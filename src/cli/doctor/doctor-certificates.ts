@@ -11,11 +11,14 @@ const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds */
+const RENEW = 'renew it (certbot renew, acme.sh --renew); the server takes the new files by itself';
+
+/** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds @param renew what to do about one that expires */
 export function certificateFindings(
   { certFile, keyFile }: CertificateFiles,
   host: string,
   nowMs = Date.now(),
+  renew = RENEW,
 ): readonly DoctorFinding[] {
   const findings = new Findings('certificates');
   try {
@@ -28,7 +31,7 @@ export function certificateFindings(
       );
       return findings.all;
     }
-    judgeDates(certFile, chain, nowMs, findings);
+    judgeDates(certFile, chain, { nowMs, renew }, findings);
     judgeChain(certFile, chain, findings);
     if (!own.checkPrivateKey(createPrivateKey(readFileSync(keyFile))))
       findings.bad(`${keyFile} is not the key of ${certFile}`, 'copy both of the same renewal');
@@ -47,12 +50,16 @@ function isFor(certificate: X509Certificate, host: string): boolean {
   return (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined;
 }
 
-function judgeDates(file: string, chain: readonly X509Certificate[], nowMs: number, findings: Findings): void {
+function judgeDates(
+  file: string,
+  chain: readonly X509Certificate[],
+  { nowMs, renew }: { readonly nowMs: number; readonly renew: string },
+  findings: Findings,
+): void {
   const endsMs = Math.min(...chain.map(({ validTo }) => Date.parse(validTo)));
   const beginsMs = Math.max(...chain.map(({ validFrom }) => Date.parse(validFrom)));
   const days = Math.floor((endsMs - nowMs) / DAY_MS);
   const end = new Date(endsMs).toISOString().slice(0, 10);
-  const renew = 'renew it (certbot renew, acme.sh --renew); the server takes the new files by itself';
   if (endsMs <= nowMs) findings.bad(`${file} has expired (${end})`, renew);
   else if (beginsMs > nowMs)
     findings.bad(`${file} is not valid yet`, 'look at the clock of this machine, or wait until it is');

@@ -9,10 +9,11 @@ import { readFile } from 'node:fs/promises';
 import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
-import { certificateFiles } from '../../config/tls.js';
+import { acmeCertificates, certificateFiles } from '../../config/tls.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
 import { urlOf } from '../server.js';
 import { type Colour, paintOf } from '../terminal/terminal.js';
+import { acmeFindings } from './doctor-acme.js';
 import { certificateFindings } from './doctor-certificates.js';
 import { clockFindings, skewFindings } from './doctor-clock.js';
 import { diskFindings } from './doctor-disk.js';
@@ -65,8 +66,12 @@ async function runChecks(
     const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '');
     looks.push(portFindings(config.addresses, stop), diskFindings(config.data.folder));
     looks.push(fileLimitFindings(limits, config), settingFindings(config), nameFindings(config));
-    for (const { tls } of config.addresses)
-      if (tls !== undefined) looks.push(certificateFindings(certificateFiles(tls, config.data.folder), host));
+    const { folder } = config.data;
+    for (const { tls } of config.addresses) {
+      if (tls?.acme === undefined && tls !== undefined)
+        looks.push(certificateFindings(certificateFiles(tls, folder), host));
+    }
+    for (const acme of acmeCertificates(config.addresses).values()) looks.push(acmeFindings(acme, folder, host, stop));
   }
   looks.push(clockFindings());
   if (url !== null) looks.push(skewFindings(url, stop), proxyFindings(url, config, stop));

@@ -17,7 +17,7 @@ const TOKEN = /^[A-Za-z0-9_-]{16,256}$/;
 /** Anybody may ask: the file is not read for each question. */
 const FRESH_MS = 1000;
 
-interface Known {
+interface Thumbprint {
   /** Null: there is no account. */
   readonly thumbprint: Promise<string | null>;
   readonly untilMs: number;
@@ -28,7 +28,7 @@ export class AcmeAnswers {
   readonly #config: Pick<Config, 'addresses' | 'data'>;
   readonly #clock: Clock;
   /** By certificate. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, Thumbprint>();
 
   constructor(config: Pick<Config, 'addresses' | 'data'>, clock: Clock) {
     this.#config = config;

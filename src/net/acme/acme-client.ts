@@ -2,17 +2,17 @@
  * Orders a certificate of an authority that speaks ACME (RFC 8555), by the package `acme-client`: account, order, proof by HTTP-01, certificate. The
  * proof is answered by acme-answers.ts. Loaded when the first certificate is ordered: it brings fifty packages.
  *
- * Its requests are made as all of ours are, with our bounds and without its retries: those are up to acme-certificate.ts. As the package has one place
- * for that in a process, there is one order at a time.
+ * Its requests are made as all of ours are, with our bounds and without its retries: those are up to acme-certificate.ts. As the package has one
+ * place for that in a process, there is one order at a time.
  */
 
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import acme, { type Authorization, type Order } from 'acme-client';
 import { pairProblem } from '../../config/tls.js';
+import { boundedAnswer } from '../outbound/bounded-answer.js';
 import type { OutboundRequest } from '../outbound/outbound.js';
 import { Target } from '../outbound/target.js';
-import { wholeAnswer } from '../outbound/whole-answer.js';
 import { newKey } from './acme-key.js';
 import { OrderRefused, retryAfterMs } from './order-refused.js';
 
@@ -130,7 +130,7 @@ function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble
       ...(data !== undefined && { body: data }),
     };
     const limits = { ca, timeoutMs: requestMs, headBytes: HEAD_BYTES, bodyBytes: BODY_BYTES, signal };
-    const answer = await wholeAnswer(request, limits);
+    const answer = await boundedAnswer(request, limits);
     if (answer.status === 429 || answer.status === 503) {
       trouble.afterMs = Math.max(trouble.afterMs, retryAfterMs(answer.headers.get('retry-after'), Date.now()));
     }

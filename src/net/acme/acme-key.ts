@@ -8,10 +8,10 @@ export function newKey(): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
-/** RFC 7638. Throws where it is no key of P-256, PEM. */
+/** RFC 7638. Throws where it is not a key of P-256 in PEM. */
 export function thumbprintOf(pem: string): string {
   const { kty, crv, x, y } = createPublicKey(createPrivateKey(pem)).export({ format: 'jwk' });
-  if (kty !== 'EC' || crv !== 'P-256') throw new Error('is no key of P-256');
+  if (kty !== 'EC' || crv !== 'P-256') throw new Error('not a key of P-256');
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which of several machines orders a certificate, and what it has told the others. Without other machines there is none. In a cluster it is a lease
- * (cluster/certificate-turn.ts).
+ * Which of several machines orders a certificate, and what it has said to the others. Without other machines there is none. In a cluster it is a
+ * lease (cluster/certificate-turn.ts).
  */
 
 /** What all machines of a certificate have in common, PEM. */
@@ -16,7 +16,7 @@ export interface AcmeTurn {
   readonly isOwn: boolean;
   /** What the others are to have, if this machine orders. */
   say(shared: SharedCertificate): void;
-  /** Whether this machine orders, and the others were told so for this long. */
+  /** Whether this machine orders, and has said so to the others for this long. */
   wasSaid(forMs: number): boolean;
   /** The last that the machine that orders has said; null: nothing that can be used. */
   heard(): SharedCertificate | null;

@@ -1,4 +1,4 @@
-/** Why an order brought no certificate, as far as an operator can be told, and when the authority wants to be asked again. */
+/** Why an order brought no certificate, as far as an operator can know, and when the authority wants to be asked again. */
 
 import { printable } from '../../base/printable.js';
 

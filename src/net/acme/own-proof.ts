@@ -6,8 +6,8 @@
 import { randomBytes } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { AddressConfig } from '../../config/schema.js';
+import { boundedAnswer } from '../outbound/bounded-answer.js';
 import { Target } from '../outbound/target.js';
-import { wholeAnswer } from '../outbound/whole-answer.js';
 import { thumbprintOf } from './acme-key.js';
 
 const LIMITS = { ca: undefined, timeoutMs: 2000, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
@@ -28,7 +28,7 @@ export async function isProved(
   const answers = asked.map(async ({ host, port }) => {
     const url = `http://${placeOf(host)}:${port}/.well-known/acme-challenge/${token}`;
     const request = { target: Target.named(url, undefined, true), method: 'GET', headers: { Host: domain } } as const;
-    const { body } = await wholeAnswer(request, { ...LIMITS, signal });
+    const { body } = await boundedAnswer(request, { ...LIMITS, signal });
     if (body.toString() !== `${token}.${thumbprintOf(accountKey)}`) throw new Error('another answer');
     return true;
   });

@@ -4,7 +4,7 @@ import { copyFileSync, mkdirSync, readFileSync, renameSync, symlinkSync, utimesS
 import { join } from 'node:path';
 import t from 'tap';
 import type { Alarm, AlarmHandler } from '../../../src/base/clock.js';
-import { Certificate } from '../../../src/net/tls/certificate.js';
+import { Certificate, type Pair } from '../../../src/net/tls/certificate.js';
 import { PEM } from '../../kit/certificate.js';
 import { FakeClock } from '../../kit/clock.js';
 import { quietFor } from '../../kit/pause.js';
@@ -100,4 +100,45 @@ t.test('as certbot does: links into an archive', async (t) => {
   clock.advance(6000);
   await quietFor(50);
   await is([2, 3]);
+});
+
+t.test('one that the server gets by itself: missing, damaged, there', async (t) => {
+  const file = join(tempFolder(t), 'pair.pem');
+  const pair = (name: string) => Buffer.concat([cert(name), readFileSync(`${PEM}${name}.key.pem`)]);
+  const clock = new CountingClock();
+  const renewed: Buffer[] = [];
+  const refused: string[] = [];
+  const output = {
+    onRenewed: (pair: Pair) => void renewed.push(pair.cert),
+    onRefused: (reason: string) => void refused.push(reason),
+  };
+  const certificate = new Certificate({ certFile: file, keyFile: file, isOwn: true }, clock, output);
+  t.teardown(() => certificate.stop());
+  t.equal(certificate.first, null);
+  const look = async () => {
+    for (let i = 0; i < 3; i++) {
+      const { alarms } = clock;
+      clock.advance(2000);
+      await until(() => clock.alarms > alarms, 2000, undefined, 1);
+    }
+  };
+  await look();
+  t.same(refused, [], 'it is not missed');
+  writeFileSync(file, pair('one'));
+  await look();
+  t.ok(renewed[0]!.equals(pair('one')));
+  writeFileSync(file, 'no PEM');
+  await look();
+  t.equal(refused.length, 1);
+  writeFileSync(file, pair('two'));
+  await look();
+  t.ok(renewed[1]!.equals(pair('two')));
+  t.equal(refused.length, 1);
+  const next = new Certificate({ certFile: file, keyFile: file, isOwn: true }, clock, output);
+  t.ok(next.first!.cert.equals(pair('two')));
+  next.stop();
+  writeFileSync(file, 'no PEM');
+  const damaged = new Certificate({ certFile: file, keyFile: file, isOwn: true }, clock, output);
+  t.equal(damaged.first, null, 'it stops no start');
+  damaged.stop();
 });

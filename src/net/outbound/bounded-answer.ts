@@ -12,7 +12,7 @@ export interface AnswerLimits {
   readonly signal: AbortSignal;
 }
 
-export interface WholeAnswer {
+export interface BoundedAnswer {
   readonly status: number;
   /** By name in lower case; one character a byte. */
   readonly headers: ReadonlyMap<string, string>;
@@ -20,7 +20,7 @@ export interface WholeAnswer {
 }
 
 /** Rejects with a reason that holds no URL. */
-export function wholeAnswer(request: OutboundRequest, limits: AnswerLimits): Promise<WholeAnswer> {
+export function boundedAnswer(request: OutboundRequest, limits: AnswerLimits): Promise<BoundedAnswer> {
   const { ca, headBytes, bodyBytes, timeoutMs, signal } = limits;
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

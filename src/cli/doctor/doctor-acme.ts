@@ -1,0 +1,76 @@
+/**
+ * Checks what a certificate that the server gets by itself needs: whether port 80 of each domain leads to this server, as its authority will find, or
+ * will not.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AcmeConfig, certificateFiles, certificateFolder } from '../../config/tls.js';
+import { ACCOUNT_FILE } from '../../net/acme/acme-files.js';
+import { thumbprintOf } from '../../net/acme/acme-key.js';
+import { messageOf } from '../command.js';
+import { answerOf } from '../server.js';
+import { certificateFindings } from './doctor-certificates.js';
+import { type DoctorFinding, Findings } from './finding.js';
+
+const RENEW = 'the server orders another by itself: its log says why it could not';
+
+/** @param data the data folder @param host as for certificateFindings @param port at which authorities ask */
+export async function acmeFindings(
+  acme: AcmeConfig,
+  data: string,
+  host: string,
+  signal: AbortSignal,
+  port = 80,
+): Promise<readonly DoctorFinding[]> {
+  const findings = new Findings('certificates');
+  const files = certificateFiles({ acme }, data);
+  const isThere = existsSync(files.certFile);
+  if (!isThere) {
+    findings.note(
+      `there is no certificate of ${acme.domains[0]} yet`,
+      'the server orders it when it runs; until then TLS is refused',
+    );
+  }
+  const thumbprint = ownThumbprint(join(certificateFolder(acme, data), ACCOUNT_FILE));
+  const asked = acme.domains.map((domain) => judgeProof(domain, port, thumbprint, findings, signal));
+  await Promise.all(asked);
+  return [...(isThere ? certificateFindings(files, host, Date.now(), RENEW) : []), ...findings.all];
+}
+
+async function judgeProof(
+  domain: string,
+  port: number,
+  thumbprint: string | null,
+  findings: Findings,
+  signal: AbortSignal,
+): Promise<void> {
+  const token = randomBytes(16).toString('base64url');
+  const at = `http://${domain}${port === 80 ? '' : `:${port}`}`;
+  try {
+    const { status, text } = await answerOf(`${at}/.well-known/acme-challenge/${token}`, signal);
+    const [given, by] = text.split('.');
+    if (status !== 200 || given !== token) {
+      const advice =
+        'start the server; port 80 of the domain must lead to one of its addresses without tls, by way of any proxy';
+      findings.bad(`${at} answers its authority with ${status}: nothing here proves the domain`, advice);
+    } else if (thumbprint !== null && by !== thumbprint) {
+      const advice = 'its name or port 80 leads elsewhere, or data.folder is that of another server';
+      findings.bad(`${at} is answered by another server of this kind`, advice);
+    } else findings.good(`${at} leads here, as its authority will find`);
+  } catch (error) {
+    const advice =
+      'look at the name, the firewall and the port (seen from this machine: others may get there all the same)';
+    findings.bad(`the authority will not get to ${domain}: ${messageOf(error)}`, advice);
+  }
+}
+
+/** Null: the server has made no account yet, or its file is for others' eyes only. */
+function ownThumbprint(file: string): string | null {
+  try {
+    return thumbprintOf(readFileSync(file, 'utf8'));
+  } catch {
+    return null;
+  }
+}
