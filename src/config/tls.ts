@@ -76,8 +76,11 @@ export function tlsSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   }).superRefine(({ certFile, keyFile, acme }, { addIssue }) => {
     if (acme !== undefined && (certFile ?? keyFile) !== undefined) {
       addIssue({ code: 'custom', message: 'has certFile and keyFile, or acme, not both' });
-    } else if (acme === undefined && (certFile === undefined || keyFile === undefined)) {
+    } else if (acme === undefined && (certFile ?? keyFile) === undefined) {
       addIssue({ code: 'custom', message: 'needs certFile and keyFile, or acme' });
+    } else if (acme === undefined && (certFile === undefined || keyFile === undefined)) {
+      const path = [certFile === undefined ? 'certFile' : 'keyFile'];
+      addIssue({ code: 'custom', path, message: 'is missing: a certificate and its key belong together' });
     }
     const [cert, key] = [read(certFile), read(keyFile)];
     const problem = cert && key && pairProblem(cert, key);

@@ -27,7 +27,8 @@ t.test('either files or an authority', async (t) => {
   t.equal(problems(withTls(FILES)), null);
   t.equal(withAcme('domains: [a.test]'), null);
   t.match(problems(withTls('')), /needs certFile and keyFile, or acme/);
-  t.match(problems(withTls(`certFile: ${PEM}one.cert.pem`)), /needs certFile and keyFile, or acme/);
+  t.match(problems(withTls(`certFile: ${PEM}one.cert.pem`)), /tls\.keyFile: is missing/);
+  t.match(problems(withTls(`keyFile: ${PEM}one.key.pem`)), /tls\.certFile: is missing/);
   t.match(problems(`${PLAIN}, ${withTls(`${FILES}, acme: { domains: [a.test] }`)}`), /not both/);
 });
 

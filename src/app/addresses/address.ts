@@ -130,6 +130,9 @@ export class Address {
   takeOver(before: Address): void {
     before.retire();
     this.#main.takeOver(before.#main);
+    // One for other domains is better than none, until theirs has come.
+    const pair = before.#certificate?.current;
+    if (this.#certificate?.current === null && pair) for (const each of this.#fronts) each.renew(pair);
     if (this.sharesShoutcast(before)) this.#shoutcast!.takeOver(before.#shoutcast!);
     else void before.#shoutcast?.drain();
   }

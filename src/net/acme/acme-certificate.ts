@@ -31,6 +31,8 @@ const SPREAD_MS = 2000;
 const UNPROVED_MS = 30_000;
 
 export interface AcmeOutput {
+  /** At the start: there is none that can be used. */
+  onMissing(): void;
   /** It is written. */
   onIssued(pair: KeptPair): void;
   /** For the first failure in a row, and for another reason. @param pauseMs until the next order */
@@ -96,7 +98,7 @@ export class AcmeCertificate {
 
   async #look(): Promise<void> {
     const { files, turn, clock } = this.#parts;
-    if (!this.#isPrepared) await files.prepare();
+    if (!this.#isPrepared) await this.#prepare();
     this.#isPrepared = true;
     if (turn !== null && !turn.isOwn) await this.#follow(turn);
     const account = await files.account();
@@ -115,6 +117,16 @@ export class AcmeCertificate {
     return true;
   }
 
+  /** Of other domains that this address had, it serves until there is a new one. */
+  async #prepare(): Promise<void> {
+    const { acme, files, clock } = this.#parts;
+    await files.prepare();
+    if ((await files.pair()) !== null) return;
+    const former = await files.formerPair(acme.domains, clock.wallMs());
+    if (former === null) this.#output.onMissing();
+    else await files.savePair(former.pem);
+  }
+
   /** Takes what the machine that orders has. */
   async #follow(turn: AcmeTurn): Promise<void> {
     const { files } = this.#parts;
@@ -124,16 +136,20 @@ export class AcmeCertificate {
     const theirs = heard.pair === null ? null : pairOf(heard.pair);
     const own = await files.pair();
     // An older one was kept by who wrote it there, or is played back by an attacker.
-    if (theirs === null || (own !== null && theirs.endsMs <= own.endsMs)) return;
+    if (theirs === null || (own !== null && this.#isWhole(own) && theirs.endsMs <= own.endsMs)) return;
     await files.savePair(theirs.pem);
     this.problem = null;
     this.#output.onIssued(theirs);
   }
 
   #isDue(): boolean {
-    if (this.#pair === null) return true;
+    if (this.#pair === null || !this.#isWhole(this.#pair)) return true;
     const { beginsMs, endsMs } = this.#pair;
     return this.#parts.clock.wallMs() >= beginsMs + (endsMs - beginsMs) * RENEW_AT;
+  }
+
+  #isWhole({ isFor }: KeptPair): boolean {
+    return this.#parts.acme.domains.every(isFor);
   }
 
   async #order(account: string): Promise<void> {

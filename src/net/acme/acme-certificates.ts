@@ -82,6 +82,8 @@ export class AcmeCertificates {
         random: Math.random,
       },
       {
+        onMissing: () =>
+          log.warn({ domains }, 'there is no certificate yet: it is ordered now, and TLS is refused until it is there'),
         onIssued: ({ endsMs }) => log.info({ domains, expires: new Date(endsMs).toISOString() }, 'a new certificate'),
         onFailed: (reason, pauseMs) => {
           if (this.#ending.signal.aborted) return;

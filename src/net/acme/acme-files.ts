@@ -10,7 +10,7 @@
  */
 
 import { X509Certificate } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { PAIR_FILE, pairProblem } from '../../config/tls.js';
 import { isKey, newKey } from './acme-key.js';
@@ -27,6 +27,8 @@ export interface KeptPair {
   /** Unix milliseconds. */
   readonly beginsMs: number;
   readonly endsMs: number;
+  /** Whether it is for this host. */
+  isFor(domain: string): boolean;
 }
 
 export class AcmeFiles {
@@ -62,6 +64,22 @@ export class AcmeFiles {
   /** Null: there is none. */
   async pair(): Promise<KeptPair | null> {
     return await this.#read(PAIR_FILE, pairOf);
+  }
+
+  /**
+   * Of the other certificates that the server has got the one that is for most of these domains, and can be used at this moment; null: none is for any.
+   * Where the domains of an address have changed it serves until there is a new one.
+   */
+  async formerPair(domains: readonly string[], wallMs: number): Promise<KeptPair | null> {
+    let [best, most]: [KeptPair | null, number] = [null, 0];
+    const parent = dirname(this.#folder);
+    for (const name of await readdir(parent)) {
+      const pair = pairOf(await readFile(join(parent, name, PAIR_FILE), 'utf8').catch(() => ''));
+      if (pair === null || pair.endsMs <= wallMs) continue;
+      const count = domains.filter((domain) => pair.isFor(domain)).length;
+      if (count > most) [best, most] = [pair, count];
+    }
+    return best;
   }
 
   async savePair(pem: string): Promise<void> {
@@ -111,9 +129,10 @@ export class AcmeFiles {
 export function pairOf(pem: string): KeptPair | null {
   const bytes = Buffer.from(pem);
   if (pairProblem(bytes, bytes) !== undefined) return null;
-  const { validFrom, validTo } = new X509Certificate(bytes);
-  const [beginsMs, endsMs] = [Date.parse(validFrom), Date.parse(validTo)];
-  return endsMs > beginsMs ? { pem, beginsMs, endsMs } : null;
+  const certificate = new X509Certificate(bytes);
+  const [beginsMs, endsMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  const isFor = (domain: string) => certificate.checkHost(domain) !== undefined;
+  return endsMs > beginsMs ? { pem, beginsMs, endsMs, isFor } : null;
 }
 
 function ordersIn(text: string): readonly number[] | null {

@@ -62,6 +62,11 @@ export class Certificate implements AlarmHandler {
       });
   }
 
+  /** The last one that can be used. */
+  get current(): Pair | null {
+    return this.#current;
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#alarm.cancel();

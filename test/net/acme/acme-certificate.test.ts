@@ -1,9 +1,10 @@
 /** When a certificate is ordered, and when not: by a false clock, with real files. */
 
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import type { AcmeConfig } from '../../../src/config/tls.js';
 import { AcmeCertificate, ORDERS_AN_HOUR } from '../../../src/net/acme/acme-certificate.js';
 import { AcmeFiles, type KeptPair, pairOf } from '../../../src/net/acme/acme-files.js';
 import { newKey } from '../../../src/net/acme/acme-key.js';
@@ -16,10 +17,10 @@ import { until } from '../../kit/until.js';
 
 const skip = missing('openssl');
 const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
-const acme = { domains: ['a.test'], directoryUrl: 'http://x.test/dir' };
+const acme: AcmeConfig = { domains: ['a.test'], directoryUrl: 'http://x.test/dir' };
 
 /** A pair that is valid for so many days, from the second of this call. */
-function made(t: Test, days: number): string {
+function made(t: Test, days: number, names = 'DNS:a.test'): string {
   const key = join(tempFolder(t), 'key');
   const args = [
     'req',
@@ -31,6 +32,8 @@ function made(t: Test, days: number): string {
     '-nodes',
     '-subj',
     '/CN=a.test',
+    '-addext',
+    `subjectAltName=${names}`,
   ];
   const pem = execFileSync('openssl', [...args, '-days', `${days}`, '-keyout', key], {
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -47,6 +50,7 @@ class Subject {
   readonly issued: KeptPair[] = [];
   readonly damaged: string[] = [];
   readonly errors: unknown[] = [];
+  missing = 0;
   readonly #startMs = this.clock.now();
   isProved = true;
   random = 0.5;
@@ -54,10 +58,12 @@ class Subject {
     throw new OrderRefused('no');
   };
   readonly #turn: AcmeTurn | null;
+  readonly #acme: AcmeConfig;
   certificate: AcmeCertificate;
   looks = 0;
 
-  constructor(t: Test, turn: AcmeTurn | null = null, folder = join(tempFolder(t), 'acme', 'a')) {
+  constructor(t: Test, turn: AcmeTurn | null = null, folder = join(tempFolder(t), 'acme', 'a'), config = acme) {
+    this.#acme = config;
     this.folder = folder;
     this.#turn = turn;
     this.certificate = this.restarted();
@@ -68,7 +74,7 @@ class Subject {
     const turn = this.#turn;
     this.certificate = new AcmeCertificate(
       {
-        acme,
+        acme: this.#acme,
         files,
         turn,
         clock: this.clock,
@@ -83,6 +89,9 @@ class Subject {
         random: () => this.random,
       },
       {
+        onMissing: () => {
+          this.missing++;
+        },
         onIssued: (pair) => this.issued.push(pair),
         onFailed: (reason, pauseMs) => this.failed.push([reason, pauseMs]),
         onError: (error) => this.errors.push(error),
@@ -157,7 +166,11 @@ t.test('renewed when two thirds are over, and ordered anew where it is gone or d
   const [first, second, over] = [made(t, 90), made(t, 400), made(t, 80)];
   subject.next = () => first;
   await subject.pass(0);
-  t.same(subject.issued, [pairOf(first)]);
+  t.same(
+    subject.issued.map(({ pem }) => pem),
+    [first],
+  );
+  t.equal(subject.missing, 1);
   subject.next = () => second;
   await subject.pass(60 * DAY_MS - 2 * HOUR_MS, HOUR_MS);
   t.equal(subject.ordered.length, 1);
@@ -227,6 +240,38 @@ t.test('none is ordered before this server answers the authority, for half a min
   t.equal(other.ordered.length, 0);
   await other.pass(4000, 1000);
   t.equal(other.ordered.length, 1);
+});
+
+t.test('other domains: what there was serves until there is a new one', { skip }, async (t) => {
+  const all = join(tempFolder(t), 'acme');
+  const keep = (name: string, pem: string) => {
+    mkdirSync(join(all, name), { recursive: true });
+    writeFileSync(join(all, name, 'certificate.pem'), pem);
+  };
+  const both = { ...acme, domains: ['a.test', 'b.test'] };
+  const former = made(t, 90);
+  keep('other', made(t, 90, 'DNS:c.test'));
+  keep('damaged', 'x');
+  keep('former', former);
+  const subject = new Subject(t, null, join(all, 'now'), both);
+  const kept = () => readFileSync(join(all, 'now', 'certificate.pem'), 'utf8');
+  await subject.pass(0);
+  t.equal(kept(), former);
+  t.equal(subject.missing, 0);
+  t.equal(subject.ordered.length, 1, 'a new one is ordered at once');
+  const whole = made(t, 60, 'DNS:a.test,DNS:b.test');
+  subject.next = () => whole;
+  subject.clock.spend(HOUR_MS);
+  await subject.pass(0);
+  t.equal(kept(), whole);
+  await subject.pass(HOUR_MS);
+  t.equal(subject.ordered.length, 2);
+  // What has expired serves nobody.
+  const late = new Subject(t, null, join(all, 'later'), both);
+  late.clock.spend(91 * DAY_MS);
+  await late.pass(0);
+  t.equal(late.missing, 1);
+  t.same(subject.errors, []);
 });
 
 t.test('the turn of another machine', { skip }, async (t) => {
