@@ -121,7 +121,7 @@ const ROTATED = [
   },
   {
     programs: [
-      ...files('e2e', 'attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies'),
+      ...files('e2e', 'acme attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies'),
       ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
       ...files('cli/doctor', 'doctor-proxy'),
       ...files('cli/setup', 'init'),

@@ -67,7 +67,7 @@ export class AcmeFiles {
   }
 
   /**
-   * Of the other certificates that the server has got the one that is for most of these domains, and can be used at this moment; null: none is for any.
+   * Of the other certificates that the server has got the one that is for most of these domains, and has not expired; null: none is for any.
    * Where the domains of an address have changed it serves until there is a new one.
    */
   async formerPair(domains: readonly string[], wallMs: number): Promise<KeptPair | null> {
