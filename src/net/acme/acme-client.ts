@@ -50,8 +50,6 @@ type AxiosAdapter = (config: {
 export async function orderCertificate(request: OrderRequest): Promise<string> {
   const trouble = { afterMs: 0 };
   acme.axios.defaults.adapter = adapterOf(request, trouble) as never;
-  // It would wait as long as the authority says, however long that is.
-  (acme.axios.defaults as { acmeSettings?: object }).acmeSettings = { retryMaxAttempts: 0 };
   try {
     return await order(request);
   } catch (error) {
@@ -117,7 +115,7 @@ function checked(chain: string, key: string, domains: readonly string[]): string
   return `${chain.trim()}\n${key}`;
 }
 
-/** What `axios` calls for a request. */
+/** What `axios` calls for a request. It resolves whatever the status: where it rejects, the package waits as long as an authority says, and asks again. */
 function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
   return async (config) => {
     const { url = '', method = 'get', data, headers } = config;
