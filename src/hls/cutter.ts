@@ -177,12 +177,14 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
       return;
     }
     const arrivedMs = this.#epochMs + Math.min(this.#nowMs, this.#parts.audio.arrivedMs(atMs + frameMs / 2));
-    if (form !== this.#form || this.#time?.takes(this.#lengthMs, arrivedMs) !== true) this.#close(true);
+    if (form !== this.#form) this.#close(true);
     this.#form = form;
     const isTitle = this.#titles.reach(atMs);
-    if (!open.isEmpty && this.#isFull(bytes.length, frameMs, isTitle)) this.#close(false);
+    const isCut = isTitle || this.#time?.turnsLate(this.#lengthMs, arrivedMs) === true;
+    if (!open.isEmpty && this.#isFull(bytes.length, frameMs, isCut)) this.#close(false);
     if (open.isEmpty) this.#openSegment(form, atMs, arrivedMs);
     else if (isTitle) this.#titles.tag();
+    this.#time!.note(this.#lengthMs, arrivedMs);
     open.add(form.payload(bytes), samples);
     this.#atMs = atMs + frameMs;
   }
@@ -197,12 +199,13 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     return true;
   }
 
-  #isFull(bytes: number, frameMs: number, isTitle: boolean): boolean {
+  /** @param isCut a segment had better begin with what follows */
+  #isFull(bytes: number, frameMs: number, isCut: boolean): boolean {
     const ms = this.#lengthMs;
     const targetMs = this.#targetSeconds * 1000;
     // EXTINF, rounded to seconds, is no more than TARGETDURATION (RFC 8216, 4.3.3.1).
     if (ms >= targetMs || ms + frameMs >= targetMs + 500) return true;
-    return (isTitle && ms >= MIN_TITLED_MS) || this.#open.lengthBytes + bytes > MAX_SEGMENT_BYTES;
+    return (isCut && ms >= MIN_TITLED_MS) || this.#open.lengthBytes + bytes > MAX_SEGMENT_BYTES;
   }
 
   get #lengthMs(): number {
@@ -210,25 +213,36 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   }
 
   #openSegment({ sampleRate }: SegmentForm, atMs: number, arrivedMs: number): void {
-    const { window } = this.#parts;
-    if (this.#time === null) {
-      if (window.lastNumber !== null) this.#isDiscontinuity = true;
-      // Never back while what is listed is later.
-      this.#time = new ProgramTime(Math.max(arrivedMs, window.endMs), sampleRate);
-    }
+    this.#time ??= this.#beginTime(arrivedMs, sampleRate);
     this.#fromMs = atMs;
     this.#titles.open(atMs);
   }
 
+  /** With the open segment. @param startMs at its first sample */
+  #beginTime(startMs: number, sampleRate: number): ProgramTime {
+    const { window } = this.#parts;
+    if (window.lastNumber !== null) this.#isDiscontinuity = true;
+    // Never back while what is listed is later.
+    return new ProgramTime(Math.max(startMs, window.endMs), sampleRate);
+  }
+
+  /** What the open segment is dated by: all its frames are there. */
+  #timeOf(time: ProgramTime, samples: number, sampleRate: number): ProgramTime {
+    const missingMs = time.missingMs(samples);
+    return missingMs === 0 ? time : this.#beginTime(time.segmentMs + missingMs, sampleRate);
+  }
+
   /** @param isBreak the audio does not go on in what comes */
   #close(isBreak: boolean): void {
-    const [time, form, open] = [this.#time, this.#form, this.#open];
+    const [stated, form, open] = [this.#time, this.#form, this.#open];
     const [bytes, lengthMs] = [open.bytes, this.#lengthMs];
     const { samples, sizes, durations, isEmpty } = open;
     if (isBreak) this.#time = null;
     open.clear();
-    if (isEmpty || time === null || form === null || (isBreak && lengthMs < MIN_REST_MS)) return;
+    if (isEmpty || stated === null || form === null || (isBreak && lengthMs < MIN_REST_MS)) return;
     const { window, tapeName } = this.#parts;
+    const time = this.#timeOf(stated, samples, form.sampleRate);
+    if (!isBreak) this.#time = time;
     const { startMs, samples: samplesBefore, segmentMs } = time;
     const number = window.lastNumber === null ? Math.floor(segmentMs / 1000) : window.lastNumber + 1;
     const titles = this.#titles.tagged;

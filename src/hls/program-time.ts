@@ -2,11 +2,13 @@
  * The wall time of a channel's audio, as its playlist states it (EXT-X-PROGRAM-DATE-TIME): when it came in. It begins with the arrival of a first
  * frame, goes on by what is sampled, and is corrected towards arrival by a thousandth at most: encoders drift.
  *
- *   arrival      │ 0.0 │ 0.3 │ 1.1 │ 1.2 │ 1.3 │ …       pieces come sooner or later than their audio lasts: only the latest of a minute counts
+ *   arrival      │ 0.0 │ 0.3 │ 1.1 │ 1.2 │ 1.3 │ …       pieces come sooner or later than their audio lasts: only the latest of some seconds counts
  *   stated       │ 0.0 │ 0.26 …
  *
- * Invariant: it never goes back. Where it would have to go forward by more than a second (silence, a clock that was set) it ends, and another begins.
- * Owned by an HlsCutter.
+ *   late by        0 0 0 │ 5.0 4.0 3.0 … 0 0              what waited comes: nothing is missing, and the time goes on
+ *                  0 0 0 │ 5.0 5.0 5.0 5.0 …              audio is missing: another time begins
+ *
+ * Invariant: it never goes back. Owned by an HlsCutter.
  */
 
 import type { TimePlace } from './playlist.js';
@@ -14,9 +16,20 @@ import type { TimePlace } from './playlist.js';
 /** Per millisecond of audio. */
 const MAX_CORRECTION = 0.001;
 const MAX_LATE_MS = 1000;
-/** Of these the latest arrival counts. */
-const SEGMENTS = 15;
+/** Lateness that falls or rises by less, per millisecond of audio, lasts: what waited comes at 1.1 × at least. */
+const MAX_SLOPE = 0.08;
+/** Of less late audio it is not known whether its lateness lasts. */
+const MIN_JUDGED_MS = 1500;
+/** Of a stretch the latest arrival counts, since pieces may be 10 s long; of these stretches the one that was least late, since what waited is no drift. */
+const STRETCH_MS = 12_000;
+const STRETCHES = 4;
 const NOTHING_YET = { samples: 0, correctedMs: 0 };
+
+interface LateFrame {
+  /** Of audio in the segment before it. */
+  readonly ms: number;
+  readonly lateMs: number;
+}
 
 export class ProgramTime {
   /** At its first sample, unix milliseconds. */
@@ -25,9 +38,14 @@ export class ProgramTime {
   /** Up to the beginning of the segment that is open, and by how much it was corrected by then. */
   #samples = 0;
   #correctedMs = 0;
-  /** How much later than stated the latest frame came, in the open segment and in those before it. */
+  /** Whether the latest frame was late by more than is borne. */
+  #isLate = false;
+  /** In the open segment, since it has been so. */
+  #lateFrames: LateFrame[] = [];
+  /** How much later than stated the latest frame of the present stretch came, and of those before it, oldest first. */
   #latestMs = Number.NEGATIVE_INFINITY;
-  readonly #recentMs: number[] = [];
+  #stretchSamples = 0;
+  #stretchesMs: number[] = [];
 
   /** @param since how far another one of the same audio has come: this one goes on from there */
   constructor(startMs: number, sampleRate: number, { samples, correctedMs }: Omit<TimePlace, 'startMs'> = NOTHING_YET) {
@@ -52,15 +70,48 @@ export class ProgramTime {
     return this.#samples;
   }
 
-  /**
-   * A frame of the open segment. @param ms of audio in the segment before it @param arrivedMs when it came in, unix milliseconds
-   * @returns false: it belongs to another time, which begins with it
-   */
-  takes(ms: number, arrivedMs: number): boolean {
-    const lateMs = arrivedMs - this.segmentMs - ms;
-    if (lateMs > MAX_LATE_MS) return false;
+  /** Whether audio may be missing before this frame, the next one of the open segment: a segment had better begin with it. Parameters as `note` has them. */
+  turnsLate(ms: number, arrivedMs: number): boolean {
+    return !this.#isLate && this.#lateMs(ms, arrivedMs) > MAX_LATE_MS;
+  }
+
+  /** A frame of the open segment. @param ms of audio in the segment before it @param arrivedMs when it came in, unix milliseconds */
+  note(ms: number, arrivedMs: number): void {
+    const lateMs = this.#lateMs(ms, arrivedMs);
     if (lateMs > this.#latestMs) this.#latestMs = lateMs;
-    return true;
+    const isLate = lateMs > MAX_LATE_MS;
+    if (isLate) this.#lateFrames.push({ ms, lateMs });
+    else if (this.#isLate) this.#lateFrames = [];
+    this.#isLate = isLate;
+  }
+
+  /**
+   * By how much the open segment is later than stated, because audio is missing before it, or was before the segments since: it begins another time,
+   * so much later. 0: it goes on. Before `close`. @param samples of the segment
+   */
+  missingMs(samples: number): number {
+    return this.#lastingMs((samples * 1000) / this.#sampleRate) || this.#longLastingMs();
+  }
+
+  /** All frames of the segment, or those since they turned late, are late by the same. */
+  #lastingMs(segmentMs: number): number {
+    const frames = this.#lateFrames;
+    const [first, last] = [frames[0], frames.at(-1)];
+    if (!this.#isLate || first === undefined || last === undefined) return 0;
+    const lengthMs = segmentMs - first.ms;
+    if (lengthMs < MIN_JUDGED_MS) return 0;
+    const middle = frames.findIndex(({ ms }) => ms >= first.ms + lengthMs / 2);
+    const before = latestOf(frames.slice(0, middle));
+    return lasts(before, latestOf(frames.slice(middle)), lengthMs / 2) ? before : 0;
+  }
+
+  /** The same in pieces, of which only the first frames are so late. */
+  #longLastingMs(): number {
+    const stretches = this.#stretchesMs;
+    const leastMs = Math.min(...stretches);
+    const apartMs = (STRETCHES - 1) * STRETCH_MS;
+    if (stretches.length < STRETCHES || leastMs <= MAX_LATE_MS) return 0;
+    return lasts(stretches[0]!, stretches.at(-1)!, apartMs) ? leastMs : 0;
   }
 
   /**
@@ -70,19 +121,42 @@ export class ProgramTime {
   close(samples: number): number {
     const beganMicros = this.#micros(this.#samples);
     this.#samples += samples;
-    const recent = this.#recentMs;
-    recent.push(this.#latestMs);
-    if (recent.length > SEGMENTS) recent.shift();
+    this.#stretchSamples += samples;
+    this.#lateFrames = [];
+    const stretches = this.#stretchesMs;
+    if (stretches.length === 0 || this.#stretchSamples * 1000 >= STRETCH_MS * this.#sampleRate) this.#endStretch();
     const mostMs = (MAX_CORRECTION * samples * 1000) / this.#sampleRate;
-    const correctionMs = Math.max(-mostMs, Math.min(mostMs, Math.max(...recent)));
+    const leastMs = Math.min(...stretches);
+    // No encoder has drifted by more: it is made up, or another time begins.
+    const correctionMs = leastMs > MAX_LATE_MS ? 0 : Math.max(-mostMs, Math.min(mostMs, leastMs));
     this.#correctedMs += correctionMs;
     // What was noted is about a time that is another one now.
-    for (let i = 0; i < recent.length; i++) recent[i]! -= correctionMs;
-    this.#latestMs = Number.NEGATIVE_INFINITY;
+    for (let i = 0; i < stretches.length; i++) stretches[i]! -= correctionMs;
+    this.#latestMs -= correctionMs;
     return this.#micros(this.#samples) - beganMicros;
+  }
+
+  #endStretch(): void {
+    this.#stretchesMs.push(this.#latestMs);
+    if (this.#stretchesMs.length > STRETCHES) this.#stretchesMs.shift();
+    this.#latestMs = Number.NEGATIVE_INFINITY;
+    this.#stretchSamples = 0;
+  }
+
+  #lateMs(ms: number, arrivedMs: number): number {
+    return arrivedMs - this.segmentMs - ms;
   }
 
   #micros(samples: number): number {
     return Math.round((samples / this.#sampleRate) * 1e6);
   }
+}
+
+function latestOf(frames: readonly LateFrame[]): number {
+  return frames.reduce((latest, { lateMs }) => Math.max(latest, lateMs), Number.NEGATIVE_INFINITY);
+}
+
+/** @param apartMs of audio between the two */
+function lasts(beforeMs: number, afterMs: number, apartMs: number): boolean {
+  return Math.abs(beforeMs - afterMs) <= MAX_SLOPE * apartMs;
 }

@@ -10,6 +10,7 @@ import t, { type Test } from 'tap';
 import { framesIn } from '../kit/feeder.js';
 import { type ReadSegment, readPacked, readPlaylist } from '../kit/hls-channel.js';
 import { Machine, RESTARTED_MS } from '../kit/machine.js';
+import { pause } from '../kit/pause.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { demoYaml } from '../kit/server.js';
@@ -193,3 +194,37 @@ t.test('kill -9 of one process: the list goes on behind EXT-X-DISCONTINUITY', { 
   t.equal(recorder.segments.filter(({ isDiscontinuity }) => isDiscontinuity).length, 1);
   await server.end('SIGTERM');
 });
+
+t.test(
+  'a process that stands still for seconds, and gets all that waited: nothing is said',
+  { timeout: 240_000 },
+  async (t) => {
+    const folder = tempFolder(t);
+    const port = await freePort();
+    const path = join(folder, 'config.yaml');
+    writeFileSync(path, `data: { folder: ${join(folder, 'data')} }\n${yaml(port)}`);
+    const server = new ServerProcess(t, port, [path], {});
+    await server.ready();
+    new StampedEncoder(t, port, '/live', 'demo-source', 'mp3', 1);
+    const recorder = new Recorder(port);
+    await recorder.more(3);
+    for (const stallMs of [1500, 3500]) {
+      server.child.kill('SIGSTOP');
+      await pause(stallMs);
+      server.child.kill('SIGCONT');
+      await recorder.more(4);
+    }
+    goesOn(t, recorder, 'stood still');
+    t.notOk(
+      recorder.segments.some(({ isDiscontinuity }) => isDiscontinuity),
+      'no audio is missing',
+    );
+    const { frames } = recorder;
+    t.strictSame(
+      frames,
+      frames.map((_, i) => frames[0]! + i),
+      'each frame once',
+    );
+    await server.end('SIGTERM');
+  },
+);

@@ -270,6 +270,97 @@ t.test('silence: the list stands still, then a discontinuity at the time at whic
   t.equal(numbers(channel.window.segment(seam[0]!.name)!)[0], frame);
 });
 
+/** Nothing comes for so long; then what waited, so many times as fast as it plays, and goes on. */
+function stall(channel: HlsChannel, stallMs: number, speed: number): void {
+  channel.clock.advance(stallMs);
+  for (let waitsMs = stallMs; waitsMs > 0; waitsMs -= NUMBERED_MS * (1 - 1 / speed)) {
+    if (speed !== Number.POSITIVE_INFINITY) channel.clock.advance(NUMBERED_MS / speed);
+    channel.write(numberedFrame(channel.frames));
+  }
+}
+
+t.test('a network that stands still and then brings all that waited: nothing is said of it', async (t) => {
+  const random = new Random();
+  t.comment(`seed ${random.seed}`);
+  for (const stallMs of [1500, 5000, 20_000]) {
+    for (const speed of [Number.POSITIVE_INFINITY, 2, 1.2]) {
+      const channel = new HlsChannel({ window: 100, keep: 110 });
+      const startMs = channel.clock.wallMs();
+      channel.cut();
+      channel.play(random.int(15_000, 20_000) / 1000);
+      stall(channel, stallMs, speed);
+      const frame = channel.frames;
+      channel.title('B');
+      channel.play(30);
+      const what = `${stallMs} ms, ${speed} ×`;
+      const { segments, titles } = readPlaylist(channel.window.playlist);
+      t.notOk(
+        segments.some(({ isDiscontinuity }) => isDiscontinuity),
+        what,
+      );
+      const all = listed(channel.window);
+      t.strictSame(all.flatMap(numbers), [...all.flatMap(numbers).keys()], `${what}: each frame once`);
+      for (const [i, segment] of all.entries()) {
+        const { startMs: ownMs } = segment;
+        const cameMs = startMs + numbers(segment)[0]! * NUMBERED_MS;
+        t.ok(Math.abs(ownMs - cameMs) < 60, `${what}: ${i}: ${ownMs - cameMs}`);
+      }
+      const placeMs = startMs + frame * NUMBERED_MS;
+      t.ok(Math.abs(titles[0]!.startMs - placeMs) < 60, `${what}: title: ${titles[0]!.startMs - placeMs}`);
+    }
+  }
+});
+
+t.test('audio is missing: a discontinuity where it is, with the date at which it goes on', async (t) => {
+  const random = new Random();
+  t.comment(`seed ${random.seed}`);
+  for (const missingMs of [1500, 5000, 20_000]) {
+    const channel = new HlsChannel({ window: 100, keep: 110 });
+    channel.cut();
+    channel.play(random.int(15_000, 25_000) / 1000);
+    channel.clock.advance(missingMs);
+    const frame = channel.frames;
+    const resumedMs = channel.clock.wallMs();
+    channel.title('B');
+    channel.play(60);
+    const { segments, titles } = readPlaylist(channel.window.playlist);
+    const seams = segments.filter(({ isDiscontinuity }) => isDiscontinuity);
+    t.equal(seams.length, 1, `${missingMs} ms`);
+    const [first] = numbers(channel.window.segment(seams[0]!.name)!);
+    // No segment is cut for it within the first second of one.
+    t.ok(first! <= frame && frame - first! < 1000 / NUMBERED_MS, `${first} of ${frame}`);
+    const seamMs = seams[0]!.dateMs + (frame - first!) * NUMBERED_MS;
+    t.ok(Math.abs(seamMs - resumedMs) < 60, `${seamMs - resumedMs}`);
+    t.ok(Math.abs(titles[0]!.startMs - resumedMs) < 60, `${titles[0]!.startMs - resumedMs}`);
+    const dates = segments.map(({ dateMs }) => dateMs);
+    t.strictSame(
+      dates,
+      [...dates].sort((a, b) => a - b),
+    );
+  }
+});
+
+t.test('what goes on where another cutter ended, on a machine that stood still: no discontinuity', async (t) => {
+  for (const stallMs of [1500, 5000, 20_000]) {
+    const channel = new HlsChannel({ window: 100, keep: 110 });
+    const cutter = channel.cut();
+    channel.play(21);
+    cutter.stop();
+    channel.clock.advance(stallMs / 2);
+    channel.cut();
+    stall(channel, stallMs / 2, Number.POSITIVE_INFINITY);
+    for (let i = 0; i < stallMs / 2 / NUMBERED_MS; i++) channel.write(numberedFrame(channel.frames));
+    channel.play(20);
+    const { segments } = readPlaylist(channel.window.playlist);
+    t.notOk(
+      segments.some(({ isDiscontinuity }) => isDiscontinuity),
+      `${stallMs} ms`,
+    );
+    const all = listed(channel.window).flatMap(numbers);
+    t.strictSame(all, [...all.keys()]);
+  }
+});
+
 t.test(
   'another sample rate and mono: a discontinuity; each segment has one format, and no number is left out',
   async (t) => {
