@@ -194,14 +194,22 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     this.mark = null;
   }
 
-  /** The options have changed: another tape begins as soon as no listener plays. */
+  /** The options have changed: another tape begins as soon as nobody hears this one. */
   refresh(): void {
-    if (this.playing === 0) this.#beginAnew();
+    if (!this.#isHeard) this.#beginAnew();
   }
 
-  /** No source feeds the channel: if no listener plays, the tape is dropped, so that listeners who come later never get old audio. */
-  release(): void {
-    if (this.playing > 0) return;
+  /** By listeners, or from what an observer makes of it. */
+  get #isHeard(): boolean {
+    return this.playing > 0 || this.readers.isHeard;
+  }
+
+  /**
+   * No source feeds the channel: if nobody hears its tape, that is dropped, so that listeners who come later never get old audio.
+   * @param isOver whether what observers make of it has ended too, for silence
+   */
+  release(isOver = true): void {
+    if (this.playing > 0 || (this.readers.isHeard && !isOver)) return;
     if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
       this.drop();
       this.#line?.begin();
@@ -241,7 +249,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     const isFresh = frame.fresh || held.hasGap;
     held.hasGap = false;
     if (!this.#waiting.isEmpty) this.#putWaiting();
-    this.lay(frame, isFresh, arrivedMs, this.playing === 0);
+    this.lay(frame, isFresh, arrivedMs, !this.#isHeard);
   }
 
   /** Puts titles on the tape whose place is at its end, or close after it. */

@@ -1,6 +1,6 @@
 /**
  * The tape of a channel: of frames while MP3 or AAC comes, of Ogg while that does. It begins with the first audio, and its metaint is chosen then
- * (block-spacing.ts); it is chosen again only while no listener plays, since the head of the answer promised it. Where the codec changes another tape
+ * (block-spacing.ts); it is chosen again only while nobody hears it, since the head of the answer promised it. Where the codec changes another tape
  * begins. ChannelAudio adds what waits.
  */
 
@@ -127,7 +127,7 @@ export abstract class ChannelTape {
 
   /**
    * @param isFresh it does not continue the frame before it @param arrivedMs when it came in, monotonic
-   * @param mayBegin nobody plays: another tape may begin, with a metaint that suits the source
+   * @param mayBegin nobody hears this tape: another one may begin, with a metaint that suits the source
    */
   protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
     this.audioMs += frame.durationMs;

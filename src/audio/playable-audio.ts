@@ -17,6 +17,8 @@ export interface LateTitle {
 
 /** What happens to a channel's audio, at once. All else can be read from the tape. */
 export interface TapeObserver {
+  /** Players hear what it makes of the tape: as while listeners play, none begins that would suit the source better. Absent: they do not. */
+  readonly isHeard?: boolean;
   /** More audio came onto the tape, and perhaps a segment was closed. For every frame, so it only takes note. */
   onGrown(): void;
   /** A title took effect at a place of which listeners may have been sent more; the tape's closed segments have it by now. */
@@ -48,7 +50,7 @@ export interface PlayableAudio {
   readonly delayedMs: number;
   /** How many listeners are on this channel, and how many of them have begun to play (the audience writes both). */
   listeners: number;
-  /** Only while none plays may the tape be replaced. */
+  /** Only while none plays, and no observer is heard, may the tape be replaced. */
   playing: number;
   /** Undefined until there is audio, and again after the tape was dropped. */
   readonly tape: AudioTape | undefined;

@@ -16,6 +16,7 @@ const TAPE_MS = 1500;
 const WANT_MS = 1000;
 /** What is observed keeps its whole lag. */
 const KEEPS_TAPE: TapeObserver = {
+  isHeard: true,
   onGrown: () => undefined,
   onLate: () => undefined,
   onFence: () => undefined,

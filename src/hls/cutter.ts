@@ -44,6 +44,7 @@ export interface CutterParts {
 export type CutterOptions = Pick<HlsOptions, 'segmentSeconds' | 'form'>;
 
 export class HlsCutter implements TapeObserver, TapeFrameSink {
+  readonly isHeard = true;
   readonly #parts: CutterParts;
   readonly #titles: PlacedTitles;
   readonly #forms: HlsForms;

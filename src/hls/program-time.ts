@@ -20,7 +20,7 @@ const MAX_LATE_MS = 1000;
 const MAX_SLOPE = 0.08;
 /** Of less late audio it is not known whether its lateness lasts. */
 const MIN_JUDGED_MS = 1500;
-/** Of a stretch the latest arrival counts, since pieces may be 10 s long; of these stretches the one that was least late, since what waited is no drift. */
+/** Of a stretch the latest arrival counts: pieces may be 10 s long. Of these stretches the least late one: what waited says nothing of drift. */
 const STRETCH_MS = 12_000;
 const STRETCHES = 4;
 const NOTHING_YET = { samples: 0, correctedMs: 0 };
@@ -70,7 +70,7 @@ export class ProgramTime {
     return this.#samples;
   }
 
-  /** Whether audio may be missing before this frame, the next one of the open segment: a segment had better begin with it. Parameters as `note` has them. */
+  /** Whether audio may be missing before the next frame: a segment had better begin with it. Parameters as `note` has them. */
   turnsLate(ms: number, arrivedMs: number): boolean {
     return !this.#isLate && this.#lateMs(ms, arrivedMs) > MAX_LATE_MS;
   }

@@ -95,6 +95,31 @@ t.test('a bitrate that changes within one source changes nothing', async (t) => 
   t.equal(one.tape, tape);
 });
 
+t.test('what an observer makes of it is heard: unchanged and there, until that has ended', async (t) => {
+  const nothing = () => undefined;
+  const observer = { onGrown: nothing, onLate: nothing, onFence: nothing, onTape: nothing };
+  for (const isHeard of [true, undefined]) {
+    const one = channel();
+    const heard = isHeard ? { ...observer, isHeard } : observer;
+    one.observe(heard);
+    write(one, 128, 5000);
+    const { tape } = one;
+    write(one, 32, 3000);
+    t.equal(one.tape === tape, isHeard === true, 'another bitrate');
+    const { tape: second } = one;
+    one.release(false);
+    t.equal(one.tape !== undefined && one.tape === second, isHeard === true, 'a second of silence');
+    one.refresh();
+    t.equal(one.tape !== undefined && one.tape === second, isHeard === true, 'other options');
+    one.release(true);
+    t.equal(one.tape, undefined, 'its list has ended');
+    write(one, 128, 2000);
+    one.unobserve(heard);
+    one.release(false);
+    t.equal(one.tape, undefined, 'nobody hears it');
+  }
+});
+
 t.test('variable bitrate: of the mean, as soon as that is known and while nobody listens', async (t) => {
   const [one, heard] = [channel(), channel()];
   for (const each of [one, heard]) write(each, 32, FRAME_MS);

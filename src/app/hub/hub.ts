@@ -147,7 +147,9 @@ export class Hub {
   /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
   tidy(nowMs: number): void {
     for (const { audio, served, isElsewhere } of this.channels.values()) {
-      if (!isElsewhere && nowMs - served.live.silentSinceMs > RELEASE_MS) audio.release();
+      const silentMs = nowMs - served.live.silentSinceMs;
+      if (!isElsewhere && silentMs > RELEASE_MS)
+        audio.release(silentMs > this.#core.config.streams.silenceSeconds * 1000);
     }
     this.titles.tidy();
   }

@@ -8,19 +8,29 @@ import type { LateTitle, TapeObserver } from '../playable-audio.js';
 export class TapeReaders implements TapeObserver {
   /** Whether anybody listens. */
   isWanted = false;
+  /** Of the observers. */
+  #heard = 0;
   readonly #observers: TapeObserver[] = [];
 
   get isNone(): boolean {
     return !this.isWanted && this.#observers.length === 0;
   }
 
+  /** As TapeObserver has it, of any. */
+  get isHeard(): boolean {
+    return this.#heard > 0;
+  }
+
   add(observer: TapeObserver): void {
+    if (observer.isHeard) this.#heard++;
     this.#observers.push(observer);
   }
 
   remove(observer: TapeObserver): void {
     const place = this.#observers.indexOf(observer);
-    if (place >= 0) this.#observers.splice(place, 1);
+    if (place < 0) return;
+    if (observer.isHeard) this.#heard--;
+    this.#observers.splice(place, 1);
   }
 
   onGrown(): void {
