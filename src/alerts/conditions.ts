@@ -113,7 +113,7 @@ function ofClock({ skewMs }: AlertFacts, found: Condition[]): void {
 }
 
 function ofDisk(
-  { storeFault, slowestSaveMs, freeBytes }: AlertFacts,
+  { storeFault, hlsFaults, slowestSaveMs, freeBytes }: AlertFacts,
   { slowSaveMs, freeMegabytes }: Thresholds,
   found: Condition[],
 ): void {
@@ -121,6 +121,12 @@ function ofDisk(
   if (storeFault !== null) {
     const summary = 'The store cannot be used: titles are refused';
     found.push({ event: 'store-fault', ...one, summary, fields: { reason: storeFault } });
+  }
+  const [reason] = hlsFaults.values();
+  if (reason !== undefined) {
+    const count = hlsFaults.size;
+    const summary = `Segments of HLS cannot be written (${count} ${count === 1 ? 'channel' : 'channels'}): ${reason}`;
+    found.push({ event: 'hls-unwritten', ...one, severity: 'warning', summary, fields: { reason, channels: count } });
   }
   if (slowestSaveMs >= slowSaveMs) {
     const tookMs = Math.round(slowestSaveMs);

@@ -53,6 +53,8 @@ export interface AlertFacts {
   readonly skewMs: number;
   /** Why the store cannot be used. */
   readonly storeFault: string | null;
+  /** Channels whose segments of HLS cannot be written: why. */
+  readonly hlsFaults: ReadonlyMap<string, string>;
   /** The slowest save of the last minute, those under way included, milliseconds. */
   readonly slowestSaveMs: number;
   /** Of the disk with the data folder, bytes; null: not known. */

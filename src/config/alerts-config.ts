@@ -21,7 +21,16 @@ import {
 
 export const ALERT_EVENTS = [
   ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles', 'tape-lost'] as const),
-  ...(['store-fault', 'disk-slow', 'disk-full', 'certificate', 'limit-near', 'process-died', 'clock-wrong'] as const),
+  ...([
+    'store-fault',
+    'hls-unwritten',
+    'disk-slow',
+    'disk-full',
+    'certificate',
+    'limit-near',
+    'process-died',
+    'clock-wrong',
+  ] as const),
 ] as const;
 export type AlertEvent = (typeof ALERT_EVENTS)[number];
 

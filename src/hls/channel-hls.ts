@@ -35,7 +35,7 @@ export interface ChannelHlsParts {
   readonly feeds: HlsFeeds;
   /** Absent: nothing survives this process. */
   readonly files?:
-    | Pick<HlsFiles, 'read' | 'lastRewound' | 'keep' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten'>
+    | Pick<HlsFiles, 'read' | 'lastRewound' | 'keep' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten' | 'faults'>
     | undefined;
   /** For how long a list that does not grow is served. */
   readonly silenceMs: number;

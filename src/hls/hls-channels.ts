@@ -11,6 +11,7 @@ import type { HlsWindow } from './window.js';
 
 /** How often it is looked whether rewinds have what is too old. */
 const TRIM_MS = 60_000;
+const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
 export interface HlsChannelsParts extends ChannelHlsParts {
   readonly rewinds: Rewinds;
@@ -91,6 +92,11 @@ export class HlsChannels {
   /** How often segments could not be written. */
   get unwritten(): number {
     return this.#parts.files?.unwritten ?? 0;
+  }
+
+  /** Channels whose segments cannot be written to files: why. */
+  get faults(): ReadonlyMap<string, string> {
+    return this.#parts.files?.faults ?? NO_FAULTS;
   }
 
   /** The rewinds that are kept here, as they are listed. */

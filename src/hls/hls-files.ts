@@ -21,11 +21,9 @@ import type { HlsWindow } from './window.js';
 import { INDEX, type RewindLimitsOf, WindowFile } from './window-file.js';
 
 export interface HlsFilesParts {
-  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   /** What is there cannot be used: the channel begins anew. */
   onDamaged(channel: string, error: unknown): void;
-  /** It cannot be written: what is in memory is served on. */
-  onUnwritten(channel: string, error: unknown): void;
   readonly rewinds: Rewinds;
 }
 
@@ -34,12 +32,26 @@ export interface ReadWindow extends Omit<KeptWindow, 'segments'> {
   readonly segments: readonly HlsSegment[];
 }
 
+/** What cannot be written; or could, without the oldest of the rewind. */
+interface Fault {
+  readonly reason: string;
+  /** Whether it is so still. */
+  isUnwritten: boolean;
+  /** When it was last, monotonic milliseconds. */
+  readonly lastMs: number;
+}
+
+/** A disk that is full has room for a segment now and then. */
+const FAULT_MS = 60_000;
+
 export class HlsFiles {
   readonly #folder: string;
   readonly #parts: HlsFilesParts;
   readonly #files = new Map<string, WindowFile>();
   /** How often something could not be written. */
   unwritten = 0;
+  /** By channel. */
+  readonly #faults = new Map<string, Fault>();
 
   constructor(folder: string, parts: HlsFilesParts) {
     this.#folder = folder;
@@ -78,12 +90,26 @@ export class HlsFiles {
   keep(channel: string, window: HlsWindow, limits: RewindLimitsOf): void {
     const { clock, rewinds } = this.#parts;
     const log = rewinds.log(channel);
-    const onError = (error: unknown) => {
-      this.unwritten++;
-      this.#parts.onUnwritten(channel, error);
+    const noted = (isUnwritten: boolean) => (error: unknown) => {
+      if (isUnwritten) this.unwritten++;
+      const { code, message } = error as NodeJS.ErrnoException;
+      this.#faults.set(channel, { reason: code ?? message, isUnwritten, lastMs: clock.now() });
+    };
+    const onWritten = () => {
+      const fault = this.#faults.get(channel);
+      if (fault !== undefined) fault.isUnwritten = false;
     };
     this.#files.get(channel)?.close();
-    this.#files.set(channel, new WindowFile(join(this.#folder, channel), window, { clock, log, limits, onError }));
+    const parts = { clock, log, limits, onWritten, onError: noted(true), onShort: noted(false) };
+    this.#files.set(channel, new WindowFile(join(this.#folder, channel), window, parts));
+  }
+
+  /** Channels whose segments cannot be written, or could in the last minute only without the oldest of their rewind: why. */
+  get faults(): ReadonlyMap<string, string> {
+    const nowMs = this.#parts.clock.now();
+    for (const [channel, { isUnwritten, lastMs }] of this.#faults)
+      if (!isUnwritten && nowMs - lastMs >= FAULT_MS) this.#faults.delete(channel);
+    return new Map([...this.#faults].map(([channel, { reason }]) => [channel, reason]));
   }
 
   /** Of rewinds what is too old goes, whether anything comes or not. */
@@ -95,6 +121,7 @@ export class HlsFiles {
   leave(channel: string): void {
     this.#files.get(channel)?.close();
     this.#files.delete(channel);
+    this.#faults.delete(channel);
     this.#parts.rewinds.forget(channel);
   }
 

@@ -21,6 +21,10 @@ export const INDEX = 'window.json';
 const PART = '.part';
 /** Titles that wait for a log that cannot be written. */
 const MAX_DUE = 1000;
+/** On a full disk the rewind gives up as much at a time, or two segments. */
+const GIVEN_UP_BYTES = 256 * 1024;
+/** Of a full disk, and of a user's part of one. */
+const FULL = ['ENOSPC', 'EDQUOT'];
 
 /** What a channel's rewind may have; null: it has none. */
 export type RewindLimitsOf = () => RewindLimits | null;
@@ -29,7 +33,12 @@ export interface WindowFileParts {
   readonly clock: Pick<Clock, 'wallMs'>;
   readonly log: RewindLog;
   readonly limits: RewindLimitsOf;
+  /** All there is to write was written. */
+  onWritten(): void;
+  /** It was not. */
   onError(error: unknown): void;
+  /** It was, once the rewind had given up its oldest files. */
+  onShort(error: unknown): void;
 }
 
 export class WindowFile implements WindowObserver {
@@ -115,26 +124,48 @@ export class WindowFile implements WindowObserver {
     this.#titlesMs = Number.POSITIVE_INFINITY;
     if (!this.#hasFolder) await this.#enterFolder();
     const names = new Set(segments.map(({ name }) => name));
-    let fault = await this.#putAll(segments);
-    if (fault !== null) {
-      // A full disk has room again without what nobody lists any more.
-      await this.#removeBut(names);
-      fault = await this.#putAll(segments);
-    }
+    let fault: unknown = null;
+    await this.#making(names, () => this.#putAll(segments)).catch((error) => {
+      fault = error;
+    });
     const facts = segments.map(({ bytes, ...rest }) => ({
       ...rest,
       length: bytes.length,
       crc: this.#written.get(rest.name)!,
     }));
     const kept = { savedMs, lastNumber, list, titles, segments: facts } satisfies KeptWindow;
-    await this.#replace(INDEX, encode(fault === null ? kept : numbersOf(kept)));
-    await this.#toRewind(segments, list);
+    const index = encode(fault === null ? kept : numbersOf(kept));
+    await this.#making(names, () => this.#replace(INDEX, index));
+    await this.#toRewind(names, segments, list);
     await this.#removeBut(names);
     if (fault !== null) throw fault;
+    this.#parts.onWritten();
+  }
+
+  /** Does it, again and again while the disk is full: without what nobody lists any more, and then without the oldest of the rewind. */
+  async #making(names: ReadonlySet<string>, work: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await work();
+      } catch (error) {
+        const isFull = FULL.includes((error as NodeJS.ErrnoException).code ?? '');
+        if (!isFull || !(await this.#makeRoom(names, error))) throw error;
+      }
+    }
+  }
+
+  async #makeRoom(names: ReadonlySet<string>, error: unknown): Promise<boolean> {
+    const { size } = this.#written;
+    await this.#removeBut(names);
+    if (this.#written.size < size) return true;
+    const bytes = Math.max(GIVEN_UP_BYTES, 2 * (this.#window.last?.bytes.length ?? 0));
+    const hasRoom = await this.#rewind.giveUp(bytes, (name) => names.has(name));
+    if (hasRoom) this.#parts.onShort(error);
+    return hasRoom;
   }
 
   /** Behind window.json: what it names is cut again by nobody. */
-  async #toRewind(all: readonly HlsSegment[], list: ListState): Promise<void> {
+  async #toRewind(names: ReadonlySet<string>, all: readonly HlsSegment[], list: ListState): Promise<void> {
     const limits = this.#parts.limits();
     const titles = this.#due.splice(0);
     if (limits === null) {
@@ -145,9 +176,11 @@ export class WindowFile implements WindowObserver {
     }
     const { targetSeconds, discontinuitySequence } = list;
     const segments = all.filter(({ name }) => this.#written.has(name));
-    for (const { init } of segments) if (init !== null && !this.#inits.has(init.name)) await this.#putInit(init);
     const news = { segments, titles, targetSeconds, discontinuitySequence, checksums: this.#written };
-    await this.#rewind.take(news, limits, this.#parts.clock.wallMs()).catch((error) => {
+    await this.#making(names, async () => {
+      for (const { init } of segments) if (init !== null && !this.#inits.has(init.name)) await this.#putInit(init);
+      await this.#rewind.take(news, limits, this.#parts.clock.wallMs());
+    }).catch((error) => {
       this.#due.unshift(...titles.slice(-MAX_DUE));
       throw error;
     });
@@ -158,17 +191,12 @@ export class WindowFile implements WindowObserver {
     this.#inits.add(name);
   }
 
-  /** Those that have no file yet. @returns why one has none; null: each has */
-  async #putAll(segments: readonly HlsSegment[]): Promise<unknown> {
-    try {
-      for (const { name, bytes } of segments) {
-        if (this.#written.has(name)) continue;
-        await this.#putSegment(name, bytes);
-        this.#written.set(name, crc32(bytes));
-      }
-      return null;
-    } catch (error) {
-      return error;
+  /** Those that have no file yet. */
+  async #putAll(segments: readonly HlsSegment[]): Promise<void> {
+    for (const { name, bytes } of segments) {
+      if (this.#written.has(name)) continue;
+      await this.#putSegment(name, bytes);
+      this.#written.set(name, crc32(bytes));
     }
   }
 

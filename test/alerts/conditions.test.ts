@@ -21,6 +21,7 @@ const FACTS: AlertFacts = {
   wallMs: 1e12,
   channels: [CHANNEL],
   storeFault: null,
+  hlsFaults: new Map(),
   slowestSaveMs: 999,
   freeBytes: 256e6,
   certificates: [],
@@ -51,6 +52,7 @@ t.test('of a channel', async (t) => {
 
 t.test('of store and disk', async (t) => {
   t.strictSame(found({ storeFault: 'it is gone' }), [['store-fault', '', 'critical']]);
+  t.strictSame(found({ hlsFaults: new Map([['live', 'ENOSPC']]) }), [['hls-unwritten', '', 'warning']]);
   t.strictSame(found({ slowestSaveMs: 1000 }), [['disk-slow', '', 'warning']]);
   t.strictSame(found({ freeBytes: 256e6 - 1 }), [['disk-full', '', 'critical']]);
 });

@@ -35,6 +35,9 @@ export class KeptHls {
         get unwritten() {
           return kept.files.unwritten;
         },
+        get faults() {
+          return kept.files.faults;
+        },
       },
       this.rewinds,
     );
@@ -77,10 +80,9 @@ export class KeptHls {
 
   #open(): HlsFiles {
     return new HlsFiles(this.folder, {
-      clock: { wallMs: () => this.link.channel.clock.wallMs() },
+      clock: { now: () => this.link.channel.clock.now(), wallMs: () => this.link.channel.clock.wallMs() },
       rewinds: this.rewinds,
       onDamaged: (channel, error) => this.faults.push(`${channel}: ${(error as Error).message}`),
-      onUnwritten: (channel, error) => this.faults.push(`${channel}: ${(error as NodeJS.ErrnoException).code}`),
     });
   }
 }

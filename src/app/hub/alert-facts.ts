@@ -16,6 +16,8 @@ export interface AlertSources {
   readonly saves: { slowestMs(): number };
   stateOf(channel: string): ChannelState;
   storeFault(): string | null;
+  /** Of channels whose segments of HLS cannot be written. */
+  hlsFaults(): ReadonlyMap<string, string>;
   counts(): LimitCounts;
   /** Of a channel, in all processes. */
   listenersOf(channel: string): number;
@@ -57,7 +59,7 @@ export class AlertFactsReader {
 
   read(): AlertFacts {
     const { clock, config } = this.#core;
-    const { saves, storeFault } = this.#sources;
+    const { saves, storeFault, hlsFaults } = this.#sources;
     const [nowMs, wallMs] = [clock.now(), clock.wallMs()];
     if (!this.#isLooking && nowMs - this.#lookedMs >= LOOK_MS) {
       this.#lookedMs = nowMs;
@@ -70,6 +72,7 @@ export class AlertFactsReader {
       ),
       skewMs: clock.skewMs,
       storeFault: storeFault(),
+      hlsFaults: hlsFaults(),
       slowestSaveMs: saves.slowestMs(),
       freeBytes: this.#freeBytes,
       certificates: this.#sources.certificates.facts,

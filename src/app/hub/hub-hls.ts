@@ -27,7 +27,7 @@ export function makeHls(
   names: TapeNames,
   elsewhere: (channel: string) => HlsReceiver | undefined = () => undefined,
 ): HlsChannels {
-  const { config, clock, repeats, log } = core;
+  const { config, clock, log } = core;
   const silenceMs = () => config.streams.silenceSeconds * 1000;
   const rewinds = makeRewinds(core);
   const files = new HlsFiles(join(config.data.folder, FOLDER), {
@@ -35,8 +35,6 @@ export function makeHls(
     rewinds,
     onDamaged: (channel, err) =>
       log.error({ channel, err }, "HLS: what was kept of this channel's segments cannot be read: it begins anew"),
-    onUnwritten: (channel, err) =>
-      repeats.warn('hls', { channel, err }, 'HLS: segments cannot be written: they would not survive a restart'),
   });
   const tapeName = tapeNameOf(names);
   const cut = live<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });

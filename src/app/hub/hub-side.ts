@@ -33,7 +33,7 @@ import { makeCertificates } from './hub-certificates.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeCovers } from './hub-covers.js';
 import { makeRecorder } from './hub-statistics.js';
-import { clockWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
+import { clockWatch, hlsWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
 import { type HubWebhookParts, makeWebhooks } from './hub-webhooks.js';
 
 export interface HubSideParts extends HubParts {
@@ -87,6 +87,7 @@ export class HubSide {
     this.recorder = makeRecorder(core, store, onSalts);
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
+    const hlsFaults = () => parts.hls().faults;
     observeHub(metrics.registry, { clock, channels, titles, saves, config, stateOf, storeFault });
     observeHls(metrics.registry, () => parts.hls());
     this.reloads = noReloads(clock.wallMs() / 1000);
@@ -112,7 +113,17 @@ export class HubSide {
       problemOf: (name) => certificates.all.get(name)?.problem ?? null,
     });
     looks.observe(metrics.registry);
-    const sources = { channels, saves, stateOf, storeFault, counts, listenersOf, lostOwner, certificates: looks };
+    const sources = {
+      channels,
+      saves,
+      stateOf,
+      storeFault,
+      hlsFaults,
+      counts,
+      listenersOf,
+      lostOwner,
+      certificates: looks,
+    };
     const { alerts, facts } = makeAlerts(core, sources, metrics.registry);
     this.alerts = alerts;
     const webhooks = makeWebhooks(core, { ...parts, hub: this.hub }, metrics.registry);
@@ -130,6 +141,7 @@ export class HubSide {
       () => metrics.turn(),
       turnWatch(core),
       storeWatch(store, log),
+      hlsWatch(hlsFaults, log),
       silenceWatch(channels, log),
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),

@@ -20,6 +20,24 @@ export function storeWatch(store: Store, log: Log): () => void {
   };
 }
 
+/** Logs of which channels segments of HLS cannot be written, all of them in one line, once for each reason; and that they can again. */
+export function hlsWatch(faultsOf: () => ReadonlyMap<string, string>, log: Log): () => void {
+  let known: ReadonlyMap<string, string> = new Map();
+  return () => {
+    const faults = faultsOf();
+    if (faults.size === 0 && known.size === 0) return;
+    const isNew = [...faults].some(([key, reason]) => known.get(key) !== reason);
+    const back = [...known.keys()].filter((key) => !faults.has(key));
+    known = faults;
+    if (back.length > 0) log.info(named(back), 'HLS: segments can be written again');
+    if (!isNew) return;
+    const reasons = [...new Set(faults.values())];
+    const what =
+      'HLS: segments cannot be written, or not without the oldest of the rewind: they are served from memory';
+    log.error({ ...named([...faults.keys()]), reasons }, what);
+  };
+}
+
 /** Logs that the wall clock of this machine differs from the cluster's, again when the difference has changed, and once that it is right. */
 export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
   let saidMs = 0;

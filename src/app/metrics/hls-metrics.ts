@@ -26,6 +26,14 @@ export function observeHls(registry: MetricRegistry, hls: () => HlsChannels): vo
   registry.gauge('airsplice_hls_rewind_bytes', 'Bytes of its segments', ['channel'], (set) => {
     for (const { channel, bytes } of hls().rewinds) set({ channel }, bytes);
   });
+  registry.gauge(
+    'airsplice_hls_fault',
+    '1 for a channel whose segments cannot be written to files, or only without the oldest of its rewind',
+    ['channel'],
+    (set) => {
+      for (const channel of hls().faults.keys()) set({ channel }, 1);
+    },
+  );
   registry.counter(
     'airsplice_hls_unwritten_total',
     'How often segments could not be written to files; they are served from memory, and tried again with the next one',

@@ -39,6 +39,8 @@ export class RewindWriter {
   #chunk: number | null = null;
   #chunkBytes = 0;
   #isTorn = true;
+  /** Of segments before this one there is no file any more. */
+  #goneTo = 0;
 
   /** @param folder of the channel @param log that was read */
   constructor(folder: string, log: RewindLog) {
@@ -77,26 +79,59 @@ export class RewindWriter {
     const { list, chunks } = this.#log;
     const { last } = list;
     if (last === undefined) return;
-    let { from, bytes } = list;
+    let { bytes } = list;
+    let from = Math.max(list.from, this.#goneTo);
     for (; from < last.sequence; from++) {
       const { startMs, micros, length } = list.at(from)!;
       const isOver = startMs + micros / 1000 < wallMs - rewindHours * HOUR_MS || bytes > rewindBytes;
       if (!isOver && last.sequence - from < MAX_REWIND_SEGMENTS) break;
       bytes -= length;
     }
-    if (from > list.from) await this.#append([{ from }]);
+    await this.#begin(from);
     for (const [i, chunk] of chunks.entries()) {
       if (chunks[i + 1] === undefined || chunks[i + 1]! > list.oldest!.sequence) break;
       await rm(chunkPath(this.#folder, chunk), { force: true });
     }
   }
 
+  /**
+   * The disk is full: the oldest files go, of that many bytes at least, those of a list of a minute ago first.
+   * @param isKept whether a window has it @returns false: there are none
+   */
+  async giveUp(bytes: number, isKept: (name: string) => boolean): Promise<boolean> {
+    const { list } = this.#log;
+    const { oldest, last } = list;
+    if (oldest === undefined || last === undefined) return false;
+    const names: string[] = [];
+    let [from, leftBytes] = [Math.max(oldest.sequence, this.#goneTo), bytes];
+    for (; from < last.sequence && leftBytes > 0; from++) {
+      const { name, length } = list.at(from)!;
+      if (isKept(name)) break;
+      names.push(name);
+      leftBytes -= length;
+    }
+    if (names.length === 0) return false;
+    this.#goneTo = from;
+    // Where not even a line can be written it is when they are gone.
+    const isSaid = await this.#begin(from).catch(() => false);
+    for (const name of names) await rm(join(this.#folder, name), { force: true });
+    if (!isSaid) await this.#begin(from);
+    return true;
+  }
+
   /** There is no rewind any more. */
   async clear(): Promise<void> {
     await rm(join(this.#folder, LOG_FOLDER), { recursive: true, force: true });
     this.#chunk = null;
+    this.#goneTo = 0;
     await this.#log.read();
     this.#log.list.clear();
+  }
+
+  /** What the list begins with. */
+  async #begin(from: number): Promise<true> {
+    if (from > this.#log.list.from) await this.#append([{ from }]);
+    return true;
   }
 
   #next(segment: HlsSegment, last: RewindSegment | undefined, news: RewindNews): RewindSegment {

@@ -1,7 +1,7 @@
-/** What the log says of channels without audio (once, then each minute, and when audio is back), and of a wrong clock. */
+/** What the log says of channels without audio (once, then each minute, and when audio is back), of segments without a file, and of a wrong clock. */
 
 import t from 'tap';
-import { clockWatch, silenceWatch } from '../../../src/app/hub/hub-watches.js';
+import { clockWatch, hlsWatch, silenceWatch } from '../../../src/app/hub/hub-watches.js';
 import { keepLines } from '../../kit/log-lines.js';
 
 t.test('channels without audio are one line: at 10 s, each minute, and at once where another is added', async (t) => {
@@ -34,6 +34,27 @@ t.test('of a thousand channels a line names twenty', async (t) => {
   t.equal(lines.length, 1);
   t.equal(lines[0]!['count'], 1000);
   t.equal((lines[0]!['channels'] as string[]).length, 20);
+});
+
+t.test('segments that cannot be written: once for each reason, and when they can', async (t) => {
+  const { log, lines } = keepLines();
+  const faults = new Map<string, string>();
+  const watch = hlsWatch(() => new Map(faults), log);
+  const look = () => {
+    const before = lines.length;
+    watch();
+    watch();
+    return lines.slice(before).map(({ level, channels, reasons }) => [level, channels, reasons]);
+  };
+  t.strictSame(look(), []);
+  faults.set('a', 'ENOSPC');
+  t.strictSame(look(), [['error', ['a'], ['ENOSPC']]]);
+  faults.set('b', 'EIO');
+  t.strictSame(look(), [['error', ['a', 'b'], ['ENOSPC', 'EIO']]]);
+  faults.delete('a');
+  t.strictSame(look(), [['info', ['a'], undefined]]);
+  faults.clear();
+  t.strictSame(look(), [['info', ['b'], undefined]]);
 });
 
 t.test('a clock that is wrong is named each time that it is set, and when it is right again', async (t) => {
