@@ -25,4 +25,5 @@ export type {
   Socket,
   SocketConstructor,
   SocketEvent,
+  StartPlace,
 } from './types.js';

@@ -16,8 +16,8 @@ export interface DatedTitle {
 export type Attributes = Readonly<Record<string, unknown>>;
 
 const TITLE_CLASS = 'net.airsplice.title';
-/** Of a playlist; it has fewer. */
-export const MAX_TITLES = 256;
+/** Of a playlist, that of a rewind of two days too; it has fewer. */
+export const MAX_TITLES = 10_000;
 const LINE = /^#EXT-X-DATERANGE:(.*)$/gm;
 const ATTRIBUTE = /([A-Z0-9-]+)=(?:"([^"\r\n]*)"|([^,"\r\n]*))(?:,|$)/g;
 

@@ -8,13 +8,16 @@
  */
 
 import { addressOf, makeMetaid } from './browser.js';
-import { type Attributes, datedTitles, dateRangesOf } from './date-range.js';
+import { type Attributes, type DatedTitle, datedTitles, dateRangesOf } from './date-range.js';
 import { DatedTitles } from './dated-titles.js';
 import type { Medium, MediumHandlers } from './medium.js';
 import { PlaceReporter } from './place-reporter.js';
 import type { HeardPlaces } from './play-titles.js';
 import { PlaylistReader } from './playlist-reader.js';
-import type { AttachOptions, AudioElement, HlsConstructor, HlsPlayer, HlsSettings } from './types.js';
+import type { AttachOptions, AudioElement, HlsConstructor, HlsPlayer, HlsSettings, StartPlace } from './types.js';
+
+/** A title that was pushed late, or is behind a delay line, has its place as far from the date that its record says. */
+const NEAR_MS = 600_000;
 
 /** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours; no text tracks. */
 const SETTINGS: HlsSettings = {
@@ -36,13 +39,16 @@ export class HlsMedium implements Medium {
   /** Null: the browser plays. */
   readonly #Hls: HlsConstructor | null;
   #hls: HlsPlayer | null = null;
+  /** Where the present or next play begins; null: where the playlist says that it is live. */
+  #start: StartPlace | null;
 
   /** @param url of a playlist @param root of the server that takes reports */
-  constructor(audio: AudioElement, url: URL, root: URL, { Hls, reports = true }: AttachOptions) {
+  constructor(audio: AudioElement, url: URL, root: URL, { Hls, startAt, reports = true }: AttachOptions) {
     this.#audio = audio;
     this.#mount = this.#url = url;
     this.#root = root;
     this.#hasReports = reports;
+    this.#start = startAt ?? null;
     this.#Hls = Hls?.isSupported() ? Hls : null;
   }
 
@@ -75,8 +81,9 @@ export class HlsMedium implements Medium {
     { onDue, onNext, onBroken }: MediumHandlers,
   ): HeardPlaces {
     let isClosed = false;
+    let start = this.#start;
     const titles = new DatedTitles({
-      date: () => (this.#audio.currentTime > 0 ? timeOf(hls.playingDate) : null),
+      date: () => (start === null && this.#audio.currentTime > 0 ? this.#reached(timeOf(hls.playingDate)) : null),
       reports: this.#reporter(),
       onNext,
       onClose: () => {
@@ -85,7 +92,13 @@ export class HlsMedium implements Medium {
     });
     hls.on(events.LEVEL_UPDATED, (_, data) => {
       if (isClosed) return;
-      titles.update(datedTitles(rangesOf(data)));
+      const dated = datedTitles(rangesOf(data));
+      titles.update(dated);
+      if (start !== null) {
+        const seconds = secondsOf(data, dateOf(start, dated));
+        start = null;
+        hls.startLoad(seconds);
+      }
       onDue();
     });
     hls.on(events.ERROR, (_, data) => {
@@ -97,20 +110,34 @@ export class HlsMedium implements Medium {
 
   #beginOwn({ onDue, onNext }: MediumHandlers): HeardPlaces {
     const audio = this.#audio;
+    let start = this.#start;
     const date = () => {
       const startMs = timeOf(audio.getStartDate?.());
-      return startMs === null || audio.currentTime === 0 ? null : startMs + audio.currentTime * 1000;
+      if (startMs === null || audio.currentTime === 0 || start !== null) return null;
+      return this.#reached(startMs + audio.currentTime * 1000);
     };
     // Without a date no title has a place.
     const reader =
       audio.getStartDate === undefined
         ? null
         : new PlaylistReader(this.#url, (text) => {
-            titles.update(datedTitles(dateRangesOf(text)));
+            const dated = datedTitles(dateRangesOf(text));
+            titles.update(dated);
+            const startMs = timeOf(audio.getStartDate?.());
+            if (start !== null && startMs !== null) {
+              audio.currentTime = Math.max(0, (dateOf(start, dated) - startMs) / 1000);
+              start = null;
+            }
             onDue();
           });
     const titles = new DatedTitles({ date, onNext, reports: this.#reporter(), onClose: () => reader?.close() });
     return titles;
+  }
+
+  /** A rewind goes on there. */
+  #reached(dateMs: number | null): number | null {
+    if (dateMs !== null && this.#start !== null) this.#start = { dateMs };
+    return dateMs;
   }
 
   /** Null: nobody knows this listener by a name. */
@@ -135,6 +162,23 @@ function rangesOf(data: unknown): Attributes[] {
     readonly details?: { readonly dateRanges?: Readonly<Record<string, unknown>> };
   };
   return Object.values(details?.dateRanges ?? {}).map((range) => (range as { readonly attr?: Attributes })?.attr ?? {});
+}
+
+/** Of the title, where the playlist has it. */
+function dateOf({ dateMs, record = '' }: StartPlace, titles: readonly DatedTitle[]): number {
+  const offMs = ({ startMs }: DatedTitle) => Math.abs(startMs - dateMs);
+  const [nearest] = titles.filter((title) => title.record.id === record).sort((a, b) => offMs(a) - offMs(b));
+  return record !== '' && nearest !== undefined && offMs(nearest) < NEAR_MS ? nearest.startMs : dateMs;
+}
+
+/** Where this date is on the element's clock, as hls.js has it. @param data of LEVEL_UPDATED */
+function secondsOf(data: unknown, dateMs: number): number {
+  type Fragment = { readonly start: number; readonly programDateTime: number | null };
+  const { details } = (data ?? {}) as { readonly details?: { readonly fragments?: readonly Fragment[] } };
+  const fragments = details?.fragments ?? [];
+  const fragment = fragments.findLast(({ programDateTime }) => (programDateTime ?? Number.POSITIVE_INFINITY) <= dateMs);
+  if (fragment === undefined) return fragments[0]?.start ?? -1;
+  return fragment.start + (dateMs - fragment.programDateTime!) / 1000;
 }
 
 function timeOf(date: Date | null | undefined): number | null {

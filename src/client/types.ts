@@ -62,7 +62,7 @@ export interface AudioElement {
   src: string;
   preload: string;
   /** Seconds. */
-  readonly currentTime: number;
+  currentTime: number;
   readonly playbackRate: number;
   readonly readyState: number;
   readonly paused: boolean;
@@ -84,6 +84,8 @@ export interface HlsPlayer {
   /** Takes the element. What hls.js declares here are types of the DOM. */
   attachMedia(audio: never): void;
   loadSource(url: string): void;
+  /** @param startPosition on the element's clock, seconds */
+  startLoad(startPosition?: number): void;
   on(event: string, listener: (event: string, data: unknown) => void): void;
   destroy(): void;
 }
@@ -154,6 +156,13 @@ export interface Following {
 /** `retrying`: the stream broke off, and is requested again; `failed`: no longer, the listener has to press play. */
 export type PlayState = 'stopped' | 'connecting' | 'playing' | 'stalled' | 'paused' | 'retrying' | 'failed';
 
+export interface StartPlace {
+  /** Unix milliseconds. Of what is older than the playlist: its beginning. */
+  readonly dateMs: number;
+  /** `id` of a record: with the title that it begins with, where the playlist has that near this date. */
+  readonly record?: string | undefined;
+}
+
 export interface AttachOptions extends ServerOptions {
   /** hls.js, for playlists (`….m3u8`). Without it, and where it is not supported, the browser's own player plays them. */
   readonly Hls?: HlsConstructor | undefined;
@@ -162,6 +171,8 @@ export interface AttachOptions extends ServerOptions {
   /** The next title, as soon as it is known (in HLS from the playlist on, some seconds ahead); null: none. */
   readonly onNext?: ((record: ChannelRecord | null) => void) | undefined;
   readonly onState?: ((state: PlayState) => void) | undefined;
+  /** Of a rewind (`….m3u8`): where it begins to play, in place of its end. A later play goes on where this one was. */
+  readonly startAt?: StartPlace | undefined;
   /** Whether the position of the player is reported to the server. Default true. */
   readonly reports?: boolean | undefined;
   /** Whether to use the lock screen and the media keys; `titles`: without covers. Default true. */

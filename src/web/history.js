@@ -6,12 +6,19 @@
 
 import { addressOf } from '../client/browser.ts';
 import { readRecord } from '../client/channel-record.ts';
-import { drawnCover } from '../client/player/player-drawing.ts';
+import { drawnCover, icon } from '../client/player/player-drawing.ts';
 import { isSameTitle } from '../client/player/title-facts.ts';
 
 /** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
 /** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */
-/** @typedef {{ root: URL, texts: Record<string, string>, language: string, player: AirsplicePlayer | undefined }} HistoryParts */
+/**
+ * @typedef {object} HistoryParts
+ * @property {URL} root
+ * @property {Record<string, string>} texts
+ * @property {string} language
+ * @property {AirsplicePlayer | undefined} player
+ * @property {number} hours of the rewind
+ */
 
 /** Jingle, promo, advertisement. */
 const SPOTS = [101, 102, 103];
@@ -46,7 +53,11 @@ export class History {
     this.#empty = /** @type {HTMLElement} */ (section.querySelector('.empty'));
     this.#more.onclick = () => void this.#showMore();
     this.#current = parts.player?.now ?? null;
-    parts.player?.addEventListener('change', () => this.#onTitle(parts.player?.now ?? null));
+    // In a rewind what is behind it is listed too: it can be played from there.
+    parts.player?.addEventListener('change', () => {
+      const { player } = parts;
+      this.#onTitle((player?.isRewound ? player.live : player?.now) ?? null);
+    });
     void this.#load().then(() => this.#show());
   }
 
@@ -97,6 +108,7 @@ export class History {
   }
 
   #show() {
+    const oldestMs = Date.now() - this.#parts.hours * 3_600_000;
     const visible = this.#visible;
     this.#empty.textContent = visible.length === 0 ? (this.#parts.texts['historyEmpty'] ?? '') : '';
     this.#more.hidden = visible.length <= this.#count && !(this.#hasMore && visible.length > 0);
@@ -104,6 +116,8 @@ export class History {
     this.#list.replaceChildren(
       ...visible.slice(0, this.#count).map((entry) => rows.get(idOf(entry)) ?? this.#row(entry)),
     );
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (this.#list.querySelectorAll('button')))
+      button.hidden = Number(button.dataset['from']) < oldestMs;
   }
 
   /** As the reader writes times, where that is in the language of the page. */
@@ -128,7 +142,21 @@ export class History {
     const row = document.createElement('li');
     row.dataset['id'] = idOf(entry);
     row.append(time, cover, text);
+    if (this.#parts.hours > 0) row.append(this.#playFrom(entry));
     return row;
+  }
+
+  /** @param {{ record: ChannelRecord, fromMs: number }} entry */
+  #playFrom({ record, fromMs }) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'row-play';
+    button.append(icon('play'));
+    button.title = this.#parts.texts['playFrom'] ?? '';
+    button.setAttribute('aria-label', `${button.title}: ${record.title}`);
+    button.dataset['from'] = String(fromMs);
+    button.onclick = () => this.#parts.player?.playFrom({ dateMs: fromMs, record: record.id });
+    return button;
   }
 
   /** @param {string} url */

@@ -111,7 +111,11 @@ showInTitle();
 offerCopies();
 void showLogos();
 const section = /** @type {HTMLElement | null} */ (document.querySelector('[data-history]'));
-if (section !== null) new History(section, { root, texts: data.texts, language: data.language, player: players()[0] });
+if (section !== null) {
+  const [player] = players();
+  const hours = directory.get(section.dataset['history'] ?? '')?.rewind?.hours ?? 0;
+  new History(section, { root, texts: data.texts, language: data.language, player, hours });
+}
 if (document.getElementById('dock') !== null)
   new ChannelList({ root, directory, texts: data.texts, channels: data.channels });
 directory.check();

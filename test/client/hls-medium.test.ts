@@ -185,6 +185,10 @@ function fakeHls() {
       this.said.push(url);
     }
 
+    startLoad(startPosition = -1): void {
+      this.said.push(`from ${startPosition}`);
+    }
+
     on(event: string, listener: (event: string, data: unknown) => void): void {
       this.#listeners.set(event, listener);
     }
@@ -199,19 +203,46 @@ function fakeHls() {
       this.#listeners.get(event)!(event, data);
     }
 
-    /** @param places by song, unix milliseconds */
-    load(places: Readonly<Record<string, number>>): void {
+    /** @param places by song, unix milliseconds; its record has the same id */
+    load(places: Readonly<Record<string, number>>, fragments: readonly object[] = []): void {
       const ranges = Object.entries(places).map(([song, ms]) => {
-        const dates = { 'START-DATE': new Date(ms).toISOString(), 'X-TITLE': song };
+        const dates = { 'START-DATE': new Date(ms).toISOString(), 'X-TITLE': song, 'X-RECORD': song };
         return [song, { attr: { ID: song, CLASS: 'net.airsplice.title', ...dates } }] as const;
       });
-      this.fire('hlsLevelUpdated', { details: { dateRanges: Object.fromEntries(ranges) } });
+      this.fire('hlsLevelUpdated', { details: { dateRanges: Object.fromEntries(ranges), fragments } });
     }
   }
   return { Hls: FakeHls, made };
 }
 
 const NO_SERVER = { base: 'http://127.0.0.1:1' } as TestServer;
+
+t.test('a rewind begins at a title or a date, and a later play goes on where it was', async (t) => {
+  const fragments = [0, 1, 2].map((i) => ({ start: 4 * i, programDateTime: 1_000_000 + 4000 * i }));
+  for (const [startAt, seconds] of [
+    [{ dateMs: 1_006_000 }, 6],
+    [{ dateMs: 1_006_000, record: 'two' }, 5],
+    [{ dateMs: 1_006_000, record: 'gone' }, 6],
+    [{ dateMs: 900_000 }, 0],
+  ] as const) {
+    const { Hls, made } = fakeHls();
+    const { audio, calls, attachment } = attached(t, NO_SERVER, new MovedAudio(), { Hls, startAt });
+    await attachment.play();
+    const [hls] = made;
+    hls!.load({ one: 1_000_000, two: 1_005_000 }, fragments);
+    t.strictSame(hls!.said.slice(1), [`from ${seconds}`]);
+    hls!.playingDate = new Date(1_007_000);
+    audio.moveTo(7);
+    t.equal(calls.at(-1), 'two');
+    hls!.load({ one: 1_000_000, two: 1_005_000 }, fragments);
+    t.equal(hls!.said.length, 2, 'once');
+    attachment.stop();
+    await attachment.play();
+    made[1]!.load({ one: 1_000_000, two: 1_005_000 }, fragments);
+    t.equal(made[1]!.said.at(-1), 'from 7');
+    attachment.close();
+  }
+});
 
 t.test('a given Hls: titles by its date; it loads when it plays, and each play has a new one', async (t) => {
   const { Hls, made } = fakeHls();

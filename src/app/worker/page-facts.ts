@@ -10,6 +10,7 @@ import { fileOf } from '../../http/page/page-files.js';
 import { type PageParts, registerPage } from '../../http/page/page-routes.js';
 import type { PageChannel, PageSite, ServedFile } from '../../http/page/page-site.js';
 import { Languages } from '../../http/page/page-texts.js';
+import { rewindPath } from '../../http/stream/hls-answers.js';
 import { hlsPath } from '../../http/stream/hls-routes.js';
 import { isOnAir, type MountStatus } from '../../http/stream/mount-status.js';
 import type { PublicUrl } from '../../http/stream/public-url.js';
@@ -80,6 +81,10 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
         get hls() {
           // Who needs a signature or a name has no use for what a page makes of it.
           return status?.mount.access === 'open' ? (hlsPath(status.mount, mount) ?? '') : '';
+        },
+        get rewind() {
+          const path = status === undefined ? null : rewindPath(status.mount, mount);
+          return path === null ? null : { path, hours: status!.mount.hls!.rewindHours };
         },
         get onAir() {
           return status !== undefined && isOnAir(status);

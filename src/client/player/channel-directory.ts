@@ -17,6 +17,8 @@ export interface DirectoryChannel {
   readonly mount: string;
   /** "": it has no HLS. */
   readonly hls: string;
+  /** What it has played in the last hours can be played again, at this path; null: it cannot. Absent: an older server. */
+  readonly rewind?: { readonly path: string; readonly hours: number } | null;
   /** A path of the server; "": none. */
   readonly logo: string;
   readonly onAir: boolean;

@@ -9,7 +9,7 @@
  */
 
 import { addressOf } from '../browser.js';
-import type { ChannelRecord, PlayState } from '../types.js';
+import type { ChannelRecord, PlayState, StartPlace } from '../types.js';
 import { type ChannelDirectory, type DirectoryChannel, directoryOf } from './channel-directory.js';
 import { ChannelPlayer } from './channel-player.js';
 import type { ListeningState } from './listening-state.js';
@@ -73,7 +73,7 @@ export class ChannelListening {
   }
 
   get state(): ListeningState {
-    const facts = this.facts;
+    const { facts } = this;
     if (this.#play === 'playing' || this.#play === 'stalled') return this.#play;
     if (this.#directory.isAway) return 'away';
     if (facts === undefined) return this.#titles.isMissing ? 'missing' : 'loading';
@@ -104,7 +104,7 @@ export class ChannelListening {
   }
 
   get next(): ChannelRecord | null {
-    return (this.#isHearing && this.#ownNext) || this.#titles.next;
+    return (this.#isHearing && this.#ownNext) || (this.isRewound ? null : this.#titles.next);
   }
 
   /** How long the live title has been so, seconds; NaN: not known. */
@@ -114,6 +114,7 @@ export class ChannelListening {
 
   /** By which this listener is behind what has come to it, seconds. */
   get lagSeconds(): number {
+    if (this.isRewound) return 0;
     const { buffered, currentTime } = this.#options.audio;
     return buffered.length === 0 ? 0 : Math.max(0, buffered.end(buffered.length - 1) - currentTime);
   }
@@ -123,10 +124,8 @@ export class ChannelListening {
     const title = this.title;
     if (title === null || !(title.durationSeconds > 0)) return Number.NaN;
     const lag = this.#isHearing ? this.lagSeconds : 0;
-    const since =
-      !this.#isHearing || Number.isNaN(this.#heardAt)
-        ? (this.#directory.serverMs - title.startMs) / 1000 - lag
-        : this.#options.audio.currentTime - this.#heardAt;
+    const heard = this.#isHearing ? this.#options.audio.currentTime - this.#heardAt : Number.NaN;
+    const since = Number.isNaN(heard) ? (this.#directory.serverMs - title.startMs) / 1000 - lag : heard;
     return progressOf(title.durationSeconds, since);
   }
 
@@ -144,10 +143,32 @@ export class ChannelListening {
     this.#options.onChange();
   }
 
+  /** Whether it plays what was played before. */
+  get isRewound(): boolean {
+    return this.#player?.isRewound === true;
+  }
+
+  /** Plays what was played before, from there on. By a listener's action. */
+  playFrom(startAt: StartPlace): void {
+    const rewind = this.facts?.rewind;
+    if (!rewind || this.#player === null) return;
+    this.#rest();
+    this.#wants = true;
+    this.#options.onPlay();
+    this.#player.rewind(rewind.path, startAt).catch(this.#onRefused);
+  }
+
+  /** Plays what is live, in place of a rewind. By a listener's action. */
+  goLive(): void {
+    this.#player?.live();
+    this.play();
+  }
+
   stop(): void {
     this.#wants = false;
     this.#rest();
     this.#player?.stop();
+    this.#player?.live();
     this.#options.onChange();
   }
 
@@ -195,32 +216,25 @@ export class ChannelListening {
 
   #start(): void {
     clearTimeout(this.#retryTimer);
-    this.#player?.play().catch((error: { readonly name?: string }) => {
-      // The browser wants the listener to press the button itself.
-      if (error.name !== 'NotAllowedError') return;
-      this.stop();
-    });
+    this.#player?.play().catch(this.#onRefused);
   }
+
+  /** The browser wants the listener to press the button itself. All else is a state. */
+  readonly #onRefused = ({ name }: { readonly name?: string }) => name === 'NotAllowedError' && this.stop();
 
   #onDirectory(): void {
     this.#attach();
     const facts = this.facts;
     if (facts?.onAir === false && this.#reason === 'full') this.#rest();
     // It waits for sound, and there is some.
-    if (
-      this.#isWaiting &&
-      this.#reason === null &&
-      facts?.onAir &&
-      !this.#directory.isAway &&
-      canPlay(this.#options.audio, facts)
-    )
-      this.#start();
+    const isThere = facts?.onAir && !this.#directory.isAway && canPlay(this.#options.audio, facts);
+    if (this.#isWaiting && this.#reason === null && isThere) this.#start();
     this.#options.onChange();
   }
 
   #onHeard(record: ChannelRecord): void {
     if (this.#isFirst || !isSameTitle(this.#heard, record)) {
-      const isAtJoin = this.#isFirst && (record.positionMs === null || record.positionMs === 0);
+      const isAtJoin = this.#isFirst && !this.isRewound && (record.positionMs === null || record.positionMs === 0);
       this.#heardAt = isAtJoin ? Number.NaN : this.#options.audio.currentTime;
     }
     this.#isFirst = false;
@@ -238,7 +252,7 @@ export class ChannelListening {
     }
     if (state === 'connecting' && before !== 'connecting') {
       this.#isFirst = true;
-      this.#heard = this.#titles.now;
+      this.#heard = this.isRewound ? null : this.#titles.now;
       this.#ownNext = null;
       this.#heardAt = Number.NaN;
     }

@@ -1,6 +1,7 @@
 /**
  * A channel's player: its stream, or its HLS where the browser prefers that or cannot play the stream.
  *
+ *   rewind ⇄ live    by the listener
  *   stream ⇄ HLS     to the other one where a play breaks off before anything was heard, once in each play; the next begins with what played last
  *
  * A browser prefers HLS whose own player knows the dates of its titles: Safari. For any other one hls.js is loaded from the server when it is
@@ -9,7 +10,7 @@
 
 import { attach } from '../attach.js';
 import { addressOf } from '../browser.js';
-import type { Attachment, AttachOptions, ChannelRecord, HlsConstructor, PlayState } from '../types.js';
+import type { Attachment, AttachOptions, ChannelRecord, HlsConstructor, PlayState, StartPlace } from '../types.js';
 
 const HLS_TYPE = 'application/vnd.apple.mpegurl';
 
@@ -44,6 +45,11 @@ export class ChannelPlayer {
   readonly #options: ChannelPlayerOptions;
   #attachment: Attachment;
   #isHls: boolean;
+  /** Of the live playlist. */
+  #Hls: HlsConstructor | undefined;
+  #isRewound = false;
+  /** What was asked for last: a rewind needs time to begin. */
+  #turn = 0;
   /** Whether this play may go on with the other one. */
   #maySwitch = true;
 
@@ -54,7 +60,7 @@ export class ChannelPlayer {
     this.#paths = paths;
     this.#options = options;
     this.#isHls = paths.hls !== '' && hasDates(audio);
-    this.#attachment = this.#attach(undefined);
+    this.#attachment = this.#attach();
   }
 
   /** The title heard now. */
@@ -70,19 +76,56 @@ export class ChannelPlayer {
     return this.#attachment.play();
   }
 
+  get isRewound(): boolean {
+    return this.#isRewound;
+  }
+
+  /** Plays what the channel has played, from there on, until `live`. Rejects as `play` does. @param path of its rewind */
+  async rewind(path: string, startAt: StartPlace): Promise<void> {
+    const turn = ++this.#turn;
+    this.#attachment.close();
+    this.#isRewound = true;
+    this.#options.onState('connecting');
+    const Hls = hasDates(this.#audio) ? undefined : await this.#load().catch(() => null);
+    if (turn !== this.#turn) return;
+    if (Hls === null) {
+      this.live();
+      this.#options.onState('failed');
+      return;
+    }
+    const options = { ...this.#options, server: this.#root, Hls, startAt };
+    this.#attachment = attach(this.#audio, addressOf(this.#root, path), options);
+    await this.#attachment.play();
+  }
+
+  /** The next play is live, where the present one is not. */
+  live(): void {
+    if (!this.#isRewound) return;
+    this.#turn++;
+    this.#isRewound = false;
+    this.#attachment.close();
+    this.#attachment = this.#attach();
+    this.#options.onState('stopped');
+  }
+
   stop(): void {
     this.#attachment.stop();
   }
 
   close(): void {
+    this.#turn++;
     this.#attachment.close();
   }
 
-  #attach(Hls: HlsConstructor | undefined): Attachment {
+  #load(): Promise<HlsConstructor> {
+    return loadHls(addressOf(this.#root, 'web/hls.js').href);
+  }
+
+  #attach(): Attachment {
     const { mount, hls } = this.#paths;
     const onState = (state: PlayState) => this.#onState(state);
     const url = addressOf(this.#root, this.#isHls ? hls : mount);
-    return attach(this.#audio, url, { ...this.#options, server: this.#root, Hls, onState });
+    return attach(this.#audio, url, { ...this.#options, server: this.#root, Hls: this.#Hls, onState });
   }
 
   #onState(state: PlayState): void {
@@ -98,8 +141,7 @@ export class ChannelPlayer {
   async #switch(): Promise<void> {
     this.#maySwitch = false;
     const attachment = this.#attachment;
-    const url = addressOf(this.#root, 'web/hls.js').href;
-    const Hls = this.#isHls || hasDates(this.#audio) ? undefined : await loadHls(url).catch(() => null);
+    const Hls = this.#isHls || hasDates(this.#audio) ? undefined : await this.#load().catch(() => null);
     // It was stopped meanwhile, or plays after all.
     if (attachment.state !== 'retrying' && attachment.state !== 'connecting') return;
     // Then the stream is tried again, as any is.
@@ -109,7 +151,8 @@ export class ChannelPlayer {
     }
     attachment.close();
     this.#isHls = !this.#isHls;
-    this.#attachment = this.#attach(Hls);
+    this.#Hls = Hls;
+    this.#attachment = this.#attach();
     // A browser may forbid playing without the listener's action. All else is a state of the attachment.
     this.#attachment
       .play()

@@ -4,7 +4,7 @@
  */
 
 import { addressOf, rootOf } from '../browser.js';
-import type { ChannelRecord } from '../types.js';
+import type { ChannelRecord, StartPlace } from '../types.js';
 import { ChannelListening } from './channel-listening.js';
 import type { ListeningState } from './listening-state.js';
 import { loadPicture } from './loaded-picture.js';
@@ -40,7 +40,11 @@ export class AirsplicePlayer extends HTMLElement {
 
   constructor() {
     super();
-    this.#view = new PlayerView(ENGLISH, { onPlay: () => this.play(), onStop: () => this.stop() });
+    this.#view = new PlayerView(ENGLISH, {
+      onPlay: () => this.play(),
+      onStop: () => this.stop(),
+      onLive: () => this.#listening?.goLive(),
+    });
     const shadow = this.attachShadow({ mode: 'open' });
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(STYLE);
@@ -51,6 +55,16 @@ export class AirsplicePlayer extends HTMLElement {
   /** What the listener hears; while nothing plays: what is live. Null: not known. */
   get now(): ChannelRecord | null {
     return this.#listening?.title ?? null;
+  }
+
+  /** What is live meanwhile. Null: not known. */
+  get live(): ChannelRecord | null {
+    return this.#listening?.live ?? null;
+  }
+
+  /** Whether it plays what was played before. */
+  get isRewound(): boolean {
+    return this.#listening?.isRewound === true;
   }
 
   get state(): ListeningState {
@@ -77,6 +91,11 @@ export class AirsplicePlayer extends HTMLElement {
 
   stop(): void {
     this.#listening?.stop();
+  }
+
+  /** Plays what was played before, from there on, where the channel has a rewind. To be called by a listener's action. */
+  playFrom(startAt: StartPlace): void {
+    this.#listening?.playFrom(startAt);
   }
 
   /** Titles that a page came with. */
@@ -163,10 +182,11 @@ export class AirsplicePlayer extends HTMLElement {
   get #snapshot(): PlayerSnapshot | null {
     const listening = this.#listening;
     if (listening === null) return null;
-    const { state, isOn, title, next, live, isLive, liveSeconds, lagSeconds, elapsedSeconds, facts } = listening;
+    const { state, isOn, title, next, live, isLive, isRewound, liveSeconds, lagSeconds, elapsedSeconds, facts } =
+      listening;
     const times = { liveSeconds, lagSeconds, elapsedSeconds };
     const name = facts?.name ?? title?.channel ?? '';
-    return { state, isOn, name, logo: this.#logo, title, next, live, isLive, ...times };
+    return { state, isOn, name, logo: this.#logo, title, next, live, isLive, isRewound, ...times };
   }
 
   #show(): void {

@@ -26,6 +26,7 @@ export const ENGLISH = {
   mute: 'Mute',
   unmute: 'Unmute',
   volume: 'Volume',
+  toLive: 'Back to live',
   noTitle: 'No title',
   cover: 'Cover',
   next: 'Next',

@@ -18,6 +18,8 @@ export interface PlayerSnapshot {
   readonly next: ChannelRecord | null;
   readonly live: ChannelRecord | null;
   readonly isLive: boolean;
+  /** It plays what was played before. */
+  readonly isRewound: boolean;
   /** NaN: not known. */
   readonly liveSeconds: number;
   readonly lagSeconds: number;
@@ -27,6 +29,7 @@ export interface PlayerSnapshot {
 export interface PlayerViewActions {
   readonly onPlay: () => void;
   readonly onStop: () => void;
+  readonly onLive: () => void;
 }
 
 /** States in which nothing of the station is alive. */
@@ -90,6 +93,7 @@ function makeElements() {
     fill: make('div', 'fill'),
     cover: make('div', 'cover'),
     play: button('play', 'play', 'stop'),
+    toLive: button('to-live none'),
     mute: button('mute', 'sound', 'silent'),
     slider: make('input', 'slider'),
     next: make('p', 'next none'),
@@ -124,13 +128,18 @@ export class PlayerView {
     track.setAttribute('aria-hidden', 'true');
     this.#parts.progress.append(track, make('div', 'times', this.#parts.elapsed, this.#parts.length));
     const volume = make('div', 'volume', this.#parts.mute, this.#parts.slider);
-    const controls = make('div', 'controls', this.#parts.play, volume);
+    const controls = make('div', 'controls', this.#parts.play, this.#parts.toLive, volume);
     const { next, nextLabel, nextTitle, details, summary, whole, live, behind } = this.#parts;
     next.append(nextLabel, ': ', nextTitle);
     details.append(summary, whole, live, behind);
     const info = make('div', 'info', status, this.#parts.name, heard, this.#parts.progress);
     this.root.append(this.#parts.cover, info, controls, this.#parts.next, this.#parts.details, this.audio);
     this.#parts.play.onclick = () => (this.root.classList.contains('on') ? actions.onStop() : actions.onPlay());
+    this.#parts.toLive.onclick = () => {
+      actions.onLive();
+      // It goes with its click.
+      this.#parts.play.focus();
+    };
     this.#parts.mute.onclick = () => this.#setVolume(this.audio.volume, !this.audio.muted);
     Object.assign(this.#parts.slider, { type: 'range', min: '0', max: '1', step: '0.02' });
     this.#parts.slider.oninput = () => this.#setVolume(Number(this.#parts.slider.value), false);
@@ -148,6 +157,7 @@ export class PlayerView {
     this.#parts.slider.setAttribute('aria-label', texts.volume);
     this.#showMuted();
     say(this.#parts.nextLabel, texts.next);
+    say(this.#parts.toLive, texts.toLive);
     say(this.#parts.summary, texts.details);
   }
 
@@ -163,6 +173,7 @@ export class PlayerView {
     say(this.#parts.status, key === '' ? '' : texts[key]);
     this.#parts.play.disabled = !isOn && (state === 'loading' || state === 'members' || state === 'missing');
     this.#parts.play.setAttribute('aria-label', `${isOn ? texts.stop : texts.play}: ${name}`);
+    this.#parts.toLive.classList.toggle('none', !snapshot.isRewound);
     say(this.#parts.name, name);
     this.#showTitle(isDead ? null : title, snapshot);
     this.#showCover(isDead ? '' : (title?.cover ?? ''), title?.channelkey ?? name);

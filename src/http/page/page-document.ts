@@ -85,8 +85,20 @@ function pageData({ site, texts, language, coverOrigins, up }: PageRequest, chan
 
 /** A channel as scripts get it. Members are named one by one: no other member may be published. */
 export function listed(site: PageSite, channel: PageChannel) {
-  const { stationkey, station, key, name, description, mount, hls, onAir, type } = channel;
-  return { stationkey, station, key, name, description, mount, hls, logo: logoPath(site, channel), onAir, type };
+  const { stationkey, station, key, name, description, mount, hls, rewind, onAir, type } = channel;
+  return {
+    stationkey,
+    station,
+    key,
+    name,
+    description,
+    mount,
+    hls,
+    rewind,
+    logo: logoPath(site, channel),
+    onAir,
+    type,
+  };
 }
 
 /** The player. Its content is what stands there without scripts, in the same places. */

@@ -25,6 +25,8 @@ export interface PageChannel {
   readonly mount: string;
   /** The same of its playlist of HLS; "": it has none, as with Ogg. */
   readonly hls: string;
+  /** The path of its rewind's playlist, and how far back that goes at most; null: it has none. */
+  readonly rewind: { readonly path: string; readonly hours: number } | null;
   readonly logo: ServedFile | null;
   /** Whether there is audio, or would be as soon as a client listens. */
   readonly onAir: boolean;

@@ -2,9 +2,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Refusal } from '../../base/refusal.js';
+import type { Mount } from '../../channel/mount.js';
 import type { HlsFile } from '../../hls/playlist.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 
+export const REWIND = '/hls/rewind.m3u8';
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 const FILE_TYPES: Readonly<Record<string, string>> = {
   mp3: 'audio/mpeg',
@@ -26,6 +28,11 @@ const SEGMENT_CACHE = 'public, max-age=3600, immutable';
 /** A crowd that asks for what is gone asks a cache. */
 const GONE_CACHE = 'public, max-age=1';
 const MIN_COMPRESSED_BYTES = 1024;
+
+/** Where what a channel played can be played again; null: it has no rewind. @param path of any of its mounts */
+export function rewindPath({ hls, sends }: Mount, path: string): string | null {
+  return hls !== null && hls.rewindHours > 0 && sends !== 'vorbis' ? `${path}${REWIND}` : null;
+}
 
 export function playlistBody(text: string): CompressibleBody {
   return new CompressibleBody(text, undefined, MIN_COMPRESSED_BYTES);

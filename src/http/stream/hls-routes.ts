@@ -29,6 +29,7 @@ import {
   MEDIA_CACHE,
   PRIVATE_CACHE,
   playlistBody,
+  REWIND,
   REWIND_CACHE,
   redirect,
   sendFile,
@@ -44,7 +45,6 @@ const RETRY_SECONDS = 2;
 const WAIT_MORE_MS = 2000;
 
 const VARIANT = '/hls.m3u8';
-export const REWIND = '/hls/rewind.m3u8';
 const PLAYLISTS = [
   ['variant', VARIANT],
   ['media', '/hls/live.m3u8'],

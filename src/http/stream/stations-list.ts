@@ -12,7 +12,8 @@ import { formatFacts } from '../../listener/cursor/stream-head.js';
 import { CompressibleBody, compressed } from '../compression.js';
 import { allowPreflight, type RouteRole } from '../methods.js';
 import { JSON_TYPE, matchesTag, READ_CORS, SHARED, STATIONS_PATH } from '../reads.js';
-import { hlsPath, REWIND } from './hls-routes.js';
+import { rewindPath } from './hls-answers.js';
+import { hlsPath } from './hls-routes.js';
 import { isOnAir, type MountStatus } from './mount-status.js';
 import type { PublicUrl } from './public-url.js';
 import { reachedAt, SharedText } from './shared-text.js';
@@ -102,6 +103,7 @@ function channelJson(channel: MountStatus, base: string): string {
   const { mount, paths, records } = channel;
   const { facts, audio } = mount;
   const hls = hlsPath(mount, paths[0]!);
+  const rewind = rewindPath(mount, paths[0]!);
   const { contentType, bitrateKbps, sampleRate, channels } = formatFacts(facts, audio);
   const members = JSON.stringify({
     channelkey: facts.key,
@@ -116,7 +118,7 @@ function channelJson(channel: MountStatus, base: string): string {
     channels,
     listenurls: paths.map((path) => `${base}${path}`),
     hlsUrl: hls === null ? null : `${base}${hls}`,
-    rewindUrl: hls === null || mount.hls!.rewindHours === 0 ? null : `${base}${paths[0]}${REWIND}`,
+    rewindUrl: rewind === null ? null : `${base}${rewind}`,
   }).slice(0, -1);
   return `${members},"now":${records.now ?? 'null'},"next":${records.next ?? 'null'}}`;
 }

@@ -1,0 +1,82 @@
+/** What was played before can be played again on a channel's page, from a title's beginning on, where the channel has a rewind: in Chromium. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import t from 'tap';
+import { AUDIO, openListenerPage, pushTrack, SKIP, saysOnAir, shows } from '../kit/listener-page.js';
+import { pause } from '../kit/pause.js';
+import { demoYaml, startServer } from '../kit/server.js';
+import { patient, until } from '../kit/until.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2, rewindHours: 1 } }';
+const SHOTS = process.env['SCREENSHOTS'];
+const SIZES = [
+  { width: 390, height: 844 },
+  { width: 1280, height: 900 },
+];
+
+t.test('from the beginning of a title on, and back to live', { skip: SKIP, timeout: patient(120_000) }, async (t) => {
+  const { base } = await startServer(t, demoYaml(HLS));
+  await saysOnAir(base);
+  for (const song of ['one', 'two', 'three']) {
+    await pushTrack(base, { artist: 'A', song, duration: 10, etype: 1001 });
+    await pause(7000);
+  }
+  await pushTrack(base, { artist: 'A', song: 'four', etype: 1001 });
+  await pause(4000);
+  const { page, complaints } = await openListenerPage(t, `${base}/listen/demo`);
+  const button = page.getByRole('button', { name: 'Play from here: A - two' });
+  await button.waitFor();
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await shows(page, '.song', 'two', 20_000);
+  const seconds = () => page.evaluate(`${AUDIO}.currentTime`) as Promise<number>;
+  const before = await seconds();
+  await until(async () => (await seconds()) > before + 0.5, 20_000);
+  t.equal(await page.evaluate(`document.querySelector('airsplice-player').state`), 'playing');
+  t.ok(await page.locator('.to-live').isVisible());
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate('axe.run(document)')) as { violations: { id: string }[] };
+  t.strictSame(
+    violations.map(({ id }) => id),
+    [],
+  );
+  for (const size of SHOTS === undefined ? [] : SIZES) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize(size);
+      await page.emulateMedia({ colorScheme });
+      await page.screenshot({ path: `${SHOTS}/rewind-${size.width}-${colorScheme}.png`, fullPage: true });
+    }
+  }
+  const width = `document.documentElement.scrollWidth <= document.documentElement.clientWidth`;
+  await page.setViewportSize(SIZES[0]!);
+  t.ok(await page.evaluate(width), 'nothing is wider than the window');
+  t.ok(
+    await page.getByRole('button', { name: 'Play from here: A - three' }).isVisible(),
+    'what follows can be played too',
+  );
+  await shows(page, '.song', 'three', 20_000);
+  await page.locator('.to-live').click();
+  await shows(page, '.song', 'four', 20_000);
+  t.notOk(await page.locator('.to-live').isVisible());
+  await until(
+    async () => (await page.evaluate(`document.querySelector('airsplice-player').state`)) === 'playing',
+    20_000,
+  );
+  await button.click();
+  await shows(page, '.song', 'two', 20_000);
+  await page.locator('.play').first().click();
+  await shows(page, '.song', 'four', 10_000);
+  t.notOk(await page.locator('.to-live').isVisible(), 'the next play is live');
+  t.strictSame(complaints, []);
+});
+
+t.test('without a rewind there is nothing to press', { skip: SKIP }, async (t) => {
+  const { base } = await startServer(t, demoYaml());
+  await saysOnAir(base);
+  for (const song of ['one', 'two']) await pushTrack(base, { artist: 'A', song });
+  const { page } = await openListenerPage(t, `${base}/listen/demo`);
+  await page.locator('.history li').first().waitFor();
+  t.equal(await page.locator('.history li button').count(), 0);
+});
