@@ -135,5 +135,6 @@ details p { padding-bottom: 6px; display: -webkit-box; -webkit-box-orient: verti
 .to-live { flex: none; min-height: 44px; padding: 0 16px; border: 1px solid currentColor; border-radius: 22px; color: inherit; font: inherit; }
 .to-live.none { display: none; }
 .volume, .slider { min-width: 0; flex: 0 1 auto; }
+.mute { flex: none; }
 @media (forced-colors: active) { .play { border: 2px solid ButtonText; } .fill { background: Highlight; } }
 `;

@@ -94,6 +94,7 @@ t.test('channels for scripts: what is on air, and no member that is not meant fo
     description: '',
     mount: '/demo.mp3',
     hls: '',
+    rewind: null,
     logo: '',
     onAir: true,
     type: 'audio/mpeg',
