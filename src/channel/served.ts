@@ -176,12 +176,13 @@ function encoderMount(
 ): EncoderMount | undefined {
   const config = channel.sources.find((candidate) => candidate.type === 'encoder');
   if (config === undefined) return undefined;
+  const passwords = config.password === undefined ? [] : [config.password];
   return {
     channelKey: key,
-    hasPassword: (sha256) => secretMatches([config.password], sha256),
+    hasPassword: (sha256) => secretMatches(passwords, sha256),
     hasUser: (user) => user === 'source' || user === config.user,
     // Both are always compared, so that a wrong user name takes the same time as a wrong password.
-    authorizes: (user, password) => secretMatches([config.password], password) && user === config.user,
+    authorizes: (user, password) => secretMatches(passwords, password) && user === config.user,
     charset: config.charset ?? channel.charset,
     takesTitles: channel.titlesFrom.includes('encoder'),
     sendTitle,

@@ -1,8 +1,9 @@
 /**
  * Options for who may listen: the hook that decides on each listener, and the keys of signed URLs. A channel chooses one by `access`;
- * checks.ts makes sure that it is configured.
+ * checks.ts makes sure that it is configured. And for who may send: the hook that decides on encoders whose password is not the channel's own.
  */
 
+import { z } from 'zod';
 import { choice, list, seconds, section, webUrl, whole } from './field.js';
 import { signingKeySchema } from './secret.js';
 
@@ -24,6 +25,28 @@ export function hookSchema() {
     breakSeconds: seconds(0.1, 3600).default(10),
   });
 }
+
+/** Of encoders: none of them is let in while it is down. */
+export function encoderHookSchema() {
+  return section({
+    url: webUrl(),
+    timeoutSeconds: seconds(0.05, 60).default(3),
+    parallel: whole(1, 10_000).default(8),
+    waiting: whole(0, 1_000_000).default(100),
+    cacheSeconds: seconds(0, 86_400).default(0),
+    cacheEntries: whole(1, 1_000_000).default(1000),
+    breakAfter: whole(1, 10_000).default(5),
+    breakSeconds: seconds(0.1, 3600).default(10),
+  });
+}
+
+export type EncoderHookConfig = z.output<ReturnType<typeof encoderHookSchema>>;
+
+/** Of a station or a channel, which goes before that of all. */
+export const ownEncoderHook = () =>
+  z
+    .union([z.literal('none'), encoderHookSchema()], { error: 'must be none, or a map of options with a url' })
+    .optional();
 
 export function signedUrlsSchema(env: NodeJS.ProcessEnv) {
   return section({

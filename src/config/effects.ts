@@ -24,6 +24,8 @@ export const RULES: Readonly<Record<string, Effect>> = {
   addresses: 'newcomers',
   proxies: 'newcomers',
   listenerHook: 'newcomers',
+  encoderHook: 'newcomers',
+  directories: 'now',
   shoutcastListenUrls: 'newcomers',
   signedUrls: 'newcomers',
   legacy: 'newcomers',
@@ -68,6 +70,7 @@ export const RULES: Readonly<Record<string, Effect>> = {
   watch: 'newcomers',
   page: 'now',
   'stations.*': 'now',
+  'stations.*.encoderHook': 'newcomers',
   'stations.*.channels.*': 'now',
   'stations.*.channels.*.metaint': 'tape',
   'stations.*.channels.*.bitrateKbps': 'tape',
@@ -84,6 +87,8 @@ export const RULES: Readonly<Record<string, Effect>> = {
   'stations.*.channels.*.maxListenSeconds': 'newcomers',
   'stations.*.channels.*.overflowUrl': 'newcomers',
   'stations.*.channels.*.access': 'newcomers',
+  'stations.*.channels.*.encoderHook': 'newcomers',
+  'stations.*.channels.*.streamInfo': 'newcomers',
   'stations.*.channels.*.sources': 'source',
 };
 

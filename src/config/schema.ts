@@ -6,10 +6,11 @@
 import { z } from 'zod';
 import { LOG_FORMATS, LOG_LEVELS } from '../base/log.js';
 import { LONG_TURN_MS } from '../base/watchdog.js';
-import { hookSchema, signedUrlsSchema } from './access-config.js';
+import { encoderHookSchema, hookSchema, signedUrlsSchema } from './access-config.js';
 import { adminSchema } from './admin-config.js';
 import { alertsSchema } from './alerts-config.js';
 import { clusterSchema } from './cluster-config.js';
+import { directorySchema } from './directories-config.js';
 import {
   channelKey,
   choice,
@@ -107,20 +108,13 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     admin: adminSchema(context.env),
     listenerHook: hookSchema().optional(),
+    encoderHook: encoderHookSchema().optional(),
+    directories: list(directorySchema(), 0, 16).default([]),
     // One of the channels (checks.ts).
     shoutcastListenUrls: channelKey().optional(),
     signedUrls: signedUrlsSchema(context.env).optional(),
     // Needed for the role legacy (checks.ts).
-    legacy: section({
-      deprecatedOn: date(),
-      sunsetOn: date(),
-      successor: webUrl(),
-    })
-      .refine(({ deprecatedOn, sunsetOn }) => sunsetOn >= deprecatedOn, {
-        path: ['sunsetOn'],
-        error: 'must not be before legacy.deprecatedOn',
-      })
-      .optional(),
+    legacy: legacySchema().optional(),
     alerts: alertsSchema(context.env).prefault({}),
     workers: z
       .union([whole(0, 256), z.literal('auto')], { error: 'must be a whole number from 0 to 256, or auto' })
@@ -286,6 +280,17 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     page: pageSchema(context.folder).prefault({}),
     stations: keyed(stationSchema(context)).default({}),
+  });
+}
+
+function legacySchema() {
+  return section({
+    deprecatedOn: date(),
+    sunsetOn: date(),
+    successor: webUrl(),
+  }).refine(({ deprecatedOn, sunsetOn }) => sunsetOn >= deprecatedOn, {
+    path: ['sunsetOn'],
+    error: 'must not be before legacy.deprecatedOn',
   });
 }
 

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { WINDOWS } from '../base/charset.js';
-import { ACCESS } from './access-config.js';
+import { ACCESS, ownEncoderHook } from './access-config.js';
 import { coversSchema } from './covers-config.js';
 import {
   charset,
@@ -26,6 +26,7 @@ import { channelHlsSchema } from './hls-config.js';
 import { picture } from './page-config.js';
 import { pullSchema } from './pull-config.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
+import { streamInfoSchema } from './stream-info-config.js';
 import { titleWebhookSchema } from './title-webhooks-config.js';
 
 export interface ConfigContext {
@@ -48,7 +49,8 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
         if (message !== null) context.addIssue({ code: 'custom', message });
       })
       .default('source'),
-    password: passwordSchema(env),
+    // Absent: a hook says who may send (checks.ts).
+    password: passwordSchema(env).optional(),
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
     titlesWhileAway: z.boolean().default(false),
@@ -113,6 +115,7 @@ function channelSchema(context: ConfigContext) {
     maxListenSeconds: seconds(1, 604_800).optional(),
     overflowUrl: webUrl().optional(),
     access: choice(ACCESS).default('open'),
+    encoderHook: ownEncoderHook(),
     pushTokens: list(secretSchema(context.env), 0, 2).default([]),
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
       .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
@@ -135,6 +138,7 @@ function channelSchema(context: ConfigContext) {
     webhooks: list(titleWebhookSchema(context.env), 0, 16).default([]),
     firstTitle: firstTitleSchema().optional(),
     covers: coversSchema(context.folder).optional(),
+    streamInfo: streamInfoSchema().optional(),
     sources: list(sourceSchema(context), 1, 16),
   });
 }
@@ -149,6 +153,7 @@ export function stationSchema(context: ConfigContext) {
   return section({
     name: text(0, 255).default(''),
     timezone: timezone().default('UTC'),
+    encoderHook: ownEncoderHook(),
     channels: keyed(channelSchema(context)),
   });
 }

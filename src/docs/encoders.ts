@@ -84,6 +84,7 @@ function answers(basic: boolean, isForm: boolean): Json {
       'Retry-After': RETRY_AFTER,
     }),
     500: either('Something went wrong on the server.'),
+    503: refused('The hook that says who may send does not answer.', { 'Retry-After': RETRY_AFTER }),
   };
 }
 

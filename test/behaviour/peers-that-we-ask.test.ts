@@ -9,7 +9,7 @@ import t, { type Test } from 'tap';
 import { Webhook } from '../../src/alerts/webhook.js';
 import { SystemClock } from '../../src/base/clock.js';
 import { Redis } from '../../src/cluster/log/redis.js';
-import { ListenerHook } from '../../src/http/stream/hook.js';
+import { ListenerHook } from '../../src/http/hook/hook.js';
 import { until, untilPromised } from '../kit/until.js';
 import { setUp } from '../kit/upstream.js';
 

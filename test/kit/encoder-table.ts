@@ -15,7 +15,7 @@ const REASONS: Readonly<Record<Refusal, string>> = {
   409: 'another encoder feeds the mount',
   429: 'too many guesses',
   501: 'an unknown transfer coding',
-  503: 'never ours; of a proxy before us',
+  503: 'the hook does not answer',
 };
 
 /** By name; what is known of one program stands with its first codec, or with another where that cannot be refused so. */

@@ -94,6 +94,7 @@ export class FrontHarness {
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       returning: new ReturningEncoders(this.clock),
       mountAt: (path: string) => mounts.get(path),
+      hookOf: () => null,
       onProven: (encoder: ProvenEncoder) => this.#admit(encoder),
       onAdmitted: () => undefined,
       onVerdict: ({ status, path, why }: EncoderVerdict) => void this.judged.push({ status, path, why }),

@@ -38,7 +38,7 @@ function sourcesOf({ channels }: Imported, key: string): string[] {
 
 function takes({ channels }: Imported, key: string, password: string): boolean {
   const encoder = channels[key]!.sources.find((source) => source.type === 'encoder');
-  return encoder !== undefined && secretMatches([encoder.password], password);
+  return encoder !== undefined && secretMatches([encoder.password!], password);
 }
 
 t.test("Debian's default file", { skip: existsSync(DEBIAN) ? false : 'no icecast2 here' }, async (t) => {

@@ -42,7 +42,7 @@ export function banner(config: Config, ports: readonly number[]): string {
   });
   const encoder = encoderOf(channel);
   if (encoder !== undefined) {
-    const { demo } = encoder.password;
+    const demo = encoder.password?.demo ?? null;
     const login = `${encoder.user}:${demo ?? 'PASSWORD'}`;
     const file = demo !== null ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
     const ffmpeg = `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg`;

@@ -11,4 +11,6 @@ export interface RequestCounts {
   readonly encoders: Counts;
   /** What became of questions to the listener hook. */
   readonly hookVerdicts: Counts;
+  /** The same of the hooks of encoders. */
+  readonly encoderHookVerdicts: Counts;
 }

@@ -100,6 +100,12 @@ class WorkerMetrics {
       'verdict',
       requests.hookVerdicts,
     );
+    this.#registry.counts(
+      'airsplice_encoder_hook_verdicts_total',
+      'What became of questions to the hooks of encoders; remembered ones were not asked',
+      'verdict',
+      requests.encoderHookVerdicts,
+    );
   }
 
   #listeners({ channels, audience, listenerStats, hlsCrowd, sessions, reports, watchers }: WorkerObserved): void {

@@ -17,6 +17,7 @@ import type { TitleUpdateVerdict } from '../../http/ingest/title-answer.js';
 import { type TitleUpdateOptions, TitleUpdates } from '../../http/ingest/title-updates.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { type Core, headLimits } from '../core.js';
+import { EncoderHooks } from './encoder-hooks.js';
 import type { EncoderVerdicts } from './encoder-verdicts.js';
 import type { Guards } from './guards.js';
 
@@ -36,6 +37,7 @@ export class Ingest {
   readonly shoutcast: ShoutcastAcceptor;
   readonly titles: TitleUpdateAcceptor;
   readonly services: readonly HttpService[];
+  readonly hooks: EncoderHooks;
   readonly #core: Core;
   readonly #channels: ReadonlyMap<string, ServedChannel>;
   #encoderMounts: readonly EncoderMount[] = [];
@@ -53,7 +55,9 @@ export class Ingest {
     );
     const { limits } = config;
     this.#channels = channels;
+    this.hooks = new EncoderHooks(core);
     this.refresh();
+    const hookOf = (channel: string) => this.hooks.of(channel);
     const encoderMounts = () => this.#encoderMounts;
     const options: ShoutcastAcceptorOptions & EncoderAcceptorOptions = together(headLimits(config), {
       ...guards,
@@ -65,6 +69,7 @@ export class Ingest {
       },
       pace,
       mountAt: (path: string) => channels.get(mounts.get(plainPath(path))?.audio.key ?? '')?.encoder,
+      hookOf,
       onProven,
       onVerdict: verdicts.onVerdict,
     });
@@ -77,6 +82,7 @@ export class Ingest {
         return encoderMounts();
       },
       mountAt: options.mountAt,
+      hookOf,
       get bodyBytes() {
         return limits.pushBodyBytes;
       },
@@ -98,11 +104,13 @@ export class Ingest {
 
   /** Other channels take encoders, or others than before. */
   refresh(): void {
+    this.hooks.refresh();
     this.#encoderMounts = [...this.#channels.values()].flatMap(({ encoder }) => encoder ?? []);
   }
 
   /** Connections that were not judged yet are closed. */
   close(): void {
+    this.hooks.close();
     this.encoders.close();
     this.shoutcast.close();
     this.titles.close();

@@ -99,6 +99,7 @@ export class Network {
       pushDurations: new Durations(PUSH_SECONDS),
       encoders: parts.verdicts.counts,
       hookVerdicts: this.streams.hookVerdicts,
+      encoderHookVerdicts: this.ingest.hooks.verdicts,
     };
     this.router = new Router({
       connections: this.guards.connections,

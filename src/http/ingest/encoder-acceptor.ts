@@ -11,7 +11,7 @@ import { HeadReader } from '../../net/front/head-reader.js';
 import type { Proxies } from '../../net/front/peer.js';
 import { basicCredentials, type RequestHead } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
-import { judgeConnection } from '../../net/limits/judge.js';
+import { type Judged, judgeConnection } from '../../net/limits/judge.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { CHALLENGE_METHODS } from '../allow.js';
 import { answerRefusal } from './encoder-answer.js';
@@ -62,7 +62,7 @@ export class EncoderAcceptor {
 
   /** Mounts are not secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
-    const { mountAt, proxies, headBytes } = this.#options;
+    const { mountAt, hookOf, proxies, headBytes } = this.#options;
     const path = plainPath(head.path);
     const mount = mountAt(path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
@@ -79,8 +79,10 @@ export class EncoderAcceptor {
       else this.#refuseAtPace(caller, NO_MOUNT);
       return;
     }
-    const compare = () => mount.authorizes(given.user, given.password);
-    judgeConnection(this.#options, originOf(address), socket, headBytes, compare, (judged, ahead) => {
+    const hook = given.password === '' ? null : hookOf(mount.channelKey);
+    const compare = () => mount.authorizes(given.user, given.password) || (hook === null ? false : null);
+    const asked = { ...given, mount: path, address, agent: caller.agent, isTitle: false, socket };
+    const onJudged = (judged: Judged, ahead: Buffer) => {
       const refused = secretRefusal(judged, CHALLENGE);
       if (refused !== null) {
         this.#refuse(caller, refused);
@@ -90,7 +92,9 @@ export class EncoderAcceptor {
       const connection = connectionId(socket);
       const proven = { socket, connection, address, path, channel: mount.channelKey, head: { ...head, rest } };
       this.#options.onProven({ kind: 'http', ...proven });
-    });
+    };
+    const ask = hook && (() => hook(asked));
+    judgeConnection(this.#options, originOf(address), socket, headBytes, compare, onJudged, ask);
   }
 
   /** Mount and password stand side by side in the forms of encoders. */

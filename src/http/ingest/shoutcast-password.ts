@@ -90,6 +90,18 @@ export function readLogin(line: string): Login {
   return { kind: 'password', mount: null, readings };
 }
 
+/** The user and password that a hook is asked about; an encoder that names no user is `source`, as everywhere. Null: there is no password. */
+export function namedIn(
+  readings: readonly PasswordReading[],
+): { readonly user: string; readonly password: string } | null {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  // Behind a mount stands all that is said.
+  const [, user, password] = (readings.length === 1 && /^([^:]+):(.*)$/s.exec(first.password)) || [];
+  const named = user === undefined ? last : { user, password: password! };
+  return named.password === '' ? null : { user: named.user ?? 'source', password: named.password };
+}
+
 /** The channels that the first reading opens which opens any. All are looked at for all readings, so that the time shows nothing. */
 export function openedBy<T extends Pick<EncoderMount, 'hasPassword' | 'hasUser'>>(
   readings: readonly PasswordReading[],

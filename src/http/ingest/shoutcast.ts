@@ -12,10 +12,10 @@ import { HeadReader } from '../../net/front/head-reader.js';
 import { addressOf } from '../../net/front/peer.js';
 import { refuse } from '../../net/front/refuse.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
-import { judgeConnection } from '../../net/limits/judge.js';
+import { type Judged, judgeConnection } from '../../net/limits/judge.js';
 import { INVALID } from './shoutcast-admission.js';
-import { FirstLineParser, IS_UVOX, openedBy, readLogin } from './shoutcast-password.js';
-import { type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
+import { FirstLineParser, IS_UVOX, namedIn, openedBy, readLogin } from './shoutcast-password.js';
+import { askedOf, type EncoderRefusal, type IngestOptions, secretRefusal } from './verdict.js';
 
 /** A message of SHOUTcast 2: that of its first one, the length of the text, the text and a NUL. */
 const UVOX_NAK = `Z\0\x10\x09\0${String.fromCharCode(IS_UVOX.message.length + 4)}NAK:${IS_UVOX.message}\0`;
@@ -47,18 +47,28 @@ export class ShoutcastAcceptor {
       // What names no mount may be the beginning of a password.
       const path = mounts.length === 0 ? '' : plainPath(login.mount ?? '');
       let opened: readonly EncoderMount[] = [];
-      const compare = () => (opened = openedBy(login.readings, mounts)).length > 0;
-      const { headBytes } = this.#options;
-      judgeConnection(this.#options, originOf(addressOf(socket)), socket, headBytes, compare, (judged, ahead) => {
+      const asked = askedOf(mounts, namedIn(login.readings), this.#options);
+      const isOpened = () => (opened = openedBy(login.readings, mounts)).length > 0;
+      const compare = () => isOpened() || (asked === null ? false : null);
+      const address = addressOf(socket);
+      const ask =
+        asked &&
+        (async () => {
+          opened = [asked.mount];
+          const mount = login.mount === null ? `/${asked.mount.channelKey}` : path;
+          return await asked.hook({ ...asked.login, mount, address, agent: '', isTitle: false, socket });
+        });
+      const onJudged = (judged: Judged, ahead: Buffer) => {
         const refused = secretRefusal(judged, {});
         if (refused !== null) return this.#refuse(socket, refused, path);
         const shared = sharedRefusal(opened);
         if (shared !== null) return this.#refuseAtPace(socket, shared, path);
         const channel = opened[0]!.channelKey;
         const rest = ahead.length === 0 ? result.rest : Buffer.concat([result.rest, ahead]);
-        const proven = { socket, connection: connectionId(socket), address: addressOf(socket), channel, path, rest };
+        const proven = { socket, connection: connectionId(socket), address, channel, path, rest };
         this.#options.onProven({ kind: 'shoutcast', ...proven });
-      });
+      };
+      judgeConnection(this.#options, originOf(address), socket, this.#options.headBytes, compare, onJudged, ask);
     });
   }
 

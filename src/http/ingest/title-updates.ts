@@ -8,19 +8,19 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { Refusal } from '../../base/refusal.js';
-import { pathOf, queryOf } from '../../base/request-target.js';
+import { pathOf, plainPath, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cutTitle } from '../../metadata/title.js';
 import type { Proxies } from '../../net/front/peer.js';
 import { basicCredentials } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
-import { type Judged, type Judges, judgeRequest } from '../../net/limits/judge.js';
+import { type AskSecret, type Judged, type Judges, judgeRequest } from '../../net/limits/judge.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { TITLE_METHODS } from '../allow.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { refuseFromPage } from '../origin.js';
-import { type Login, openedBy, readLogin } from './shoutcast-password.js';
+import { type Login, namedIn, openedBy, readLogin } from './shoutcast-password.js';
 import {
   type TitleAct,
   type TitleSender,
@@ -29,9 +29,9 @@ import {
   takenAnswer,
 } from './title-answer.js';
 import { type Fields, type TitleLimits, textOf, titleOf } from './title-fields.js';
-import { BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
+import { askedOf, BASIC_CHALLENGE, type IngestOptions, secretRefusal } from './verdict.js';
 
-export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOptions, 'mountAt'> {
+export interface TitleUpdateOptions extends Judges, TitleLimits, Pick<IngestOptions, 'mountAt' | 'hookOf'> {
   /** The channels that take an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
   readonly proxies: Proxies;
@@ -122,18 +122,38 @@ export class TitleUpdates implements HttpService {
     let mounts = isUnread ? this.#options.encoderMounts : this.#named(fields, login);
     let opened: readonly EncoderMount[] = [];
     let sender: TitleSender | null = null;
-    await this.#judge(exchange, mounts, () => {
+    const named = mounts.some(({ channelKey }) => this.#options.hookOf(channelKey) !== null) ? namedIn(readings) : null;
+    let form: Promise<string> | null = null;
+    const read = () => (form ??= this.#readForm(request));
+    const compare = () => {
       opened = openedBy(readings, mounts);
       sender = path === '/admin.cgi' ? null : (this.#options.titleSender?.(request.headers) ?? null);
-      return opened.length > 0 || sender !== null;
+      return opened.length > 0 || sender !== null || (named === null ? false : null);
+    };
+    // The form may name the channel whose hook is asked: it is read before that, and no more of it than ever.
+    await this.#judge(exchange, mounts, compare, async () => {
+      const known = isUnread ? this.#fields(`${query}&${await read()}`) : fields;
+      const asked = askedOf(this.#named(known, login), named, this.#options);
+      if (asked === null) return false;
+      opened = [asked.mount];
+      const mount = textOf(known, 'mount') || login.mount;
+      return await asked.hook({
+        ...asked.login,
+        mount: mount ? plainPath(mount) : `/${asked.mount.channelKey}`,
+        address: this.#options.proxies.ofRequest(request),
+        agent: request.headers['user-agent'] ?? '',
+        isTitle: true,
+        socket: request.socket,
+      });
     });
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
     // There the password is in the address: a page that can send it knows it already.
     if (path !== '/admin.cgi') refusePageSent(request);
     if (isUnread) {
-      fields = this.#fields(`${query}&${await this.#readForm(request)}`);
+      const isAsked = form !== null;
+      fields = this.#fields(`${query}&${await read()}`);
       mounts = this.#named(fields, login);
-      opened = openedBy(readings, mounts);
+      if (!isAsked) opened = openedBy(readings, mounts);
       // What is right for one channel is wrong for another, and counts as that.
       if (opened.length === 0) await this.#judge(exchange, mounts, () => false);
     }
@@ -193,12 +213,21 @@ export class TitleUpdates implements HttpService {
   async #judge(
     { request, response }: TitleExchange,
     mounts: readonly EncoderMount[],
-    compare: () => boolean,
+    compare: () => boolean | null,
+    ask: AskSecret | null = null,
   ): Promise<void> {
     const origin = this.#options.proxies.originOf(request);
-    const judged = await new Promise<Judged>((onJudged) =>
-      judgeRequest(this.#options, origin, response, compare, onJudged),
-    );
+    const judged = await new Promise<Judged>((onJudged, reject) => {
+      // What is wrong with the form says more than that nobody could be asked.
+      const orRejects: AskSecret | null =
+        ask &&
+        (() =>
+          ask().catch((error: unknown) => {
+            reject(error);
+            return false;
+          }));
+      judgeRequest(this.#options, origin, response, compare, onJudged, orRejects);
+    });
     const refused = secretRefusal(judged, CHALLENGE);
     if (refused === null) return;
     const { status, text, headers, why } = refused;

@@ -17,8 +17,8 @@ import type { Tally } from '../../base/tally.js';
 import { LISTENERS_OF_CHANNELS, type ListenPolicy, type Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import { basicCredentials } from '../../net/front/request-head.js';
-import type { HookVerdict, ListenerHook } from './hook.js';
-import type { HookListener } from './hook-call.js';
+import type { HookVerdict, ListenerHook } from '../hook/hook.js';
+import type { HookListener } from '../hook/hook-call.js';
 import { isSigned } from './signed.js';
 import type { StreamRequest } from './stream-request.js';
 

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Connections } from '../front/connections.js';
 import type { SecretGate } from './secret-gate.js';
-import type { SecretVerdict } from './secret-queue.js';
+import type { CompareSecret, SecretVerdict, WaitingSecret } from './secret-queue.js';
 
 const NOTHING = Buffer.alloc(0);
 
@@ -16,6 +16,9 @@ export interface Judged {
   readonly verdict: SecretVerdict;
   readonly retrySeconds: number;
 }
+
+/** Finds out elsewhere whether a secret is right; null: it could not. Never rejects. */
+export type AskSecret = () => Promise<boolean | null>;
 
 /** The gate for secrets and the table of connections. */
 export interface Judges {
@@ -25,39 +28,65 @@ export interface Judges {
 
 /**
  * Judges the secret of a connection that bypasses the HTTP server. The socket is paused, now and when `onJudged` is called: at once, or at its
- * turn; never if the connection has ended by then.
- * @param maxBytes read ahead at most @param onJudged with the bytes read ahead
+ * turn, or when it was found out elsewhere; never if the connection has ended by then.
+ * @param maxBytes read ahead at most @param onJudged with the bytes read ahead @param ask where `compare` does not know
  */
 export function judgeConnection(
   { gate, connections }: Judges,
   origin: string,
   socket: Socket,
   maxBytes: number,
-  compare: () => boolean,
+  compare: CompareSecret,
   onJudged: (judged: Judged, ahead: Buffer) => void,
+  ask?: AskSecret | null,
 ): void {
   let ahead: ReadAhead | null = null;
+  let waiting: WaitingSecret | null = null;
+  let isGone = false;
   // It stays begun until it closes or is admitted.
   if (!connections.begin(socket, true)) return;
-  const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+  const readAhead = () => {
+    ahead ??= new ReadAhead(socket, maxBytes, () => {
+      isGone = true;
+      waiting?.leave();
+    });
+  };
+  const decided = (verdict: SecretVerdict, retrySeconds: number) => {
     if (verdict === 'right') connections.prove(socket);
     onJudged({ verdict, retrySeconds }, ahead?.stop() ?? NOTHING);
+  };
+  waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+    if (verdict !== 'unknown' || !ask) return decided(verdict, retrySeconds);
+    readAhead();
+    void ask().then((isRight) => {
+      gate.settle(origin, isRight);
+      if (!isGone) decided(isRight === null ? 'unknown' : isRight ? 'right' : 'wrong', 0);
+    });
   });
-  if (waiting !== null) ahead = new ReadAhead(socket, maxBytes, () => waiting.leave());
+  if (waiting !== null) readAhead();
 }
 
-/** Judges the secret of a request. `onJudged` is called at once, or at its turn; never if the connection has ended by then. */
+/** Judges the secret of a request, as judgeConnection. `onJudged` is called once; never if the connection has ended by then. */
 export function judgeRequest(
   { gate, connections }: Judges,
   origin: string,
   response: ServerResponse,
-  compare: () => boolean,
+  compare: CompareSecret,
   onJudged: (judged: Judged) => void,
+  ask?: AskSecret | null,
 ): void {
   const { socket } = response;
-  const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+  const decided = (verdict: SecretVerdict, retrySeconds: number) => {
     if (verdict === 'right' && socket !== null) connections.prove(socket);
     onJudged({ verdict, retrySeconds });
+  };
+  const waiting = gate.check(origin, compare, (verdict, retrySeconds) => {
+    if (verdict !== 'unknown' || !ask) return decided(verdict, retrySeconds);
+    void ask().then((isRight) => {
+      gate.settle(origin, isRight);
+      // A form that is sent and closed at once counts all the same.
+      decided(isRight === null ? 'unknown' : isRight ? 'right' : 'wrong', 0);
+    });
   });
   if (waiting !== null) response.once('close', () => waiting.leave());
 }

@@ -18,7 +18,13 @@ import type { Clock } from '../../base/clock.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Notices, Tally } from '../../base/tally.js';
 import { evenRate, Rate } from './rate.js';
-import { type OnVerdict, SecretQueue, type SecretVerdict, type WaitingSecret } from './secret-queue.js';
+import {
+  type CompareSecret,
+  type OnVerdict,
+  SecretQueue,
+  type SecretVerdict,
+  type WaitingSecret,
+} from './secret-queue.js';
 
 export interface SecretLimits {
   /** Wrong secrets of an address (base/ip.ts: originOf), at once and in a minute. */
@@ -37,6 +43,7 @@ export const NO_SECRET = 'no credentials';
 export const SECRET_REASONS: Readonly<Record<Exclude<SecretVerdict, 'right'>, string>> = {
   wrong: 'wrong secret',
   'too-many': 'too many wrong secrets',
+  unknown: 'it cannot be found out now whether the secret is right',
 };
 
 const EVERY_MS = 1000;
@@ -83,9 +90,9 @@ export class SecretGate {
 
   /**
    * Compares a secret and calls `onVerdict`: at once (null is returned), or at its turn.
-   * @param compare takes the same time whatever the result
+   * Of `unknown` the outcome has to be told by `settle`; until then it counts as wrong, so that many at once are no way around the limit.
    */
-  check(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
+  check(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const queue = this.#queueOf(origin);
     if (queue === null) {
       onVerdict(this.#compare(origin, compare), 0);
@@ -96,6 +103,14 @@ export class SecretGate {
       return null;
     }
     return queue.add(origin, compare, onVerdict);
+  }
+
+  /** What became of a secret of which only others know whether it is right. @param isRight null: it could not be found out */
+  settle(origin: string, isRight: boolean | null): void {
+    if (isRight === false) return;
+    this.#wrong.giveBack(origin);
+    this.#wrongInAll.giveBack(ALL);
+    if (isRight) this.#accept(origin);
   }
 
   /** Refuses all that wait, before the server stops. */
@@ -144,15 +159,20 @@ export class SecretGate {
     next.onVerdict(this.#compare(next.origin, next.compare), 0);
   }
 
-  #compare(origin: string, compare: () => boolean): SecretVerdict {
-    if (compare()) {
-      this.#prove(origin);
-      this.#right.add(origin, 1);
+  #compare(origin: string, compare: CompareSecret): SecretVerdict {
+    const isRight = compare();
+    if (isRight) {
+      this.#accept(origin);
       return 'right';
     }
     this.#wrong.takeAvailable(origin);
     this.#wrongInAll.takeAvailable(ALL);
-    return 'wrong';
+    return isRight === null ? 'unknown' : 'wrong';
+  }
+
+  #accept(origin: string): void {
+    this.#prove(origin);
+    this.#right.add(origin, 1);
   }
 
   #prove(origin: string): void {

@@ -9,7 +9,11 @@
  * Invariant: at most `max` secrets have a slot, `maxOfOrigin` of them of one origin, and at most `max` others wait to be refused.
  */
 
-export type SecretVerdict = 'right' | 'wrong' | 'too-many';
+/** unknown: it is not known here whether it is right. */
+export type SecretVerdict = 'right' | 'wrong' | 'too-many' | 'unknown';
+
+/** Takes the same time whatever the result. Null: it is not known here whether the secret is right (SecretGate.settle). */
+export type CompareSecret = () => boolean | null;
 
 /** @param retrySeconds until a slot may be free, for `too-many`; else 0 */
 export type OnVerdict = (verdict: SecretVerdict, retrySeconds: number) => void;
@@ -35,11 +39,11 @@ interface OriginQueue {
 /** A secret whose turn has not come. */
 export class WaitingSecret {
   readonly origin: string;
-  readonly compare: () => boolean;
+  readonly compare: CompareSecret;
   readonly onVerdict: OnVerdict;
   onLeave: ((waiting: WaitingSecret) => void) | null;
 
-  constructor(origin: string, compare: () => boolean, onVerdict: OnVerdict, onLeave: (waiting: WaitingSecret) => void) {
+  constructor(origin: string, compare: CompareSecret, onVerdict: OnVerdict, onLeave: (waiting: WaitingSecret) => void) {
     this.origin = origin;
     this.compare = compare;
     this.onVerdict = onVerdict;
@@ -77,7 +81,7 @@ export class SecretQueue {
   }
 
   /** Takes a slot, or another's, or none. Null: none, and it was refused. */
-  add(origin: string, compare: () => boolean, onVerdict: OnVerdict): WaitingSecret | null {
+  add(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const waiting = new WaitingSecret(origin, compare, onVerdict, (gone) => this.#leave(gone));
     const own = this.#origins.get(origin);
     const ownSize = own?.waiting.length ?? 0;

@@ -582,6 +582,7 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
   const updates = new TitleUpdates({
     encoderMounts: [mount as unknown as EncoderMount],
     mountAt: () => undefined,
+    hookOf: () => null,
     gate: new SecretGate(new FakeClock(), { perMinute: 60, inAllPerMinute: 600, maxOfOrigin: 8, remembered: 10 }),
     connections: roomyTable(),
     proxies: new Proxies([], 'x-forwarded-for'),

@@ -3,8 +3,19 @@
 import { createHash } from 'node:crypto';
 import type { Outbound } from '../../net/outbound/outbound.js';
 
-/** A client that wants to listen. */
+/** What the hook is told of an encoder beside what it is told of a listener. */
+export interface HookEncoder {
+  /** Where it has come in: a host name or an address, and a port. */
+  readonly server: string;
+  readonly port: number;
+  /** It sends a title, and no audio. */
+  readonly isTitle: boolean;
+}
+
+/** A client that wants to listen, or an encoder. */
 export interface HookListener {
+  /** Absent: it is a listener. */
+  readonly encoder?: HookEncoder;
   /** The mount with its query, as requested. */
   readonly mount: string;
   readonly user: string;
@@ -25,9 +36,11 @@ const DENIED: HookAnswer = { allowed: false, limitMs: 0 };
  * The key under which an answer is remembered. Only the operator knows whether the hook judges by the address (`cacheBy`); for a client
  * without credentials the address always counts. A digest has a fixed size, whatever a client sends, and contains no password.
  */
-export function keyOf({ mount, user, password, address }: HookListener, cacheBy: 'address' | 'credentials'): string {
+export function keyOf(caller: HookListener, cacheBy: 'address' | 'credentials'): string {
+  const { mount, user, password, address, encoder } = caller;
   const isAnonymous = user === '' && password === '' && !mount.includes('?');
-  const asked = JSON.stringify([mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
+  const kind = encoder === undefined ? 'listener' : encoder.isTitle ? 'title' : 'encoder';
+  const asked = JSON.stringify([kind, mount, user, password, cacheBy === 'address' || isAnonymous ? address : '']);
   return createHash('sha256').update(asked).digest('base64');
 }
 
@@ -37,6 +50,15 @@ export function formOf(action: string, caller: HookListener, client: string, las
   const form = new URLSearchParams({ action, client, mount, user, pass: password, ip: address, agent });
   if (lastedMs !== undefined) form.set('duration', String(Math.round(lastedMs / 1000)));
   return form.toString();
+}
+
+/** The question about this client. @param client its number, which encoders have not */
+export function questionOf(caller: HookListener, client: string): string {
+  const { mount, user, password, address, agent, encoder } = caller;
+  if (encoder === undefined) return formOf('listener_add', caller, client);
+  const { server, port, isTitle } = encoder;
+  const fields = { action: 'stream_auth', mount, ip: address, server, port: String(port), user, pass: password, agent };
+  return new URLSearchParams({ ...fields, ...(isTitle && { admin: '1' }) }).toString();
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), as in Icecast's URL
- * authentication. The number of concurrent calls is limited; the others wait, questions before notices, no question longer than its time-out.
+ * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), or asked about encoders
+ * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited; the others wait, questions before notices, no question longer than its time-out.
  * A hook that does not answer is not called for a while (breaker.ts), so that not every listener waits for a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
@@ -16,7 +16,7 @@ import type { Tally } from '../../base/tally.js';
 import { Outbound } from '../../net/outbound/outbound.js';
 import { Target } from '../../net/outbound/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
-import { answerOf, formOf, type HookAnswer, type HookListener, keyOf } from './hook-call.js';
+import { answerOf, formOf, type HookAnswer, type HookListener, keyOf, questionOf } from './hook-call.js';
 
 export interface HookOptions {
   /** http or https, with or without a user and password. */
@@ -153,7 +153,7 @@ export class ListenerHook {
       };
       const deadline = setTimeout(late, timeoutMs);
       const call: Call = {
-        form: formOf('listener_add', caller, client),
+        form: questionOf(caller, client),
         untilMs: this.#clock.now() + timeoutMs,
         trial,
         onDone: (answer) => {

@@ -1,7 +1,7 @@
 /** The circuit breaker, state by state. With a real operator behind it: hook.test.ts. */
 
 import t from 'tap';
-import { Breaker, ORDINARY } from '../../../src/http/stream/breaker.js';
+import { Breaker, ORDINARY } from '../../../src/http/hook/breaker.js';
 import { FakeClock } from '../../kit/clock.js';
 
 const PAUSE_MS = 1000;

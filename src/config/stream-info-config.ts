@@ -1,0 +1,49 @@
+/**
+ * Options of `streamInfo` of a channel: what indexes of streams are told of it, as stream-meta.info has it (version 2). Each becomes a header of one
+ * line in ASCII, so what cannot stand in one is refused here.
+ */
+
+import { z } from 'zod';
+import { checked, flag, list, section, webUrl } from './field.js';
+
+export function streamInfoSchema() {
+  return section({
+    mainStreamUrl: headerUrl().optional(),
+    logo: headerUrl().optional(),
+    countryCode: matching(/^[A-Z]{2}$/, 'must be a country of ISO 3166-1 in two capitals, such as AT').optional(),
+    subdivisionCode: matching(
+      /^[A-Z]{2}-[A-Z0-9]{1,3}$/,
+      'must be a subdivision of ISO 3166-2, such as AT-1',
+    ).optional(),
+    languageCodes: list(
+      matching(/^[a-z]{2,3}$/, 'must be a language of ISO 639 in two or three small letters, such as de or deu'),
+      1,
+      16,
+    ).optional(),
+    // Absent: nothing is said of it.
+    indexMetadata: flag().optional(),
+    doNotIndex: flag().optional(),
+    geoLatLong: z
+      .tuple([degrees(90), degrees(180)], { error: 'must be a list of latitude and longitude, such as [48.21, 16.37]' })
+      .optional(),
+  }).refine(
+    ({ countryCode, subdivisionCode }) =>
+      countryCode === undefined || subdivisionCode === undefined || subdivisionCode.startsWith(`${countryCode}-`),
+    { path: ['subdivisionCode'], error: 'must be a subdivision of countryCode' },
+  );
+}
+
+export type StreamInfoConfig = z.output<ReturnType<typeof streamInfoSchema>>;
+
+const headerUrl = () =>
+  checked(
+    'must be an http:// or https:// URL of at most 1024 characters in ASCII, without blanks, user and password',
+    (value) => /^[\x21-\x7e]{1,1024}$/.test(value) && webUrl().safeParse(value).success,
+  );
+
+const matching = (pattern: RegExp, error: string) => z.string({ error }).regex(pattern, { error });
+
+const degrees = (most: number) => {
+  const error = `must be a number of degrees from ${-most} to ${most}`;
+  return z.number({ error }).min(-most, { error }).max(most, { error });
+};
