@@ -28,7 +28,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['statistics'],
   ['channel'],
   ['titles'],
-  ['webhooks', 'covers'],
+  ['webhooks', 'covers', 'directories'],
   ['admin'],
   ['link'],
   ['cluster'],
@@ -79,6 +79,8 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/page-config.ts',
       'config/statistics-config.ts',
       'config/title-webhooks-config.ts',
+      'config/access-config.ts',
+      'config/stream-info-config.ts',
     ],
     ...[
       'config/schema.ts',

@@ -96,7 +96,11 @@ export async function startWith(
     // First of all: no encoder is admitted only to be cut.
     const drained = clients.drain();
     side.stop();
-    const errors = await waitForEnd(limitMs - lastMs, log, { titles: side.hub.titles.close(), ...drained });
+    const errors = await waitForEnd(limitMs - lastMs, log, {
+      titles: side.hub.titles.close(),
+      directories: side.unlisted(),
+      ...drained,
+    });
     worker.network.terminate();
     housekeeping.stop();
     clock.stop();

@@ -14,6 +14,7 @@ import type { SourceTitle } from '../source/source.js';
 import type { SourceFacts } from '../source/source-facts.js';
 import type { EncoderMount, Mount } from './mount.js';
 import { ChannelRules } from './rules.js';
+import { streamInfoHeaders } from './stream-info.js';
 
 /** What changes of a channel while it runs, by its sources. Read when it is needed. */
 export interface ChannelLive {
@@ -72,6 +73,11 @@ export class ServedChannel {
     this.#configured = headFacts(key, config, all);
     this.#facts = { source: undefined, sends: null, merged: mergeFacts(this.#configured, undefined) };
     this.#mounts = this.#makeMounts();
+  }
+
+  /** Whether the configuration says that it is for all. */
+  get isPublic(): boolean {
+    return this.#config.public === true;
   }
 
   /** The first is its key. */
@@ -206,6 +212,7 @@ function headFacts(key: string, config: ChannelConfig, all: Config): HeadFacts {
     sampleRate: 0,
     channels: 0,
     oggType: 'audio/ogg',
+    info: streamInfoHeaders(key, config, all),
     server: all.streams.server,
     headers: Object.fromEntries(headers),
   };

@@ -1,5 +1,5 @@
 /**
- * Which machine sends the titles of a channel to its webhooks, and looks for their covers: a lease for each such channel, beside those of the audio
+ * Which machine sends the titles of a channel to its webhooks, looks for their covers, and has directories list it: a lease for each such channel, beside those of the audio
  * (tapes/leases.ts), which any machine may have, whatever feeds the channel. Its facts are the version up to which titles were sent, so that the next
  * one goes on there.
  *
@@ -42,7 +42,7 @@ export class SendingTurns {
   }
 
   /** @param what is done for these channels, and for no others */
-  set(what: 'webhooks' | 'covers', channels: Iterable<string>): void {
+  set(what: 'webhooks' | 'covers' | 'directories', channels: Iterable<string>): void {
     this.#wanted.set(what, new Set(channels));
     const wanted = new Set([...this.#wanted.values()].flatMap((all) => [...all]));
     for (const channel of this.#turns.keys()) if (!wanted.has(channel)) this.#turns.delete(channel);

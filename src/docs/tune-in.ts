@@ -44,6 +44,15 @@ export function streams(): Json {
     'icy-url': optional("The station's page."),
     'icy-description': optional('What it is about.'),
     'icy-pub': header('1: directories may list it.'),
+    'icy-version': optional('2, where indexes of streams are told more (stream-meta.info).'),
+    'icy-main-stream-url': optional('Where the stream is heard first of all.'),
+    'icy-logo': optional('A picture.'),
+    'icy-country-code': optional('ISO 3166-1.'),
+    'icy-country-subdivison-code': optional('ISO 3166-2.'),
+    'icy-language-codes': optional('ISO 639, separated by commas.'),
+    'icy-geo-lat-long': optional('Latitude and longitude.'),
+    'icy-index-metadata': optional('1: indexes may trust what stands here.'),
+    'icy-do-not-index': optional('1: indexes are asked to leave it out.'),
     'icy-br': optional('kb/s.'),
     'ice-audio-info': optional('What the source says; also bitrate=…;samplerate=…;channels=… by its frames.'),
     Server: header('As configured.'),
@@ -83,6 +92,15 @@ export function playlists(): Json {
     '/{mount}.pls': one('Pls', 'audio/x-scpls', '^\\[playlist\\]\\r\\n'),
     '/{mount}.xspf': one('Xspf', 'application/xspf+xml; charset=utf-8', '^<\\?xml '),
   };
+}
+
+function streamInfo(operationId: string, parameters: readonly Json[]): Json {
+  const members = { type: 'object', required: ['icy-version'], properties: { 'icy-version': { const: 2 } } };
+  const summary = 'What indexes of streams are told of a channel (stream-meta.info, version 2)';
+  return readable('Hear', operationId, summary, ok(content(JSON_TYPE, members), HEADERS), {
+    description: 'The headers of its stream as members. 404 where the configuration has no streamInfo.',
+    parameters: [...parameters],
+  });
 }
 
 /** As Icecast names them; what it leaves out while there is nothing to say is not required. */
@@ -220,6 +238,10 @@ export function statistics(): Json {
   const publicXml = ok(xml('^<\\?xml [^>]+\\?>\\n<icestats>.*</icestats>\\n$'), HEADERS);
   const status = ok({ ...icestats, ...content(XML_TYPE, TEXT) }, HEADERS);
   return {
+    '/streaminfo.json': streamInfo('streamInfo', [
+      inQuery('mount', 'Whose; default: the first channel that has streamInfo in the configuration.'),
+    ]),
+    '/listen/{channelkey}/streaminfo.json': streamInfo('streamInfoOfChannel', []),
     '/status-json.xsl': readable('Hear', 'statusJson', 'Statistics as Icecast gives them', status, {
       description: [
         'source is an object where one channel is on air, an array where several are, and absent where none is.',

@@ -297,7 +297,10 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       pipes.close();
       side.stop();
       await shared?.close();
-      const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close() });
+      const errors = await waitForEnd(graceMs - STORE_MS, log, {
+        titles: titles.close(),
+        directories: side.unlisted(),
+      });
       links.close();
       housekeeping.stop();
       clock.stop();

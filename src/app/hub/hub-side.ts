@@ -11,6 +11,7 @@ import type { SendingTurns } from '../../cluster/sending-turns.js';
 import type { Leased } from '../../cluster/tapes/leases.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { Covers } from '../../covers/covers.js';
+import type { Directories } from '../../directories/directories.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
@@ -32,6 +33,7 @@ import { makeAlerts } from './hub-alerts.js';
 import { makeCertificates } from './hub-certificates.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeCovers } from './hub-covers.js';
+import { makeDirectories } from './hub-directories.js';
 import { makeRecorder } from './hub-statistics.js';
 import { clockWatch, hlsWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
 import { type HubWebhookParts, makeWebhooks } from './hub-webhooks.js';
@@ -63,6 +65,7 @@ export class HubSide {
   readonly #titlesOut: TitlesOut;
   readonly #covers: Covers;
   readonly #certificates: AcmeCertificates;
+  readonly #directories: Directories;
   /** Which machine of a cluster sends titles out; null: this one is alone. */
   readonly turns: SendingTurns | null;
   /** Leases beside those of the audio. */
@@ -131,6 +134,8 @@ export class HubSide {
     this.turns = webhooks.turns;
     this.moreLeases = () => [...(this.turns?.leased() ?? []), ...leased()];
     this.#covers = makeCovers(core, this.hub, this.turns, metrics.registry);
+    const listing = { hub: this.hub, faces: parts.faces, turns: this.turns, listenersOf };
+    this.#directories = makeDirectories(core, listing, metrics.registry);
     this.#asksAlone = config.cluster !== undefined && config.cluster.tapes === undefined;
     this.facts = facts;
     this.tasks = [
@@ -146,6 +151,7 @@ export class HubSide {
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),
       (nowMs) => certificates.look(nowMs),
+      (nowMs) => this.#directories.look(nowMs),
     ];
   }
 
@@ -162,6 +168,7 @@ export class HubSide {
       this.#titlesOut.follow();
       this.#covers.follow();
       this.#certificates.follow();
+      this.#directories.follow();
     };
     follow();
     if (this.#asksAlone) this.turns?.start();
@@ -193,7 +200,13 @@ export class HubSide {
     this.#titlesOut.close();
     this.#covers.close();
     this.#certificates.close();
+    void this.#directories.close(isNext);
     void this.turns?.close(isNext);
+  }
+
+  /** After the stop: no directory lists a channel any more, or it does not say so in time. Never rejects. */
+  unlisted(): Promise<void> {
+    return this.#directories.close(false);
   }
 
   /** What was counted is kept, and the store is closed. Never rejects for the statistics. */

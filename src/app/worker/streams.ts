@@ -19,6 +19,7 @@ import { PublicUrl } from '../../http/stream/public-url.js';
 import { registerStations } from '../../http/stream/stations-list.js';
 import { registerStatus } from '../../http/stream/status-routes.js';
 import { Stream } from '../../http/stream/stream.js';
+import { registerStreamInfo } from '../../http/stream/stream-info-file.js';
 import { WaitingRequests } from '../../http/waiting-requests.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
@@ -141,6 +142,7 @@ export class Streams {
     const { config, clock } = this.#core;
     const publicUrl = this.publicUrl;
     registerPlaylists(app, statuses, publicUrl);
+    registerStreamInfo(app, statuses);
     registerStations(app, { statuses, publicUrl, clock });
     registerStatus(app, {
       get channels() {

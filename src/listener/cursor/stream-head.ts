@@ -20,6 +20,8 @@ export interface HeadFacts {
   /** The content type of Ogg. */
   readonly oggType: string;
   readonly server: string;
+  /** Names and values for indexes of streams (channel/stream-info.ts), in ASCII. */
+  readonly info: readonly (readonly [name: string, value: string])[];
   /** Configured headers, name → value with {channelkey} filled in. They replace ours of the same name. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -113,7 +115,7 @@ export function streamHead(
   metaint: number | null,
   addressHeaders: Readonly<Record<string, string>>,
 ): Buffer {
-  const headers: [string, string][] = [
+  const headers: (readonly [string, string])[] = [
     ['Content-Type', formatFacts(facts, audio).contentType],
     ['Connection', 'close'],
     ['Server', facts.server],
@@ -122,13 +124,14 @@ export function streamHead(
     ['Expires', 'Mon, 26 Jul 1997 05:00:00 GMT'],
     ['Accept-Ranges', 'none'],
     ['Access-Control-Allow-Origin', '*'],
-    ['Access-Control-Expose-Headers', EXPOSED],
+    ['Access-Control-Expose-Headers', [EXPOSED, ...facts.info.map(([name]) => name)].join(', ')],
     ['X-Channelkey', facts.key],
     ['icy-name', facts.name],
     ['icy-genre', facts.genre],
     ['icy-url', facts.url],
     ['icy-description', facts.description],
     ['icy-pub', facts.public ? '1' : '0'],
+    ...facts.info,
   ];
   const { bitrateKbps } = formatFacts(facts, audio);
   const bitrate = bitrateKbps > 0 ? String(bitrateKbps) : '';

@@ -30,6 +30,8 @@ export interface AttemptOutput {
   /** Unix milliseconds, for the signature. */
   readonly wallMs: number;
   readonly timeoutMs: number;
+  /** Reads the head of a final answer of HTTP: null: it was taken, else why not. Absent: 2xx is taken. @param headers by name in lower case */
+  judge?(status: number, headers: ReadonlyMap<string, string>): string | null;
   /**
    * Once, unless it is aborted.
    * @param failure null: it was taken; without any part of the URL @param isFinal there is no use in another @param afterSeconds as the receiver asks
@@ -82,7 +84,9 @@ function attemptHttp({ id, url, method, headers, body, key }: DeliveryMessage, o
     onAnswer: () => {
       const { status } = outbound;
       outbound.receive({ onBody, onEnd: () => undefined });
-      if (status >= 200 && status <= 299) over(null);
+      const judged = output.judge?.(status, outbound.headers);
+      if (judged !== undefined) over(judged);
+      else if (status >= 200 && status <= 299) over(null);
       else over(`status ${status}`, status === GONE, retryAfter(outbound.headers.get('retry-after')));
     },
     // A reason may hold the name that was looked up; a code holds nothing of the URL.

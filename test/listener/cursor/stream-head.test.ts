@@ -17,6 +17,7 @@ const CONFIGURED: HeadFacts = {
   oggType: 'audio/ogg',
   server: 'airsplice',
   headers: {},
+  info: [],
 };
 const AUDIO = { contentType: 'audio/mpeg', bitrateKbps: 128, sampleRate: 0, channels: 0 };
 

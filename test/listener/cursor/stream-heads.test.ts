@@ -19,6 +19,7 @@ const FACTS: HeadFacts = {
   oggType: 'audio/ogg',
   server: 'airsplice',
   headers: {},
+  info: [],
 };
 const NO_HEADERS = {};
 

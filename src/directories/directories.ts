@@ -1,0 +1,91 @@
+/**
+ * The directories of streams that this server is listed in: which channels each of them is to list, looked at once a second. Without directories nothing
+ * is looked at. Of several machines one lists a channel. Made by app/hub/hub-directories.ts.
+ */
+
+import type { Clock } from '../base/clock.js';
+import type { Log } from '../base/log.js';
+import { channelsOf } from '../config/adopt.js';
+import type { DirectoryConfig } from '../config/directories-config.js';
+import type { LoadedConfig } from '../config/load.js';
+import { isSame } from '../config/same.js';
+import { Directory, type DirectoryOutput } from './directory.js';
+import type { ListedChannel } from './yp.js';
+
+export interface DirectoriesParts extends Pick<DirectoryOutput, 'nowOf'> {
+  /** The one in force, which a reload changes in place. */
+  readonly config: LoadedConfig;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Null: it is not on air, or not for all. @param isListed whether it is in a directory, and stays for a moment without audio */
+  listedOf(channel: string, isListed: boolean): ListedChannel | null;
+  /** Whether this machine lists the channel. */
+  isTurn(channel: string): boolean;
+  /** These channels may be listed. */
+  onChannels(channels: Iterable<string>): void;
+}
+
+export class Directories {
+  readonly #parts: DirectoriesParts;
+  #made: readonly DirectoryConfig[] = [];
+  #all: readonly Directory[] = [];
+  #isClosed = false;
+
+  constructor(parts: DirectoriesParts) {
+    this.#parts = parts;
+  }
+
+  /** In the order of the configuration. */
+  get all(): readonly Pick<Directory, 'counts' | 'listed'>[] {
+    return this.#all;
+  }
+
+  /** At the start, and when another configuration is in force. */
+  follow(): void {
+    const { config, onChannels } = this.#parts;
+    const { directories } = config;
+    if (this.#isClosed || (directories.length === 0 && this.#all.length === 0)) return;
+    onChannels(directories.length === 0 ? [] : [...channelsOf(config).keys()]);
+    if (directories === this.#made) return;
+    this.#made = directories;
+    const before = [...this.#all];
+    this.#all = directories.map((options, i) => {
+      const kept = before.find((directory) => isSame(directory.config, options));
+      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
+      return kept ?? this.#make(options, i + 1);
+    });
+    for (const directory of before) void directory.close(false);
+  }
+
+  /** Once a second. */
+  look(nowMs: number): void {
+    if (this.#all.length === 0) return;
+    const { config, listedOf, isTurn } = this.#parts;
+    const wanted = new Map<string, ListedChannel>();
+    for (const channel of channelsOf(config).keys()) {
+      if (!isTurn(channel)) continue;
+      const isListed = this.#all.some((directory) => directory.has(channel));
+      const listed = listedOf(channel, isListed);
+      if (listed !== null) wanted.set(channel, listed);
+    }
+    for (const directory of this.#all) directory.look(wanted, nowMs);
+  }
+
+  /** Idempotent. @param isNext another process of this machine goes on in a moment. Resolves when nothing is listed any more, or soon. */
+  async close(isNext: boolean): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#all.map((directory) => directory.close(isNext)));
+  }
+
+  #make(options: DirectoryConfig, directory: number): Directory {
+    const { clock, log, nowOf } = this.#parts;
+    return new Directory(options, clock, {
+      nowOf,
+      onTrouble: (trouble) => log.warn({ directory, trouble }, 'a directory does not answer: it is tried again'),
+      onRecovered: () => log.info({ directory }, 'a directory answers again'),
+      onRefused: (channel, message) =>
+        log.warn({ directory, channel, message }, 'a directory does not list a channel: it is tried again'),
+      onListed: (channel) => log.info({ directory, channel }, 'a directory lists a channel again'),
+    });
+  }
+}

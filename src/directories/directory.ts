@@ -1,0 +1,276 @@
+/**
+ * One directory of streams, and the channels that it lists. One call at a time, whatever the number of channels.
+ *
+ *   wanted ─► add ─► (5 s) touch ─► touch … every TouchFreq ─► not wanted any more, or other facts: remove
+ *              ▲       └ refused: it is not listed, add again after a pause
+ *              └ refused: after a pause of this channel     no answer, or none of a directory: after a pause of all; both grow
+ *
+ * What a call says is made at its moment, so there is nothing that waits (unlike net/outbound/delivery.ts, whose attempts these are). Neither URL nor SID
+ * is ever logged. Owned by directories.ts.
+ */
+
+import type { Clock } from '../base/clock.js';
+import type { DirectoryConfig } from '../config/directories-config.js';
+import { type Attempt, attempt } from '../net/outbound/attempt.js';
+import {
+  addForm,
+  isSameListing,
+  type ListedChannel,
+  type ListedNow,
+  readAnswer,
+  removeForm,
+  touchForm,
+  type YpAnswer,
+} from './yp.js';
+
+export type YpAction = 'add' | 'touch' | 'remove';
+/** failed: no answer of a directory. */
+export type YpOutcome = 'taken' | 'refused' | 'failed';
+
+export interface DirectoryOutput {
+  nowOf(channel: string): ListedNow;
+  /** For the first failure in a row. @param reason without any part of the URL */
+  onTrouble(reason: string): void;
+  onRecovered(): void;
+  /** For the first refusal of a channel in a row. @param message of the directory, printable */
+  onRefused(channel: string, message: string): void;
+  onListed(channel: string): void;
+}
+
+interface Listing {
+  /** What is to be listed; null: nothing. */
+  wanted: ListedChannel | null;
+  /** As it was added; null: it is not listed. */
+  listed: { readonly sid: string; readonly facts: ListedChannel } | null;
+  /** Monotonic milliseconds. */
+  dueMs: number;
+  touchMs: number;
+  /** Refusals since it was touched. */
+  refusals: number;
+  /** Tries to remove it. */
+  removals: number;
+}
+
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
+/** As Icecast does, so that the title follows. */
+const FIRST_TOUCH_MS = 5000;
+/** Where a directory does not say. */
+const TOUCH_SECONDS = 600;
+/** After that a directory forgets it by itself, as it is not touched. */
+const MOST_REMOVALS = 3;
+/** At the end nobody waits longer. */
+const LAST_MS = 3000;
+/** Calls at once, at the end. */
+const LAST_PARALLEL = 8;
+
+export class Directory {
+  readonly config: DirectoryConfig;
+  readonly counts: Record<YpAction, Record<YpOutcome, number>>;
+  readonly #clock: Clock;
+  readonly #output: DirectoryOutput;
+  readonly #listings = new Map<string, Listing>();
+  #attempt: Attempt | null = null;
+  #failures = 0;
+  /** Until then it is left alone. */
+  #againMs = Number.NEGATIVE_INFINITY;
+  #closed: Promise<void> | null = null;
+  #onLast: ((sid: string | null) => void) | null = null;
+
+  constructor(config: DirectoryConfig, clock: Clock, output: DirectoryOutput) {
+    this.config = config;
+    this.#clock = clock;
+    this.#output = output;
+    const none = () => ({ taken: 0, refused: 0, failed: 0 });
+    this.counts = { add: none(), touch: none(), remove: none() };
+  }
+
+  /** How many channels it lists. */
+  get listed(): number {
+    let listed = 0;
+    for (const each of this.#listings.values()) if (each.listed !== null) listed++;
+    return listed;
+  }
+
+  has(channel: string): boolean {
+    return this.#listings.has(channel);
+  }
+
+  /** Once a second. @param wanted all channels that are to be listed now */
+  look(wanted: ReadonlyMap<string, ListedChannel>, nowMs: number): void {
+    for (const [channel, listing] of this.#listings) {
+      listing.wanted = wanted.get(channel) ?? null;
+      if (listing.wanted === null && listing.listed === null) this.#listings.delete(channel);
+    }
+    for (const [channel, facts] of wanted) {
+      if (this.#listings.has(channel)) continue;
+      const touchMs = this.#touchMs(null);
+      this.#listings.set(channel, { wanted: facts, listed: null, dueMs: nowMs, touchMs, refusals: 0, removals: 0 });
+    }
+    this.#next(nowMs);
+  }
+
+  /** Removes what it lists. Idempotent. @param isNext another process of this machine lists it in a moment. Resolves when all is said, or soon. */
+  close(isNext: boolean): Promise<void> {
+    this.#closed ??= this.#end(isNext);
+    return this.#closed;
+  }
+
+  async #end(isNext: boolean): Promise<void> {
+    const sids = [...this.#listings.values()].flatMap(({ listed }) => listed?.sid ?? []);
+    this.#listings.clear();
+    if (isNext) this.#attempt?.abort();
+    if (isNext || this.#clock.now() < this.#againMs) return;
+    const endMs = performance.now() + LAST_MS;
+    const remove = (sid: string) =>
+      new Promise<void>((done) => {
+        this.#call('remove', removeForm(sid), sid, Math.max(1, endMs - performance.now()), () => done());
+      });
+    const removeAll = async () => {
+      for (let sid = sids.shift(); sid !== undefined && performance.now() < endMs; sid = sids.shift())
+        await remove(sid);
+    };
+    const removed = Array.from({ length: LAST_PARALLEL }, removeAll);
+    // What is being added now is not known yet.
+    const late = await this.#last();
+    if (late !== null) await remove(late);
+    await Promise.all(removed);
+  }
+
+  /** The SID of what is being added; null: nothing is, or it takes too long. */
+  async #last(): Promise<string | null> {
+    const current = this.#attempt;
+    if (current === null) return null;
+    let timer: NodeJS.Timeout | undefined;
+    const sid = await new Promise<string | null>((done) => {
+      this.#onLast = done;
+      timer = setTimeout(() => done(null), LAST_MS / 2);
+    });
+    clearTimeout(timer);
+    current.abort();
+    return sid;
+  }
+
+  #next(nowMs: number): void {
+    if (this.#attempt !== null || this.#closed !== null || nowMs < this.#againMs) return;
+    for (const [channel, listing] of this.#listings) {
+      const action = actionOf(listing, nowMs);
+      if (action === null) continue;
+      // The others come first the next time.
+      this.#listings.delete(channel);
+      this.#listings.set(channel, listing);
+      this.#start(action, channel, listing);
+      return;
+    }
+  }
+
+  #start(action: YpAction, channel: string, listing: Listing): void {
+    const { listed } = listing;
+    const wanted = listing.wanted!;
+    const sid = listed?.sid ?? '';
+    const form =
+      action === 'add'
+        ? addForm(wanted)
+        : action === 'remove'
+          ? removeForm(sid)
+          : touchForm(sid, wanted, this.#output.nowOf(channel));
+    this.#attempt = this.#call(action, form, sid, this.config.timeoutSeconds * 1000, (answer) => {
+      this.#attempt = null;
+      if (this.#closed !== null) {
+        this.#onLast?.(action === 'add' && answer.isTaken ? answer.sid : null);
+        return;
+      }
+      const nowMs = this.#clock.now();
+      if (answer.isTaken) this.#onTaken(action, channel, listing, wanted, answer, nowMs);
+      else if (answer.isHeard) this.#onRefused(action, channel, listing, answer.reason, nowMs);
+      else this.#onFailed(action, listing, answer.reason, nowMs);
+      this.#next(nowMs);
+    });
+  }
+
+  #call(action: YpAction, body: string, sid: string, timeoutMs: number, onOver: (answer: YpAnswer) => void): Attempt {
+    let answer: YpAnswer | null = null;
+    const message = { id: '', url: this.config.url, method: 'POST', headers: FORM, body, key: null } as const;
+    return attempt(message, {
+      wallMs: this.#clock.wallMs(),
+      timeoutMs,
+      judge: (status, headers) => {
+        answer = readAnswer(status, headers, sid);
+        return answer.isTaken ? null : answer.reason;
+      },
+      onOver: (failure) => {
+        const over = answer ?? { isTaken: false, isHeard: false, reason: failure ?? 'no answer' };
+        this.counts[action][over.isTaken ? 'taken' : over.isHeard ? 'refused' : 'failed']++;
+        onOver(over);
+      },
+    });
+  }
+
+  #onTaken(
+    action: YpAction,
+    channel: string,
+    listing: Listing,
+    facts: ListedChannel,
+    { sid, touchSeconds }: Extract<YpAnswer, { isTaken: true }>,
+    nowMs: number,
+  ): void {
+    this.#heard();
+    if (touchSeconds !== null) listing.touchMs = this.#touchMs(touchSeconds);
+    if (action === 'add' && sid === null) {
+      this.#onRefused(action, channel, listing, 'no SID that can be used', nowMs);
+    } else if (action === 'add') {
+      listing.listed = { sid: sid!, facts };
+      listing.removals = 0;
+      listing.dueMs = nowMs + Math.min(FIRST_TOUCH_MS, listing.touchMs);
+    } else if (action === 'touch') {
+      if (listing.refusals > 0) this.#output.onListed(channel);
+      listing.refusals = 0;
+      listing.dueMs = nowMs + listing.touchMs;
+    } else this.#onRemoved(channel, listing, nowMs);
+  }
+
+  /** It may be gone there, after a restart of the directory. */
+  #onRefused(action: YpAction, channel: string, listing: Listing, message: string, nowMs: number): void {
+    this.#heard();
+    if (action === 'remove') {
+      this.#onRemoved(channel, listing, nowMs);
+      return;
+    }
+    listing.listed = null;
+    if (listing.refusals++ === 0) this.#output.onRefused(channel, message);
+    listing.dueMs = nowMs + this.#pauseMs(listing.refusals);
+  }
+
+  #onFailed(action: YpAction, listing: Listing, reason: string, nowMs: number): void {
+    if (action === 'remove' && ++listing.removals >= MOST_REMOVALS) listing.listed = null;
+    if (this.#failures++ === 0) this.#output.onTrouble(reason);
+    this.#againMs = nowMs + this.#pauseMs(this.#failures);
+  }
+
+  #onRemoved(channel: string, listing: Listing, nowMs: number): void {
+    listing.listed = null;
+    listing.dueMs = nowMs;
+    if (listing.wanted === null) this.#listings.delete(channel);
+  }
+
+  #heard(): void {
+    if (this.#failures > 0) this.#output.onRecovered();
+    this.#failures = 0;
+  }
+
+  /** @param times how often in a row, from 1 */
+  #pauseMs(times: number): number {
+    const { min, max } = this.config.retrySeconds;
+    return Math.min(max, min * 2 ** Math.min(times - 1, 40)) * (0.75 + Math.random() / 4) * 1000;
+  }
+
+  #touchMs(said: number | null): number {
+    const { min, max } = this.config.touchSeconds;
+    return Math.min(max, Math.max(min, said ?? TOUCH_SECONDS)) * 1000;
+  }
+}
+
+function actionOf({ wanted, listed, dueMs }: Listing, nowMs: number): YpAction | null {
+  if (listed !== null && (wanted === null || !isSameListing(wanted, listed.facts))) return 'remove';
+  if (wanted === null || nowMs < dueMs) return null;
+  return listed === null ? 'add' : 'touch';
+}

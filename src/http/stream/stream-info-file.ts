@@ -1,0 +1,57 @@
+/**
+ * `streaminfo.json` (stream-meta.info, version 2): what the headers of a stream say, as a file beside the page that `icy-url` names. That page is the
+ * station's own, or one of ours: `/streaminfo.json` is of `?mount=`, else of the first channel that has `streamInfo`; that of a channel's page stands below it.
+ */
+
+import type { FastifyInstance } from 'fastify';
+import { Refusal } from '../../base/refusal.js';
+import { allowPreflight, type RouteRole } from '../methods.js';
+import { JSON_TYPE } from '../reads.js';
+import { askedMount, type MountStatus } from './mount-status.js';
+import { NO_STORE } from './status-routes.js';
+
+const ROLE: RouteRole = { role: 'stream' };
+const HEADERS = { ...NO_STORE, 'Content-Type': JSON_TYPE };
+const NUMBERS: ReadonlySet<string> = new Set(['icy-version', 'icy-index-metadata', 'icy-do-not-index']);
+
+/** @param statuses in configured order */
+export function registerStreamInfo(
+  app: FastifyInstance,
+  statuses: { readonly channels: readonly MountStatus[] },
+): void {
+  const routes: Readonly<Record<string, (url: string, channel: string) => MountStatus | undefined>> = {
+    '/streaminfo.json': (url) => {
+      const path = askedMount(url);
+      return statuses.channels.find((each) => hasInfo(each) && (path === null || each.paths.includes(path)));
+    },
+    '/listen/:channelkey/streaminfo.json': (_, key) =>
+      statuses.channels.find((each) => hasInfo(each) && each.mount.facts.key === key),
+  };
+  for (const [path, find] of Object.entries(routes)) {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: path,
+      config: ROLE,
+      handler: async (request, reply) => {
+        const { channelkey = '' } = request.params as { readonly channelkey?: string };
+        const found = find(request.raw.url!, channelkey);
+        if (found === undefined) throw new Refusal('not-found', 'There is no such stream, or nothing to say of it.');
+        return reply.headers(HEADERS).send(Buffer.from(textOf(found)));
+      },
+    });
+    allowPreflight(app, path, ROLE);
+  }
+}
+
+function hasInfo({ mount }: MountStatus): boolean {
+  return mount.facts.info.length > 0;
+}
+
+function textOf({ mount }: MountStatus): string {
+  const { name, genre, description, url, info } = mount.facts;
+  const texts = { 'icy-name': name, 'icy-genre': genre, 'icy-description': description, 'icy-url': url };
+  return JSON.stringify({
+    ...Object.fromEntries(info.map(([member, value]) => [member, NUMBERS.has(member) ? Number(value) : value])),
+    ...Object.fromEntries(Object.entries(texts).filter(([, value]) => value !== '')),
+  });
+}
