@@ -80,7 +80,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/statistics-config.ts',
       'config/title-webhooks-config.ts',
       'config/access-config.ts',
-      'config/stream-info-config.ts',
+      'config/listed/stream-info-config.ts',
     ],
     ...[
       'config/schema.ts',

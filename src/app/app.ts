@@ -95,10 +95,10 @@ export async function startWith(
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
     // First of all: no encoder is admitted only to be cut.
     const drained = clients.drain();
-    side.stop();
+    const directories = side.stop();
     const errors = await waitForEnd(limitMs - lastMs, log, {
       titles: side.hub.titles.close(),
-      directories: side.unlisted(),
+      directories,
       ...drained,
     });
     worker.network.terminate();

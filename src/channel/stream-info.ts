@@ -1,6 +1,6 @@
 /**
- * What indexes of streams are told of a channel, as stream-meta.info has it (version 2): headers beside those of version 1. Nothing is said that is not
- * configured, or known from what is. Pure.
+ * What indexes of streams know of a channel, as stream-meta.info has it (version 2): headers beside those of version 1. Nothing is said
+ * that is not configured, or known from what is. Pure.
  */
 
 import type { ChannelConfig, Config } from '../config/schema.js';

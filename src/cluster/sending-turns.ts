@@ -1,7 +1,7 @@
 /**
- * Which machine sends the titles of a channel to its webhooks, looks for their covers, and has directories list it: a lease for each such channel, beside those of the audio
- * (tapes/leases.ts), which any machine may have, whatever feeds the channel. Its facts are the version up to which titles were sent, so that the next
- * one goes on there.
+ * Which machine sends the titles of a channel to its webhooks, looks for their covers, and has directories list it: a lease for each such
+ * channel, beside those of the audio (tapes/leases.ts), which any machine may have, whatever feeds the channel. Its facts are the version up
+ * to which titles were sent, so that the next one goes on there.
  *
  * While what all machines have in common is away, who has a lease keeps it.
  */

@@ -51,7 +51,6 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
     ...checkPaths(channels),
     ...checkListenUrls(member(raw, 'shoutcastListenUrls'), channels),
     ...checkEncoders(raw, channels),
-    ...checkDirectories(raw),
     ...checkPieces(raw, channels),
     ...checkLegacy(raw),
     ...checkShoutcastPorts(raw),
@@ -119,28 +118,17 @@ function checkEncoders(raw: unknown, channels: readonly RawChannel[]): Finding[]
     const encoders = items(member(value, 'sources')).filter(([, source]) => member(source, 'type') === 'encoder');
     const station = member(member(raw, 'stations'), String(path[1]));
     const hook = [value, station, raw].map((holder) => member(holder, 'encoderHook')).find((own) => own !== undefined);
-    const hasHook = hook !== undefined && hook !== 'none';
-    const message = 'is missing: without an encoderHook an encoder needs it';
+    const isNeeded = hook === undefined || hook === 'none';
+    const isMissing = encoders.filter(([, source]) => isNeeded && member(source, 'password') === undefined);
+    const missing = 'is missing: without an encoderHook an encoder needs it';
+    const second = 'is a second encoder of this channel';
     return [
-      ...encoders
-        .filter(([, source]) => !hasHook && member(source, 'password') === undefined)
-        .map(([i]): Finding => ({ path: [...path, 'sources', i, 'password'], at: 'value', message })),
-      ...encoders.slice(1).map(
-        ([i]): Finding => ({
-          path: [...path, 'sources', i],
-          at: 'value',
-          message: 'is a second encoder of this channel',
-        }),
+      ...isMissing.map(
+        ([i]): Finding => ({ path: [...path, 'sources', i, 'password'], at: 'value', message: missing }),
       ),
+      ...encoders.slice(1).map(([i]): Finding => ({ path: [...path, 'sources', i], at: 'value', message: second })),
     ];
   });
-}
-
-/** A directory needs to know where a channel is heard. */
-function checkDirectories(raw: unknown): Finding[] {
-  if (items(member(raw, 'directories')).length === 0) return [];
-  if ((member(member(raw, 'streams'), 'publicUrl') ?? '') !== '') return [];
-  return [{ path: ['directories'], at: 'key', message: 'need streams.publicUrl' }];
 }
 
 /** A source that is silent between two pieces must not be cut off (source/due.ts). */

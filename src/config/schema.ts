@@ -10,7 +10,6 @@ import { encoderHookSchema, hookSchema, signedUrlsSchema } from './access-config
 import { adminSchema } from './admin-config.js';
 import { alertsSchema } from './alerts-config.js';
 import { clusterSchema } from './cluster-config.js';
-import { directorySchema } from './directories-config.js';
 import {
   channelKey,
   choice,
@@ -30,6 +29,7 @@ import {
   whole,
 } from './field.js';
 import { hlsSchema } from './hls-config.js';
+import { directorySchema, LISTED_AT } from './listed/directories-config.js';
 import { pageSchema } from './page-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
@@ -280,7 +280,7 @@ export function configSchema(context: ConfigContext) {
     }).prefault({}),
     page: pageSchema(context.folder).prefault({}),
     stations: keyed(stationSchema(context)).default({}),
-  });
+  }).refine(({ directories, streams }) => !(directories?.length > 0 && streams?.publicUrl === ''), LISTED_AT);
 }
 
 function legacySchema() {

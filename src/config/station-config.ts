@@ -23,10 +23,10 @@ import {
   whole,
 } from './field.js';
 import { channelHlsSchema } from './hls-config.js';
+import { streamInfoSchema } from './listed/stream-info-config.js';
 import { picture } from './page-config.js';
 import { pullSchema } from './pull-config.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
-import { streamInfoSchema } from './stream-info-config.js';
 import { titleWebhookSchema } from './title-webhooks-config.js';
 
 export interface ConfigContext {

@@ -1,16 +1,16 @@
 /**
- * The directories of streams that this server is listed in: which channels each of them is to list, looked at once a second. Without directories nothing
- * is looked at. Of several machines one lists a channel. Made by app/hub/hub-directories.ts.
+ * The directories of streams that this server is listed in: which channels each of them is to list, looked at once a second. Without
+ * directories nothing is looked at. Of several machines one lists a channel. Made by app/hub/hub-directories.ts.
  */
 
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { channelsOf } from '../config/adopt.js';
-import type { DirectoryConfig } from '../config/directories-config.js';
+import type { DirectoryConfig } from '../config/listed/directories-config.js';
 import type { LoadedConfig } from '../config/load.js';
 import { isSame } from '../config/same.js';
 import { Directory, type DirectoryOutput } from './directory.js';
-import type { ListedChannel } from './yp.js';
+import type { YpChannel } from './yp.js';
 
 export interface DirectoriesParts extends Pick<DirectoryOutput, 'nowOf'> {
   /** The one in force, which a reload changes in place. */
@@ -18,7 +18,7 @@ export interface DirectoriesParts extends Pick<DirectoryOutput, 'nowOf'> {
   readonly clock: Clock;
   readonly log: Log;
   /** Null: it is not on air, or not for all. @param isListed whether it is in a directory, and stays for a moment without audio */
-  listedOf(channel: string, isListed: boolean): ListedChannel | null;
+  listedOf(channel: string, isListed: boolean): YpChannel | null;
   /** Whether this machine lists the channel. */
   isTurn(channel: string): boolean;
   /** These channels may be listed. */
@@ -61,7 +61,7 @@ export class Directories {
   look(nowMs: number): void {
     if (this.#all.length === 0) return;
     const { config, listedOf, isTurn } = this.#parts;
-    const wanted = new Map<string, ListedChannel>();
+    const wanted = new Map<string, YpChannel>();
     for (const channel of channelsOf(config).keys()) {
       if (!isTurn(channel)) continue;
       const isListed = this.#all.some((directory) => directory.has(channel));

@@ -5,22 +5,22 @@
  *              ▲       └ refused: it is not listed, add again after a pause
  *              └ refused: after a pause of this channel     no answer, or none of a directory: after a pause of all; both grow
  *
- * What a call says is made at its moment, so there is nothing that waits (unlike net/outbound/delivery.ts, whose attempts these are). Neither URL nor SID
- * is ever logged. Owned by directories.ts.
+ * What a call says is made at its moment, so there is nothing that waits (unlike net/outbound/delivery.ts, whose attempts these are).
+ * Neither URL nor SID is ever logged. Owned by directories.ts.
  */
 
 import type { Clock } from '../base/clock.js';
-import type { DirectoryConfig } from '../config/directories-config.js';
+import type { DirectoryConfig } from '../config/listed/directories-config.js';
 import { type Attempt, attempt } from '../net/outbound/attempt.js';
 import {
   addForm,
   isSameListing,
-  type ListedChannel,
   type ListedNow,
   readAnswer,
   removeForm,
   touchForm,
   type YpAnswer,
+  type YpChannel,
 } from './yp.js';
 
 export type YpAction = 'add' | 'touch' | 'remove';
@@ -37,11 +37,11 @@ export interface DirectoryOutput {
   onListed(channel: string): void;
 }
 
-interface Listing {
+interface YpListing {
   /** What is to be listed; null: nothing. */
-  wanted: ListedChannel | null;
+  wanted: YpChannel | null;
   /** As it was added; null: it is not listed. */
-  listed: { readonly sid: string; readonly facts: ListedChannel } | null;
+  listed: { readonly sid: string; readonly facts: YpChannel } | null;
   /** Monotonic milliseconds. */
   dueMs: number;
   touchMs: number;
@@ -68,7 +68,7 @@ export class Directory {
   readonly counts: Record<YpAction, Record<YpOutcome, number>>;
   readonly #clock: Clock;
   readonly #output: DirectoryOutput;
-  readonly #listings = new Map<string, Listing>();
+  readonly #listings = new Map<string, YpListing>();
   #attempt: Attempt | null = null;
   #failures = 0;
   /** Until then it is left alone. */
@@ -96,7 +96,7 @@ export class Directory {
   }
 
   /** Once a second. @param wanted all channels that are to be listed now */
-  look(wanted: ReadonlyMap<string, ListedChannel>, nowMs: number): void {
+  look(wanted: ReadonlyMap<string, YpChannel>, nowMs: number): void {
     for (const [channel, listing] of this.#listings) {
       listing.wanted = wanted.get(channel) ?? null;
       if (listing.wanted === null && listing.listed === null) this.#listings.delete(channel);
@@ -163,7 +163,7 @@ export class Directory {
     }
   }
 
-  #start(action: YpAction, channel: string, listing: Listing): void {
+  #start(action: YpAction, channel: string, listing: YpListing): void {
     const { listed } = listing;
     const wanted = listing.wanted!;
     const sid = listed?.sid ?? '';
@@ -208,8 +208,8 @@ export class Directory {
   #onTaken(
     action: YpAction,
     channel: string,
-    listing: Listing,
-    facts: ListedChannel,
+    listing: YpListing,
+    facts: YpChannel,
     { sid, touchSeconds }: Extract<YpAnswer, { isTaken: true }>,
     nowMs: number,
   ): void {
@@ -229,7 +229,7 @@ export class Directory {
   }
 
   /** It may be gone there, after a restart of the directory. */
-  #onRefused(action: YpAction, channel: string, listing: Listing, message: string, nowMs: number): void {
+  #onRefused(action: YpAction, channel: string, listing: YpListing, message: string, nowMs: number): void {
     this.#heard();
     if (action === 'remove') {
       this.#onRemoved(channel, listing, nowMs);
@@ -240,13 +240,13 @@ export class Directory {
     listing.dueMs = nowMs + this.#pauseMs(listing.refusals);
   }
 
-  #onFailed(action: YpAction, listing: Listing, reason: string, nowMs: number): void {
+  #onFailed(action: YpAction, listing: YpListing, reason: string, nowMs: number): void {
     if (action === 'remove' && ++listing.removals >= MOST_REMOVALS) listing.listed = null;
     if (this.#failures++ === 0) this.#output.onTrouble(reason);
     this.#againMs = nowMs + this.#pauseMs(this.#failures);
   }
 
-  #onRemoved(channel: string, listing: Listing, nowMs: number): void {
+  #onRemoved(channel: string, listing: YpListing, nowMs: number): void {
     listing.listed = null;
     listing.dueMs = nowMs;
     if (listing.wanted === null) this.#listings.delete(channel);
@@ -269,7 +269,7 @@ export class Directory {
   }
 }
 
-function actionOf({ wanted, listed, dueMs }: Listing, nowMs: number): YpAction | null {
+function actionOf({ wanted, listed, dueMs }: YpListing, nowMs: number): YpAction | null {
   if (listed !== null && (wanted === null || !isSameListing(wanted, listed.facts))) return 'remove';
   if (wanted === null || nowMs < dueMs) return null;
   return listed === null ? 'add' : 'touch';

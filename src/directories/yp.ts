@@ -7,7 +7,7 @@
  */
 
 /** A channel as it stands in a directory. */
-export interface ListedChannel {
+export interface YpChannel {
   readonly name: string;
   readonly genre: string;
   readonly description: string;
@@ -23,7 +23,7 @@ export interface ListedChannel {
   readonly audioInfo: string;
 }
 
-/** What is told of it each time. */
+/** What is said of it each time. */
 export interface ListedNow {
   readonly title: string;
   readonly listeners: number;
@@ -36,7 +36,7 @@ export type YpAnswer =
   /** @member isHeard false: it is not the answer of a directory */
   | { readonly isTaken: false; readonly isHeard: boolean; readonly reason: string };
 
-export function addForm(listed: ListedChannel): string {
+export function addForm(listed: YpChannel): string {
   const { name, genre, description, url, listenUrl, type, subtype, bitrateKbps, audioInfo } = listed;
   const form = new URLSearchParams({
     action: 'add',
@@ -57,7 +57,7 @@ export function addForm(listed: ListedChannel): string {
   return form.toString();
 }
 
-export function touchForm(sid: string, { subtype }: ListedChannel, now: ListedNow): string {
+export function touchForm(sid: string, { subtype }: YpChannel, now: ListedNow): string {
   const { title, listeners, maxListeners } = now;
   const counts = { listeners: String(listeners), max_listeners: String(maxListeners) };
   return new URLSearchParams({ action: 'touch', sid, st: title, ...counts, stype: subtype }).toString();
@@ -67,8 +67,8 @@ export function removeForm(sid: string): string {
   return new URLSearchParams({ action: 'remove', sid }).toString();
 }
 
-/** Whether a directory that lists the one need not be told of the other: the bitrate varies. */
-export function isSameListing(one: ListedChannel, other: ListedChannel): boolean {
+/** Whether a directory that lists the one need not list the other instead: the bitrate varies. */
+export function isSameListing(one: YpChannel, other: YpChannel): boolean {
   const members = ['name', 'genre', 'description', 'url', 'listenUrl', 'type', 'subtype'] as const;
   return members.every((member) => one[member] === other[member]);
 }

@@ -44,7 +44,7 @@ export function streams(): Json {
     'icy-url': optional("The station's page."),
     'icy-description': optional('What it is about.'),
     'icy-pub': header('1: directories may list it.'),
-    'icy-version': optional('2, where indexes of streams are told more (stream-meta.info).'),
+    'icy-version': optional('2, where indexes of streams can know more (stream-meta.info).'),
     'icy-main-stream-url': optional('Where the stream is heard first of all.'),
     'icy-logo': optional('A picture.'),
     'icy-country-code': optional('ISO 3166-1.'),
@@ -96,7 +96,7 @@ export function playlists(): Json {
 
 function streamInfo(operationId: string, parameters: readonly Json[]): Json {
   const members = { type: 'object', required: ['icy-version'], properties: { 'icy-version': { const: 2 } } };
-  const summary = 'What indexes of streams are told of a channel (stream-meta.info, version 2)';
+  const summary = 'What indexes of streams know of a channel (stream-meta.info, version 2)';
   return readable('Hear', operationId, summary, ok(content(JSON_TYPE, members), HEADERS), {
     description: 'The headers of its stream as members. 404 where the configuration has no streamInfo.',
     parameters: [...parameters],

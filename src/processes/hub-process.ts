@@ -234,7 +234,7 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       pipes.close();
       admissions.close();
       housekeeping.stop();
-      side.endSending(true);
+      void side.endSending(true);
       const { tapes: path } = message.hub;
       const left = shared?.handOver() ?? Promise.resolve();
       void left
@@ -295,12 +295,9 @@ export async function startHub({ boot, config, opened, inbox, send }: ChildParts
       const written = hls.close();
       server.close();
       pipes.close();
-      side.stop();
+      const directories = side.stop();
       await shared?.close();
-      const errors = await waitForEnd(graceMs - STORE_MS, log, {
-        titles: titles.close(),
-        directories: side.unlisted(),
-      });
+      const errors = await waitForEnd(graceMs - STORE_MS, log, { titles: titles.close(), directories });
       links.close();
       housekeeping.stop();
       clock.stop();

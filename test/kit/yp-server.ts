@@ -1,6 +1,6 @@
 /**
- * A directory of streams (YP) for tests: a real HTTP server that answers as the published protocol has it (icecast.org/docs, "YP Directories"; the forms are
- * those of Icecast's src/yp.c), and lists what it was told. It can be made to answer anything else.
+ * A directory of streams (YP) for tests: a real HTTP server that answers as the published protocol has it (icecast.org/docs,
+ * "YP Directories"), and lists what it was sent. It can be made to answer anything else.
  */
 
 import http, { type ServerResponse } from 'node:http';

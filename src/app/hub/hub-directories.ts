@@ -2,7 +2,7 @@
 
 import type { SendingTurns } from '../../cluster/sending-turns.js';
 import { Directories } from '../../directories/directories.js';
-import type { ListedChannel } from '../../directories/yp.js';
+import type { YpChannel } from '../../directories/yp.js';
 import { audioInfoOf, formatFacts } from '../../listener/cursor/stream-head.js';
 import { RecordView } from '../../metadata/view.js';
 import type { Core } from '../core.js';
@@ -47,7 +47,7 @@ export function makeDirectories(core: Core, parts: HubDirectoryParts, registry: 
   return directories;
 }
 
-function listedOf({ config, clock }: Core, hub: Hub, channel: string, isListed: boolean): ListedChannel | null {
+function listedOf({ config, clock }: Core, hub: Hub, channel: string, isListed: boolean): YpChannel | null {
   const served = hub.channels.get(channel)?.served;
   const mount = served?.mounts[0];
   if (served === undefined || mount === undefined) return null;

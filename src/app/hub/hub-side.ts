@@ -184,29 +184,24 @@ export class HubSide {
     });
   }
 
-  /** No encoder is admitted any more, sources and alerts end. Idempotent. */
-  stop(): void {
+  /** No encoder is admitted any more, sources and alerts end. Idempotent. Resolves when directories list nothing any more, or soon; never rejects. */
+  stop(): Promise<void> {
     this.admissions.close();
     this.hub.stop();
-    this.endSending(false);
+    return this.endSending(false);
   }
 
   /**
    * Alerts and titles go out no more, no certificate is ordered. Idempotent.
    * @param isNext whether another process of this machine takes over in a moment
    */
-  endSending(isNext: boolean): void {
+  endSending(isNext: boolean): Promise<void> {
     this.alerts.close();
     this.#titlesOut.close();
     this.#covers.close();
     this.#certificates.close();
-    void this.#directories.close(isNext);
     void this.turns?.close(isNext);
-  }
-
-  /** After the stop: no directory lists a channel any more, or it does not say so in time. Never rejects. */
-  unlisted(): Promise<void> {
-    return this.#directories.close(false);
+    return this.#directories.close(isNext);
   }
 
   /** What was counted is kept, and the store is closed. Never rejects for the statistics. */

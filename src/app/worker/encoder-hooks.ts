@@ -1,6 +1,6 @@
 /**
- * The hooks that are asked about encoders: that of a channel, else of its station, else of all. Where several have the same options it is one hook, with
- * one limit. Owned by ingest.ts.
+ * The hooks that are asked about encoders: that of a channel, else of its station, else of all. Where several have the same options it is
+ * one hook, with one limit. Owned by ingest.ts.
  */
 
 import { Counts } from '../../base/counts.js';

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Outbound } from '../../net/outbound/outbound.js';
 
-/** What the hook is told of an encoder beside what it is told of a listener. */
+/** What the hook gets of an encoder beside what it gets of a listener. */
 export interface HookEncoder {
   /** Where it has come in: a host name or an address, and a port. */
   readonly server: string;

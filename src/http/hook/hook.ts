@@ -1,7 +1,8 @@
 /**
  * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), or asked about encoders
- * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited; the others wait, questions before notices, no question longer than its time-out.
- * A hook that does not answer is not called for a while (breaker.ts), so that not every listener waits for a time-out.
+ * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited; the others wait, questions before notices,
+ * no question longer than its time-out. A hook that does not answer is not called for a while (breaker.ts), so that not every client waits
+ * for a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
  *                               └─────────── down ───────────► whenDown

@@ -90,7 +90,7 @@ export class SecretGate {
 
   /**
    * Compares a secret and calls `onVerdict`: at once (null is returned), or at its turn.
-   * Of `unknown` the outcome has to be told by `settle`; until then it counts as wrong, so that many at once are no way around the limit.
+   * Of `unknown` the outcome has to be reported by `settle`; until then it counts as wrong, so that many at once are no way around the limit.
    */
   check(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const queue = this.#queueOf(origin);

@@ -1,10 +1,10 @@
 /**
- * Options of `streamInfo` of a channel: what indexes of streams are told of it, as stream-meta.info has it (version 2). Each becomes a header of one
- * line in ASCII, so what cannot stand in one is refused here.
+ * Options of `streamInfo` of a channel: what indexes of streams know of it, as stream-meta.info has it (version 2). Each becomes a header
+ * of one line in ASCII, so what cannot stand in one is refused here.
  */
 
 import { z } from 'zod';
-import { checked, flag, list, section, webUrl } from './field.js';
+import { checked, flag, list, section, webUrl } from '../field.js';
 
 export function streamInfoSchema() {
   return section({

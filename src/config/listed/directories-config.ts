@@ -1,7 +1,7 @@
 /** Options of directories of streams (YP, as Icecast has them): what they are, and how often they are asked. */
 
 import type { z } from 'zod';
-import { onAnyMap, seconds, section, webUrl } from './field.js';
+import { onAnyMap, seconds, section, webUrl } from '../field.js';
 
 export function directorySchema() {
   return section({
@@ -24,5 +24,12 @@ export function directorySchema() {
       .prefault({}),
   });
 }
+
+/** A rule of the whole configuration. */
+export const LISTED_AT = {
+  path: ['directories'],
+  error: 'needs streams.publicUrl, where its channels are heard',
+  when: onAnyMap,
+};
 
 export type DirectoryConfig = z.output<ReturnType<typeof directorySchema>>;
