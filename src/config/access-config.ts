@@ -3,7 +3,7 @@
  * checks.ts makes sure that it is configured. And for who may send: the hook that decides on encoders whose password is not the channel's own.
  */
 
-import { z } from 'zod';
+import type { z } from 'zod';
 import { choice, list, seconds, section, webUrl, whole } from './field.js';
 import { signingKeySchema } from './secret.js';
 
@@ -41,12 +41,6 @@ export function encoderHookSchema() {
 }
 
 export type EncoderHookConfig = z.output<ReturnType<typeof encoderHookSchema>>;
-
-/** Of a station or a channel, which goes before that of all. */
-export const ownEncoderHook = () =>
-  z
-    .union([z.literal('none'), encoderHookSchema()], { error: 'must be none, or a map of options with a url' })
-    .optional();
 
 export function signedUrlsSchema(env: NodeJS.ProcessEnv) {
   return section({

@@ -118,8 +118,8 @@ function checkEncoders(raw: unknown, channels: readonly RawChannel[]): Finding[]
     const encoders = items(member(value, 'sources')).filter(([, source]) => member(source, 'type') === 'encoder');
     const station = member(member(raw, 'stations'), String(path[1]));
     const hook = [value, station, raw].map((holder) => member(holder, 'encoderHook')).find((own) => own !== undefined);
-    const isNeeded = hook === undefined || hook === 'none';
-    const isMissing = encoders.filter(([, source]) => isNeeded && member(source, 'password') === undefined);
+    const isAsked = (source: unknown) => hook !== undefined && member(source, 'hook') !== false;
+    const isMissing = encoders.filter(([, source]) => member(source, 'password') === undefined && !isAsked(source));
     const missing = 'is missing: without an encoderHook an encoder needs it';
     const second = 'is a second encoder of this channel';
     return [

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { WINDOWS } from '../base/charset.js';
-import { ACCESS, ownEncoderHook } from './access-config.js';
+import { ACCESS, encoderHookSchema } from './access-config.js';
 import { coversSchema } from './covers-config.js';
 import {
   charset,
@@ -51,6 +51,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
       .default('source'),
     // Absent: a hook says who may send (checks.ts).
     password: passwordSchema(env).optional(),
+    hook: flag().default(true),
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
     titlesWhileAway: z.boolean().default(false),
@@ -115,7 +116,7 @@ function channelSchema(context: ConfigContext) {
     maxListenSeconds: seconds(1, 604_800).optional(),
     overflowUrl: webUrl().optional(),
     access: choice(ACCESS).default('open'),
-    encoderHook: ownEncoderHook(),
+    encoderHook: encoderHookSchema().optional(),
     pushTokens: list(secretSchema(context.env), 0, 2).default([]),
     titlesFrom: list(choice(['metapush', 'encoder', 'upstream']), 0, 3)
       .refine((origins) => new Set(origins).size === origins.length, { error: 'must name nobody twice' })
@@ -153,7 +154,7 @@ export function stationSchema(context: ConfigContext) {
   return section({
     name: text(0, 255).default(''),
     timezone: timezone().default('UTC'),
-    encoderHook: ownEncoderHook(),
+    encoderHook: encoderHookSchema().optional(),
     channels: keyed(channelSchema(context)),
   });
 }

@@ -5,8 +5,9 @@ import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { hookSchema } from '../../src/config/access-config.js';
+import { encoderHookSchema, hookSchema } from '../../src/config/access-config.js';
 import { clusterSchema } from '../../src/config/cluster-config.js';
+import { directorySchema } from '../../src/config/listed/directories-config.js';
 import { checkConfig, loadConfig, remakeConfig } from '../../src/config/load.js';
 import { planReload } from '../../src/config/plan.js';
 import { configSchema } from '../../src/config/schema.js';
@@ -120,6 +121,8 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
       },
     ],
     shoutcastListenUrls: 'wave-live',
+    encoderHook: encoderHookSchema().parse({ url: 'http://127.0.0.1:9000/streamers' }),
+    directories: [directorySchema().parse({ url: 'https://dir.xiph.org/cgi-bin/yp-cgi' })],
     listenerHook: hookSchema().parse({ url: 'http://127.0.0.1:9000/listeners' }),
     limits: {
       ...defaults.limits,

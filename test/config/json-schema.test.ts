@@ -43,7 +43,7 @@ t.test('what is wrong is found where it stands', async (t) => {
     [{ log: { level: 'loud' } }, '/log/level enum'],
     [{ limits: { listeners: '12' } }, '/limits/listeners type'],
     [channel({ sources: [{ type: 'encoder', passwort: 'x' }] }), `${at}/sources/0 additionalProperties`],
-    [channel({ sources: [{ type: 'encoder' }] }), `${at}/sources/0 required`],
+    [channel({ sources: [{ type: 'file' }] }), `${at}/sources/0 required`],
     [channel({ sources: [{ type: 'files', path: 'x' }] }), `${at}/sources/0/type const`],
     [channel({ sources: [], mounts: ['live'] }), `${at}/mounts/0 pattern`],
     [{ stations: { 'a b': { channels: {} } } }, '/stations propertyNames'],

@@ -102,7 +102,7 @@ const ROTATED = [
     programs: [
       ...files(
         'e2e',
-        'alerts backup clock cluster-clocks cluster-example faults firefox format-change hls-players log monitoring ogg origins outgoing-titles-cluster',
+        'alerts backup clock cluster-clocks cluster-example directories-cluster faults firefox format-change hls-players log monitoring ogg origins outgoing-titles-cluster',
       ),
       ...files('e2e', 'package silent-links woken-node'),
       ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),

@@ -89,9 +89,10 @@ export class EncoderHooks {
 /** Of each channel that has one. */
 function* hooksOf({ encoderHook: ofAll, stations }: Config): Iterable<readonly [string, EncoderHookConfig]> {
   for (const { encoderHook: ofStation, channels } of Object.values(stations)) {
-    for (const [key, { encoderHook: own }] of Object.entries(channels)) {
+    for (const [key, { encoderHook: own, sources }] of Object.entries(channels)) {
       const hook = own ?? ofStation ?? ofAll;
-      if (hook !== undefined && hook !== 'none') yield [key, hook];
+      const isAsked = sources.some((source) => source.type === 'encoder' && source.hook);
+      if (hook !== undefined && isAsked) yield [key, hook];
     }
   }
 }

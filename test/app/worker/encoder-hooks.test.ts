@@ -7,7 +7,7 @@ import { Feeder } from '../../kit/feeder.js';
 import { ffmpegEncoder } from '../../kit/ffmpeg-encoder.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { missing } from '../../kit/program.js';
-import { DEMO_AUDIO, startServer } from '../../kit/server.js';
+import { DEMO_AUDIO, startServer, WORKERS } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 import { ask } from '../../kit/wire.js';
 
@@ -49,7 +49,7 @@ class Panel {
 const channels = `
       live: { mounts: ['/a~b;c.mp3'], sources: [{ type: encoder }] }
       own: { sources: [{ type: encoder, password: demo-source }] }
-      closed: { encoderHook: none, sources: [{ type: encoder, password: demo-source }] }`;
+      closed: { sources: [{ type: encoder, password: demo-source, hook: false }] }`;
 
 function yaml(hook: string, all = channels, rest = ''): string {
   return `
@@ -57,7 +57,7 @@ addresses: [{ host: 127.0.0.1, port: 0 }]
 ${rest}
 stations:
   house:
-    encoderHook: ${hook}
+    ${hook === '' ? '' : `encoderHook: ${hook}`}
     channels: ${all}
 `;
 }
@@ -96,7 +96,7 @@ t.test('a streamer of the panel is let in, beside the password; others are 401',
   panel.answer = YES;
   t.equal(panel.forms.length, 3, 'about whom nobody was asked');
   t.equal(await put(t, port, '/own', GOOD), 200, 'beside it');
-  t.equal(await put(t, port, '/closed', GOOD), 401, 'encoderHook: none');
+  t.equal(await put(t, port, '/closed', GOOD), 401, 'hook: false');
   t.equal(panel.forms.length, 4);
   const text = JSON.stringify(lines);
   for (const secret of ['good&', 'wrong-guess', 'of-the-panel', GOOD]) t.notOk(text.includes(secret), secret);
@@ -199,8 +199,12 @@ t.test('guesses are counted as those of passwords are, and streamers are not loc
   const { port } = await startServer(t, yaml(hookAt(panel), channels, limits));
   for (let i = 0; i < 10; i++) t.equal(await put(t, port, '/own', GOOD), 200);
   for (let i = 0; i < 5; i++) t.equal(await put(t, port, '/own', basic('nina', `guess ${i}`)), 401);
-  t.equal(await put(t, port, '/own', basic('nina', 'guess')), 429);
-  t.equal(panel.forms.length, 15, 'the hook was not asked about it');
+  // Workers hear of the guesses that others have had a moment later.
+  await until(async () => (await put(t, port, '/own', basic('nina', 'guess'))) === 429, 5000);
+  const asked = panel.forms.length;
+  t.ok(WORKERS > 0 || asked === 15, `${asked} questions`);
+  t.equal(await put(t, port, '/own', GOOD), 429);
+  t.equal(panel.forms.length, asked, 'the hook is not asked past the limit');
 });
 
 t.test('another hook, and none, after a reload', async (t) => {
@@ -212,7 +216,7 @@ t.test('another hook, and none, after a reload', async (t) => {
   t.equal(await put(t, server.port, '/own', GOOD), 401);
   t.equal(second.forms.length, 1);
   const none = channels.replace('{ type: encoder }', '{ type: encoder, password: demo-source }');
-  await server.reload(yaml('none', none));
+  await server.reload(yaml('', none));
   t.equal(await put(t, server.port, '/own', GOOD), 401);
   t.equal(second.forms.length, 1);
 });
@@ -223,7 +227,8 @@ t.test('ffmpeg as a streamer of the panel is heard', { skip: missing('ffmpeg') }
   const { port, base } = await startServer(t, yaml(hookAt(panel)));
   await ffmpegEncoder.start(t, { port, mount: '/live', password: 'of-the-panel', sound: DEMO_AUDIO } as never);
   await until(() => panel.forms.length > 0, 10_000);
-  const answer = await fetch(`${base}/live`);
+  let answer = await fetch(`${base}/live`);
+  await until(async () => answer.ok || (answer = await fetch(`${base}/live`)).ok, 10_000);
   t.equal(answer.headers.get('content-type'), 'audio/mpeg');
   const { value } = await answer.body!.getReader().read();
   t.ok(value!.length > 0);
