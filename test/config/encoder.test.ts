@@ -125,3 +125,26 @@ t.test('shoutcastPort', async (t) => {
   }
   t.strictSame(wrong('shoutcastPort: 2, roles: [stream]'), ['addresses[0].shoutcastPort: needs the role encoder']);
 });
+
+t.test('an encoder needs a password, or a hook that is asked; directories need a URL', async (t) => {
+  const problemOf = (rest: string, source: string, station = '') => {
+    const text = `${rest}\nstations: { a: { ${station} channels: { live: { sources: [{ type: encoder${source} }] } } } }`;
+    try {
+      loadConfig('airsplice.yaml', {}, text);
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const hook = "encoderHook: { url: 'http://127.0.0.1:9000/' }";
+  const missing = /sources\[0\]\.password: is missing: without an encoderHook an encoder needs it/;
+  t.match(problemOf('', ''), missing);
+  t.match(problemOf(hook, ', hook: false'), missing);
+  t.equal(problemOf(hook, ''), '');
+  t.equal(problemOf('', '', `${hook},`), '');
+  t.equal(problemOf('', ', password: demo-source'), '');
+  t.match(problemOf("encoderHook: { url: 'http://u:p@127.0.0.1/' }", ''), /encoderHook\.url: must be an http/);
+  const directories = "directories: [{ url: 'https://dir.example/' }]";
+  t.match(problemOf(`${directories}\n${hook}`, ''), /directories: needs streams\.publicUrl/);
+  t.equal(problemOf(`${directories}\n${hook}\nstreams: { publicUrl: 'https://radio.example' }`, ''), '');
+});
