@@ -49,12 +49,15 @@ const STATISTICS = [
   '/stats?sid=2',
   '/statistics',
   '/nextsongs',
+  '/streaminfo.json',
+  '/listen/covered/streaminfo.json',
 ];
 
 /** With pictures. */
 const COVERS = dirname(DEMO_AUDIO);
 const YAML = demoYaml(`
-      covered: { covers: { folder: '${COVERS}' }, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
+      asked: { encoderHook: { url: 'http://127.0.0.1:1/' }, sources: [{ type: encoder }] }
+      covered: { streamInfo: { countryCode: DE }, covers: { folder: '${COVERS}' }, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
       mute:
         sources: [{ type: encoder, titlesWhileAway: true, password: demo-source }]
       members: { access: hook, sources: [{ type: file, path: ${DEMO_AUDIO} }] }
@@ -308,6 +311,7 @@ t.test('every documented operation and status is answered, and every message sen
       if (path === '/admin/metadata') await ask(401, 'mode=updinfo', []);
       await ask(404, `mode=updinfo&mount=/nothing${more}`, [right]);
       await ask(401, 'mode=updinfo&mount=/mute&pass=wrong', [wrong]);
+      await ask(503, `mode=updinfo&mount=/asked&song=x${more}`, [right]);
       // The password of two channels.
       await ask(403, `mode=updinfo&song=x${more}`, [right]);
     }

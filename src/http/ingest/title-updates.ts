@@ -131,7 +131,7 @@ export class TitleUpdates implements HttpService {
       return opened.length > 0 || sender !== null || (named === null ? false : null);
     };
     // The form may name the channel whose hook is asked: it is read before that, and no more of it than ever.
-    await this.#judge(exchange, mounts, compare, async () => {
+    const askHook = async () => {
       const known = isUnread ? this.#fields(`${query}&${await read()}`) : fields;
       const asked = askedOf(this.#named(known, login), named, this.#options);
       if (asked === null) return false;
@@ -145,7 +145,8 @@ export class TitleUpdates implements HttpService {
         isTitle: true,
         socket: request.socket,
       });
-    });
+    };
+    await this.#judge(exchange, mounts, compare, askHook);
     if (opened.length === 0 && sender !== null) return await this.#readOf(sender, exchange, fields, isUnread);
     // There the password is in the address: a page that can send it knows it already.
     if (path !== '/admin.cgi') refusePageSent(request);
@@ -155,7 +156,8 @@ export class TitleUpdates implements HttpService {
       mounts = this.#named(fields, login);
       if (!isAsked) opened = openedBy(readings, mounts);
       // What is right for one channel is wrong for another, and counts as that.
-      if (opened.length === 0) await this.#judge(exchange, mounts, () => false);
+      const isAnothers = () => (askedOf(mounts, named, this.#options) === null ? false : null);
+      if (opened.length === 0) await this.#judge(exchange, mounts, isAnothers, askHook);
     }
     const [mount, ...others] = opened;
     if (others.length > 0) {
