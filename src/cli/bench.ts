@@ -1,5 +1,5 @@
 /**
- * `airsplice bench [URL]`: a bounded load of one's own server. Listeners join at a bounded rate, check what they receive (whole frames, blocks at
+ * `airsplice bench`: a bounded load of one's own server. Listeners join at a bounded rate, check what they receive (whole frames, blocks at
  * their places), and report the time of a join, the throughput, and how long after the feed a title was in the stream.
  *
  * It loads this machine only, unless `--allow-remote` repeats the host, and then at most REMOTE_LISTENERS.
@@ -13,7 +13,7 @@ import { printable, printableJson } from '../base/printable.js';
 import type { PieceSink } from '../source/body.js';
 import { IcyStripper } from '../source/strip.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
-import { answerOf, ask, DEFAULT_URL, openEvents, stationsOf, urlOf } from './server.js';
+import { answerOf, ask, openEvents, serverUrl, stationsOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;
 const REMOTE_LISTENERS = 1000;
@@ -37,7 +37,7 @@ interface Percentiles {
 }
 
 export const bench: RunCommand = async (line, stop) => {
-  const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
+  const url = serverUrl(line);
   const max = allowedListeners(line, url);
   const listeners = numberOf(line, 'listeners', 100, 1, max);
   const seconds = numberOf(line, 'seconds', 10, 1, MAX_SECONDS);

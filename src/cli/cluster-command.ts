@@ -1,12 +1,12 @@
 /**
- * `airsplice cluster [URL]`: what a machine knows of its cluster: the shared log, the other machines, who feeds which channel. Exit code 1 if it is
+ * `airsplice cluster`: what a machine knows of its cluster: the shared log, the other machines, who feeds which channel. Exit code 1 if it is
  * not in a cluster, or not ready.
  */
 
 import { z } from 'zod';
 import { printable, printableJson } from '../base/printable.js';
 import type { RunCommand } from './command.js';
-import { answerOf, DEFAULT_URL, readJson, serverError, urlOf } from './server.js';
+import { answerOf, readJson, serverError, serverUrl } from './server.js';
 import { inColumns } from './terminal/terminal.js';
 
 /** The part of `/readyz?cluster` that is shown; checked, as any program may be answering. */
@@ -38,7 +38,7 @@ const NODE_COLUMNS = 24;
 const NUMBER_COLUMNS = 12;
 
 export const cluster: RunCommand = async (line, stop) => {
-  const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
+  const url = serverUrl(line);
   const { status, text } = await answerOf(`${url}/readyz?cluster`, stop);
   if (status === 404 && alone.safeParse(readJson(text)).success) throw new Error('this server is not in a cluster');
   const { data: report } = knownCluster.safeParse(readJson(text));

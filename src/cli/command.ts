@@ -32,7 +32,11 @@ export function parseLine({ options, operands }: Syntax, args: readonly string[]
   const min = operands.startsWith('[') ? 0 : max;
   const { values, positionals } = parse(options, args);
   if (positionals.length < min) throw new UsageError('something is missing');
-  if (positionals.length > max) throw new UsageError(`"${positionals[max]}" is too much`);
+  const extra = positionals[max];
+  if (extra !== undefined) {
+    const isServer = options['url'] !== undefined && /^https?:/.test(extra);
+    throw new UsageError(`"${extra}" is too much${isServer ? '; did you mean --url?' : ''}`);
+  }
   return { values, operands: positionals };
 }
 

@@ -13,7 +13,8 @@ function flag(about: string, short?: string): CommandOption {
   return { type: 'boolean', about, ...(short !== undefined && { short }) };
 }
 
-const URL_OPTION = valued('URL', 'The running server (default: http://127.0.0.1:8000).');
+/** Of all that ask a running server. */
+const URL_OPTION = valued('URL', 'The running server (default: AIRSPLICE_URL, else http://127.0.0.1:8000).');
 
 export const COMMANDS: readonly Command[] = [
   {
@@ -78,23 +79,22 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'status',
-    operands: '[URL]',
-    summary:
-      'Shows the channels of a running server (default: http://127.0.0.1:8000); live in a terminal. Exit code 1 if it is not ready.',
+    operands: '',
+    summary: 'Shows the channels of a running server; live in a terminal. Exit code 1 if it is not ready.',
     options: {
       once: flag('Once, also in a terminal.'),
       watch: flag('Repeatedly, also without a terminal.'),
       every: valued('SECONDS', 'Between two updates (default: 2).'),
       json: flag('A line of JSON, once without --watch.'),
+      url: URL_OPTION,
     },
     load: async () => (await import('./status-command.js')).status,
   },
   {
     name: 'cluster',
-    operands: '[URL]',
-    summary:
-      'Shows what a machine (default: http://127.0.0.1:8000) knows of its cluster: the shared log, the other machines, who feeds which channel.',
-    options: { json: flag('A line of JSON.') },
+    operands: '',
+    summary: 'Shows what a machine knows of its cluster: the shared log, the other machines, who feeds which channel.',
+    options: { json: flag('A line of JSON.'), url: URL_OPTION },
     load: async () => (await import('./cluster-command.js')).cluster,
   },
   {
@@ -151,7 +151,7 @@ export const COMMANDS: readonly Command[] = [
       'Records a stream, with its titles as a cue sheet and as JSON. Reconnects when the connection is lost. Ctrl-C ends it.',
     options: {
       out: valued('FILE', 'The file; with --split a folder (default: made from the URL and the time).'),
-      seconds: valued('N', 'How long.'),
+      seconds: valued('N', 'How much audio, from the place where a listener begins.'),
       split: flag('A file for each title, cut at its place in the stream.'),
     },
     load: async () => (await import('./recording/record-command.js')).record,
@@ -162,22 +162,22 @@ export const COMMANDS: readonly Command[] = [
     summary:
       'Checks ports, disk, limits, kernel settings, clock, names, certificates and the way from outside, with advice. Exit code 1 if something is bad.',
     options: {
-      url: valued('URL', 'The URL that listeners use (default: streams.publicUrl).'),
+      'public-url': valued('URL', 'Where listeners reach it (default: streams.publicUrl).'),
       json: flag('The findings as JSON.'),
     },
     load: async () => (await import('./doctor/doctor.js')).doctor,
   },
   {
     name: 'bench',
-    operands: '[URL]',
-    summary:
-      'Loads a server (default: http://127.0.0.1:8000) with listeners that check what they receive, and prints figures.',
+    operands: '',
+    summary: 'Loads a server with listeners that check what they receive, and prints figures.',
     options: {
       channel: valued('CHANNEL', 'The channel (default: the first on air).'),
       listeners: valued('N', 'How many (default: 100; for another machine at most 1000).'),
       seconds: valued('S', 'How long, after all have joined (default: 10).'),
-      'allow-remote': valued('HOST', 'Repeats the host of URL, if that is another machine of yours.'),
+      'allow-remote': valued('HOST', 'Repeats the host of --url, if that is another machine of yours.'),
       json: flag('The figures as JSON.'),
+      url: URL_OPTION,
     },
     load: async () => (await import('./bench.js')).bench,
   },

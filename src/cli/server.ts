@@ -11,9 +11,14 @@ const EVENT_CHARACTERS = 1024 * 1024;
 const ANSWER_BYTES = 64 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 
-/** The server of `--url`, without a trailing slash. Throws UsageError. */
+/** Names the server where `--url` does not. */
+export const URL_VARIABLE = 'AIRSPLICE_URL';
+
+/** The server of `--url`, else of the environment, else the default, without a trailing slash. Throws UsageError. */
 export function serverUrl(line: CommandLine): string {
-  return urlOf(textOf(line, 'url') ?? DEFAULT_URL, '--url');
+  const given = textOf(line, 'url');
+  if (given !== undefined) return urlOf(given, '--url');
+  return urlOf(process.env[URL_VARIABLE] || DEFAULT_URL, URL_VARIABLE);
 }
 
 /** A URL without a trailing slash. Throws UsageError. @param what names it in the error */

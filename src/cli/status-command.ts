@@ -1,12 +1,12 @@
 /**
- * `airsplice status [URL]`: the channels of a running server at a glance. Live in a terminal, else once. Exit code 1 if the server cannot be
+ * `airsplice status`: the channels of a running server at a glance. Live in a terminal, else once. Exit code 1 if the server cannot be
  * reached or is not ready; the live picture shows that and continues until a signal.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import { printableJson } from '../base/printable.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, UsageError } from './command.js';
-import { DEFAULT_URL, urlOf } from './server.js';
+import { serverUrl } from './server.js';
 import { askStatus, type StatusReport } from './status-report.js';
 import { statusLines } from './status-table.js';
 import { isLive, type Paint, paintOf, Screen, type Size, sizeOf } from './terminal/terminal.js';
@@ -14,7 +14,7 @@ import { isLive, type Paint, paintOf, Screen, type Size, sizeOf } from './termin
 const EVERY_SECONDS = 2;
 
 export const status: RunCommand = async (line, stop) => {
-  const url = urlOf(line.operands[0] ?? DEFAULT_URL, 'URL');
+  const url = serverUrl(line);
   const everyMs = numberOf(line, 'every', EVERY_SECONDS, 0.5, 3600) * 1000;
   if (line.values['once'] && line.values['watch']) throw new UsageError('--once and --watch exclude each other');
   if (!isWatching(line)) {

@@ -3,30 +3,32 @@
  * shown.
  */
 
+import { programName, wordOf } from '../base/program-name.js';
 import type { ChannelLogin, Draft, Option } from './draft.js';
 import { ADMIN } from './service-defaults.js';
 
 /**
  * @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package
- * @param program as it was run
+ * @param program as it was called
  */
 export function advice(
   { logins, options, port, publicUrl, lost }: Draft,
   path: string,
   adminPassword: string,
   isService: boolean,
-  program = 'airsplice',
+  program = programName(),
 ): string {
+  const file = wordOf(path);
   const direct = publicUrl === '' ? `http://127.0.0.1:${port}` : publicUrl;
   const host = publicUrl === '' ? '127.0.0.1' : new URL(publicUrl).hostname;
   const channels = logins.map((login) => channelLines(login, direct, host, port)).join('\n');
   const [start, change] = isService
-    ? ['systemctl restart airsplice', `${program} check --diff ${path} && systemctl reload airsplice`]
-    : [`${program} ${path}`, `${program} check --diff ${path} && ${program} reload ${path}`];
+    ? ['systemctl restart airsplice', `${program} check --diff ${file} && systemctl reload airsplice`]
+    : [`${program} start ${file}`, `${program} check --diff ${file} && ${program} reload ${file}`];
   return `${path} is written${lost.length === 0 ? '' : `; what was not carried over stands at its top`}.
 
   start   ${start}
-  check   ${program} check ${path}
+  check   ${program} check ${file}
   change  ${change}
   manage  http://127.0.0.1:${adminPort(options) ?? port}/admin on this machine, user ${ADMIN}, password ${adminPassword}
 
@@ -49,6 +51,7 @@ function channelLines({ key, mount, token, encoder }: ChannelLogin, url: string,
     const words = password === null ? 'its password as before' : `password ${password}`;
     lines.push(`  feed    Icecast 2 at ${host}, port ${port}, mount ${mount}, user ${user}, ${words}`);
   }
-  if (token !== null) lines.push(`  push    ${url}/metapush/${key}/${token}?artist=Nina+Simone&song=Feeling+Good`);
+  if (token !== null)
+    lines.push(`  push    curl '${url}/metapush/${key}/${token}?artist=Nina+Simone&song=Feeling+Good'`);
   return `${lines.join('\n')}\n`;
 }

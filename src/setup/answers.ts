@@ -6,6 +6,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { KEY } from '../base/key.js';
+import { programName } from '../base/program-name.js';
 import { isReserved } from '../config/checks.js';
 import { CONTROL } from '../config/field.js';
 import { audioProblem } from '../source/audio-file.js';
@@ -162,7 +163,7 @@ export function draftOf({ station, channels, reach, sources }: Answers, path: st
       { path: ['stations'], text: 'By keys, which stand in URLs: a channel is played at /KEY.' },
       {
         path: [...first, 'pushTokens'],
-        text: 'Who knows the token may push titles; this is its digest. airsplice token CHANNEL makes another.',
+        text: `Who knows the token may push titles; this is its digest. ${programName()} token ${channels[0]!.key} makes another.`,
       },
       { path: [...first, 'sources'], text: 'What feeds the channel, best first: the first one that works is on air.' },
       ...sources.map((source, i) => ({ path: [...first, 'sources', i], text: SOURCE_COMMENTS[source.type] })),

@@ -24,7 +24,17 @@ t.test('listeners get whole streams; what is measured', async (t) => {
 
 t.test('the command; a stream with bytes that are none of it fails', async (t) => {
   const { base } = await startServer(t, demoYaml());
-  const { code, out } = await airsplice(['bench', base, '--listeners', '3', '--seconds', '2', '--channel', 'demo']);
+  const { code, out } = await airsplice([
+    'bench',
+    '--url',
+    base,
+    '--listeners',
+    '3',
+    '--seconds',
+    '2',
+    '--channel',
+    'demo',
+  ]);
   t.equal(code, 0, out);
   t.match(out, /^3 listeners of demo, 0 failed\n {2}join +p50 \d+ ms, p99 \d+ ms\n {2}throughput +[\d.]+ Mb\/s\n/);
   const server = createServer((_, response) => {
@@ -41,10 +51,16 @@ t.test('the command; a stream with bytes that are none of it fails', async (t) =
 
 t.test('another machine only where it is named once more, and then a thousand at most', async (t) => {
   const far = 'http://192.0.2.1';
-  t.match(await airsplice(['bench', far]), { code: 2, err: /192\.0\.2\.1 is another machine: say --allow-remote/ });
-  t.match(await airsplice(['bench', far, '--allow-remote', '192.0.2.2']), { code: 2, err: /is another machine/ });
-  const many = await airsplice(['bench', far, '--allow-remote', '192.0.2.1', '--listeners', '1001']);
+  t.match(await airsplice(['bench', '--url', far]), {
+    code: 2,
+    err: /192\.0\.2\.1 is another machine: say --allow-remote/,
+  });
+  t.match(await airsplice(['bench', '--url', far, '--allow-remote', '192.0.2.2']), {
+    code: 2,
+    err: /is another machine/,
+  });
+  const many = await airsplice(['bench', '--url', far, '--allow-remote', '192.0.2.1', '--listeners', '1001']);
   t.match(many, { code: 2, err: /--listeners must be a number from 1 to 1000/ });
-  const local = await airsplice(['bench', 'http://127.0.0.1:9', '--listeners', '10001']);
+  const local = await airsplice(['bench', '--url', 'http://127.0.0.1:9', '--listeners', '10001']);
   t.match(local, { code: 2, err: /from 1 to 10000/ });
 });

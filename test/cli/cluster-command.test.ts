@@ -17,7 +17,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
     ClusterNode.start(t, 'a', redis, { sources: [900] }),
     ClusterNode.start(t, 'b', redis, { mayFeed: false, delaySeconds: 2 }),
   ]);
-  const run = (more: readonly string[] = []) => airsplice(['cluster', `http://127.0.0.1:${a.port}`, ...more]);
+  const run = (more: readonly string[] = []) => airsplice(['cluster', '--url', `http://127.0.0.1:${a.port}`, ...more]);
   await until(
     async () => / b +\d/.test((await run()).out.replace(/\n/g, ' ')),
     10_000,
@@ -62,7 +62,7 @@ t.test('two machines, one with a file; then without Redis', { skip: noRedis }, a
 
 t.test('a server that is alone says so', async (t) => {
   const { base } = await startServer(t, demoYaml());
-  t.strictSame(await airsplice(['cluster', base]), {
+  t.strictSame(await airsplice(['cluster', '--url', base]), {
     code: 1,
     out: '',
     err: 'airsplice: this server is not in a cluster\n',

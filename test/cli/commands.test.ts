@@ -26,7 +26,7 @@ t.test('help names every command, and of each what it takes', async (t) => {
     airsplice(['watch', '--help']),
     airsplice(['start', '-h']),
   ]);
-  t.match(asked.out, /^usage: airsplice watch \[--station STATION\].* \[CHANNEL\]$/m);
+  t.match(asked.out, /^usage: (?:npx airsplice|node \S+) watch \[--station STATION\].* \[CHANNEL\]$/m);
   t.match(asked.out, /^ {2}--count N +Ends after this many\.$/m);
   t.equal(option.out, asked.out);
   t.match(start.out, /^ {2}-p, --port PORT +In place/m);
@@ -40,16 +40,16 @@ t.test('its version', async (t) => {
 
 t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on standard output', async (t) => {
   const wrong: [readonly string[], RegExp][] = [
-    [['help', 'nothing'], /there is no command "nothing"\nusage: airsplice help/],
+    [['help', 'nothing'], /there is no command "nothing"\nusage: (?:npx airsplice|node \S+) help/],
     [['help', 'satus'], /there is no command "satus"; did you mean status\?\nusage/],
-    [['nothing'], /there is neither a command nor a file "nothing"\nusage: airsplice start/],
+    [['nothing'], /there is neither a command nor a file "nothing"\nusage: (?:npx airsplice|node \S+) start/],
     [['satus'], /there is neither a command nor a file "satus"; did you mean status\?\n/],
     [['relode', '--restart', 'a.yaml'], /neither a command nor a file "relode"; did you mean reload\?\n/],
     [['check', '--dfif', 'x'], /Unknown option '--dfif'; did you mean --diff\?\n/],
     [['start', '--port', '1.5'], /--port must be a whole number\nusage/],
     [['start', '--log-level', 'loud'], /--log-level must be one of: fatal, error, warn, info, debug, silent\nusage/],
     [['start', 'a.yaml', 'b.yaml'], /"b\.yaml" is too much\nusage/],
-    [['check'], /something is missing\nusage: airsplice check \[--diff\] CONFIG/],
+    [['check'], /something is missing\nusage: (?:npx airsplice|node \S+) check \[--diff\] CONFIG/],
     [['check', '--loud', 'x'], /Unknown option '--loud'\nusage/],
     [['completion', 'toString'], /SHELL must be one of: bash, zsh, fish\nusage/],
     [['watch'], /a channel or --station is needed/],

@@ -57,13 +57,13 @@ const LISTED = ['status', 'doctor'];
 const LOCAL = ['reload', 'restart'];
 
 const lines = (url: string, folder: string): Readonly<Record<string, readonly string[]>> => ({
-  status: ['status', url],
-  cluster: ['cluster', url],
+  status: ['status', '--url', url],
+  cluster: ['cluster', '--url', url],
   push: ['push', 'x', '--song', 'y', '--url', url],
   watch: ['watch', 'x', '--url', url],
   record: ['record', `${url}/x`, '--seconds', '2', '--out', join(folder, 'recorded')],
-  doctor: ['doctor', '--url', url],
-  bench: ['bench', url, '--listeners', '1', '--seconds', '1'],
+  doctor: ['doctor', '--public-url', url],
+  bench: ['bench', '--url', url, '--listeners', '1', '--seconds', '1'],
   'measure-offset': ['measure-offset', 'x', '--out', folder, '--url', url],
 });
 

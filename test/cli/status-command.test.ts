@@ -27,7 +27,7 @@ t.test('once, where there is no terminal: plain lines, or one of JSON', async (t
   const player = new Player(Number(new URL(base).port), '/demo.mp3');
   t.teardown(() => player.socket.destroy());
   await until(() => player.audioBytes > 0, 10_000);
-  const { code, out, err } = await airsplice(['status', `${base}/`]);
+  const { code, out, err } = await airsplice(['status', '--url', `${base}/`]);
   t.strictSame({ code, err }, { code: 0, err: '' });
   const lines = out.split('\n');
   t.match(lines[0], new RegExp(`^${base} {2}ready {2}up 0 min$`));
@@ -37,21 +37,22 @@ t.test('once, where there is no terminal: plain lines, or one of JSON', async (t
   t.match(lines[6], /^○ silent +no audio +0 +– +– +–$/);
   t.notMatch(out, '\u001b', 'no colours');
 
-  const json = JSON.parse((await airsplice(['status', base, '--json'])).out);
+  const json = JSON.parse((await airsplice(['status', '--url', base, '--json'])).out);
   t.match(json, { isReady: true, listeners: 1, hasMetrics: true });
   t.match(json.channels[1], { key: 'studio', station: 'demo', isOnAir: true, source: 'file', troubles: [] });
 });
 
 t.test('a server that is not there, and one that is none of ours', async (t) => {
-  const gone = await airsplice(['status', 'http://127.0.0.1:9']);
+  const gone = await airsplice(['status', '--url', 'http://127.0.0.1:9']);
   t.match(gone, { code: 1, out: '', err: /^airsplice: the server at http:\/\/127\.0\.0\.1:9 cannot be reached: / });
   const server = createServer((_, response) => response.end('{"a":"\u001b[2J"}'));
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.teardown(() => server.close());
   const other = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  t.match(await airsplice(['status', other]), { code: 1, out: '', err: /lists no stations \(200\)\n$/ });
-  t.match(await airsplice(['status', 'ftp://x']), { code: 2, err: /URL must be an http:/ });
-  t.match(await airsplice(['status', other, '--once', '--watch']), { code: 2, err: /exclude each other/ });
+  t.match(await airsplice(['status', '--url', other]), { code: 1, out: '', err: /lists no stations \(200\)\n$/ });
+  t.match(await airsplice(['status', '--url', 'ftp://x']), { code: 2, err: /--url must be an http:/ });
+  t.match(await airsplice(['status', other]), { code: 2, err: /is too much; did you mean --url\?/ });
+  t.match(await airsplice(['status', '--url', other, '--once', '--watch']), { code: 2, err: /exclude each other/ });
 });
 
 t.test(
@@ -59,8 +60,8 @@ t.test(
   { skip: missing('script') },
   async (t) => {
     const base = await serverWithTitle(t);
-    const wide = new TerminalProgram(t, 110, 30, ['status', base, '--every', '0.5']);
-    const narrow = new TerminalProgram(t, 36, 8, ['status', base, '--every', '0.5'], { NO_COLOR: '1' });
+    const wide = new TerminalProgram(t, 110, 30, ['status', '--url', base, '--every', '0.5']);
+    const narrow = new TerminalProgram(t, 36, 8, ['status', '--url', base, '--every', '0.5'], { NO_COLOR: '1' });
     for (const one of [wide, narrow]) await one.until(() => one.picture.some((line) => line.includes('demo')), 'empty');
     t.match(wide.said, '\u001b[32m', 'with colours');
     t.notMatch(narrow.said, '\u001b[32m', 'without');
@@ -81,7 +82,7 @@ t.test(
 
 t.test('live: a server that goes away is said to be, and comes back', { skip: missing('script') }, async (t) => {
   const { base, app } = await startServer(t, YAML);
-  const live = new TerminalProgram(t, 100, 30, ['status', base, '--every', '0.5']);
+  const live = new TerminalProgram(t, 100, 30, ['status', '--url', base, '--every', '0.5']);
   await live.until(() => live.picture.some((line) => line.includes('studio')), 'empty');
   await app.stop();
   await live.until(() => live.picture[0]!.includes('cannot be reached'), 'it is not said');

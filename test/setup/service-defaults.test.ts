@@ -31,7 +31,7 @@ t.test('a user of the admin interface, and where it is reached', async (t) => {
   const { draft, adminPassword, config } = made(SERVICE_CONFIG);
   t.equal(`sha256:${config.admin.users['admin']?.password?.sha256.toString('hex')}`, secretOf(adminPassword).option);
   t.strictSame(config.admin.users['admin']?.rights, ['read', 'titles', 'operate']);
-  const service = advice(draft, SERVICE_CONFIG, adminPassword, true);
+  const service = advice(draft, SERVICE_CONFIG, adminPassword, true, 'airsplice');
   t.match(service, `manage  http://127.0.0.1:8000/admin on this machine, user admin, password ${adminPassword}\n`);
   t.match(service, '  start   systemctl restart airsplice\n');
   t.match(service, `  change  airsplice check --diff ${SERVICE_CONFIG} && systemctl reload airsplice\n`);
@@ -39,12 +39,12 @@ t.test('a user of the admin interface, and where it is reached', async (t) => {
   const proxied = made('/srv/a.yaml', 'https://radio.example');
   t.match(proxied.config.addresses[1]?.roles, ['ops', 'admin']);
   t.notOk(proxied.config.addresses[0]?.roles?.includes('admin'), 'what the proxy leads to has no admin interface');
-  const other = advice(proxied.draft, 'a.yaml', proxied.adminPassword, false);
+  const other = advice(proxied.draft, 'a.yaml', proxied.adminPassword, false, 'airsplice');
   t.match(other, /manage {2}http:\/\/127\.0\.0\.1:8002\/admin on this machine/);
   t.match(
     other,
-    /start {3}airsplice a\.yaml\n(.*\n)* {2}change {2}airsplice check --diff a\.yaml && airsplice reload a\.yaml\n/,
+    /start {3}airsplice start a\.yaml\n(.*\n)* {2}change {2}airsplice check --diff a\.yaml && airsplice reload a\.yaml\n/,
   );
   const inClone = advice(proxied.draft, 'a.yaml', proxied.adminPassword, false, 'node dist/main.js');
-  t.equal(inClone, other.replace(/airsplice (?=a|check|reload)/g, 'node dist/main.js '), 'as it was run');
+  t.equal(inClone, other.replace(/airsplice (?=start|check|reload)/g, 'node dist/main.js '), 'as it was run');
 });

@@ -8,6 +8,7 @@
 import { readFile } from 'node:fs/promises';
 import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
+import { programName, wordOf } from '../../base/program-name.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
 import { acmeCertificates, certificateFiles } from '../../config/tls.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
@@ -36,7 +37,7 @@ export const doctor: RunCommand = async (line, stop) => {
     if (path !== undefined) config = loadConfig(path, process.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\nairsplice: airsplice check ${path} says it too\n`);
+    process.stderr.write(`${error.message}\nairsplice: ${programName()} check ${wordOf(path ?? '')} says it too\n`);
     return 2;
   }
   const findings = await runChecks(config, urlAsked(line, config), stop);
@@ -48,8 +49,8 @@ export const doctor: RunCommand = async (line, stop) => {
 
 /** The URL that listeners use; null: unknown. Throws UsageError. */
 function urlAsked(line: CommandLine, config: LoadedConfig | null): string | null {
-  const given = textOf(line, 'url');
-  if (given !== undefined) return urlOf(given, '--url');
+  const given = textOf(line, 'public-url');
+  if (given !== undefined) return urlOf(given, '--public-url');
   const url = config?.streams.publicUrl ?? '';
   return url === '' ? null : url.replace(/\/+$/, '');
 }
@@ -84,11 +85,11 @@ function notChecked(config: LoadedConfig | null, url: string | null): readonly D
   const notes: DoctorFinding[] = [];
   if (config === null) {
     const text = 'ports, disk, limits, names and certificates were not looked at';
-    notes.push({ ...rest, about: 'configuration', text, advice: 'airsplice doctor CONFIG' });
+    notes.push({ ...rest, about: 'configuration', text, advice: `${programName()} doctor CONFIG` });
   }
   if (url === null) {
     const text = 'what listeners meet on their way was not looked at';
-    notes.push({ ...rest, text, advice: 'set streams.publicUrl, or say --url' });
+    notes.push({ ...rest, text, advice: 'set streams.publicUrl, or say --public-url' });
   }
   return notes;
 }

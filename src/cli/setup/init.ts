@@ -4,10 +4,11 @@
  */
 
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, relative, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../base/own-files.js';
 import { printable, printableLines } from '../../base/printable.js';
+import { programName } from '../../base/program-name.js';
 import { loadConfig } from '../../config/load.js';
 import { advice } from '../../setup/advice.js';
 import {
@@ -50,19 +51,13 @@ export const init: RunCommand = async (line, stop) => {
   writeDraft(
     draft,
     path,
-    `A configuration of airsplice, made by \`airsplice init\`${source}.`,
+    `A configuration of airsplice, made by \`${programName()} init\`${source}.`,
     line.values['force'] === true,
   );
   const isService = resolve(path) === SERVICE_CONFIG && existsSync(SERVICE_MANAGER);
-  process.stdout.write(printableLines(advice(draft, path, adminPassword, isService, program())));
+  process.stdout.write(printableLines(advice(draft, path, adminPassword, isService)));
   return 0;
 };
-
-/** The command as it was run, which differs in a clone. */
-function program(): string {
-  const [, file = ''] = process.argv;
-  return basename(file) === 'main.js' ? `node ${printable(relative('', file))}` : 'airsplice';
-}
 
 /** Throws UsageError for options that an import does not take, Error if the file cannot be read. */
 function importFrom(from: string, line: CommandLine, path: string): Draft {

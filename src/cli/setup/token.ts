@@ -2,6 +2,7 @@
  * `airsplice token CHANNEL`: makes a push token, prints it once, and the line for the configuration, which holds only its SHA-256.
  */
 
+import { programName } from '../../base/program-name.js';
 import { makeToken } from '../../setup/made-secret.js';
 import { type RunCommand, readKey } from '../command.js';
 
@@ -18,7 +19,7 @@ The configuration gets its digest (under stations, the station, channels, ${chan
     pushTokens:
       - ${option}
 
-Two may stand there at once: add the new one, \`airsplice reload CONFIG\` (of the service: systemctl reload airsplice), give it to
+Two may stand there at once: add the new one, \`${programName()} reload CONFIG\` (of the service: systemctl reload airsplice), give it to
 the playout system, then take the old one out, and reload again.
 `);
   return 0;

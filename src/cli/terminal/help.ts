@@ -1,5 +1,6 @@
 /** Texts about the command line: usage and help of a command, the list of all. */
 
+import { programName } from '../../base/program-name.js';
 import type { Syntax } from './syntax.js';
 
 const INDENT = 26;
@@ -9,7 +10,7 @@ export function usageOf({ name, options, operands }: Syntax): string {
   const all = Object.entries(options).map(
     ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,
   );
-  return ['usage: airsplice', name, ...all, operands].filter((part) => part !== '').join(' ');
+  return [`usage: ${programName()}`, name, ...all, operands].filter((part) => part !== '').join(' ');
 }
 
 /** Usage, summary, options. */
@@ -24,12 +25,13 @@ export function helpOf(syntax: Syntax): string {
 /** All commands. */
 export function overview(commands: readonly Syntax[]): string {
   const rows = commands.map(({ name, summary }) => row(name, summary));
+  const program = programName();
   return [
-    'usage: airsplice [COMMAND] …',
+    `usage: ${program} [COMMAND] …`,
     '',
     ...rows,
     '',
-    'Without a command it is start. airsplice help COMMAND explains a command; airsplice --version prints the version.',
+    `Without a command it is start. ${program} help COMMAND explains a command; ${program} --version prints the version.`,
     '',
   ].join('\n');
 }

@@ -9,6 +9,7 @@ without a configuration it runs a demo.`;
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['LOG_LEVEL', 'In place of log.level: fatal, error, warn, info, debug or silent.'],
+  ['AIRSPLICE_URL', 'The running server, where no --url says it.'],
   ['AIRSPLICE_TOKEN', 'The token of a pushed title.'],
   ['NO_COLOR', 'Disables colours if it is set and not empty.'],
 ];

@@ -12,6 +12,7 @@ import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { NeedsRestart } from '../../app/reload.js';
 import type { Log } from '../../base/log.js';
+import { programName } from '../../base/program-name.js';
 import { adoptConfig } from '../../config/adopt.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { planReload, type ReloadPlan } from '../../config/plan.js';
@@ -296,4 +297,4 @@ export class Supervisor {
 /** What this process reads itself, and cannot change. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
 /** For the rest. */
-const BY_RESTART = 'airsplice reload --restart CONFIG changes them, with new processes';
+const BY_RESTART = `${programName()} reload --restart CONFIG changes them, with new processes`;

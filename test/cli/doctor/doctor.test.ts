@@ -237,5 +237,5 @@ t.test('the command: what it prints, JSON, exit codes', async (t) => {
   t.ok(JSON.parse(bad.out).some(({ about, verdict }: DoctorFinding) => about === 'ports' && verdict === 'bad'));
   writeFileSync(path, 'adresses: []\n');
   t.match(await airsplice(['doctor', path]), { code: 2, out: '', err: /did you mean addresses/ });
-  t.match((await airsplice(['doctor'])).out, /→ airsplice doctor CONFIG/);
+  t.match((await airsplice(['doctor'])).out, /→ .* doctor CONFIG/);
 });

@@ -1,0 +1,56 @@
+/**
+ * How this program was called, for each command that it prints: what is printed can be typed where the program was. Pure but for its defaults.
+ */
+
+import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { packageFile } from './own-files.js';
+import { printable } from './printable.js';
+
+/** Where and how it was called. */
+export interface Call {
+  /** `process.argv[1]`: absolute, links in it not followed. */
+  readonly file: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The working folder. */
+  readonly cwd: string;
+  /** The folder of the package. */
+  readonly root: string;
+}
+
+/** As words of a shell: `airsplice`, in a clone `npx airsplice`, else `node` with the way to the file. */
+export function programName(call: Partial<Call> = {}): string {
+  const { file, env, cwd, root } = { ...ownCall(), ...call };
+  // npm runs scripts in the package's folder, whatever folder it was called in.
+  const here = env['INIT_CWD'] || cwd;
+  const isByNpm = env['npm_lifecycle_event'] !== undefined;
+  if (isByNpm && (isWithin(file, join('node_modules', '.bin')) || isBelow(here, root))) return 'npx airsplice';
+  if (basename(file) !== 'airsplice') return `node ${wordOf(relative(here, file) || file)}`;
+  const isInPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(file));
+  // A bare name would be looked for in PATH.
+  return isInPath ? 'airsplice' : wordOf(relative(here, file).replace(/^airsplice$/, `.${sep}airsplice`));
+}
+
+function ownCall(): Call {
+  return {
+    file: process.argv[1] ?? '',
+    env: process.env,
+    cwd: process.cwd(),
+    root: fileURLToPath(packageFile('')),
+  };
+}
+
+function isWithin(file: string, folder: string): boolean {
+  return file.includes(`${sep}${folder}${sep}`);
+}
+
+function isBelow(folder: string, root: string): boolean {
+  const way = relative(root, folder);
+  return way !== '..' && !way.startsWith(`..${sep}`);
+}
+
+/** A text as one word of a shell. */
+export function wordOf(text: string): string {
+  const plain = printable(text);
+  return /^[\w./@%+=:,-]+$/.test(plain) ? plain : `'${plain.replaceAll("'", "'\\''")}'`;
+}
