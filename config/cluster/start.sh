@@ -35,12 +35,21 @@ else
   trap 'end; rm -f "$config"' EXIT
 fi
 
-NODE=one PORT=8001 TAPES_PORT=8101 DATA=$work/one node "$main" start "$config" &
+NODE=one PORT=8001 OPS_PORT=8201 TAPES_PORT=8101 DATA=$work/one node "$main" start "$config" &
 pids+=($!)
-NODE=two PORT=8002 TAPES_PORT=8102 DATA=$work/two node "$main" start "$config" &
+NODE=two PORT=8002 OPS_PORT=8202 TAPES_PORT=8102 DATA=$work/two node "$main" start "$config" &
 pids+=($!)
 nodes=("${pids[@]: -2}")
 others=("${pids[@]:0:${#pids[@]}-2}")
+front=http://127.0.0.1:8000
+command -v haproxy >/dev/null || front=http://127.0.0.1:8001
+cat <<END
+
+  open    $front/
+  feeds   node dist/main.js cluster --url http://127.0.0.1:8201
+  metrics curl http://127.0.0.1:8201/metrics   (of the other machine: 8202)
+
+END
 # kill -0 of several processes succeeds where one of them is there.
 while kill -0 "${nodes[@]}" 2>/dev/null; do
   for pid in "${others[@]}"; do kill -0 "$pid" 2>/dev/null || exit 1; done

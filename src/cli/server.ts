@@ -1,6 +1,7 @@
 /** Requests of commands to a running server. */
 
 import { Agent, type Dispatcher, request, WebSocket } from 'undici';
+import { printable } from '../base/printable.js';
 import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
 
 /** Where a server listens by default. */
@@ -9,6 +10,8 @@ export const DEFAULT_URL = 'http://127.0.0.1:8000';
 const EVENT_CHARACTERS = 1024 * 1024;
 /** Of a response that is read whole: the metrics of a thousand channels take a few MB. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
+/** A sentence. */
+const REFUSAL_BYTES = 500;
 const ANSWER_MS = 10_000;
 
 /** Names the server where `--url` does not. */
@@ -33,11 +36,21 @@ export type AskOptions = Partial<Dispatcher.RequestOptions> & {
   readonly dispatcher?: Dispatcher;
 };
 
-/** A response of any status, whose body may be endless. Rejects if the server cannot be reached. */
-export function ask(url: string, options: AskOptions) {
-  return request(url, { bodyTimeout: 0, ...options } as Parameters<typeof request>[1]).catch((error: unknown) => {
+/** A response of any status, whose body may be endless. Rejects if the server cannot be reached, or refuses in words. */
+export async function ask(url: string, options: AskOptions) {
+  const asking = request(url, { bodyTimeout: 0, ...options } as Parameters<typeof request>[1]);
+  const answer = await asking.catch((error: unknown) => {
     throw serverError(url, 'cannot be reached', error);
   });
+  if (!isRefusedInWords(answer)) return answer;
+  const text = await answer.body.text().catch(() => '');
+  throw serverError(url, `refuses: ${printable(text.trim())}`);
+}
+
+/** Before any request was read, such as at an address of proxies (net/front/refuse.ts); other refusals are JSON. */
+function isRefusedInWords({ statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>): boolean {
+  const length = Number(headers['content-length']);
+  return statusCode === 400 && /^text\/plain/.test(String(headers['content-type'])) && length <= REFUSAL_BYTES;
 }
 
 /** @param what it did, as the end of the sentence */

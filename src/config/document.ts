@@ -158,7 +158,7 @@ function fromEnvironment(text: string, env: NodeJS.ProcessEnv, report: (message:
       return '';
     }
     const value = otherwise === undefined ? env[name] : env[name] || otherwise;
-    if (value === undefined) report(`uses the environment variable ${name}, which is not set`);
+    if (value === undefined) report(`${name} is not set: this uses the environment variable of that name`);
     return value ?? '';
   });
 }

@@ -40,7 +40,7 @@ export function parseSecret(
   if (hashed === undefined && variable === undefined && !DEMO_WORDS.includes(text)) {
     return { problem: 'must be sha256: and 64 hexadecimal digits, or env: and the name of an environment variable' };
   }
-  if (value === '') return { problem: `names ${named(variable!)} that is unset or empty` };
+  if (value === '') return { problem: `${named(variable!)} is not set` };
   const problem = hashed === undefined ? judge(value) : null;
   if (problem !== null) return { problem };
   const sha256 = hashed === undefined ? digest(value) : Buffer.from(hashed, 'hex');
@@ -50,7 +50,7 @@ export function parseSecret(
 
 /** Text that does not look like the name of a variable may be the secret itself. */
 function named(variable: string): string {
-  return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? `the environment variable ${variable}, one` : 'an environment variable';
+  return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? variable : 'the environment variable that this names';
 }
 
 /** The zod type of a secret: text in, Secret out. */

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { COMMANDS } from '../../src/cli/commands.js';
 import { controlPath } from '../../src/cli/control-client.js';
 import { airsplice } from '../kit/command-line.js';
-import { demoYaml } from '../kit/server.js';
+import { demoYaml, startServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
 
 const answer =
@@ -119,6 +119,21 @@ for (const [name, onSocket] of Object.entries(TCP)) {
     await asked(t, await portOf(t, server));
   });
 }
+
+t.test('an address of proxies names itself', async (t) => {
+  const proxied = 'addresses: [{ host: 127.0.0.1, port: 0, proxyProtocol: true }]\nproxies: { trusted: [127.0.0.1] }\n';
+  const { port } = await startServer(t, demoYaml().replace(/^addresses:.*\n/m, proxied));
+  for (const [name, args] of Object.entries(lines(`http://127.0.0.1:${port}`, tempFolder(t)))) {
+    // It names what it is asked through a proxy.
+    if (name === 'doctor') continue;
+    const { code, err } = await airsplice(args, { AIRSPLICE_TOKEN: 'x' });
+    t.match(
+      { code, err },
+      { code: 1, err: /no PROXY header, which this address must have \(proxyProtocol\)\n$/ },
+      name,
+    );
+  }
+});
 
 t.test('another program at the socket of the data folder', async (t) => {
   const folder = tempFolder(t);

@@ -334,7 +334,7 @@ ${channel(`name: "\${NUMBER}"\npublic: \${YES}`)}`;
   ]);
 
   t.strictSame(problems(t, `addresses:\n  - host: \${HOST}\n    port: \${PO RT}\n`), [
-    '2:11 addresses[0].host: uses the environment variable HOST, which is not set',
+    '2:11 addresses[0].host: HOST is not set: this uses the environment variable of that name',
     `3:11 addresses[0].port: must name a variable as \${NAME} or \${NAME:-default}`,
   ]);
   t.match(problems(t, `addresses:\n  - { host: localhost, port: "\${PORT}" }\n`, { PORT: '1' }), [

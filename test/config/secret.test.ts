@@ -38,7 +38,7 @@ t.test('everything else is refused', async (t) => {
   ]) {
     t.match(parseSecret(text, {}), { problem: /^must be/ }, text);
   }
-  for (const env of [{}, { TOKEN: '' }]) t.match(parseSecret('env:TOKEN', env), { problem: /unset or empty/ });
+  for (const env of [{}, { TOKEN: '' }]) t.match(parseSecret('env:TOKEN', env), { problem: /TOKEN is not set/ });
 });
 
 t.test('secretMatches: any of several, nothing else', async (t) => {

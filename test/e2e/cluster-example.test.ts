@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { airsplice } from '../kit/command-line.js';
 import { Player } from '../kit/player.js';
 import { freePort, freePorts, PROGRAM } from '../kit/process.js';
 import { childrenOf } from '../kit/process-sockets.js';
@@ -20,12 +21,15 @@ const ROOT = new URL('../../', import.meta.url).pathname;
 t.setTimeout(200_000);
 
 /** A copy with ports of this test's own. */
-async function copyOf(folder: string): Promise<{ readonly front: number; readonly nodes: readonly [number, number] }> {
+async function copyOf(
+  folder: string,
+): Promise<{ readonly front: number; readonly nodes: readonly [number, number]; readonly ops: number }> {
   // What lies side by side in the example does so here: the machines must not take one another's.
-  const [http, tapes] = [await freePorts(4), await freePorts(2)];
+  const [http, tapes, ops] = [await freePorts(4), await freePorts(2), await freePorts(2)];
   const ports: (readonly [string, number])[] = [
     ...[0, 1, 2].map((i) => [`${8000 + i}`, http + i] as const),
     ...[0, 1].map((i) => [`${8101 + i}`, tapes + i] as const),
+    ...[0, 1].map((i) => [`${8201 + i}`, ops + i] as const),
     ['6390', await freePort()],
   ];
   cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true });
@@ -41,12 +45,12 @@ async function copyOf(folder: string): Promise<{ readonly front: number; readonl
   }
   symlinkSync(join(ROOT, 'dist'), join(folder, 'dist'));
   const of = (port: string) => ports.find(([from]) => from === port)![1];
-  return { front: of('8000'), nodes: [of('8001'), of('8002')] };
+  return { front: of('8000'), nodes: [of('8001'), of('8002')], ops: of('8201') };
 }
 
 t.test('the example', { skip: noRedis || missing('haproxy') }, async (t) => {
   const folder = tempFolder(t);
-  const { front, nodes } = await copyOf(folder);
+  const { front, nodes, ops } = await copyOf(folder);
   const child = spawn(join(folder, 'config/cluster/start.sh'), [], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, NODE_OPTIONS: '', TMPDIR: folder },
@@ -72,6 +76,10 @@ t.test('the example', { skip: noRedis || missing('haproxy') }, async (t) => {
     () => said.slice(-2000),
   );
   await until(areReady, 30_000, () => said.slice(-2000));
+  t.match(said, `  open    http://127.0.0.1:${front}/\n`);
+  const asked = await airsplice(['cluster', '--url', `http://127.0.0.1:${ops}`]);
+  t.match(asked, { code: 0, out: /^one: ready\n/ });
+  t.match(await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text(), /airsplice_cluster_/);
 
   const reader = new StampedReader('mp3', new Map());
   const watching = new Watching(t, `ws://127.0.0.1:${front}/metadata/channel/studio`);

@@ -16,6 +16,8 @@ import { RecordingFiles } from './recording-files.js';
 import { StreamRecorder } from './stream-recorder.js';
 
 const MAX_SECONDS = 31_536_000;
+/** How much longer than its audio a recording may take by the clock. */
+const LATE_MS = 2000;
 const MAX_REDIRECTS = 5;
 /** The first and the longest pause before another try. */
 const RETRY_MS = 1000;
@@ -31,6 +33,8 @@ const ENDINGS: readonly (readonly [RegExp, string])[] = [
 ];
 
 interface RecordOptions {
+  readonly untilMs: number;
+  readonly onEnd: () => void;
   readonly url: string;
   readonly out: string | undefined;
   readonly isSplit: boolean;
@@ -40,8 +44,16 @@ export const record: RunCommand = async (line, stop) => {
   const options = readOptions(line);
   const seconds = numberOf(line, 'seconds', MAX_SECONDS, 0.1, MAX_SECONDS);
   const done = new AbortController();
-  const timer = setTimeout(() => done.abort(), Math.min(seconds * 1000, 2 ** 31 - 1));
-  const session = new RecordSession(options, AbortSignal.any([stop, done.signal]));
+  // A listener begins with some seconds at once: by the clock there would be more audio than was asked for.
+  const untilMs = line.values['seconds'] === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
+  const end = () => done.abort();
+  const session = new RecordSession({ ...options, untilMs, onEnd: end }, AbortSignal.any([stop, done.signal]));
+  // The clock ends what has no durations (Ogg), and audio that fails to come.
+  const clockMs = Math.min(seconds * 1000, 2 ** 31 - 1 - LATE_MS);
+  let timer = setTimeout(() => {
+    if (session.isTimed) timer = setTimeout(end, LATE_MS);
+    else end();
+  }, clockMs);
   try {
     await session.run();
   } finally {
@@ -52,7 +64,7 @@ export const record: RunCommand = async (line, stop) => {
 };
 
 /** Throws UsageError. */
-function readOptions(line: CommandLine): RecordOptions {
+function readOptions(line: CommandLine): Pick<RecordOptions, 'url' | 'out' | 'isSplit'> {
   const url = urlOf(line.operands[0] ?? '', 'URL');
   return { url, out: textOf(line, 'out'), isSplit: line.values['split'] === true };
 }
@@ -85,6 +97,11 @@ class RecordSession {
       process.stderr.write(`airsplice: ${printable(reason)}: again in ${waitMs / 1000} s\n`);
       await wait(waitMs, undefined, { signal: this.#stop }).catch(() => undefined);
     }
+  }
+
+  /** Whether it knows how much audio it has. */
+  get isTimed(): boolean {
+    return (this.#recording?.seconds ?? 0) > 0;
   }
 
   close(): void {
@@ -129,7 +146,7 @@ class RecordSession {
   }
 
   #begin(type: string): StreamRecorder {
-    const { url, out, isSplit } = this.#options;
+    const { url, out, isSplit, untilMs, onEnd } = this.#options;
     const ending = ENDINGS.find(([pattern]) => pattern.test(type))?.[1];
     if (ending === undefined)
       throw new Error(`${withoutLogin(url)} is not audio that can be recorded (${type || 'no type'})`);
@@ -142,7 +159,16 @@ class RecordSession {
     const onFile = (path: string, title: string) =>
       process.stdout.write(`${path}${title === '' ? '' : `: ${printable(title)}`}\n`);
     const onCut = () => this.#recorder?.cut();
-    this.#recording = new RecordingFiles({ url: withoutLogin(url), base, ending, isSplit, onFile, onCut });
+    this.#recording = new RecordingFiles({
+      url: withoutLogin(url),
+      base,
+      ending,
+      isSplit,
+      onFile,
+      onCut,
+      untilMs,
+      onEnd,
+    });
     return new StreamRecorder(this.#recording, isFramed);
   }
 }

@@ -28,6 +28,10 @@ export interface RecordingOptions {
   readonly isSplit: boolean;
   /** A file was opened. */
   readonly onFile: (path: string, title: string) => void;
+  /** How much audio there is to be, milliseconds; Ogg has no durations here, and no end by this. */
+  readonly untilMs: number;
+  /** That much is there; what comes after it is left out. */
+  readonly onEnd: () => void;
   /** The following audio is played without that before it. */
   readonly onCut: () => void;
 }
@@ -68,6 +72,8 @@ export class RecordingFiles implements RecordedParts {
   }
 
   audio(bytes: Buffer, durationMs: number): void {
+    const { untilMs, onEnd } = this.#options;
+    if (this.#audioMs >= untilMs) return;
     if (this.#waiting !== null) {
       this.#waiting.push(Buffer.from(bytes));
       this.#waitingMs += durationMs;
@@ -76,6 +82,7 @@ export class RecordingFiles implements RecordedParts {
     } else writeFileSync(this.#fd!, bytes);
     if (this.#isListOld) this.#writeList();
     this.#audioMs += durationMs;
+    if (this.#audioMs >= untilMs) onEnd();
   }
 
   title(title: string): void {

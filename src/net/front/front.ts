@@ -21,7 +21,7 @@ import type { Pair } from '../tls/certificate.js';
 import { verdict } from './first-bytes.js';
 import { Opening, type OpeningOptions, PROXIED } from './opening.js';
 import { addressOf } from './peer.js';
-import { refuse } from './refuse.js';
+import { refuseWords } from './refuse.js';
 
 /** More connections than arrive in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */
 const BACKLOG = 16_384;
@@ -178,9 +178,7 @@ export class Front {
   /** Answers the operator who set up the proxy. Does not count as a wrong password. */
   #refuseProxied(socket: net.Socket): void {
     this.#options.connections.fault(socket, PROXIED);
-    const body = `${PROXIED}\n`;
-    const head = `Content-Type: text/plain; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close`;
-    refuse(socket, `HTTP/1.1 400 Bad Request\r\n${head}\r\n\r\n${body}`);
+    refuseWords(socket, PROXIED);
   }
 
   #handOn(socket: net.Socket, kind: 'http' | 'encoder' | 'title', first: Buffer): void {

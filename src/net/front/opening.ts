@@ -20,6 +20,7 @@ import { tlsOptions } from '../tls/tls-options.js';
 import type { Connections } from './connections.js';
 import { addressOf, type Proxies, setClient } from './peer.js';
 import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
+import { refuseWords } from './refuse.js';
 
 export interface TlsOptions {
   /** Null: there is none yet, and handshakes are refused until `renew`. */
@@ -42,6 +43,10 @@ export interface OpeningOptions {
   readonly tls?: TlsOptions | undefined;
 }
 
+/** The beginning of a request, of the methods that people and programs try first. */
+const REQUEST = /^(GET|HEAD|POST|PUT|OPTIONS|SOURCE) \//;
+const REQUEST_BYTES = 16;
+const UNPROXIED = 'no PROXY header, which this address must have (proxyProtocol)';
 export const PROXIED = 'a PROXY header, which this address does not read (proxyProtocol)';
 
 /** The next step, or: more bytes are needed, or the connection is to be dropped. */
@@ -88,7 +93,9 @@ export class Opening {
       this.#read(socket, (bytes) => {
         const header = readProxyHeader(bytes, proxied.headBytes);
         if (header === 'wrong') {
-          this.#options.connections.fault(socket, 'no PROXY header, which this address must have (proxyProtocol)');
+          this.#options.connections.fault(socket, UNPROXIED);
+          // A person at the machine itself, who took this port for one of listeners.
+          if (REQUEST.test(bytes.toString('latin1', 0, REQUEST_BYTES))) return () => refuseWords(socket, UNPROXIED);
         }
         if (typeof header === 'string') return header;
         return () => {
