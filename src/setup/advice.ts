@@ -3,8 +3,8 @@
  * shown.
  */
 
-import { programName, wordOf } from '../base/program-name.js';
 import type { ChannelLogin, Draft, Option } from './draft.js';
+import { programName, wordOf } from './program-name.js';
 import { ADMIN } from './service-defaults.js';
 
 /**

@@ -6,12 +6,12 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { KEY } from '../base/key.js';
-import { programName } from '../base/program-name.js';
 import { isReserved } from '../config/checks.js';
 import { CONTROL } from '../config/field.js';
 import { audioProblem } from '../source/audio-file.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option, VARIABLE_START } from './draft.js';
 import { makePassword, makeToken } from './made-secret.js';
+import { programName } from './program-name.js';
 
 /** What is wrong with an answer, as a sentence. */
 export class AnswerError extends Error {

@@ -8,9 +8,9 @@
 import { readFile } from 'node:fs/promises';
 import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
-import { programName, wordOf } from '../../base/program-name.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
 import { acmeCertificates, certificateFiles } from '../../config/tls.js';
+import { programName, wordOf } from '../../setup/program-name.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
 import { urlOf } from '../server.js';
 import { type Colour, paintOf } from '../terminal/terminal.js';

@@ -8,7 +8,6 @@ import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../base/own-files.js';
 import { printable, printableLines } from '../../base/printable.js';
-import { programName } from '../../base/program-name.js';
 import { loadConfig } from '../../config/load.js';
 import { advice } from '../../setup/advice.js';
 import {
@@ -26,6 +25,7 @@ import {
 import type { Draft } from '../../setup/draft.js';
 import { draftText } from '../../setup/draft-text.js';
 import { importedDraft } from '../../setup/import.js';
+import { programName } from '../../setup/program-name.js';
 import { equip, SERVICE_CONFIG } from '../../setup/service-defaults.js';
 import { audioProblem } from '../../source/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from '../command.js';

@@ -2,8 +2,8 @@
  * `airsplice token CHANNEL`: makes a push token, prints it once, and the line for the configuration, which holds only its SHA-256.
  */
 
-import { programName } from '../../base/program-name.js';
 import { makeToken } from '../../setup/made-secret.js';
+import { programName } from '../../setup/program-name.js';
 import { type RunCommand, readKey } from '../command.js';
 
 export const token: RunCommand = async ({ operands: [operand = ''] }) => {

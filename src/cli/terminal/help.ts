@@ -1,6 +1,6 @@
 /** Texts about the command line: usage and help of a command, the list of all. */
 
-import { programName } from '../../base/program-name.js';
+import { programName } from '../../setup/program-name.js';
 import type { Syntax } from './syntax.js';
 
 const INDENT = 26;

@@ -1,7 +1,7 @@
 /** What is printed as the program's name is what was typed. */
 
 import t from 'tap';
-import { programName, wordOf } from '../../src/base/program-name.js';
+import { programName, wordOf } from '../../src/setup/program-name.js';
 
 const root = '/home/a/airsplice';
 const called = (file: string, cwd: string, env: NodeJS.ProcessEnv = {}) => programName({ file, cwd, env, root });

@@ -4,11 +4,11 @@
 
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageFile } from './own-files.js';
-import { printable } from './printable.js';
+import { packageFile } from '../base/own-files.js';
+import { printable } from '../base/printable.js';
 
 /** Where and how it was called. */
-export interface Call {
+export interface ProgramCall {
   /** `process.argv[1]`: absolute, links in it not followed. */
   readonly file: string;
   readonly env: NodeJS.ProcessEnv;
@@ -19,7 +19,7 @@ export interface Call {
 }
 
 /** As words of a shell: `airsplice`, in a clone `npx airsplice`, else `node` with the way to the file. */
-export function programName(call: Partial<Call> = {}): string {
+export function programName(call: Partial<ProgramCall> = {}): string {
   const { file, env, cwd, root } = { ...ownCall(), ...call };
   // npm runs scripts in the package's folder, whatever folder it was called in.
   const here = env['INIT_CWD'] || cwd;
@@ -31,7 +31,7 @@ export function programName(call: Partial<Call> = {}): string {
   return isInPath ? 'airsplice' : wordOf(relative(here, file).replace(/^airsplice$/, `.${sep}airsplice`));
 }
 
-function ownCall(): Call {
+function ownCall(): ProgramCall {
   return {
     file: process.argv[1] ?? '',
     env: process.env,

@@ -1,0 +1,17 @@
+/** Before `npm start`: the build, where a source is newer than what was built. Without what builds (`--omit=dev`) it does nothing. */
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+const changedMs = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const sources = readdirSync('src', { recursive: true }).filter((file) => !file.endsWith('.md'));
+const others = ['package-lock.json', 'tsconfig.json', 'tsconfig.client.json'];
+const newestMs = Math.max(...[...sources.map((file) => `src/${file}`), ...others].map(changedMs));
+// The last file that the build writes.
+const isBuilt = changedMs('dist/airsplice.1') > newestMs;
+if (!isBuilt && existsSync('node_modules/.bin/esbuild')) {
+  process.stdout.write('airsplice: building, some seconds …\n');
+  execFileSync('npm', ['run', '-s', 'build'], { stdio: 'inherit' });
+}
