@@ -21,9 +21,8 @@ export interface Finding {
 /** First path segments of our own routes, which no mount may have. */
 const RESERVED = new Set(
   `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
-  7.html stats statistics nextsongs web client.js player.js streaminfo.json favicon.ico robots.txt .well-known`.split(
-    /\s+/,
-  ),
+  7.html stats statistics nextsongs web client.js player.js streaminfo.json favicon.ico robots.txt
+  .well-known`.split(/\s+/),
 );
 
 /** Whether paths with this first segment are our own routes. */
