@@ -161,7 +161,10 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
     channel?.sources.map(({ type }) => type),
     ['encoder', 'pull', 'file'],
   );
-  t.throws(() => loadConfig('config/example.yaml', {}), /pushTokens.0.: names [\s\S]*\n.*password: names /);
+  t.throws(
+    () => loadConfig('config/example.yaml', {}),
+    /pushTokens.0.: \w+ is not set[\s\S]*\n.*password: \w+ is not set/,
+  );
 });
 
 t.test('config/demo.yaml: three channels, on this machine only', async (t) => {

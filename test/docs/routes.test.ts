@@ -15,10 +15,11 @@ import { registerPush } from '../../src/http/push-routes.js';
 import { PLAYLIST_EXTENSIONS, registerPlaylists } from '../../src/http/stream/playlists.js';
 import { registerStations } from '../../src/http/stream/stations-list.js';
 import { registerStatus } from '../../src/http/stream/status-routes.js';
+import { registerStreamInfo } from '../../src/http/stream/stream-info-file.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
-const PAGES = /^\/($|web\/|(listen|embed)\/|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
+const PAGES = /^\/($|web\/|(listen|embed)\/(?!.*\.json$)|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
 /** Icecast's paths under other names, which answer the same: the description of each says so in words. */
 const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json)$/;
 
@@ -43,7 +44,7 @@ t.test('paths and methods are those of the router', async (t) => {
   const served = new Set<string>();
   app.addHook('onRoute', ({ method, url, onRequest }) => {
     const path = url
-      .replace(':channel', '{channelkey}')
+      .replace(/:channel(key)?/, '{channelkey}')
       .replace(':token', '{token}')
       .replace(':metaid', '{metaid}')
       .replace(/:(id|network)/, '{$1}');
@@ -73,6 +74,7 @@ t.test('paths and methods are those of the router', async (t) => {
   registerPage(app, {} as never);
   registerPlaylists(app, { channels: [{ paths: ['/{mount}'] } as never] }, {} as never);
   registerStatus(app, {} as never);
+  registerStreamInfo(app, { channels: [] });
   registerStations(app, { stations: [] } as never);
   const empty = { openApi: {}, asyncApi: {}, record: {} };
   registerDocuments(app, async () => empty);
