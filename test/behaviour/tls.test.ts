@@ -285,9 +285,9 @@ t.test(
 t.test('what is printed to paste speaks TLS where the address does', { buffered: true }, async (t) => {
   const path = join(tempFolder(t), 'config.yaml');
   writeFileSync(path, yaml());
-  const printed = banner(loadConfig(path, {}), [8443]);
+  const printed = banner(loadConfig(path, {}), [8443], 'airsplice');
   t.match(printed, 'https://127.0.0.1:8443/');
-  t.match(printed, 'wss://127.0.0.1:8443/metadata/channel/studio');
+  t.match(printed, 'watch studio --url https://127.0.0.1:8443');
   t.match(printed, '-tls 1 icecast://');
   t.notMatch(printed, /http:|ws:/);
 });

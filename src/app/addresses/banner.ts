@@ -2,22 +2,27 @@
  * What is printed when the server has started: lines to paste, for a first try.
  */
 
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { urlHost } from '../../base/ip.js';
+import { packageFile } from '../../base/own-files.js';
 import { hlsOf } from '../../config/hls-config.js';
 import type { AddressConfig, ChannelConfig, Config, Role } from '../../config/schema.js';
 import { Roles } from '../../http/roles.js';
 
+const DEMO_AUDIO = 'config/demo/airsplice.mp3';
+
 /**
  * Each line leads to the first address that serves it to a client that comes straight there; what none serves is not shown.
- * @param ports the port of each address, in configured order
+ * @param ports the port of each address, in configured order @param program how it was called
  */
-export function banner(config: Config, ports: readonly number[]): string {
+export function banner(config: Config, ports: readonly number[], program: string): string {
   const channels = Object.values(config.stations).flatMap((station) => Object.entries(station.channels));
   // The channel that an encoder feeds shows the most; else the first.
   const best = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
   const addresses = config.addresses.map((address, i) => new Reachable(address, ports[i]!));
   if (best === undefined)
-    return `\n  airsplice listens on ${addresses[0]!.url('http')}/ without a channel: add a station to the configuration.\n\n`;
+    return `\n  airsplice listens on ${addresses[0]!.url}/ without a channel: add a station to the configuration.\n\n`;
   const [key, channel] = best;
   const mount = channel.mounts[0] ?? `/${key}`;
   const token = channel.pushTokens.find(({ demo }) => demo !== null)?.demo ?? 'TOKEN';
@@ -27,24 +32,20 @@ export function banner(config: Config, ports: readonly number[]): string {
     const address = addresses.find((each) => each.serves(role));
     if (address !== undefined) lines.push(`  ${what.padEnd(6)} ${line(address)}\n`);
   };
-  show('open', null, (at) => `${at.url('http')}/`);
-  show('hear', 'stream', (at) => `ffplay -nodisp ${at.url('http')}${mount}`);
-  if (hlsOf(config.streams.hls, channel) !== null)
-    show('hls', 'stream', (at) => `mpv ${at.url('http')}${mount}/hls.m3u8`);
+  show('open', null, (at) => `${at.url}/`);
+  show('hear', 'stream', (at) => `ffplay -nodisp ${at.url}${mount}`);
+  if (hlsOf(config.streams.hls, channel) !== null) show('hls', 'stream', (at) => `mpv ${at.url}${mount}/hls.m3u8`);
   show('push', 'push', (at) => {
-    const push = `${at.url('http')}/metapush/${key}/${token}`;
+    const push = `${at.url}/metapush/${key}/${token}`;
     return `curl '${push}?artist=Nina+Simone&song=Feeling+Good&duration=174'`;
   });
-  show('poll', 'poll', (at) => `curl ${at.url('http')}/metadata/channel/${key}.json`);
-  show('watch', 'watch', (at) => {
-    const watch = `new (require('ws'))('${at.url('ws')}/metadata/channel/${key}')`;
-    return `node -e "${watch}.on('message', (m) => console.log(String(m)))"`;
-  });
+  show('poll', 'poll', (at) => `curl ${at.url}/metadata/channel/${key}.json`);
+  show('watch', 'watch', (at) => `${program} watch ${key} --url ${at.url}`);
   const encoder = encoderOf(channel);
   if (encoder !== undefined) {
     const demo = encoder.password?.demo ?? null;
     const login = `${encoder.user}:${demo ?? 'PASSWORD'}`;
-    const file = demo !== null ? 'config/demo/airsplice.mp3' : 'YOUR.mp3';
+    const file = demo !== null ? relative('', fileURLToPath(packageFile(DEMO_AUDIO))) : 'YOUR.mp3';
     const ffmpeg = `ffmpeg -re -stream_loop -1 -i ${file} -c copy -f mp3 -content_type audio/mpeg`;
     show('feed', 'encoder', (at) => `${ffmpeg} ${at.isTls ? '-tls 1 ' : ''}icecast://${login}@${at.host}${mount}`);
   }
@@ -74,8 +75,8 @@ class Reachable {
     return !this.#isProxied && (role === null || this.#roles.has(role));
   }
 
-  url(scheme: 'http' | 'ws'): string {
-    return `${scheme}${this.isTls ? 's' : ''}://${this.host}`;
+  get url(): string {
+    return `http${this.isTls ? 's' : ''}://${this.host}`;
   }
 }
 

@@ -1,12 +1,14 @@
 /** What the start prints leads to what it says, whatever each address serves. */
 
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { banner } from '../../../src/app/addresses/banner.js';
 import { loadConfig } from '../../../src/config/load.js';
+import { airsplice } from '../../kit/command-line.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
-import { ask, Watching } from '../../kit/wire.js';
+import { ask } from '../../kit/wire.js';
 
 const STATIONS = `stations:
   house:
@@ -31,7 +33,7 @@ t.test('each line leads to an address that serves it', async (t) => {
   const hls = 'streams: { hls: { enabled: true, segmentSeconds: 2 } }';
   const yaml = `addresses: [${addresses.join(', ')}]\n${PROXIES}\n${STATIONS}${hls}\n`;
   const { app, folder } = await startServer(t, yaml);
-  const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+  const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports, 'airsplice');
   const line = (what: string) => text.split('\n').find((each) => each.startsWith(`  ${what.padEnd(6)} `)) ?? '';
   const get = async (what: string) => {
     const [, port, path] = /http:\/\/127\.0\.0\.1:(\d+)(\/[^\s']*)/.exec(line(what)) ?? [];
@@ -43,7 +45,12 @@ t.test('each line leads to an address that serves it', async (t) => {
   t.equal((await get('hls')).status, 200);
   t.equal((await get('push')).status, 200);
   t.equal((await get('poll')).status, 200);
-  await new Watching(t, /ws:[^']*/.exec(line('watch'))![0]).opened();
+  const [, ...words] = line('watch').trim().split(/\s+/);
+  t.strictSame(words.slice(0, 3), ['airsplice', 'watch', 'wave']);
+  const { code, out } = await airsplice([...words.slice(1), '--count', '1']);
+  t.strictSame([code, out.includes('Feeling Good')], [0, true], out);
+  const file = /-i (\S+)/.exec(line('feed'))![1]!;
+  t.ok(existsSync(file), `${file}, from here`);
   t.match(line('feed'), `source:demo-source@127.0.0.1:${app.ports[4]}/demo.mp3`);
 });
 
@@ -51,7 +58,7 @@ t.test('it says that the channel plays only where a file does', async (t) => {
   const text = async (sources: string) => {
     const stations = `stations: { house: { channels: { wave: { sources: [${sources}] } } } }\n`;
     const { app, folder } = await startServer(t, `addresses: [${address('')}]\n${stations}`);
-    return banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+    return banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports, 'airsplice');
   };
   t.match(await text(`{ type: file, path: ${DEMO_AUDIO} }`), /^\n {2}airsplice plays\.\n/);
   for (const source of ['{ type: encoder, password: demo-source }', '{ type: pull, url: http://127.0.0.1:1/ }'])
@@ -61,7 +68,7 @@ t.test('it says that the channel plays only where a file does', async (t) => {
 t.test('what no address serves is not shown', async (t) => {
   const shown = async (addresses: string) => {
     const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${PROXIES}\n${STATIONS}`);
-    const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports);
+    const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports, 'airsplice');
     return [...text.matchAll(/^ {2}(\w+) +\S+:\/\/|^ {2}(\w+) .*:\/\//gm)].map(([, a, b]) => a ?? b);
   };
   t.same(await shown(address('roles: [stream]')), ['open', 'hear']);
