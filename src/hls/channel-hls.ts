@@ -253,7 +253,10 @@ export class ChannelHls {
     for (const title of titles) window.title(title);
     for (const segment of segments) window.restore(segment);
     const ageMs = wallMs - savedMs;
-    if (ageMs > keep * segmentSeconds * 1000) window.clear();
+    const keepMs = keep * segmentSeconds * 1000;
+    // Dates only go on: what a clock ahead has left would keep all that follows ahead.
+    const isAhead = savedMs > wallMs + keepMs || window.endMs > wallMs + keepMs;
+    if (ageMs > keepMs || isAhead) window.clear();
     else if (ageMs > this.#parts.silenceMs + segmentSeconds * 1000) window.endList();
     this.#retarget();
   }

@@ -8,13 +8,14 @@
  * process that cuts.
  */
 
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../base/clock.js';
 import { decode } from '../metadata/codec.js';
-import { type KeptWindow, keptSchema } from './hls-schema.js';
+import { type KeptWindow, keptSchema, MAX_INDEX_BYTES } from './hls-schema.js';
 import type { HlsSegment } from './playlist.js';
+import { readKept } from './rewind/kept-file.js';
 import { numberOf } from './rewind/rewind-writer.js';
 import type { Rewinds } from './rewind/rewinds.js';
 import type { HlsWindow } from './window.js';
@@ -62,9 +63,10 @@ export class HlsFiles {
   async read(channel: string): Promise<ReadWindow | null> {
     const folder = join(this.#folder, channel);
     try {
-      const { segments, ...kept } = decode<KeptWindow>(keptSchema, await readFile(join(folder, INDEX), 'utf8'));
+      const index = await readKept(join(folder, INDEX), MAX_INDEX_BYTES);
+      const { segments, ...kept } = decode<KeptWindow>(keptSchema, index.toString());
       const read = segments.map(async ({ length, crc, ...facts }): Promise<HlsSegment> => {
-        const bytes = await readFile(join(folder, facts.name));
+        const bytes = await readKept(join(folder, facts.name), length);
         if (bytes.length !== length || crc32(bytes) !== crc) throw new Error(`${facts.name} is not what was written`);
         return { ...facts, bytes };
       });

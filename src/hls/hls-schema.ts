@@ -11,13 +11,21 @@ import type { ListState } from './window.js';
 export const MAX_SEQUENCE = 2 ** 48;
 /** Of a segment: the longest TARGETDURATION, and what rounding adds. */
 const MAX_MICROS = 11_000_000;
+/** Of numbers in files, which are counted on from: far above any clock, and with room below MAX_SEQUENCE. */
+export const MAX_KEPT = 2 ** 40;
+/** The same of EXT-X-DISCONTINUITY-SEQUENCE: above it hls.js does not begin (README.md). */
+const MAX_KEPT_DISCONTINUITIES = 2 ** 30;
 /** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */
 const [MAX_SAMPLES, MAX_CORRECTED_MS] = [2 ** 50, 2 ** 32];
 const [MAX_TAPE_NAME, MAX_FORMAT] = [256, 64];
 /** Of a window: as any configuration has them, and as window.ts has them. */
 const [MAX_SEGMENTS, MAX_TITLES] = [240, 256];
 /** Seven times what any codec's has (mp4-track.ts). */
-const MAX_INIT_BYTES = 4096;
+export const MAX_INIT_BYTES = 4096;
+/** Of a segment's audio, its tag included (cutter.ts). */
+export const MAX_SEGMENT_BYTES = 5 * 1024 * 1024;
+/** Of window.json: with that many segments and titles, each with all that it can have, it has less. */
+export const MAX_INDEX_BYTES = 4 * 1024 * 1024;
 const MAX_CRC = 2 ** 32 - 1;
 
 /** Of a segment: `{number}-{16 hex}.{kind}` */
@@ -81,16 +89,35 @@ export interface KeptWindow {
   readonly segments: readonly (HlsSegmentFacts & { readonly length: number; readonly crc: number })[];
 }
 
+const keptNumber = z.int().min(0).max(MAX_KEPT);
+const keptName = z
+  .string()
+  .regex(SEGMENT_NAME)
+  .refine((name) => numberIn(name) <= MAX_KEPT, { error: 'has too high a number' });
+const keptBytes = z.int().min(0).max(MAX_SEGMENT_BYTES);
+
 export const keptSchema = z.looseObject({
   savedMs: moment,
-  lastNumber: sequence.nullable(),
-  list: listSchema,
+  lastNumber: keptNumber.nullable(),
+  list: listSchema.extend({
+    discontinuitySequence: z.int().min(0).max(MAX_KEPT_DISCONTINUITIES),
+    // Of an empty list it is that of the next segment.
+    from: z
+      .int()
+      .min(0)
+      .max(MAX_KEPT + 1),
+  }),
   titles: z.array(titleSchema).max(MAX_TITLES),
   segments: z
-    .array(z.looseObject({ ...segmentSchema.shape, length: counted, crc: z.int().min(0).max(MAX_CRC) }))
+    .array(
+      z.looseObject({ ...segmentSchema.shape, name: keptName, length: keptBytes, crc: z.int().min(0).max(MAX_CRC) }),
+    )
     .max(MAX_SEGMENTS)
     .refine((segments) => segments.every(({ number }, i) => i === 0 || number > segments[i - 1]!.number), {
       error: 'are not in order',
+    })
+    .refine((segments) => segments.every(({ name, number }) => numberIn(name) === number), {
+      error: 'have names with other numbers',
     }),
 });
 
@@ -122,27 +149,32 @@ export interface RewindLine {
 export const rewindSchema = z.looseObject({
   segment: z
     .looseObject({
-      sequence,
-      name: z.string().regex(SEGMENT_NAME),
+      sequence: keptNumber,
+      name: keptName,
       init: z.string().regex(INIT_NAME).nullable(),
       startMs: moment,
       micros: z.int().min(1).max(MAX_MICROS),
       isDiscontinuity: z.boolean(),
       discontinuities: counted,
       targetSeconds: z.int().min(1).max(10),
-      length: counted,
+      length: keptBytes,
       crc: z.int().min(0).max(MAX_CRC),
     })
     .exactOptional(),
   title: titleSchema.exactOptional(),
-  from: sequence.exactOptional(),
+  from: keptNumber.exactOptional(),
 });
 
 /** @throws CheckError that names the member */
 export function readSegment(value: unknown): HlsSegmentFacts {
   const facts = must<HlsSegmentFacts>(segmentSchema, value);
-  if (Number(SEGMENT_NAME.exec(facts.name)![1]) !== facts.number) throw new CheckError('its name has another number');
+  if (numberIn(facts.name) !== facts.number) throw new CheckError('its name has another number');
   return facts;
+}
+
+/** NaN: the name is not a segment's. */
+function numberIn(name: string): number {
+  return Number(SEGMENT_NAME.exec(name)?.[1]);
 }
 
 export type SegmentIsChecked = Is<HlsSegmentFacts, z.output<typeof segmentSchema>>;

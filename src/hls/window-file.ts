@@ -220,10 +220,13 @@ export class WindowFile implements WindowObserver {
   async #enterFolder(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     await this.#parts.log.read();
-    for (const name of await readdir(this.#folder)) {
+    for (const entry of await readdir(this.#folder, { withFileTypes: true })) {
+      const { name } = entry;
       const isFile = SEGMENT_NAME.test(name) || INIT_NAME.test(name);
       const isLeft = name.endsWith(PART) || (isFile && !this.#written.has(name) && !this.#rewind.has(name));
-      if (isLeft) await unlink(join(this.#folder, name));
+      // Whatever else has that name would be in the way of each write.
+      if (isLeft || (name === INDEX && !entry.isFile()))
+        await rm(join(this.#folder, name), { recursive: true, force: true });
     }
     this.#hasFolder = true;
   }

@@ -4,13 +4,15 @@
  *
  *   1700.jsonl  1956.jsonl  2212.jsonl        who cuts or copies the channel appends; that process and all that serve it read on from where they were
  *
- * Invariant: a line is read when it is whole; a file is over when there is a later one.
+ * Invariants: a line is read when it is whole; a file is over when there is a later one; what cannot be read is left out, and what is behind it is
+ * read.
  */
 
-import { open, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { decode } from '../../metadata/codec.js';
-import { type RewindLine, rewindSchema } from '../hls-schema.js';
+import { MAX_KEPT, type RewindLine, rewindSchema } from '../hls-schema.js';
+import { openKept } from './kept-file.js';
 import { RewindList } from './rewind-list.js';
 
 /** Of the channel's folder. */
@@ -48,8 +50,11 @@ export class RewindLog {
   }
 
   async #read(): Promise<void> {
-    const names = await readdir(join(this.#folder, LOG_FOLDER)).catch(() => []);
-    const chunks = names.flatMap((name) => (CHUNK.test(name) ? [Number.parseInt(name, 10)] : []));
+    const entries = await readdir(join(this.#folder, LOG_FOLDER), { withFileTypes: true }).catch(() => []);
+    const chunks = entries
+      .flatMap((entry) => (entry.isFile() && CHUNK.test(entry.name) ? [Number.parseInt(entry.name, 10)] : []))
+      // One ahead of all that are to come would be the last one for ever.
+      .filter((chunk) => chunk <= MAX_KEPT);
     this.chunks = chunks.sort((a, b) => a - b);
     // It has begun anew, or has gone on by more than was read.
     if (this.#chunk !== null && !chunks.includes(this.#chunk)) {
@@ -59,18 +64,20 @@ export class RewindLog {
     for (const chunk of chunks) {
       if (this.#chunk !== null && chunk < this.#chunk) continue;
       if (chunk !== this.#chunk) [this.#chunk, this.#offset] = [chunk, 0];
-      await this.#readChunk(chunkPath(this.#folder, chunk));
+      await this.#readChunk(chunkPath(this.#folder, chunk)).catch(this.#onDamaged);
     }
   }
 
   async #readChunk(path: string): Promise<void> {
-    const file = await open(path);
+    const file = await openKept(path);
     try {
       const { size } = await file.stat();
       for (let end = 1; end > 0 && this.#offset < size; this.#offset += end) {
         const buffer = Buffer.alloc(Math.min(TURN_BYTES, size - this.#offset));
         const { bytesRead } = await file.read(buffer, 0, buffer.length, this.#offset);
         end = buffer.subarray(0, bytesRead).lastIndexOf('\n') + 1;
+        // A line that is longer is none of ours: what is left of it is not read either.
+        if (end === 0 && bytesRead === TURN_BYTES) end = bytesRead;
         for (const line of buffer.toString('utf8', 0, end).split('\n')) if (line !== '') this.#take(line);
       }
     } finally {

@@ -5,11 +5,12 @@
  * Invariant: whatever is asked for, few files are read at a time, and each once for all who wait for it.
  */
 
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../../base/clock.js';
+import { MAX_INIT_BYTES } from '../hls-schema.js';
 import type { ReadFile } from '../playlist.js';
+import { readKept } from './kept-file.js';
 import { RewindLog } from './rewind-log.js';
 
 /** A list is not read, made and compressed more often, however often it changes. */
@@ -129,8 +130,8 @@ export class Rewinds {
 
   async #readFile(channel: string, name: string, { list }: RewindLog): Promise<ReadFile | undefined> {
     try {
-      const bytes = await readFile(join(this.#parts.folder, channel, name));
       const segment = list.segment(name);
+      const bytes = await readKept(join(this.#parts.folder, channel, name), segment?.length ?? MAX_INIT_BYTES);
       if (segment !== undefined && (bytes.length !== segment.length || crc32(bytes) !== segment.crc))
         throw new Error(`${name} is not what was written`);
       return { name, bytes, isRead: true };

@@ -1,6 +1,6 @@
 /** The messages of HLS windows: what each says is in ../README.md. All of them begin with the number of the subscription. */
 
-import { listSchema, MAX_SEQUENCE, readSegment, titleSchema } from '../../hls/hls-schema.js';
+import { listSchema, MAX_SEGMENT_BYTES, MAX_SEQUENCE, readSegment, titleSchema } from '../../hls/hls-schema.js';
 import type { HlsTitle } from '../../hls/hls-title.js';
 import type { HlsSegment } from '../../hls/playlist.js';
 import type { ListState } from '../../hls/window.js';
@@ -10,8 +10,6 @@ import { byte, type MemberTable, number, readAll, rest, text } from '../wire/mem
 import { HLS_LIST, HLS_SEGMENT, HLS_SUBSCRIBE, HLS_TITLE } from '../wire/message-types.js';
 import type { MessageReader } from '../wire/wire.js';
 
-/** Of a segment's audio, its tag included (hls/cutter.ts). */
-export const MAX_SEGMENT_BYTES = 5 * 1024 * 1024;
 /** Of plain data: titles have 300 characters in each text. */
 const MAX_PLAIN_BYTES = 16 * 1024;
 const [CHANNEL_BYTES, NAME_BYTES] = [128, 64];
