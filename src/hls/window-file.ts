@@ -51,6 +51,8 @@ export class WindowFile implements WindowObserver {
   /** Titles from here on are due in its log, unix milliseconds; and those that were. */
   #titlesMs = Number.NEGATIVE_INFINITY;
   readonly #due: HlsTitle[] = [];
+  /** The number of the first segment that its log may have. */
+  #rewindsFrom = 0;
   /** Names of segments that have a file, with its checksum. */
   readonly #written = new Map<string, number>();
   /** Names of what segments of the rewind need, where it was written. */
@@ -169,13 +171,14 @@ export class WindowFile implements WindowObserver {
     const limits = this.#parts.limits();
     const titles = this.#due.splice(0);
     if (limits === null) {
-      // Where there is one again it has what the window has.
+      // Where there is one again it has what comes from then on: what was heard here may not have been for all. The title in force is its first.
+      this.#rewindsFrom = (this.#window.lastNumber ?? 0) + 1;
       this.#titlesMs = Number.NEGATIVE_INFINITY;
       if (!this.#parts.log.list.isEmpty) await this.#rewind.clear();
       return;
     }
     const { targetSeconds, discontinuitySequence } = list;
-    const segments = all.filter(({ name }) => this.#written.has(name));
+    const segments = all.filter(({ name, number }) => number >= this.#rewindsFrom && this.#written.has(name));
     const news = { segments, titles, targetSeconds, discontinuitySequence, checksums: this.#written };
     await this.#making(names, async () => {
       for (const { init } of segments) if (init !== null && !this.#inits.has(init.name)) await this.#putInit(init);

@@ -278,10 +278,17 @@ t.test('segments of another length, or form, begin another list; switched off al
       .map(({ name }) => name)
       .sort(),
   );
+  const { number: last } = link.window.last!;
   link.hls = { ...link.hls!, rewindHours: 1 };
   link.hub.refresh([link]);
   await rewound.on(20);
-  t.ok((await rewound.rewind()).segments.length > 5, 'from what the window has');
+  const anew = await rewound.rewind();
+  t.ok(anew.segments.length > 5);
+  t.equal(
+    anew.mediaSequence,
+    last + 1,
+    'of what was before, when the channel may not have been open to all, it has nothing',
+  );
   link.hls = null;
   link.hub.refresh([link]);
   await rewound.files.settled();
