@@ -30,11 +30,11 @@ export class Access {
   /** A token pushes titles, so its maker needs that right too. */
   #mayMake;
   #trouble = make('p', { class: 'trouble', role: 'alert' });
-  #blocks = table('Blocked addresses', ['Address or network', 'Until', 'By', 'Why', '']);
-  #tokens = table('Push tokens', ['Channel', 'Name', 'Made', 'Used last', '']);
-  #refusals = table('Last refusals', ['When', 'From', 'What', 'Why', 'Status']);
-  #watchers = table('Watchers', ['What', 'From', 'For']);
-  #sessions = table('Sessions', ['Metaid', 'Channel', 'Sent', 'Heard']);
+  #blocks = table('Blocked addresses', ['Address or network', 'Until', 'Blocked by', 'Reason', '']);
+  #tokens = table('Push tokens', ['Channel', 'Name', 'Created', 'Last used', '']);
+  #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status']);
+  #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for']);
+  #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard']);
   #timer;
 
   /** @param {import('./page.js').Page} page */
@@ -43,14 +43,14 @@ export class Access {
     this.#may = may('operate');
     this.#mayMake = this.#may && may('titles');
     const block = make('button', { type: 'button', onclick: () => this.#block() }, 'Block an address …');
-    const token = make('button', { type: 'button', onclick: () => this.#token() }, 'Make a token …');
+    const token = make('button', { type: 'button', onclick: () => this.#token() }, 'Create a token …');
     const buttons = (/** @type {HTMLElement} */ button, /** @type {boolean} */ may) =>
       make('div', { class: 'buttons', hidden: !may }, button);
     const panels = [
-      section('Blocked', this.#blocks.element, buttons(block, this.#may)),
+      section('Blocked addresses', this.#blocks.element, buttons(block, this.#may)),
       section('Push tokens', this.#tokens.element, buttons(token, this.#mayMake)),
-      section('Last refusals', this.#refusals.element),
-      section('Watchers', this.#watchers.element),
+      section('Recent refusals', this.#refusals.element),
+      section('Title subscribers (WebSocket, SSE)', this.#watchers.element),
       section('Listener sessions', this.#sessions.element),
     ];
     for (const panel of panels) panel.classList.add('whole');
@@ -119,17 +119,17 @@ export class Access {
 
   #block() {
     const fields = [
-      { name: 'network', label: 'Address or network', hint: 'Such as 192.0.2.7, 192.0.2.0/24 or 2001:db8::/48.' },
-      { name: 'seconds', label: 'For', options: FOR },
-      { name: 'reason', label: 'Why', isOptional: true },
+      { name: 'network', label: 'Address or network', hint: 'For example 192.0.2.7, 192.0.2.0/24 or 2001:db8::/48.' },
+      { name: 'seconds', label: 'Block for', options: FOR },
+      { name: 'reason', label: 'Reason', isOptional: true },
     ];
-    const text = 'Connections from there are refused before a byte is read, and listeners from there end.';
+    const text = 'All connections from this address are refused, and its listeners are disconnected.';
     confirm(
       { title: 'Block an address', text, button: 'Block', isDanger: true, fields },
       async ({ network, seconds, reason }) => {
         const { ended } = await ask('POST', 'admin/api/blocks', { network, seconds: Number(seconds), reason });
         void this.#look();
-        return `${network} is blocked, ${counted(ended, 'listener')} ended.`;
+        return `${network} is blocked; ${counted(ended, 'listener')} disconnected.`;
       },
     );
   }
@@ -139,11 +139,11 @@ export class Access {
     const end = make('button', { type: 'button', hidden: !this.#may, 'aria-label': `Unblock ${network}` }, 'Unblock …');
     end.onclick = () =>
       confirm(
-        { title: `Unblock ${network}?`, text: 'Connections from there are taken again.', button: 'Unblock' },
+        { title: `Unblock ${network}?`, text: 'Connections from this address are accepted again.', button: 'Unblock' },
         async () => {
           await ask('DELETE', `admin/api/blocks/${encodeURIComponent(network)}`);
           void this.#look();
-          return `${network} is not blocked any more.`;
+          return `${network} is no longer blocked.`;
         },
       );
     return make(
@@ -161,38 +161,43 @@ export class Access {
     const options = this.#live.channels.map(({ channel, name }) => /** @type {const} */ ([channel, name || channel]));
     const fields = [
       { name: 'channel', label: 'Channel', options },
-      { name: 'name', label: 'Name', hint: 'Who uses it, such as “automation in studio 2”.' },
+      { name: 'name', label: 'Name', hint: 'What uses it, for example “automation in studio 2”.' },
     ];
-    const text = 'With it a playout system pushes titles to this channel, and nothing else.';
-    confirm({ title: 'Make a push token', text, button: 'Make', fields }, async ({ channel = '', name }) => {
+    const text = 'A playout system can use it to push titles to this channel, and for nothing else.';
+    confirm({ title: 'Create a push token', text, button: 'Create', fields }, async ({ channel = '', name }) => {
       const { token } = await ask('POST', `admin/api/channels/${encodeURIComponent(channel)}/tokens`, { name });
       void this.#look();
       setTimeout(() =>
-        reveal('The token', 'Only its digest is kept: this is the one time that it can be read.', token),
+        reveal('The token', 'Copy it now: the server keeps only a hash, so it cannot be shown again.', token),
       );
-      return `A token for ${channel} is made.`;
+      return `A token for ${channel} is created.`;
     });
   }
 
   /** @param {TokenReport} token */
   #tokenRow({ id, channel, name, isConfigured, sinceMs, by, untilMs }) {
     const path = `admin/api/tokens/${encodeURIComponent(id)}`;
-    const rotate = make('button', { type: 'button', 'aria-label': `Rotate ${name} of ${channel}` }, 'Rotate …');
+    const rotate = make('button', { type: 'button', 'aria-label': `Replace ${name} of ${channel}` }, 'Replace …');
     rotate.onclick = () => {
       const field = {
         name: 'keepSeconds',
-        label: 'The old one stays right for',
-        options: /** @type {const} */ ([['0', 'no time'], ...FOR.slice(0, 3)]),
+        label: 'Keep the old token valid for',
+        options: /** @type {const} */ ([['0', 'no time (at once invalid)'], ...FOR.slice(0, 3)]),
       };
       confirm(
-        { title: 'Rotate this token?', text: 'Another one takes its place.', button: 'Rotate', fields: [field] },
+        {
+          title: 'Replace this token?',
+          text: 'A new token is created in its place.',
+          button: 'Replace',
+          fields: [field],
+        },
         async ({ keepSeconds }) => {
           const { token } = await ask('POST', `${path}/rotate`, { keepSeconds: Number(keepSeconds) });
           void this.#look();
           setTimeout(() =>
-            reveal('The new token', 'Only its digest is kept: this is the one time that it can be read.', token),
+            reveal('The new token', 'Copy it now: the server keeps only a hash, so it cannot be shown again.', token),
           );
-          return 'The token is rotated.';
+          return 'The token is replaced.';
         },
       );
     };
@@ -205,7 +210,7 @@ export class Access {
       confirm(
         {
           title: 'Revoke this token?',
-          text: 'Who pushes with it is refused from now on.',
+          text: 'Pushes with this token are refused from now on.',
           button: 'Revoke',
           isDanger: true,
         },
@@ -219,7 +224,7 @@ export class Access {
     const acts = isConfigured ? null : make('div', { class: 'buttons' }, ...buttons);
     const made = isConfigured
       ? 'in the configuration'
-      : `${moment(sinceMs ?? 0)} by ${by}${untilMs === null ? '' : `, until ${moment(untilMs)}`}`;
+      : `${moment(sinceMs ?? 0)} by ${by}${untilMs === null ? '' : `, valid until ${moment(untilMs)}`}`;
     return make(
       'tr',
       {},

@@ -8,6 +8,7 @@ import { notice, textOf } from './dialog.js';
 import { mark, say } from './dom.js';
 import { LogView } from './log.js';
 import { Overview } from './overview.js';
+import { moment } from './words.js';
 
 /** @typedef {import('./page.js').Page} Page */
 /** @typedef {import('./page.js').View} View */
@@ -18,9 +19,17 @@ const element = (id) => /** @type {HTMLElement} */ (document.getElementById(id))
 const WORDS = {
   connecting: 'connecting',
   live: 'live',
-  reconnecting: 'connection lost, trying again',
-  'signed out': 'signed out: load the page again',
+  reconnecting: 'connection lost, reconnecting',
+  'signed out': 'signed out: reload the page',
 };
+
+/** What is old is grey, and says of when it is. @param {import('./api.js').LiveState} state */
+function showAge(state) {
+  const isStale = state !== 'live' && live.asOfMs > 0;
+  document.documentElement.toggleAttribute('data-stale', isStale);
+  const why = state === 'signed out' ? 'You are signed out.' : 'No connection to the server.';
+  say(element('stale'), isStale ? `${why} This is as of ${moment(live.asOfMs)}.` : '');
+}
 
 /** Asks until there is an answer: the server may just be starting. @returns {Promise<{ name: string, rights: string[] }>} */
 async function whoAmI() {
@@ -42,6 +51,7 @@ const live = new Live(
   (state) => {
     mark(element('state'), 'data-state', state);
     say(element('state-text'), WORDS[state]);
+    showAge(state);
   },
 );
 /** @type {Page} */

@@ -8,6 +8,12 @@
 /** @typedef {'connecting' | 'live' | 'reconnecting' | 'signed out'} LiveState */
 
 const RETRY_MS = 5000;
+/** After this time without a word of the server it is asked whether it is there: a connection may be gone without an end. */
+const QUIET_MS = 8000;
+const READ_MS = 10_000;
+const PROBE_MS = 4000;
+/** When the server was heard last, unix milliseconds. */
+let heardMs = 0;
 /** The page may stand below a path of a proxy, and its own address may have a password in it. */
 const BASE = new URL('.', location.origin + location.pathname);
 
@@ -48,10 +54,12 @@ export async function ask(method, path, body) {
     method,
     headers: { 'X-Requested-With': 'airsplice', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(method === 'GET' && { signal: AbortSignal.timeout(READ_MS) }),
   });
   const text = await answer.text();
+  if (answer.status < 500) heardMs = Date.now();
   if (answer.ok) return text === '' ? null : JSON.parse(text);
-  throw new Refused(answer.status, problemOf(text) || `The server answered ${answer.status}.`);
+  throw new Refused(answer.status, problemOf(text) || `The server answered with status ${answer.status}.`);
 }
 
 /** RFC 9457. @param {string} text */
@@ -70,6 +78,10 @@ function problemOf(text) {
 /** The channels as they are now, in the server's order, and who wants to know. */
 export class Live {
   channels = /** @type {ChannelReport[]} */ ([]);
+  /** Of what it knows, unix milliseconds; 0: nothing yet. */
+  asOfMs = 0;
+  state = /** @type {LiveState} */ ('connecting');
+  #events = /** @type {EventSource | null} */ (null);
   #onChange;
   #onState;
 
@@ -78,16 +90,42 @@ export class Live {
     this.#onChange = onChange;
     this.#onState = onState;
     this.#connect();
+    setInterval(() => document.hidden || void this.#probe(), 2000);
+  }
+
+  /** @param {LiveState} state */
+  #set(state) {
+    if (state === 'live') heardMs = Date.now();
+    else if (this.state === 'live') this.asOfMs = heardMs;
+    this.state = state;
+    this.#onState(state);
+  }
+
+  /** Connects again where the server is silent, and does not answer either. */
+  async #probe() {
+    if (this.state !== 'live' || Date.now() - heardMs < QUIET_MS) return;
+    const isThere = await fetch(urlOf('admin/api/self'), { signal: AbortSignal.timeout(PROBE_MS) }).then(
+      ({ status }) => status < 500,
+      () => false,
+    );
+    if (isThere) heardMs = Date.now();
+    else if (this.state === 'live') {
+      this.#events?.close();
+      this.#set('reconnecting');
+      setTimeout(() => void this.#again(), RETRY_MS);
+    }
   }
 
   #connect() {
     const events = new EventSource(urlOf('admin/api/events'));
+    this.#events = events;
     events.addEventListener('snapshot', ({ data }) => {
       this.channels = JSON.parse(data).channels;
-      this.#onState('live');
+      this.#set('live');
       this.#onChange();
     });
     events.addEventListener('change', ({ data }) => {
+      heardMs = Date.now();
       const { channels, gone } = JSON.parse(data);
       const changed = new Map(channels.map((/** @type {ChannelReport} */ each) => [each.channel, each]));
       const known = this.channels.filter(({ channel }) => !gone.includes(channel));
@@ -97,7 +135,7 @@ export class Live {
       this.#onChange();
     });
     events.onerror = () => {
-      this.#onState('reconnecting');
+      this.#set('reconnecting');
       // It tries by itself, but for an answer that is not 200: then it has given up.
       if (events.readyState === EventSource.CLOSED) setTimeout(() => void this.#again(), RETRY_MS);
     };
@@ -108,7 +146,7 @@ export class Live {
       () => 200,
       (error) => (error instanceof Refused ? error.status : 0),
     );
-    if (status === 401 || status === 403) this.#onState('signed out');
+    if (status === 401 || status === 403) this.#set('signed out');
     else this.#connect();
   }
 }

@@ -29,10 +29,10 @@ export class ChannelView {
   #about = make('p', { class: 'about', dir: 'auto' });
   #listen = make('a', { class: 'listen', target: '_blank', rel: 'noopener' }, 'Listen');
   #numbers = make('dl', { class: 'numbers' });
-  #day = section('Listeners of the last 24 hours', make('div', { class: 'drawn' }));
+  #day = section('Listeners in the last 24 hours', make('div', { class: 'drawn' }));
   #endings = section(
-    'How they left',
-    make('p', { class: 'note' }, 'Nobody has left yet.'),
+    'Why listeners left',
+    make('p', { class: 'note' }, 'No listener has left since the server started.'),
     make('ul', { class: 'endings' }),
   );
   #trouble = make('p', { class: 'trouble', role: 'alert' });
@@ -77,7 +77,10 @@ export class ChannelView {
       say(this.#trouble, '');
     } catch (error) {
       const isGone = error instanceof Refused && error.status === 404;
-      say(this.#trouble, isGone ? 'This channel is not configured (any more).' : textOf(error));
+      say(
+        this.#trouble,
+        isGone ? 'There is no such channel. It may have been removed from the configuration.' : textOf(error),
+      );
     } finally {
       this.#isAsking = false;
     }
@@ -96,15 +99,15 @@ export class ChannelView {
     const format = contentType.replace(/^audio\//, '');
     const numbers = [
       ['Listeners', audienceOf(channel)],
-      ['Most at a time', count(peakListeners)],
+      ['Peak', count(peakListeners)],
       ['Connections', count(connections)],
       // Apart from the listeners: players of HLS that are not known by name.
-      ...(hlsListeners === 0 ? [] : [['HLS, about', `${count(hlsListeners)}; behind caches unknown`]]),
+      ...(hlsListeners === 0 ? [] : [['HLS listeners', `about ${count(hlsListeners)}, without caches`]]),
       ['Behind the live edge', lagOf(lagMs)],
       // A number and its unit stay together.
       ['Format', `${format} ${bitrateKbps}\u00a0kb/s${sampleRate === 0 ? '' : ` ${sampleRate / 1000}\u00a0kHz`}`],
       ['Delay', tape === null || tape.delayMs === 0 ? 'none' : `${lagOf(tape.delayedMs)} of ${lagOf(tape.delayMs)}`],
-      ['HLS', hlsOf(channel.hls)],
+      ['HLS output', hlsOf(channel.hls)],
       channel.silentSinceMs === null
         ? ['On air for', channel.onAirSinceMs === null ? '–' : ago(channel.onAirSinceMs)]
         : ['No audio for', ago(channel.silentSinceMs)],

@@ -55,7 +55,7 @@ export function day(hours, width, isOpen) {
   const label =
     best.peak === 0
       ? 'No listeners in the last 24 hours'
-      : `Most listeners of the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
+      : `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
   const rows = hours.map((hour) =>
     make(
       'tr',
@@ -68,7 +68,7 @@ export function day(hours, width, isOpen) {
   const head = make(
     'tr',
     {},
-    ...['From', 'Most at a time', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
+    ...['Hour', 'Peak', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
   );
   return make(
     'div',
@@ -77,7 +77,7 @@ export function day(hours, width, isOpen) {
     make(
       'details',
       { open: isOpen },
-      make('summary', {}, 'As a table'),
+      make('summary', {}, 'Show as a table'),
       make('table', {}, make('thead', {}, head), make('tbody', {}, ...rows)),
     ),
   );
@@ -103,9 +103,9 @@ export function tape(heldMs, titles, bySecondsBehind, width) {
   for (const { behindMs } of titles)
     parts.push(draw('rect', { class: 'mark', x: x(behindMs) - 1.5, y: 46, width: 3, height: 24 }));
   parts.push(draw('text', { class: 'scale', x: 0, y: 84 }, `${Math.round(mostMs / 1000)} s behind`));
-  parts.push(draw('text', { class: 'scale', x: width, y: 84, 'text-anchor': 'end' }, 'live edge'));
+  parts.push(draw('text', { class: 'scale', x: width, y: 84, 'text-anchor': 'end' }, 'live'));
   const listeners = bySecondsBehind.reduce((sum, each) => sum + each, 0);
-  const label = `The tape: ${Math.round(heldMs / 1000)} seconds of audio, ${counted(titles.length, 'title')}, ${counted(listeners, 'listener')}`;
+  const label = `The buffer: ${Math.round(heldMs / 1000)} seconds of audio, ${counted(titles.length, 'title')}, ${counted(listeners, 'listener')}`;
   return draw(
     'svg',
     { class: 'tape', viewBox: `0 0 ${width} ${height + 4}`, role: 'img', 'aria-label': label },

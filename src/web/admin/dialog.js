@@ -94,7 +94,9 @@ export function notice(text, isTrouble = false) {
 
 /** What went wrong, for a person. @param {unknown} error */
 export function textOf(error) {
-  return error instanceof TypeError ? 'The server cannot be reached.' : String(/** @type {Error} */ (error).message);
+  return error instanceof TypeError || error instanceof DOMException
+    ? 'The server does not answer.'
+    : String(/** @type {Error} */ (error).message);
 }
 
 /** @param {Field} field */

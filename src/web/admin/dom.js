@@ -109,7 +109,7 @@ export function table(caption, columns) {
   const head = make(
     'tr',
     {},
-    ...columns.map((column) => make('th', { scope: 'col' }, column || make('span', { class: 'hidden' }, 'Acts'))),
+    ...columns.map((column) => make('th', { scope: 'col' }, column || make('span', { class: 'hidden' }, 'Actions'))),
   );
   const element = make(
     'div',

@@ -19,13 +19,13 @@ export class ListenersPanel {
   #agent = make('input', { type: 'search', placeholder: 'Player', 'aria-label': 'Part of the player’s name' });
   #address = make('input', { type: 'search', placeholder: 'Address or network', 'aria-label': 'Address or network' });
   #sum = make('p', { class: 'sum', role: 'status' });
-  #table = table('Listeners', ['Player', 'From', 'For', 'Hears', 'Behind', 'Bytes', '']);
+  #table = table('Listeners', ['Player', 'Address', 'Connected for', 'Hears', 'Behind live', 'Sent', '']);
   // Hidden until it is known that there is more: a page that loads has no button that leads nowhere.
-  #before = make('button', { type: 'button', hidden: true }, '← Before');
-  #after = make('button', { type: 'button', hidden: true }, 'Further →');
+  #before = make('button', { type: 'button', hidden: true }, '← Previous');
+  #after = make('button', { type: 'button', hidden: true }, 'Next →');
   #acts = make('div', { class: 'buttons', hidden: true });
   /** Hidden, as those of the rows, where there is no other channel. */
-  #moveAll = make('button', { type: 'button', hidden: true }, 'Move these …');
+  #moveAll = make('button', { type: 'button', hidden: true }, 'Move all shown …');
   #offset = 0;
   #total = 0;
   /** How often the server was asked. */
@@ -39,7 +39,11 @@ export class ListenersPanel {
     for (const input of [this.#agent, this.#address]) input.oninput = () => this.#turn(0);
     this.#before.onclick = () => this.#turn(Math.max(0, this.#offset - PAGE));
     this.#after.onclick = () => this.#turn(this.#offset + PAGE);
-    const end = make('button', { type: 'button', class: 'danger', onclick: () => this.#end() }, 'End these …');
+    const end = make(
+      'button',
+      { type: 'button', class: 'danger', onclick: () => this.#end() },
+      'Disconnect all shown …',
+    );
     this.#moveAll.onclick = () => this.#move();
     this.#acts.append(this.#moveAll, end);
     this.element = section(
@@ -109,24 +113,24 @@ export class ListenersPanel {
 
   /** @param {ListenerReport} listener */
   #begin({ id, agent, address, referer, icy, hls, metaid }) {
-    const who = `${agent || 'a player'} from ${address}`;
+    const who = `${agent || 'Unknown player'} from ${address}`;
     const move = make('button', { type: 'button', class: 'move', 'aria-label': `Move ${who}` }, 'Move …');
     move.onclick = () => this.#moveOne(id, who);
-    const end = make('button', { type: 'button', class: 'danger', 'aria-label': `End ${who}` }, 'End …');
+    const end = make('button', { type: 'button', class: 'danger', 'aria-label': `Disconnect ${who}` }, 'Disconnect …');
     end.onclick = () =>
       confirm(
         {
-          title: 'End this listener?',
-          text: `This is ${who}. Most players come again at once.`,
-          button: 'End',
+          title: 'Disconnect this listener?',
+          text: `${who}. Most players reconnect at once.`,
+          button: 'Disconnect',
           isDanger: true,
         },
         async () => {
           await ask('DELETE', `admin/api/listeners/${encodeURIComponent(id)}`);
-          return 'The listener is ended.';
+          return 'The listener is disconnected.';
         },
       );
-    const kind = hls ? 'HLS' : icy ? 'takes titles' : 'without titles';
+    const kind = hls ? 'HLS' : icy ? 'reads titles from the stream' : 'does not read titles from the stream';
     const about = [kind, metaid === null ? '' : `metaid ${metaid}`, referer].filter((text) => text !== '');
     return make(
       'tr',
@@ -144,44 +148,49 @@ export class ListenersPanel {
   get #crowd() {
     const { agent, address } = this.#filter;
     const which = [
-      agent === '' ? '' : `whose player has “${agent}” in its name`,
+      agent === '' ? '' : `with “${agent}” in the player’s name`,
       address === '' ? '' : `from ${address}`,
     ].filter((text) => text !== '');
     return `${counted(this.#total, 'listener')} of ${this.#key}${which.length === 0 ? '' : `, ${which.join(', ')}`}`;
   }
 
   #end() {
-    const text = `${this.#crowd}: their streams end. Most players come again at once.`;
+    const text = `${this.#crowd}: their streams end. Most players reconnect at once.`;
     confirm(
-      { title: 'End these listeners?', text, button: `End ${counted(this.#total, 'listener')}`, isDanger: true },
+      {
+        title: 'Disconnect these listeners?',
+        text,
+        button: `Disconnect ${counted(this.#total, 'listener')}`,
+        isDanger: true,
+      },
       async () => {
         const { ended } = await ask('POST', 'admin/api/listeners/end', this.#given);
-        return `${counted(ended, 'listener')} ended.`;
+        return `${counted(ended, 'listener')} disconnected.`;
       },
     );
   }
 
   /** @param {string} id @param {string} who */
   #moveOne(id, who) {
-    const text = `${who} goes on with another channel, on the same connection, where its player was promised that format.`;
+    const text = `${who} hears another channel without reconnecting, if that channel has the same audio format.`;
     const question = { title: 'Move this listener?', text, button: 'Move', fields: [this.#otherChannel()] };
     confirm(question, async ({ to = '' }) => {
       const { moved, refused } = await ask('POST', 'admin/api/listeners/move', { ids: [id], to });
       if (moved > 0) return `The listener is moved to ${this.#nameOf(to)}.`;
-      const stayed = `The listener stays: ${this.#nameOf(to)} has no audio, or another format than its player was promised.`;
-      return { trouble: refused > 0 ? stayed : 'The listener has left meanwhile.' };
+      const stayed = `The listener was not moved: ${this.#nameOf(to)} has no audio or a different format.`;
+      return { trouble: refused > 0 ? stayed : 'The listener has already left.' };
     });
   }
 
   #move() {
-    const text = `${this.#crowd}: they go on with another channel, on the same connection. Those whose player was promised another format stay.`;
+    const text = `${this.#crowd}: they hear another channel without reconnecting. Those whose audio format does not match stay.`;
     const question = { title: 'Move these listeners?', text, button: 'Move', fields: [this.#otherChannel()] };
     confirm(question, async ({ to = '' }) => {
       const { moved, refused } = await ask('POST', 'admin/api/listeners/move', { ...this.#given, to });
       const done = `${counted(moved, 'listener')} moved to ${this.#nameOf(to)}.`;
       if (refused === 0) return done;
       return {
-        trouble: `${done} ${count(refused)} stayed: there is no audio, or another format than their players were promised.`,
+        trouble: `${done} ${count(refused)} were not moved: the channel has no audio or a different format.`,
       };
     });
   }

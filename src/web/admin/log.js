@@ -17,8 +17,8 @@ export class LogView {
   element;
   #events;
   #lines = make('ol', { class: 'lines' });
-  #filter = make('input', { type: 'search', placeholder: 'Find in the log', 'aria-label': 'Find in the log' });
-  #hold = make('button', { type: 'button', 'aria-pressed': 'false' }, 'Hold');
+  #filter = make('input', { type: 'search', placeholder: 'Search the log', 'aria-label': 'Search the log' });
+  #hold = make('button', { type: 'button', 'aria-pressed': 'false' }, 'Pause');
   /** What came while it is held. */
   #waiting = /** @type {LogLine[]} */ ([]);
   #state = make('p', { class: 'sum', role: 'status' });
@@ -42,7 +42,7 @@ export class LogView {
       this.#lines.replaceChildren();
       say(this.#state, '');
     };
-    this.#events.onerror = () => say(this.#state, 'connection lost, trying again');
+    this.#events.onerror = () => say(this.#state, 'connection lost, reconnecting');
     this.#events.addEventListener('line', ({ data }) => this.#take(JSON.parse(data)));
   }
 

@@ -21,7 +21,7 @@ export class Overview {
   #rows = make('ul', { class: 'channels' });
   #sum = make('p', { class: 'sum' });
   #filter = make('input', { type: 'search', placeholder: 'Find a channel', 'aria-label': 'Find a channel' });
-  #empty = make('p', { class: 'note' }, 'No channel fits.');
+  #empty = make('p', { class: 'note' }, 'No channel matches.');
   /** By channel: when its day was asked for. */
   #days = /** @type {Map<string, number>} */ (new Map());
   #observer;
@@ -74,7 +74,7 @@ export class Overview {
     this.#empty.hidden = found.length > 0 || wanted === '';
     const listeners = channels.reduce((sum, channel) => sum + channel.listeners, 0);
     const bad = channels.filter((channel) => stateOf(channel).level === 'bad').length;
-    const troubles = bad === 0 ? '' : ` · ${bad} without sound`;
+    const troubles = bad === 0 ? '' : ` · ${bad} without audio`;
     say(this.#sum, `${counted(channels.length, 'channel')} · ${counted(listeners, 'listener')}${troubles}`);
   }
 
@@ -113,8 +113,9 @@ export class Overview {
     part(row, 'today').replaceChildren(spark(hoursOf(series)));
   }
 
-  /** Durations go on, and days of rows in sight grow old. */
+  /** Durations go on as long as the server is there, and days of rows in sight grow old. */
   #refresh() {
+    if (this.#live.state !== 'live') return;
     const channels = new Map(this.#live.channels.map((each) => [each.channel, each]));
     for (const child of /** @type {Iterable<HTMLElement>} */ (this.#rows.children)) {
       const channel = channels.get(/** @type {string} */ (child.dataset['key']));
@@ -137,12 +138,15 @@ function fill(row, channel) {
   say(part(row, 'source'), sourceLine(channel));
   const { listeners, lagMs } = channel;
   say(part(row, 'listeners'), audienceOf(channel));
-  say(part(row, 'lag'), listeners === 0 ? 'listeners' : `listening · ${lagOf(lagMs)} behind`);
+  say(
+    part(row, 'lag'),
+    listeners === 0 ? 'listeners' : `${listeners === 1 ? 'listener' : 'listeners'} · ${lagOf(lagMs)} behind live`,
+  );
 }
 
 /** @param {ChannelReport} channel */
 function sourceLine({ onAir, silentSinceMs, sources }) {
-  if (silentSinceMs !== null) return `no source delivers · for ${ago(silentSinceMs)}`;
+  if (silentSinceMs !== null) return `no source has audio · for ${ago(silentSinceMs)}`;
   const source = onAir === null ? undefined : sources[onAir];
   if (source === undefined) return '';
   const since = source.sinceMs === null ? '' : ` · for ${ago(source.sinceMs)}`;
@@ -152,7 +156,7 @@ function sourceLine({ onAir, silentSinceMs, sources }) {
 
 function reloadNow() {
   const text =
-    'The configuration file is read again. What it changes is put in force at once; who is not concerned notices nothing. A wrong file changes nothing.';
+    'The server reads its configuration file again and applies what has changed. Everything else keeps running. If the file has an error, nothing changes.';
   confirm({ title: 'Reload the configuration?', text, button: 'Reload' }, async () => {
     const { changes } = await ask('POST', 'admin/reload');
     return changes.join(' · ');

@@ -1,10 +1,10 @@
 // @ts-check
-/** A channel's sources: which one plays, how each does, and what became of them; to choose one, and to move or end an encoder's connection. */
+/** A channel's sources: which one plays, how each does, and what has happened; to choose one, and to move or end an encoder's connection. */
 
 import { ask } from './api.js';
 import { confirm } from './dialog.js';
 import { list, make, mark, part, say, section, table } from './dom.js';
-import { ago, count, EVENTS, moment, REASONS, sourceName } from './words.js';
+import { ago, count, EVENTS, moment, REASONS, sourceName, standing } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
 /** @typedef {import('./words.js').SourceReport} SourceReport */
@@ -17,8 +17,8 @@ export class SourcesPanel {
   #path;
   #may;
   #list = make('ul', { class: 'sources' });
-  #release = make('button', { type: 'button' }, 'Release the chosen source …');
-  #timeline = table('What became of them', ['When', 'Source', 'What']);
+  #release = make('button', { type: 'button' }, 'Back to automatic …');
+  #timeline = table('Source history', ['Time', 'Source', 'Event']);
 
   /** @param {import('./page.js').Page} page @param {string} key */
   constructor({ live, may }, key) {
@@ -27,13 +27,13 @@ export class SourcesPanel {
     this.#path = `admin/api/channels/${encodeURIComponent(key)}`;
     this.#may = may('operate');
     this.#release.onclick = () => {
-      const text = 'From here on the best source that delivers plays again.';
-      confirm({ title: 'Release the chosen source?', text, button: 'Release' }, async () => {
+      const text = 'The channel goes back to the highest source in the list that has audio.';
+      confirm({ title: 'Choose the source automatically?', text, button: 'Back to automatic' }, async () => {
         await ask('DELETE', `${this.#path}/source`);
-        return 'The best source plays again.';
+        return 'The source is chosen automatically again.';
       });
     };
-    const heading = make('h3', {}, 'What became of them');
+    const heading = make('h3', {}, 'History');
     this.element = section(
       'Sources',
       this.#list,
@@ -82,13 +82,13 @@ export class SourcesPanel {
   #move() {
     const options = this.#targets.map(({ channel, name }) => /** @type {const} */ ([channel, name || channel]));
     const text =
-      'From its next frame on the encoder feeds that channel, on the same connection; here the next source takes over. When it connects again it is back here.';
+      'The encoder feeds the other channel at once, without reconnecting, and the next source takes over here. The next time it connects, it feeds this channel again.';
     const field = { name: 'to', label: 'Channel', options };
     confirm(
-      { title: 'Move the encoder’s connection?', text, button: 'Move connection', fields: [field] },
+      { title: 'Move the encoder to another channel?', text, button: 'Move encoder', fields: [field] },
       async ({ to }) => {
         await ask('POST', `${this.#path}/encoder/move`, { to });
-        return `The encoder feeds ${options.find(([channel]) => channel === to)?.[1] ?? to}.`;
+        return `The encoder now feeds ${options.find(([channel]) => channel === to)?.[1] ?? to}.`;
       },
     );
   }
@@ -98,33 +98,33 @@ export class SourcesPanel {
     const name = sourceName({ kind, place });
     const choose = make(
       'button',
-      { type: 'button', class: 'choose', 'aria-label': `Play this: ${name}` },
-      'Play this …',
+      { type: 'button', class: 'choose', 'aria-label': `Play this source: ${name}` },
+      'Play this source …',
     );
     choose.onclick = () => {
-      const text = 'It plays until it is released or lost, whatever better one comes.';
+      const text = 'It stays on air until it fails or you go back to automatic, even if a higher source gets audio.';
       confirm({ title: `Play source ${name}?`, text, button: 'Play' }, async () => {
         await ask('POST', `${this.#path}/source`, { place });
-        return `Source ${name} is chosen.`;
+        return `Source ${name} is on air until you go back to automatic.`;
       });
     };
     const end = make(
       'button',
-      { type: 'button', class: 'end danger', 'aria-label': `End connection: ${name}` },
-      'End connection …',
+      { type: 'button', class: 'end danger', 'aria-label': `Disconnect: ${name}` },
+      'Disconnect …',
     );
     end.onclick = () => {
       const text =
-        'The next source takes over. The encoder may come again at once, unless its address is blocked (Access).';
-      confirm({ title: 'End the encoder’s connection?', text, button: 'End connection', isDanger: true }, async () => {
+        'The next source takes over. The encoder can reconnect at once unless you block its address on the Access page.';
+      confirm({ title: 'Disconnect the encoder?', text, button: 'Disconnect', isDanger: true }, async () => {
         await ask('DELETE', `${this.#path}/encoder`);
-        return 'The connection is ended.';
+        return 'The encoder is disconnected.';
       });
     };
     const move = make(
       'button',
-      { type: 'button', class: 'move', 'aria-label': `Move connection: ${name}`, onclick: () => this.#move() },
-      'Move connection …',
+      { type: 'button', class: 'move', 'aria-label': `Move encoder: ${name}`, onclick: () => this.#move() },
+      'Move encoder …',
     );
     const buttons = make('div', { class: 'buttons', hidden: !this.#may }, choose, move, end);
     return make(
@@ -143,8 +143,8 @@ function fill(row, source, pinned) {
   const { place, kind, state, isOnAir, address, agent, sinceMs, bitrateKbps, contentType, troubles, events, upstream } =
     source;
   const status = part(row, 'status');
-  const word = isOnAir ? (pinned === place ? 'plays, chosen' : 'plays') : state === 'up' ? 'ready' : state;
-  say(status, troubles.length > 0 ? `${word}: ${troubles.join(', ')}` : word);
+  const word = isOnAir ? (pinned === place ? 'on air, chosen by hand' : 'on air') : standing(kind, state);
+  say(status, troubles.length > 0 ? `${word}: ${troubles.map((each) => EVENTS[each] ?? each).join(', ')}` : word);
   mark(status, 'data-level', troubles.length > 0 ? 'waiting' : isOnAir ? 'good' : 'idle');
   const facts = [
     contentType?.replace(/^audio\//, ''),
@@ -166,6 +166,6 @@ function fill(row, source, pinned) {
 function whatOf({ what, place, reason, isOver, count: times }) {
   const again = times > 1 ? ` (${count(times)} times)` : '';
   if (what === 'on-air')
-    return `${place === null ? 'nothing plays' : 'plays'}${reason === '' ? '' : `: ${REASONS[reason] ?? reason}`}${again}`;
-  return `${EVENTS[what] ?? what}${isOver ? ': over' : reason === '' ? '' : `: ${reason}`}${again}`;
+    return `${place === null ? 'off air' : 'on air'}${reason === '' ? '' : `: ${REASONS[reason] ?? reason}`}${again}`;
+  return `${EVENTS[what] ?? what}${isOver ? ': ended' : reason === '' ? '' : `: ${reason}`}${again}`;
 }

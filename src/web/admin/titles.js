@@ -21,12 +21,12 @@ export class TitlesPanel {
   #next = make('p', { class: 'next', dir: 'auto' });
   /** Of the title in force, where that can be corrected. */
   #record = /** @type {TitleReport | null} */ (null);
-  #correct = make('button', { type: 'button', hidden: true }, 'Correct …');
+  #correct = make('button', { type: 'button', hidden: true }, 'Edit …');
   #clear = make('button', { type: 'button' }, 'Clear …');
-  #withdraw = make('button', { type: 'button', hidden: true }, 'Withdraw next …');
+  #withdraw = make('button', { type: 'button', hidden: true }, 'Remove next …');
   #held = make('ul', { class: 'held' });
   #tape = make('div', { class: 'drawn' });
-  #places = table('Titles on the tape', ['Title', 'Behind live', 'Heard by']);
+  #places = table('Titles in the buffer', ['Title', 'Behind live', 'Listeners hearing it']);
 
   /** @param {import('./page.js').Page} page @param {string} key */
   constructor({ may }, key) {
@@ -39,18 +39,18 @@ export class TitlesPanel {
     this.#clear.onclick = () =>
       this.#act(
         'Clear the title?',
-        'Listeners see no title from here on, until the next one comes.',
+        'Players show no title until the next one arrives.',
         'Clear',
         'titles/now',
         'The title is cleared.',
       );
     this.#withdraw.onclick = () =>
       this.#act(
-        'Withdraw what follows?',
-        'Apps show no next title any more.',
-        'Withdraw',
+        'Remove the next title?',
+        'Apps stop showing what comes next.',
+        'Remove',
         'titles/next',
-        'The next title is withdrawn.',
+        'The next title is removed.',
       );
     const buttons = make(
       'div',
@@ -106,7 +106,7 @@ export class TitlesPanel {
           make('td', { class: 'heard' }),
         ),
       (row, { behindMs, heard, isBefore }) => {
-        say(part(row, 'behind'), isBefore ? 'where the tape begins' : lagOf(behindMs));
+        say(part(row, 'behind'), isBefore ? 'older than the buffer' : lagOf(behindMs));
         say(part(row, 'heard'), counted(heard, 'listener'));
       },
     );
@@ -124,21 +124,21 @@ export class TitlesPanel {
         const title = [artist, song].filter((text) => text !== '').join(' - ');
         const button = make(
           'button',
-          { type: 'button', hidden: !this.#may, 'aria-label': `Withdraw ${title}` },
-          'Withdraw …',
+          { type: 'button', hidden: !this.#may, 'aria-label': `Remove ${title}` },
+          'Remove …',
         );
         button.onclick = () =>
           this.#act(
-            'Withdraw this title?',
-            `“${title}” will not come.`,
-            'Withdraw',
+            'Remove this scheduled title?',
+            `“${title}” will not be shown.`,
+            'Remove',
             `held/${encodeURIComponent(id)}`,
-            'It is withdrawn.',
+            'The scheduled title is removed.',
           );
         return make(
           'li',
           {},
-          make('span', { class: 'status', 'data-level': 'waiting' }, `held until ${moment(atMs)}`),
+          make('span', { class: 'status', 'data-level': 'waiting' }, `scheduled for ${moment(atMs)}`),
           make('span', { dir: 'auto' }, title),
           button,
         );
@@ -152,16 +152,16 @@ export class TitlesPanel {
       label: 'When',
       options: /** @type {const} */ ([
         ['now', 'Now'],
-        ['next', 'Next: apps show it as what follows'],
+        ['next', 'Next (apps show it as coming up)'],
       ]),
     };
     const fields = [...fieldsOf(), when];
-    const text = 'Each listener gets it with the sound that is on air now, apps with what they hear.';
+    const text = 'Each listener sees it when they hear the audio that is on air now.';
     confirm({ title: `Push a title to ${this.#key}`, text, button: 'Push', fields }, async (given) => {
       const { id } = await ask('POST', `${this.#path}/titles`, given);
-      if (given['tracktype'] === 'next') return 'It is the next title.';
+      if (given['tracktype'] === 'next') return 'The next title is set.';
       const { now } = await this.#read();
-      return now?.id === id ? 'The title is in force.' : 'It is taken, but another title is in force.';
+      return now?.id === id ? 'The title is on air.' : 'The title was accepted, but another one is on air.';
     });
   }
 
@@ -175,16 +175,16 @@ export class TitlesPanel {
     const fields = [
       ...fieldsOf({ artist, song, durationSeconds }),
       { name: 'album', label: 'Album', value: album, isOptional: true },
-      { name: 'cover', label: 'Cover', value: cover, hint: 'The URL of an image.', isOptional: true },
+      { name: 'cover', label: 'Cover', value: cover, hint: 'URL of an image.', isOptional: true },
     ];
-    const text = 'It stays the same play, from the same moment on. What is not asked for here stays as it is.';
-    confirm({ title: 'Correct the title in force', text, button: 'Correct', fields }, async (given) => {
+    const text = 'This corrects the title that is on air; its start time and all other fields stay as they are.';
+    confirm({ title: 'Edit the current title', text, button: 'Save', fields }, async (given) => {
       // Sent late it would put this title in force once more.
       const { now } = await this.#read();
       if (now?.id !== id || !now.isCorrectable)
-        throw new Error('This title is over: another one is in force, or none. Nothing was sent.');
+        throw new Error('This title is no longer on air, so nothing was changed.');
       await ask('POST', `${this.#path}/titles`, { ...given, id });
-      return 'The title is corrected.';
+      return 'The title is changed.';
     });
   }
 
@@ -199,7 +199,8 @@ export class TitlesPanel {
 
 /** What a push is asked for. @param {Pick<TitleReport, 'artist' | 'song' | 'durationSeconds'>} [known] */
 function fieldsOf({ artist, song, durationSeconds } = { artist: '', song: '', durationSeconds: 0 }) {
-  const hint = 'Such as 3:25, or seconds. Then the fallback title is shown, if there is one. Empty: no known end.';
+  const hint =
+    'For example 3:25, or a number of seconds. The fallback title follows, if there is one. Leave empty if unknown.';
   const value = durationSeconds === 0 ? '' : String(durationSeconds);
   return [
     { name: 'artist', label: 'Artist', value: artist, isOptional: true },

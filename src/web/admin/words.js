@@ -55,7 +55,7 @@ export function lagOf(ms) {
   return ms === null ? '–' : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** "encoder (1)": its place as an operator counts. @param {{ kind: string | null, place: number | null }} source */
+/** "1 · encoder": its place as an operator counts. @param {{ kind: string | null, place: number | null }} source */
 export function sourceName({ kind, place }) {
   return place === null || kind === null ? 'none' : `${place + 1} · ${kind}`;
 }
@@ -74,65 +74,73 @@ export function stateOf({ onAir, silentSinceMs, sources, pinned }) {
   const source = onAir === null ? undefined : sources[onAir];
   if (silentSinceMs !== null || source === undefined) return { word: 'no audio', level: 'bad' };
   if (source.troubles.includes('silent')) return { word: 'silence', level: 'bad' };
-  if (pinned !== null && pinned === onAir) return { word: 'chosen source', level: 'waiting' };
+  if (pinned !== null && pinned === onAir) return { word: 'chosen by hand', level: 'waiting' };
   if (onAir !== 0) return { word: 'fallback', level: 'waiting' };
-  if (source.troubles.length > 0) return { word: source.troubles.join(', '), level: 'waiting' };
+  if (source.troubles.length > 0)
+    return { word: source.troubles.map((each) => EVENTS[each] ?? each).join(', '), level: 'waiting' };
   return { word: 'on air', level: 'good' };
 }
 
 /** Where a channel's HLS comes from. @param {ChannelReport['hls']} hls */
 export function hlsOf(hls) {
   if (hls === null) return 'none';
-  return hls === 'resting' ? 'not asked for' : `${hls} now`;
+  return hls === 'resting' ? 'no players' : `${hls}`;
 }
 
 /** What a source's events mean. */
 export const EVENTS = /** @type {Readonly<Record<string, string>>} */ ({
-  stalled: 'no audio comes',
-  unsteady: 'was lost again and again',
-  'bitrate-off': 'another bitrate than configured',
+  stalled: 'no audio arrives',
+  unsteady: 'drops out repeatedly',
+  'bitrate-off': 'bitrate differs from the configuration',
   silent: 'sends silence',
-  format: 'listeners get another format',
-  codec: 'another codec',
-  'sample-rate': 'another sample rate',
-  channels: 'mono became stereo, or the reverse',
-  bitrate: 'another bitrate',
-  'content-type': 'its Content-Type is not what it sends',
-  'no-channels': 'its AAC does not say which channels it has: who joins cannot play it',
-  'no-frames': 'sends no frames',
-  damaged: 'sends damaged frames',
-  'broken-body': 'its transfer encoding is broken',
-  takeover: 'another encoder took its place',
+  format: 'format changed for listeners',
+  codec: 'codec changed',
+  'sample-rate': 'sample rate changed',
+  channels: 'switched between mono and stereo',
+  bitrate: 'bitrate changed',
+  'content-type': 'Content-Type does not match the audio',
+  'no-channels': 'AAC without a channel layout: new listeners cannot play it',
+  'no-frames': 'no audio frames found',
+  damaged: 'damaged audio frames',
+  'broken-body': 'broken chunked encoding',
+  takeover: 'replaced by another encoder',
 });
+
+/** What a source does that is not on air. @param {SourceReport['kind']} kind @param {SourceReport['state']} state */
+export function standing(kind, state) {
+  if (state === 'up') return 'ready';
+  if (state === 'starting') return 'connecting';
+  return kind === 'encoder' ? 'not connected' : 'off, starts when needed';
+}
 
 /** Why a source came on air. */
 export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
-  start: 'at the start',
-  'has bytes': 'it delivers',
-  stalled: 'the one before delivers no more',
-  demand: 'by demand',
-  'not wanted': 'nobody listens',
-  reload: 'by a reload',
+  start: 'server started',
+  'has bytes': 'audio arrived',
+  stalled: 'the previous source stopped',
+  demand: 'a listener connected',
+  'not wanted': 'no listeners',
+  reload: 'configuration reloaded',
 });
 
 /** Where a title comes from. */
 export const ORIGINS = /** @type {Readonly<Record<import('../../metadata/record.js').TitleSource, string>>} */ ({
-  metapush: 'pushed',
+  metapush: 'pushed by the playout system',
   encoder: 'from the encoder',
   upstream: 'from the upstream',
-  fallback: 'the fallback title',
+  fallback: 'fallback title',
 });
 
 /** How listeners' streams end. */
 export const ENDINGS = /** @type {Readonly<Record<string, string>>} */ ({
-  left: 'left',
-  lagged: 'too slow',
+  left: 'closed the player',
+  lagged: 'connection too slow',
   broken: 'connection failed',
-  format: 'other format',
-  silence: 'no audio',
-  overtime: 'time was up',
-  flood: 'sent too much',
+  format: 'audio format changed',
+  silence: 'channel had no audio',
+  overtime: 'time limit reached',
+  flood: 'sent too much data',
   removed: 'channel removed',
-  operator: 'by an operator',
+  operator: 'ended by an operator',
   shutdown: 'server stopped',
 });

@@ -76,14 +76,14 @@ t.test('without the rights there are no buttons', { skip: SKIP, timeout: patient
   await sees(page, '.channel', 'Demo Channel');
   t.equal(await page.getByRole('button').count(), 0);
   await page.goto(`${server.base}/admin#/channel/demo`);
-  await sees(page, '.sources li', 'plays');
+  await sees(page, '.sources li', 'on air');
   await sees(page, '.next', 'A - next');
   await sees(page, '.held li', 'A - held');
   await sees(page, 'section[aria-labelledby=section-listeners] tbody th', 'VLC');
   t.equal(await page.getByRole('button').count(), 0);
   await page.goto(`${server.base}/admin#/access`);
   await sees(page, 'section[aria-labelledby=section-push-tokens] tbody tr', 'studio 2');
-  await sees(page, 'section[aria-labelledby=section-blocked] tbody tr', '203.0.113.0/24');
+  await sees(page, 'section[aria-labelledby=section-blocked-addresses] tbody tr', '203.0.113.0/24');
   t.equal(await page.getByRole('button').count(), 0);
   player.close();
 });
@@ -208,12 +208,12 @@ t.test('by keyboard alone', { skip: SKIP, timeout: patient(60_000) }, async (t) 
   await sees(page, '.channel', 'Demo Channel');
   const focused = () => page.evaluate('document.activeElement.textContent') as Promise<string>;
   await page.keyboard.press('Tab');
-  t.equal(await focused(), 'Skip to the content');
+  t.equal(await focused(), 'Skip to content');
   for (let i = 0; i < 20 && !(await focused()).includes('Demo Channel'); i++) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await sees(page, 'h1', 'Demo Channel');
   t.equal(await page.evaluate('document.activeElement.id'), 'main', 'the focus goes along');
-  await sees(page, '.sources li', 'plays');
+  await sees(page, '.sources li', 'on air');
   for (let i = 0; i < 20 && !(await focused()).startsWith('Push a title'); i++) await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await page.locator('dialog').waitFor();
@@ -272,7 +272,7 @@ t.test('axe finds nothing, and a phone has no need to scroll sideways', { skip: 
       await page.keyboard.press('Escape');
     }
     await page.evaluate('location.hash = "#/access"');
-    await sees(page, 'section[aria-labelledby=section-blocked] tbody tr', '203.0.113.0/24');
+    await sees(page, 'section[aria-labelledby=section-blocked-addresses] tbody tr', '203.0.113.0/24');
     await sees(page, 'section[aria-labelledby=section-push-tokens] tbody tr', 'studio 2');
     await violations('access');
     await page.evaluate('location.hash = "#/log"');
@@ -280,4 +280,20 @@ t.test('axe finds nothing, and a phone has no need to scroll sideways', { skip: 
     await violations('the log');
   }
   player.close();
+});
+
+t.test('what is old is grey and says its time', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
+  const server = await startServer(t, PAGE_YAML);
+  const { page } = await openPage(t, `${server.base}/admin`);
+  await sees(page, '#state-text', 'live');
+  t.equal(await page.locator('html[data-stale]').count(), 0);
+  await page.context().setOffline(true);
+  await server.close();
+  await sees(page, '#stale', /No connection to the server\. This is as of \d\d:\d\d:\d\d\./);
+  const colour = 'getComputedStyle(document.querySelector(".channel .status")).color';
+  t.equal(
+    await page.evaluate(colour),
+    await page.evaluate('getComputedStyle(document.querySelector(".station")).color'),
+  );
+  t.notOk((await page.locator('.channel .status').first().textContent()) === '', 'what it knew stays');
 });

@@ -18,11 +18,11 @@ t.test(
     const admin = new AdminClient(server);
     const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
     await sees(page, 'h1', 'Studio');
-    await sees(page, '.sources li', /plays.*2 · file/);
+    await sees(page, '.sources li', /on air.*2 · file/);
     const feeder = studioEncoder(t, server.port);
-    await sees(page, '.sources li', /plays.*1 · encoder/);
+    await sees(page, '.sources li', /on air.*1 · encoder/);
     await sees(page, '.sources li', 'Studio/1.0');
-    await sees(page, 'tbody .what', 'plays: it delivers');
+    await sees(page, 'tbody .what', 'on air: audio arrived');
     const listener = new Player(server.port, '/studio.mp3', { agent: '<b>Player</b>/1' });
     await sees(page, 'section[aria-labelledby=section-listeners] tbody th', '<b>Player</b>/1');
 
@@ -35,7 +35,7 @@ t.test(
     await page.getByLabel('Artist').fill('Nina');
     await page.getByLabel('Song').fill('Sinnerman');
     await page.locator('dialog').getByRole('button', { name: 'Push' }).click();
-    await sees(page, '#notice', 'The title is in force.');
+    await sees(page, '#notice', 'The title is on air.');
     await sees(page, '.now', 'Nina - Sinnerman');
     await listener.until(({ titles }) => titles.at(-1)?.title === 'Nina - Sinnerman', PATIENCE_MS);
     t.equal(
@@ -53,35 +53,35 @@ t.test(
     await page.getByLabel('When').selectOption('next');
     await page.locator('dialog').getByRole('button', { name: 'Push' }).click();
     await sees(page, '.next', 'Next: Waltz');
-    await confirm(page, 'Withdraw next', 'Withdraw');
+    await confirm(page, 'Remove next', 'Remove');
     await page.getByText('Next: Waltz').waitFor({ state: 'hidden' });
     await confirm(page, 'Clear', 'Clear');
     await sees(page, '.now', 'No title');
 
-    await confirm(page, 'Play this: 2 · file', 'Play');
-    await sees(page, '.sources li', /plays, chosen.*2 · file/);
+    await confirm(page, 'Play this source: 2 · file', 'Play');
+    await sees(page, '.sources li', /on air, chosen by hand.*2 · file/);
     t.equal((await admin.get('channels/studio')).body.pinned, 1);
-    await confirm(page, 'Release the chosen source', 'Release');
-    await sees(page, '.sources li', /plays.*1 · encoder/);
+    await confirm(page, 'Back to automatic', 'Back to automatic');
+    await sees(page, '.sources li', /on air.*1 · encoder/);
 
-    await confirm(page, 'Move these', 'Move');
+    await confirm(page, 'Move all shown', 'Move');
     await sees(page, '#notice', /listener.* (moved|stayed)/);
     const other = new Player(server.port, '/studio.mp3', { agent: 'Second/2' });
     await sees(page, 'section[aria-labelledby=section-listeners] tbody th', 'Second/2');
-    await confirm(page, 'End Second/2 from', 'End');
+    await confirm(page, 'Disconnect Second/2 from', 'Disconnect');
     await until(() => other.closed, PATIENCE_MS);
-    await sees(page, '.endings li', /by an operator.*1/);
+    await sees(page, '.endings li', /ended by an operator.*1/);
 
-    await confirm(page, 'End connection: 1', 'End connection');
+    await confirm(page, 'Disconnect: 1', 'Disconnect');
     await feeder.over();
-    await sees(page, '.sources li', /plays.*2 · file/);
+    await sees(page, '.sources li', /on air.*2 · file/);
     await page.locator('.day svg[role=img]').waitFor();
-    await page.getByText('As a table').click();
+    await page.getByText('Show as a table').click();
     t.equal(await page.locator('.day tbody tr').count(), 24);
     listener.close();
 
     await page.goto(`${server.base}/admin#/channel/nothing`);
-    await sees(page, '.trouble', 'not configured');
+    await sees(page, '.trouble', 'There is no such channel');
     t.equal(complaints.filter((line) => !line.includes('404')).join(), '');
   },
 );
@@ -95,17 +95,17 @@ t.test(
     const admin = new AdminClient(server);
     const feeder = studioEncoder(t, server.port);
     const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
-    await sees(page, '.sources li', /plays.*1 · encoder/);
-    await page.getByRole('button', { name: 'Move connection: 1' }).click();
+    await sees(page, '.sources li', /on air.*1 · encoder/);
+    await page.getByRole('button', { name: 'Move encoder: 1' }).click();
     t.same(await page.getByLabel('Channel').locator('option').allTextContents(), ['Second studio']);
     await page.getByRole('button', { name: 'Cancel' }).click();
-    await confirm(page, 'Move connection: 1', 'Move connection');
-    await sees(page, '#notice', 'The encoder feeds Second studio.');
-    await sees(page, '.sources li', /plays.*2 · file/);
-    await page.getByRole('button', { name: 'Move connection: 1' }).waitFor({ state: 'hidden' });
+    await confirm(page, 'Move encoder: 1', 'Move encoder');
+    await sees(page, '#notice', 'The encoder now feeds Second studio.');
+    await sees(page, '.sources li', /on air.*2 · file/);
+    await page.getByRole('button', { name: 'Move encoder: 1' }).waitFor({ state: 'hidden' });
     t.equal((await admin.get('channels/second')).body.sources[0].agent, 'Studio/1.0');
     t.equal((await admin.post('channels/second/encoder/move', { to: 'studio' })).status, 204);
-    await sees(page, '.sources li', /plays.*1 · encoder/);
+    await sees(page, '.sources li', /on air.*1 · encoder/);
     t.notOk(feeder.closed);
     t.same(complaints, []);
   },
@@ -121,10 +121,10 @@ t.test('the title in force is corrected, and only that one', { skip: SKIP, timeo
   };
   const now = async () => (await admin.get('channels/studio')).body.now;
   const { page, complaints } = await openPage(t, `${server.base}/admin#/channel/studio`);
-  const correct = page.getByRole('button', { name: 'Correct …' });
+  const correct = page.getByRole('button', { name: 'Edit …' });
   const dialog = page.locator('dialog');
   // Nothing can be corrected before there is a title.
-  await sees(page, '.sources li', 'plays');
+  await sees(page, '.sources li', 'on air');
   await page.getByRole('button', { name: 'Clear' }).waitFor();
   t.equal(await correct.count(), 0);
   const id = await push({ artist: 'Nina Simon', song: 'Sinnerman', album: 'Pastel Blues', isrc: 'USPR36505001' });
@@ -134,8 +134,8 @@ t.test('the title in force is corrected, and only that one', { skip: SKIP, timeo
   t.same(values, ['Nina Simon', 'Sinnerman', '600', 'Pastel Blues', '']);
   await dialog.getByLabel('Artist').fill('Nina Simone');
   await dialog.getByLabel('Duration').fill('10:22');
-  await dialog.getByRole('button', { name: 'Correct' }).click();
-  await sees(page, '#notice', 'The title is corrected.');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await sees(page, '#notice', 'The title is changed.');
   await sees(page, '.now', 'Nina Simone - Sinnerman');
   const corrected = { id, artist: 'Nina Simone', song: 'Sinnerman', album: 'Pastel Blues', durationSeconds: 622 };
   t.match(await now(), corrected);
@@ -146,8 +146,8 @@ t.test('the title in force is corrected, and only that one', { skip: SKIP, timeo
   await correct.click();
   await dialog.getByLabel('Song').fill('Sinnerman (live)');
   const next = await push({ artist: 'Miriam Makeba', song: 'Pata Pata' });
-  await dialog.getByRole('button', { name: 'Correct' }).click();
-  await sees(page, 'dialog .trouble', 'Nothing was sent.');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await sees(page, 'dialog .trouble', 'nothing was changed');
   t.match(await now(), { id: next, song: 'Pata Pata' });
   await dialog.getByRole('button', { name: 'Cancel' }).click();
 
@@ -180,7 +180,7 @@ t.test(
     await row('One/1').waitFor({ state: 'detached' });
     // Another metaint than its head says.
     await ask('Two/2', 'slow');
-    await sees(page, '#notice.trouble', 'The listener stays: slow');
+    await sees(page, '#notice.trouble', 'The listener was not moved: slow');
     const { body } = await new AdminClient(server).get('listeners');
     const found = body.listeners.map(({ agent, channel }: Record<string, string>) => `${agent} ${channel}`);
     t.same(found.sort(), ['One/1 studio', 'Two/2 demo']);
@@ -199,7 +199,7 @@ t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 
   const refused = await fetch(`${server.base}/metapush/demo/wrong-token?song=x`);
   t.equal(refused.status, 403);
   await refused.body?.cancel();
-  await sees(page, 'section[aria-labelledby=section-last-refusals] tbody tr', /push refused.*wrong secret.*403/);
+  await sees(page, 'section[aria-labelledby=section-recent-refusals] tbody tr', /push refused.*wrong secret.*403/);
 
   await page.getByRole('button', { name: 'Block an address' }).click();
   await page.getByLabel('Address or network').fill('not an address');
@@ -207,16 +207,16 @@ t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 
   // What is wrong stands in the dialog, which stays.
   await sees(page, 'dialog .trouble', 'network');
   await page.getByLabel('Address or network').fill('203.0.113.0/24');
-  await page.getByLabel('Why').fill('scrapers');
+  await page.getByLabel('Reason').fill('scrapers');
   await page.locator('dialog').getByRole('button', { name: 'Block' }).click();
-  await sees(page, 'section[aria-labelledby=section-blocked] tbody tr', /203\.0\.113\.0\/24.*scrapers/);
+  await sees(page, 'section[aria-labelledby=section-blocked-addresses] tbody tr', /203\.0\.113\.0\/24.*scrapers/);
   await confirm(page, 'Unblock 203.0.113.0/24', 'Unblock');
-  await page.locator('section[aria-labelledby=section-blocked] tbody tr').waitFor({ state: 'detached' });
+  await page.locator('section[aria-labelledby=section-blocked-addresses] tbody tr').waitFor({ state: 'detached' });
 
-  await page.getByRole('button', { name: 'Make a token' }).click();
+  await page.getByRole('button', { name: 'Create a token' }).click();
   await page.getByLabel('Channel').selectOption('demo');
   await page.getByLabel('Name').fill('studio 2');
-  await page.locator('dialog').getByRole('button', { name: 'Make' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
   const made = page.getByRole('textbox', { name: 'The token' });
   const token = await made.inputValue();
   await page.getByRole('button', { name: 'Done' }).click();
@@ -226,8 +226,8 @@ t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 
     return status;
   };
   t.equal(await pushed(token), 200);
-  await page.getByRole('button', { name: 'Rotate studio 2 of demo' }).click();
-  await page.locator('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await page.getByRole('button', { name: 'Replace studio 2 of demo' }).click();
+  await page.locator('dialog').getByRole('button', { name: 'Replace' }).click();
   const next = await page.getByRole('textbox', { name: 'The new token' }).inputValue();
   await page.getByRole('button', { name: 'Done' }).click();
   await page.locator('dialog').waitFor({ state: 'detached' });
@@ -238,10 +238,10 @@ t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 
 
   await page.goto(`${server.base}/admin#/log`);
   await sees(page, '.lines li', /admin act.*act=revoke token/);
-  await page.getByRole('button', { name: 'Hold' }).click();
+  await page.getByRole('button', { name: 'Pause' }).click();
   t.equal(await pushed('demo-token'), 200);
   await fetch(`${server.base}/metapush/demo/demo-token?song=While+held`).then(({ body }) => body?.cancel());
-  await page.getByRole('button', { name: 'Hold' }).click();
+  await page.getByRole('button', { name: 'Pause' }).click();
   await sees(page, '.lines li', 'While held');
   await page.getByRole('searchbox').fill('revoke token');
   await page.locator('.lines li', { hasText: 'While held' }).waitFor({ state: 'hidden' });
