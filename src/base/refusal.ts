@@ -33,22 +33,30 @@ export interface FieldError {
   readonly message: string;
 }
 
+/** What a person may do about a refusal, for a page: a paragraph, and what is typed or opened. */
+export interface RefusalHelp {
+  readonly text: string;
+  readonly code: string;
+}
+
 export class Refusal extends Error {
   readonly kind: RefusalKind;
   readonly errors: readonly FieldError[];
   /** Extra response headers, such as Allow or Retry-After. */
   readonly headers: Readonly<Record<string, string>>;
+  readonly help: readonly RefusalHelp[];
 
   constructor(
     kind: RefusalKind,
     detail: string,
-    options: { errors?: readonly FieldError[]; headers?: Record<string, string> } = {},
+    options: { errors?: readonly FieldError[]; headers?: Record<string, string>; help?: readonly RefusalHelp[] } = {},
   ) {
     super(detail);
     this.name = 'Refusal';
     this.kind = kind;
     this.errors = options.errors ?? [];
     this.headers = options.headers ?? {};
+    this.help = options.help ?? [];
   }
 
   get status(): number {

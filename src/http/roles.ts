@@ -35,6 +35,11 @@ export class Roles {
     return this.#named === null ? role !== 'legacy' : this.#named.has(role);
   }
 
+  /** Whether it serves operators on this machine, because no roles are named. */
+  get servesThisMachine(): boolean {
+    return this.#named === null && !this.#isProxied;
+  }
+
   /** Whether this request may be served under this role. */
   allows(role: Role, request: IncomingMessage): boolean {
     if (this.#named !== null || !OPERATORS.includes(role)) return this.has(role);

@@ -12,6 +12,7 @@ import { Refusal } from '../base/refusal.js';
 import { pathOf, pushTarget } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
 import type { Connections } from '../net/front/connections.js';
+import { adminElsewhere } from './admin-elsewhere.js';
 import { ALL_METHODS } from './allow.js';
 import type { HttpService, UpgradeService } from './http-service.js';
 import { responseWith } from './legacy.js';
@@ -55,6 +56,8 @@ export interface RouterParts {
   onError(error: unknown): void;
 }
 
+/** Which a person opens. */
+const OPERATOR_PAGE = new Set(['/admin', '/admin/']);
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
@@ -89,8 +92,10 @@ export class Router {
     // A callback: a promise would cost a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const { role } = routeOptions.config;
-      if (role !== undefined && this.#roles.get(raw)?.allows(role, raw) !== true) done(this.#notServed(raw));
-      else done();
+      const roles = this.#roles.get(raw);
+      if (role === undefined || roles?.allows(role, raw) === true) done();
+      else if (roles === undefined || !OPERATOR_PAGE.has(routeOptions.url ?? '')) done(this.#notServed(raw));
+      else done(this.#notFound(raw, adminElsewhere(raw, roles)));
     });
     this.app.setErrorHandler((error: FastifyError, request, reply) => {
       const refusal = fastifyRefusal(error, parts.onError);

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { REFUSALS, type Refusal, type RefusalKind } from '../../base/refusal.js';
+import { REFUSALS, type Refusal, type RefusalHelp, type RefusalKind } from '../../base/refusal.js';
 import { html, type Markup } from './markup-template.js';
 import { Languages } from './page-texts.js';
 
@@ -31,7 +31,7 @@ const TEXTS: Partial<Record<RefusalKind, string>> = {
 const MAX_TYPES = 32;
 const STYLE = `html{color-scheme:light dark;background:#f3f4f2;color:#171b1a;font:1.125rem/1.5 system-ui,sans-serif}
 body{display:grid;place-content:center;min-height:90vh;max-width:34rem;margin:0 auto;padding:1.5rem}
-h1{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem}p{margin:0 0 1.25rem}a{color:inherit}
+h1{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem}p{margin:0 0 1.25rem}pre{margin:-.75rem 0 1.25rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:1rem}a{color:inherit}
 @media(prefers-color-scheme:dark){html{background:#121517;color:#f1f3f2}}`;
 const HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -50,15 +50,16 @@ export function setErrorLanguages(own: Languages): void {
 }
 
 /** Null: the refusal goes out as problem+json. */
-export function errorPage({ kind, status, message, errors }: Refusal, asked: AskedFor): ErrorPage | null {
+export function errorPage({ kind, status, message, errors, help }: Refusal, asked: AskedFor): ErrorPage | null {
   if (!STATUSES.includes(status) || errors.length > 0 || !prefersHtml(asked.accept ?? '')) return null;
   languages ??= new Languages({});
-  const text = TEXTS[kind];
+  // What is told to operators is in English.
+  const text = help.length > 0 ? undefined : TEXTS[kind];
   const language = text === undefined ? 'en' : languages.languageOf('', asked['accept-language']);
   const texts = languages.texts(language)!;
-  const title = text === undefined ? REFUSALS[kind].title : texts[text]!;
-  const words = text === undefined ? message : texts[`${text}Text`]!;
-  const body = pageOf({ language, dir: texts['dir']!, title, words, start: texts['start']! }).toString();
+  const title = text === undefined ? (help.length > 0 ? message : REFUSALS[kind].title) : texts[text]!;
+  const words = text === undefined ? (help.length > 0 ? '' : message) : texts[`${text}Text`]!;
+  const body = pageOf({ language, dir: texts['dir']!, title, words, start: texts['start']!, help }).toString();
   return { body, headers: { ...HEADERS, 'Content-Language': language } };
 }
 
@@ -68,13 +69,14 @@ interface ErrorWords {
   readonly title: string;
   readonly words: string;
   readonly start: string;
+  readonly help: readonly RefusalHelp[];
 }
 
 /** The style is a constant: its hash is in the policy. */
-function pageOf({ language, dir, title, words, start }: ErrorWords): Markup {
+function pageOf({ language, dir, title, words, start, help }: ErrorWords): Markup {
   return html`<!doctype html>
 <html lang="${language}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
-<body><main><h1>${title}</h1><p>${words}</p><p><a href="/">${start}</a></p></main></body></html>
+<body><main><h1>${title}</h1>${words !== '' && html`<p>${words}</p>`}${help.map(({ text, code }) => html`<p>${text}</p><pre><code>${code}</code></pre>`)}<p><a href="/">${start}</a></p></main></body></html>
 `;
 }
 

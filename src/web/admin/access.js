@@ -30,11 +30,23 @@ export class Access {
   /** A token pushes titles, so its maker needs that right too. */
   #mayMake;
   #trouble = make('p', { class: 'trouble', role: 'alert' });
-  #blocks = table('Blocked addresses', ['Address or network', 'Until', 'Blocked by', 'Reason', '']);
-  #tokens = table('Push tokens', ['Channel', 'Name', 'Created', 'Last used', '']);
-  #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status']);
-  #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for']);
-  #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard']);
+  #blocks = table(
+    'Blocked addresses',
+    ['Address or network', 'Until', 'Blocked by', 'Reason', ''],
+    'No address is blocked.',
+  );
+  #tokens = table('Push tokens', ['Channel', 'Name', 'Created', 'Last used', ''], 'There are no push tokens.');
+  #refusals = table(
+    'Recent refusals',
+    ['Time', 'Address', 'Request', 'Reason', 'Status'],
+    'Nothing was refused since the server started.',
+  );
+  #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'Nobody is subscribed.');
+  #sessions = table(
+    'Sessions',
+    ['Metaid', 'Channel', 'Title sent', 'Title heard'],
+    'No listener has identified itself with a metaid.',
+  );
   #timer;
 
   /** @param {import('./page.js').Page} page */

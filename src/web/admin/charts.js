@@ -37,6 +37,7 @@ export function spark(hours) {
  * isOpen whether the table is shown
  */
 export function day(hours, width, isOpen) {
+  if (hours.every(({ peak }) => peak === 0)) return make('p', { class: 'note' }, 'No listeners in the last 24 hours.');
   const most = Math.max(1, ...hours.map(({ peak }) => peak));
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
   const [height, left, bottom] = [160, 44, 22];
@@ -52,10 +53,7 @@ export function day(hours, width, isOpen) {
     parts.push(bar(x + 2, y(0), step - 4, y(0) - y(peak)));
     if (i % 6 === 0) parts.push(draw('text', { class: 'scale', x, y: height + 6 }, HOUR.format(atMs)));
   }
-  const label =
-    best.peak === 0
-      ? 'No listeners in the last 24 hours'
-      : `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
+  const label = `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
   const rows = hours.map((hour) =>
     make(
       'tr',

@@ -101,10 +101,10 @@ export function section(heading, ...parts) {
 
 /**
  * A table that scrolls by itself where it is too wide.
- * @param {string} caption @param {readonly string[]} columns "": of buttons
+ * @param {string} caption @param {readonly string[]} columns "": of buttons @param {string} [none] what stands there while it has no rows
  * @returns {{ element: HTMLElement, body: HTMLElement }}
  */
-export function table(caption, columns) {
+export function table(caption, columns, none = 'None.') {
   const body = make('tbody');
   const head = make(
     'tr',
@@ -113,8 +113,35 @@ export function table(caption, columns) {
   );
   const element = make(
     'div',
-    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${caption}` },
+    { class: 'wide', tabindex: 0, role: 'region', 'aria-label': `Table: ${caption}`, 'data-none': none },
     make('table', {}, make('caption', { class: 'hidden' }, caption), make('thead', {}, head), body),
   );
   return { element, body };
+}
+
+/**
+ * Buttons of a row; on a phone they are behind one that opens them, and Escape closes them again.
+ * @param {string} who of the row @param {HTMLElement} buttons
+ */
+export function menu(who, buttons) {
+  const opener = make(
+    'button',
+    {
+      type: 'button',
+      class: 'opener',
+      hidden: buttons.hidden,
+      'aria-expanded': 'false',
+      'aria-label': `Actions for ${who}`,
+    },
+    '⋯',
+  );
+  const element = make('div', { class: 'menu' }, opener, buttons);
+  const open = (/** @type {boolean} */ is) => opener.setAttribute('aria-expanded', String(is));
+  opener.onclick = () => open(opener.getAttribute('aria-expanded') !== 'true');
+  element.onkeydown = ({ key }) => {
+    if (key !== 'Escape' || opener.getAttribute('aria-expanded') !== 'true') return;
+    open(false);
+    opener.focus();
+  };
+  return element;
 }

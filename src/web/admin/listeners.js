@@ -3,7 +3,7 @@
 
 import { ask, Refused, read } from './api.js';
 import { confirm } from './dialog.js';
-import { list, make, part, say, section, table } from './dom.js';
+import { list, make, menu, part, say, section, table } from './dom.js';
 import { ago, bytesOf, count, counted, lagOf } from './words.js';
 
 /** @typedef {import('./channel.js').OneChannel} OneChannel */
@@ -18,6 +18,7 @@ export class ListenersPanel {
   #may;
   #agent = make('input', { type: 'search', placeholder: 'Player', 'aria-label': 'Part of the player’s name' });
   #address = make('input', { type: 'search', placeholder: 'Address or network', 'aria-label': 'Address or network' });
+  #none = make('p', { class: 'note', hidden: true });
   #sum = make('p', { class: 'sum', role: 'status' });
   #table = table('Listeners', ['Player', 'Address', 'Connected for', 'Hears', 'Behind live', 'Sent', '']);
   // Hidden until it is known that there is more: a page that loads has no button that leads nowhere.
@@ -49,10 +50,12 @@ export class ListenersPanel {
     this.element = section(
       'Listeners',
       make('div', { class: 'filter' }, this.#agent, this.#address, this.#sum),
+      this.#none,
       this.#acts,
       this.#table.element,
       make('div', { class: 'buttons turns' }, this.#before, this.#after),
     );
+    this.#table.element.classList.add('cards');
     this.element.classList.add('whole');
   }
 
@@ -84,6 +87,9 @@ export class ListenersPanel {
     this.#before.hidden = this.#offset === 0;
     this.#after.hidden = last >= total;
     this.#table.element.hidden = total === 0;
+    this.#none.hidden = total > 0 || why !== '';
+    const isFiltered = this.#agent.value.trim() !== '' || this.#address.value.trim() !== '';
+    say(this.#none, isFiltered ? 'No listener matches.' : 'Nobody is listening at the moment.');
     this.#acts.hidden = total === 0 || !this.#may;
     const hasOthers = this.#others.length > 0;
     this.#moveAll.hidden = !hasOthers;
@@ -136,12 +142,12 @@ export class ListenersPanel {
       'tr',
       {},
       make('th', { scope: 'row', class: 'agent', title: about.join(' · ') }, agent || '–'),
-      make('td', {}, address),
+      make('td', { class: 'address' }, address),
       make('td', { class: 'since' }),
       make('td', { class: 'title', dir: 'auto' }),
       make('td', { class: 'behind' }),
       make('td', { class: 'bytes' }),
-      make('td', {}, make('div', { class: 'buttons', hidden: !this.#may }, move, end)),
+      make('td', { class: 'acts' }, menu(who, make('div', { class: 'buttons', hidden: !this.#may }, move, end))),
     );
   }
 
