@@ -2,6 +2,7 @@
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
 import type { HlsState } from '../hls/channel-hls.js';
+import { type EndedLogin, type LoginState, NO_LOGINS } from './logins.js';
 import type {
   AdminBlock,
   ChannelFallback,
@@ -158,9 +159,10 @@ export interface AdminState {
   readonly blocks: readonly AdminBlock[];
   readonly tokens: readonly MadeToken[];
   readonly fallbacks: readonly ChannelFallback[];
+  readonly logins: LoginState;
 }
 
-export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [] };
+export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [], logins: NO_LOGINS };
 
 export interface TokenReport {
   /** Unique. Of the configuration's tokens: channel and index there, such as `config-demo-1`; those cannot be revoked here. */
@@ -270,6 +272,9 @@ export interface HubQuestions {
   };
   /** Whether it existed. */
   revokeToken: { readonly ask: { readonly id: string }; readonly answer: boolean };
+  /** Makes the key of logins where there is none: all processes have it then. */
+  beginLogins: { readonly ask: null; readonly answer: null };
+  endLogin: { readonly ask: EndedLogin; readonly answer: null };
 }
 export type HubQuestion = keyof HubQuestions;
 

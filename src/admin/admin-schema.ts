@@ -5,6 +5,7 @@ import { network, text, whole } from '../config/field.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
+import { NO_LOGINS } from './logins.js';
 import {
   blockRow,
   channel,
@@ -48,6 +49,9 @@ const token = z.looseObject({
   untilMs: moment.nullable(),
 });
 
+const endedLogin = z.looseObject({ id: z.string().regex(/^[\w-]{22}$/), untilMs: moment });
+const logins = z.looseObject({ key: z.string().regex(/^[\w-]{0,64}$/), ended: z.array(endedLogin).max(MAX_ROWS) });
+
 /** What may be asked of the hub, by question. */
 export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   cluster: nothing,
@@ -65,6 +69,8 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   putToken: token,
   rotateToken: z.looseObject({ id: text(1, 64), made: token, untilMs: moment.nullable() }),
   revokeToken: z.looseObject({ id: text(1, 64) }),
+  beginLogins: nothing,
+  endLogin: endedLogin,
 };
 
 /** What may be asked of all processes, by question, and what each may answer. */
@@ -108,6 +114,8 @@ const states = z.looseObject({
   blocks: z.array(block).max(MAX_ROWS),
   tokens: z.array(token).max(MAX_ROWS),
   fallbacks: z.array(fallback).max(MAX_ROWS),
+  // Hubs of earlier versions have none.
+  logins: logins.default({ key: NO_LOGINS.key, ended: [] }),
 });
 export const adminState: z.ZodType<AdminState> = states;
 

@@ -48,5 +48,7 @@ export function adminSchema(env: NodeJS.ProcessEnv) {
     // Live streams (events, log) at a time.
     streams: whole(1, 1000).default(20),
     blocks: whole(1, 100_000).default(1000),
+    // After which a login to the operator page ends.
+    loginHours: whole(1, 720).default(12),
   }).prefault({});
 }

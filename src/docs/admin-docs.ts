@@ -94,7 +94,7 @@ interface ActBodies {
   readonly status?: 200 | 201;
 }
 
-type ActRights = 'titles' | 'operate' | 'titles and operate';
+type ActRights = 'read' | 'titles' | 'operate' | 'titles and operate';
 
 function act(right: ActRights, id: string, summary: string, { body, answer, status = 200 }: ActBodies = {}): Json {
   const done = { description: 'Done.', headers: NO_STORE };
@@ -190,6 +190,9 @@ function acts({ BLOCK, FALLBACK }: RowShapes): Json {
         answer: FALLBACK,
       }),
       delete: act(operate, 'adminRemoveFallback', 'Nothing stands in for it any more'),
+    },
+    '/admin/logout': {
+      post: act('read', 'adminLogOut', 'End the login of the operator page, whose cookie the browser sends'),
     },
     '/admin/reload': {
       post: act(operate, 'adminReload', 'Read the configuration again, and put it in force', {

@@ -138,7 +138,14 @@ export const TOKEN = titled('Token', {
 
 export const MADE = titled('Made token', { id: TEXT, channel: TEXT, name: TEXT, token: text('Shown once.') });
 
-export const USER = titled('User', { name: TEXT, rights: list({ enum: ['read', 'titles', 'operate'] }) });
+const NAMED = { name: TEXT, rights: list({ enum: ['read', 'titles', 'operate'] }) };
+export const USER = {
+  ...titled('User', {
+    ...NAMED,
+    loginUntilMs: { type: 'number', description: 'When the login of the operator page ends; only there.' },
+  }),
+  required: Object.keys(NAMED),
+};
 
 /** The rows of admin/rows.ts by their titles. */
 export function rowShapes() {

@@ -19,7 +19,7 @@ import { registerStreamInfo } from '../../src/http/stream/stream-info-file.js';
 import { operations } from '../kit/documents.js';
 
 /** Pages for people, and what they are made of. */
-const PAGES = /^\/($|web\/|(listen|embed)\/(?!.*\.json$)|admin(\/?$|\/web\/)|docs(\/|$)|favicon\.ico$)/;
+const PAGES = /^\/($|web\/|(listen|embed)\/(?!.*\.json$)|admin(\/?$|\/web\/|\/login$)|docs(\/|$)|favicon\.ico$)/;
 /** Icecast's paths under other names, which answer the same: the description of each says so in words. */
 const ALIASES = /^\/admin\/(\w+\.(xml|xsl)|(kill\w+|moveclients|fallbacks)\.json)$/;
 

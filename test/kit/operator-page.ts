@@ -35,12 +35,17 @@ interface Opened {
   readonly complaints: string[];
 }
 
+interface PageOptions extends Omit<BrowserContextOptions, 'httpCredentials'> {
+  readonly httpCredentials?: typeof ALL;
+}
+
 /** A page, by a user who may do all unless the options say another. */
-export async function openPage(t: Test, url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+export async function openPage(t: Test, url: string, options: PageOptions = {}): Promise<Opened> {
   shared ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
   pages++;
   const browser = shared;
-  const context = await (await browser).newContext({ httpCredentials: ALL, ...options });
+  const { httpCredentials = ALL, ...others } = options;
+  const context = await (await browser).newContext(others);
   t.teardown(async () => {
     await context.close();
     if (--pages > 0) return;
@@ -49,6 +54,11 @@ export async function openPage(t: Test, url: string, options: BrowserContextOpti
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  await page.goto(url);
+  await page.getByLabel('User').fill(httpCredentials.username);
+  await page.getByLabel('Password').fill(httpCredentials.password);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.locator('#user', { hasText: httpCredentials.username }).waitFor();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));

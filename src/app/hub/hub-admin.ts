@@ -15,6 +15,7 @@ import {
   NO_ADMIN_STATE,
   type SourceReport,
 } from '../../admin/admin-reports.js';
+import { currentLogins, type LoginState, withEnded, withKey } from '../../admin/logins.js';
 import { Refusal } from '../../base/refusal.js';
 import { SteadyTime } from '../../base/steady-time.js';
 import type { Channel } from '../../channel/channel.js';
@@ -83,6 +84,8 @@ export class HubAdmin {
       putToken: (token) => this.#putToken(token),
       rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
       revokeToken: ({ id }) => this.#remove('tokens', (token) => token.id === id),
+      beginLogins: () => this.#changeLogins(withKey),
+      endLogin: (login) => this.#changeLogins((logins) => withEnded(logins, login)),
     };
   }
 
@@ -248,8 +251,16 @@ export class HubAdmin {
     return null;
   }
 
+  async #changeLogins(make: (logins: LoginState) => LoginState): Promise<null> {
+    await this.#change(({ logins, ...state }) => ({ ...state, logins: make(logins) }));
+    return null;
+  }
+
   /** Whether there was one, when its turn had come. */
-  async #remove<N extends keyof AdminState>(name: N, isIt: (each: AdminState[N][number]) => boolean): Promise<boolean> {
+  async #remove<N extends Exclude<keyof AdminState, 'logins'>>(
+    name: N,
+    isIt: (each: AdminState[N][number]) => boolean,
+  ): Promise<boolean> {
     let isThere = false;
     await this.#change((state) => {
       const before: readonly AdminState[N][number][] = state[name];
@@ -261,13 +272,14 @@ export class HubAdmin {
   }
 
   /** Without what has ended: of a replaced or revoked token, and of an ended block, nothing is kept. */
-  #current({ blocks, tokens, fallbacks }: AdminState): AdminState {
+  #current({ blocks, tokens, fallbacks, logins }: AdminState): AdminState {
     this.#time ??= new SteadyTime(this.#core.clock);
     const nowMs = this.#time.ms();
     return {
       blocks: blocks.filter(({ untilMs }) => untilMs > nowMs),
       tokens: tokens.filter(({ untilMs }) => untilMs === null || untilMs > nowMs),
       fallbacks,
+      logins: currentLogins(logins, nowMs),
     };
   }
 

@@ -12,6 +12,7 @@ import type { LoadedConfig } from '../../config/load.js';
 import { type ApiDocuments, documents } from '../../docs/documents.js';
 import { registerAcme } from '../../http/acme-route.js';
 import { AdminAccess } from '../../http/admin/admin-access.js';
+import { AdminLogins } from '../../http/admin/admin-logins.js';
 import { registerAdmin } from '../../http/admin/api.js';
 import { LiveStreams } from '../../http/admin/live-streams.js';
 import type { AdminParts } from '../../http/admin/parts.js';
@@ -53,6 +54,7 @@ export interface NetworkParts extends ListenerParts, ReaderParts, Omit<IngestPar
 /** Upper bounds, seconds. */
 const PUSH_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5];
 
+const HOUR_MS = 3_600_000;
 const CLUSTER_FRESH_MS = 1000;
 
 export class Network {
@@ -64,6 +66,7 @@ export class Network {
   readonly requests: RequestCounts;
   /** Who may ask at /admin. */
   readonly adminAccess: AdminAccess;
+  readonly logins: AdminLogins;
   #live: LiveStreams | null = null;
   readonly #core: Core;
   readonly #parts: NetworkParts;
@@ -80,6 +83,11 @@ export class Network {
     this.#site = pageFacts(config, { statuses: parts.statuses, onError });
     this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
+    this.logins = new AdminLogins({
+      users: () => config.admin.users,
+      lifeMs: () => config.admin.loginHours * HOUR_MS,
+      wallMs: () => clock.wallMs(),
+    });
     this.adminAccess = new AdminAccess(
       {
         ...this.guards,
@@ -89,6 +97,7 @@ export class Network {
         },
       },
       () => config.admin.users,
+      this.logins,
     );
     const titleSender: IngestParts['titleSender'] = (headers) => this.adminAccess.titleSender(headers);
     this.ingest = new Ingest(core, this.guards, { ...parts, titleSender });
@@ -229,6 +238,8 @@ export class Network {
     const held = (channel: string) => pushes.held(channel).length;
     const parts: AdminParts = {
       access: this.adminAccess,
+      logins: this.logins,
+      isSecure: (request) => this.streams.publicUrl.isSecure(request),
       queries,
       log,
       titles: pushes,

@@ -20,6 +20,7 @@ import {
 import { AddressList } from '../../base/ip.js';
 import type { KeptLog } from '../../base/kept-log.js';
 import type { RefusalLog } from '../../base/refusal-log.js';
+import type { AdminLogins } from '../../http/admin/admin-logins.js';
 import type { Fallbacks } from '../../http/stream/fallbacks.js';
 import type { Watchers } from '../../http/watch/watchers.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
@@ -40,6 +41,7 @@ export interface ProcessAdminParts {
   readonly sessions: Sessions;
   readonly watchers: Watchers;
   readonly blocks: Blocks;
+  readonly logins: Pick<AdminLogins, 'set'>;
   readonly madeTokens: MadeTokens;
   readonly fallbacks: Fallbacks;
   /** The private ones. */
@@ -86,6 +88,7 @@ export class ProcessAdmin {
     this.#parts.blocks.set(state.blocks);
     this.#parts.madeTokens.set(state.tokens);
     this.#parts.fallbacks.set(state.fallbacks);
+    this.#parts.logins.set(state.logins);
   }
 
   answer<Q extends ProcessQuestion>(question: Q, ask: ProcessQuestions[Q]['ask']): ProcessQuestions[Q]['answer'] {

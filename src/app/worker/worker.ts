@@ -186,6 +186,7 @@ export class Worker {
       sessions: this.sessions,
       madeTokens,
       blocks: guards.blocks,
+      logins: this.network.logins,
       fallbacks: streams.fallbacks,
       hlsListeners: streams.hlsListeners,
       watchers: watching.watch.watchers,

@@ -1,5 +1,5 @@
 /**
- * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), then the
+ * Authentication and rights at `/admin`: Basic, a bearer token, or the cookie of a login (admin-logins.ts), compared behind the gate of all secrets (net/limits/secret-gate.ts), then the
  * right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
  * (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
  */
@@ -17,6 +17,7 @@ import { type Judges, judgeRequest } from '../../net/limits/judge.js';
 import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
 import type { RouteRole } from '../methods.js';
 import { refuseForeign, refuseSimple } from '../origin.js';
+import type { AdminLogins, Login } from './admin-logins.js';
 
 /** An authenticated user, for one request. */
 export interface AdminUser {
@@ -26,6 +27,8 @@ export interface AdminUser {
   readonly address: string;
   /** The id of its connection. */
   readonly connection: string | undefined;
+  /** Absent: known by a password or a token of the request itself. */
+  readonly login?: Login | undefined;
 }
 
 /** A refused request. */
@@ -78,11 +81,13 @@ const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
 export class AdminAccess {
   readonly #guards: AdminGuards;
   readonly #users: () => AdminUsers;
+  readonly #logins: Pick<AdminLogins, 'of' | 'isValid'>;
 
   /** @param users of the present configuration */
-  constructor(guards: AdminGuards, users: () => AdminUsers) {
+  constructor(guards: AdminGuards, users: () => AdminUsers, logins: Pick<AdminLogins, 'of' | 'isValid'>) {
     this.#guards = guards;
     this.#users = users;
+    this.#logins = logins;
   }
 
   /**
@@ -126,8 +131,21 @@ export class AdminAccess {
     return { name, refusal: missingRight(users[name]!, 'titles')?.message ?? null };
   }
 
-  /** A text that is another one where the user's rights or secrets are others; null: there is no such user, or it may not look. */
-  standing(name: string): string | null {
+  /**
+   * A user who fills in the form, and may look. Rejects as `require`, but names no way to authenticate: the form is one. The origin is checked by
+   * the caller.
+   */
+  async logIn(request: FastifyRequest, reply: FastifyReply, user: string, password: string): Promise<AdminUser> {
+    reply.headers(ADMIN_HEADERS);
+    const users = this.#needUsers();
+    const asked = this.#asked(request, 'log in');
+    const name = await this.#judge(reply, asked, () => userWith(users, { user, password }), wrongForm);
+    return this.#admitted(name, 'read', asked, wrongForm);
+  }
+
+  /** A text that is another one where the user's rights or secrets are others; null: there is no such user, it may not look, or is logged out. */
+  standing({ name, login }: Pick<AdminUser, 'name' | 'login'>): string | null {
+    if (login !== undefined && !this.#logins.isValid(login)) return null;
     const user = this.#users()[name];
     if (user === undefined || missingRight(user, 'read') !== null) return null;
     const digests = [user.password, ...user.tokens].map((secret) => secret?.sha256.toString('hex') ?? '');
@@ -142,43 +160,56 @@ export class AdminAccess {
     check: (request: FastifyRequest) => void,
   ): Promise<AdminUser> {
     reply.headers(ADMIN_HEADERS);
-    const users = this.#users();
-    if (Object.keys(users).length === 0)
-      throw new Refusal('not-found', 'No users of the admin interface are configured.');
-    const address = this.#guards.proxies.ofRequest(request.raw);
-    const asked = { address, connection: connectionId(request.raw.socket), act };
+    const users = this.#needUsers();
+    const asked = this.#asked(request, act);
     try {
       check(request);
     } catch (error) {
       this.#refused(asked, null, FOREIGN, error as Refusal);
       throw error;
     }
-    const name = await this.#judge(request, reply, users, asked);
-    // The user may have been removed while the comparison waited for its turn.
+    const { authorization, cookie } = request.headers;
+    const wrong = () => challenge(request, 'The user is unknown or the secret is wrong.');
+    if (authorization === undefined) {
+      const login = this.#logins.of(cookie);
+      if (login === null) throw challenge(request, 'Say who you are: a user and password, or a bearer token.');
+      return { ...this.#admitted(login.user, right, asked, wrong), login };
+    }
+    const name = await this.#judge(reply, asked, () => userOf(users, authorization), wrong);
+    return this.#admitted(name, right, asked, wrong);
+  }
+
+  /** The user may have been removed while the comparison waited for its turn. */
+  #admitted(name: string, right: NeededRight, asked: AdminRequest, wrong: () => Refusal): AdminUser {
     const user = this.#users()[name];
-    if (user === undefined) throw challenge(request, 'The user is unknown or the secret is wrong.');
+    if (user === undefined) throw wrong();
     const refusal = missingRight(user, right);
     if (refusal !== null) {
       this.#refused(asked, name, MISSING_RIGHT, refusal);
       throw refusal;
     }
-    return { name, rights: user.rights, address, connection: asked.connection };
+    return { name, rights: user.rights, address: asked.address, connection: asked.connection };
+  }
+
+  #needUsers(): AdminUsers {
+    const users = this.#users();
+    if (Object.keys(users).length > 0) return users;
+    throw new Refusal('not-found', 'No users of the admin interface are configured.');
+  }
+
+  #asked({ raw }: FastifyRequest, act: string | null): AdminRequest {
+    return { address: this.#guards.proxies.ofRequest(raw), connection: connectionId(raw.socket), act };
   }
 
   #refused(asked: AdminRequest, user: string | null, reason: string, { status, message: why }: Refusal): void {
     this.#guards.onRefused({ ...asked, user, reason, status, why });
   }
 
-  /** Resolves with the name of the user; never settles if the connection ends meanwhile. */
-  #judge(request: FastifyRequest, reply: FastifyReply, users: AdminUsers, asked: AdminRequest): Promise<string> {
-    const { authorization } = request.headers;
+  /** Resolves with the name of the user; never settles if the connection ends meanwhile. @param find compares; null: nobody */
+  #judge(reply: FastifyReply, asked: AdminRequest, find: () => string | null, wrong: () => Refusal): Promise<string> {
     return new Promise((resolve, reject) => {
-      if (authorization === undefined) {
-        reject(challenge(request, 'Say who you are: a user and password, or a bearer token.'));
-        return;
-      }
       let name: string | null = null;
-      const compare = () => (name = userOf(users, authorization)) !== null;
+      const compare = () => (name = find()) !== null;
       judgeRequest(this.#guards, originOf(asked.address), reply.raw, compare, ({ verdict, retrySeconds }) => {
         if (verdict === 'right') {
           resolve(name!);
@@ -186,13 +217,17 @@ export class AdminAccess {
         }
         const refusal =
           verdict === 'wrong'
-            ? challenge(request, 'The user is unknown or the secret is wrong.')
+            ? wrong()
             : retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds);
         this.#refused(asked, null, SECRET_REASONS[verdict], refusal);
         reject(refusal);
       });
     });
   }
+}
+
+function wrongForm(): Refusal {
+  return new Refusal('unauthorized', 'The user is unknown or the password is wrong.');
 }
 
 /** Null: the user has the right. */
@@ -205,16 +240,22 @@ function missingRight({ rights }: AdminUserConfig, needed: NeededRight): Refusal
 function userOf(users: AdminUsers, authorization: string): string | null {
   const bearer = BEARER.exec(authorization);
   if (bearer === null) {
-    const basic = basicCredentials(authorization);
-    const isKnown = basic !== null && Object.hasOwn(users, basic.user);
-    const { password } = isKnown ? users[basic.user]! : NOBODY;
-    return secretMatches(password === undefined ? [] : [password], basic?.password ?? '') ? basic!.user : null;
+    return userWith(users, basicCredentials(authorization));
   }
   // Node decodes headers as Latin-1; tokens are compared as UTF-8.
   const token = Buffer.from(authorization.slice(bearer[0].length), 'latin1').toString('utf8');
   let found: string | null = null;
   for (const [name, { tokens }] of Object.entries(users)) if (secretMatches(tokens, token)) found = name;
   return found;
+}
+
+function userWith(
+  users: AdminUsers,
+  given: { readonly user: string; readonly password: string } | null,
+): string | null {
+  const isKnown = given !== null && Object.hasOwn(users, given.user);
+  const { password } = isKnown ? users[given.user]! : NOBODY;
+  return secretMatches(password === undefined ? [] : [password], given?.password ?? '') ? given!.user : null;
 }
 
 /** With `X-Requested-With` no Basic: a page's script asks for the password itself, and its browser must not. */

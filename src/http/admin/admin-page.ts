@@ -4,13 +4,16 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
+import { Refusal } from '../../base/refusal.js';
 import { readRoute } from '../methods.js';
+import { prefersHtml } from '../page/error-page.js';
 import { fileOf, SCRIPT_TYPE } from '../page/page-files.js';
 import type { ServedFile } from '../page/page-site.js';
 import { matchesTag } from '../reads.js';
 import { ADMIN_HEADERS, ADMIN_ROLE, type AdminAccess } from './admin-access.js';
+import { sendLoginPage } from './login-page.js';
 
 /** Only its own files, and no inline scripts. */
 const PAGE_HEADERS = {
@@ -27,6 +30,8 @@ const PAGE_HEADERS = {
     "frame-ancestors 'none'",
   ].join('; '),
 };
+/** Not Basic: the browser would ask by itself. */
+const LOGIN_ONLY = 'Bearer realm="airsplice admin"';
 const TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -47,6 +52,18 @@ export function registerAdminPage(app: FastifyInstance, access: AdminAccess): vo
   readRoute(app, '/admin/', moved, { config: ADMIN_ROLE });
 }
 
+/** A person without credentials gets the form; what the browser sent, or a program, is refused as everywhere. */
+function askToLogIn(error: FastifyError, { headers }: FastifyRequest, reply: FastifyReply): void {
+  const isNobody = error instanceof Refusal && error.kind === 'unauthorized' && headers.authorization === undefined;
+  if (!isNobody || !prefersHtml(headers.accept ?? '')) throw error;
+  sendLoginPage(reply, {
+    action: 'admin/login',
+    trouble: '',
+    status: 401,
+    headers: { 'WWW-Authenticate': LOGIN_ONLY },
+  });
+}
+
 function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, body, etag }: ServedFile): void {
   const handler: RouteHandlerMethod = (request, reply) => {
     reply.headers({ ...PAGE_HEADERS, ETag: etag });
@@ -56,5 +73,6 @@ function serve(app: FastifyInstance, access: AdminAccess, url: string, { type, b
   readRoute(app, url, handler, {
     config: ADMIN_ROLE,
     preParsing: async (request, reply) => void (await access.require(request, reply, 'read')),
+    ...(url === '/admin' && { errorHandler: askToLogIn }),
   });
 }

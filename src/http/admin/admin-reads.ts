@@ -11,8 +11,8 @@ import { titleReport } from './title-report.js';
 export function registerReads(routes: AdminRoutes, parts: AdminParts): void {
   const { queries, channels, titles } = parts;
   routes.read('/admin/api/self', async (request) => {
-    const { name, rights } = routes.userOf(request);
-    return { name, rights };
+    const { name, rights, login } = routes.userOf(request);
+    return { name, rights, ...(login !== undefined && { loginUntilMs: login.untilMs }) };
   });
   routes.read('/admin/api/channels', () => channels());
   routes.read('/admin/api/channels/:channel', async ({ params }) => {

@@ -13,6 +13,7 @@ import { registerAdminPage } from './admin-page.js';
 import { registerReads } from './admin-reads.js';
 import { registerIcecastAdmin } from './icecast-admin.js';
 import { type LiveStreams, registerLive } from './live-streams.js';
+import { registerLogin } from './login-routes.js';
 import type { AdminParts } from './parts.js';
 import { AdminRoutes } from './routes.js';
 
@@ -27,6 +28,7 @@ export function registerAdmin(app: FastifyInstance, parts: AdminParts, live: Liv
   registerReload(routes, parts);
   registerLive(routes, live);
   registerAdminPage(app, parts.access);
+  registerLogin(app, parts);
   registerIcecastAdmin(app, routes, parts);
   routes.finish();
 }

@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
 import { retryLater } from '../../base/refusal.js';
-import { ADMIN_HEADERS } from './admin-access.js';
+import { ADMIN_HEADERS, type AdminUser } from './admin-access.js';
 import { LOG, parametersOf } from './bodies.js';
 import type { AdminParts } from './parts.js';
 import type { AdminRoutes } from './routes.js';
@@ -29,6 +29,7 @@ const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Acce
 interface LiveStream {
   readonly response: ServerResponse;
   readonly user: string;
+  readonly login: AdminUser['login'];
   /** AdminAccess.standing at its beginning. */
   readonly standing: string | null;
   /** Bytes of its first message, which do not count as unread. */
@@ -36,6 +37,7 @@ interface LiveStream {
   silentChecks: number;
 }
 
+type Who = Pick<AdminUser, 'name' | 'login'>;
 type LiveParts = Pick<AdminParts, 'access' | 'channels' | 'queries' | 'mostStreams'>;
 
 export class LiveStreams {
@@ -58,29 +60,32 @@ export class LiveStreams {
     return this.#events.size + this.#logs.size;
   }
 
-  async events(reply: FastifyReply, user: string): Promise<void> {
+  async events(reply: FastifyReply, who: Who): Promise<void> {
+    const { name: user, login } = who;
     this.#checkRoom(user);
-    const standing = this.#parts.access.standing(user);
+    const standing = this.#parts.access.standing(who);
     const all = await this.#parts.channels();
     this.#makeRoom(user);
     if (this.#events.size === 0) this.#sent = new Map(all.map((each) => [each.channel, JSON.stringify(each)]));
-    this.#open(reply, this.#events, { user, standing }, eventText('snapshot', { channels: all }));
+    this.#open(reply, this.#events, { user, login, standing }, eventText('snapshot', { channels: all }));
   }
 
-  async log(reply: FastifyReply, user: string, lines: number): Promise<void> {
+  async log(reply: FastifyReply, who: Who, lines: number): Promise<void> {
+    const { name: user, login } = who;
     this.#checkRoom(user);
-    const standing = this.#parts.access.standing(user);
+    const standing = this.#parts.access.standing(who);
     const all = await this.#lines(0);
     this.#makeRoom(user);
     if (this.#logs.size === 0) this.#takeNews(all);
     const known = all.filter(({ process, atMs }) => atMs <= (this.#lineMs.get(process) ?? 0));
-    this.#open(reply, this.#logs, { user, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
+    this.#open(reply, this.#logs, { user, login, standing }, newest(lines === 0 ? [] : known.slice(-lines)));
   }
 
   /** Ends streams of users whose rights or secrets have changed. */
   refresh(): void {
     for (const stream of this.#all()) {
-      if (this.#parts.access.standing(stream.user) !== stream.standing) this.#end(stream);
+      const { user: name, login } = stream;
+      if (this.#parts.access.standing({ name, login }) !== stream.standing) this.#end(stream);
     }
   }
 
@@ -122,7 +127,12 @@ export class LiveStreams {
   }
 
   /** @param first message, which it has had no time to read */
-  #open(reply: FastifyReply, all: Set<LiveStream>, who: Pick<LiveStream, 'user' | 'standing'>, first: string): void {
+  #open(
+    reply: FastifyReply,
+    all: Set<LiveStream>,
+    who: Pick<LiveStream, 'user' | 'login' | 'standing'>,
+    first: string,
+  ): void {
     reply.hijack();
     const response = reply.raw;
     const stream: LiveStream = { response, ...who, firstBytes: Buffer.byteLength(first), silentChecks: 0 };
@@ -143,6 +153,8 @@ export class LiveStreams {
 
   async #check(): Promise<void> {
     if (this.#isChecking) return;
+    // A login may be over, or was ended.
+    this.refresh();
     this.#isChecking = true;
     try {
       if (this.#events.size > 0) this.#sendChanges(await this.#parts.channels());
@@ -187,12 +199,12 @@ export class LiveStreams {
 export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
   routes.read('/admin/api/events', async (request, reply) => {
     if (request.method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.events(reply, routes.userOf(request).name);
+    else await live.events(reply, routes.userOf(request));
   });
   routes.read('/admin/api/log', async (request, reply) => {
     const { lines } = parametersOf(LOG, request);
     if (request.method === 'HEAD') await reply.headers(HEADERS).send();
-    else await live.log(reply, routes.userOf(request).name, lines);
+    else await live.log(reply, routes.userOf(request), lines);
   });
 }
 

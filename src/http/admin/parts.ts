@@ -1,11 +1,13 @@
 /** What the admin interface needs of the rest of the server; wired in app/worker/network.ts. */
 
+import type { IncomingMessage } from 'node:http';
 import type { AdminQueries, ChannelReport } from '../../admin/admin-reports.js';
 import type { Log } from '../../base/log.js';
 import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';
 import type { AdminAccess } from './admin-access.js';
+import type { AdminLogins } from './admin-logins.js';
 
 /** As titles/pushes.ts has them. */
 export interface AdminTitles {
@@ -17,6 +19,9 @@ export interface AdminTitles {
 
 export interface AdminParts {
   readonly access: AdminAccess;
+  readonly logins: AdminLogins;
+  /** Whether the client came by https. */
+  isSecure(request: IncomingMessage): boolean;
   readonly queries: AdminQueries;
   readonly log: Log;
   readonly titles: AdminTitles;

@@ -38,6 +38,11 @@ export class PublicUrl {
     return `${this.#scheme(request)}://${authority}`;
   }
 
+  /** Whether the client came by https, to this server or to a trusted proxy. */
+  isSecure(request: IncomingMessage): boolean {
+    return this.#scheme(request) === 'https';
+  }
+
   /** The request headers on which the URL depends, for `Vary`, so that no cache serves one client the Host of another. "": none. */
   get vary(): string {
     return this.#configured() === '' ? 'Host, X-Forwarded-Proto' : '';

@@ -2,7 +2,7 @@
 /** The page's start: who is asking, what is on air, and which view the address names. */
 
 import { Access } from './access.js';
-import { Live, read } from './api.js';
+import { ask, Live, read } from './api.js';
 import { ChannelView } from './channel.js';
 import { notice, textOf } from './dialog.js';
 import { mark, say } from './dom.js';
@@ -20,18 +20,19 @@ const WORDS = {
   connecting: 'connecting',
   live: 'live',
   reconnecting: 'connection lost, reconnecting',
-  'signed out': 'signed out: reload the page',
+  'signed out': 'logged out',
 };
 
 /** What is old is grey, and says of when it is. @param {import('./api.js').LiveState} state */
 function showAge(state) {
   const isStale = state !== 'live' && live.asOfMs > 0;
   document.documentElement.toggleAttribute('data-stale', isStale);
-  const why = state === 'signed out' ? 'You are signed out.' : 'No connection to the server.';
+  const why =
+    state === 'signed out' ? 'You are logged out: reload the page to log in.' : 'No connection to the server.';
   say(element('stale'), isStale ? `${why} This is as of ${moment(live.asOfMs)}.` : '');
 }
 
-/** Asks until there is an answer: the server may just be starting. @returns {Promise<{ name: string, rights: string[] }>} */
+/** Asks until there is an answer: the server may just be starting. @returns {Promise<{ name: string, rights: string[], loginUntilMs?: number }>} */
 async function whoAmI() {
   for (;;) {
     try {
@@ -43,8 +44,17 @@ async function whoAmI() {
   }
 }
 
-const { name, rights } = await whoAmI();
+const { name, rights, loginUntilMs } = await whoAmI();
 say(element('user'), name);
+element('logout').hidden = loginUntilMs === undefined;
+element('logout').onclick = async () => {
+  try {
+    await ask('POST', 'admin/logout');
+    location.reload();
+  } catch (error) {
+    notice(textOf(error), true);
+  }
+};
 let view = /** @type {View | null} */ (null);
 const live = new Live(
   () => view?.show(),

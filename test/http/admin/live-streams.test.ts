@@ -125,7 +125,7 @@ async function startLive(t: Test, { lines = [], standing, channels }: Said): Pro
   const server = createServer(({ url }, raw) => {
     responses.push(raw);
     const reply = { raw, hijack: () => undefined } as unknown as FastifyReply;
-    void (url === '/admin/api/events' ? live.events(reply, 'a') : live.log(reply, 'a', 10));
+    void (url === '/admin/api/events' ? live.events(reply, { name: 'a' }) : live.log(reply, { name: 'a' }, 10));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.teardown(() => server.close());

@@ -1,0 +1,95 @@
+/**
+ * Logins to the operator page: a cookie with the user, its end and an id, signed with the key that all processes share and the digest of the user's
+ * password. Nothing of it is kept here. It ends at its time, when it is logged out, with the user, and with the password.
+ *
+ *   airsplice-admin = base64url(user) . untilMs . id . HMAC-SHA256(key, user, untilMs, id, digest of the password)
+ */
+
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { type LoginState, NO_LOGINS } from '../../admin/logins.js';
+import type { AdminUsers } from '../../config/admin-config.js';
+
+export interface Login {
+  readonly user: string;
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly untilMs: number;
+}
+
+export interface LoginParts {
+  users(): AdminUsers;
+  /** The longest life of a login. */
+  lifeMs(): number;
+  wallMs(): number;
+}
+
+export const LOGIN_COOKIE = 'airsplice-admin';
+const ID_BYTES = 16;
+const MAX_COOKIES = 100;
+const FORM = /^([\w-]{1,88})\.(\d{1,15})\.([\w-]{22})\.([\w-]{43})$/;
+
+export class AdminLogins {
+  readonly #parts: LoginParts;
+  #state = NO_LOGINS;
+  #ended: ReadonlySet<string> = new Set();
+
+  constructor(parts: LoginParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether there is a key, so that a login can begin. */
+  get isReady(): boolean {
+    return this.#state.key !== '';
+  }
+
+  set(state: LoginState): void {
+    this.#state = state;
+    this.#ended = new Set(state.ended.map(({ id }) => id));
+  }
+
+  /** The value of the cookie, and how long it is valid. @param user who has a password */
+  begin(user: string): { readonly value: string; readonly seconds: number } {
+    const lifeMs = this.#parts.lifeMs();
+    const login = { user, id: randomBytes(ID_BYTES).toString('base64url'), untilMs: this.#parts.wallMs() + lifeMs };
+    const mac = this.#mac(login)!.toString('base64url');
+    const value = [Buffer.from(user).toString('base64url'), login.untilMs, login.id, mac].join('.');
+    return { value, seconds: Math.round(lifeMs / 1000) };
+  }
+
+  /** The login of a request's cookies; null: none that is valid. Of several with the name any may be it: other servers of this host set theirs too. */
+  of(cookies: string | undefined): Login | null {
+    for (const cookie of (cookies ?? '').split(';', MAX_COOKIES)) {
+      const at = cookie.indexOf('=');
+      if (at === -1 || cookie.slice(0, at).trim() !== LOGIN_COOKIE) continue;
+      const login = this.#read(cookie.slice(at + 1).trim());
+      if (login !== null) return login;
+    }
+    return null;
+  }
+
+  /** Whether it still is one: not over, and not logged out. */
+  isValid({ id, untilMs }: Login): boolean {
+    const leftMs = untilMs - this.#parts.wallMs();
+    return leftMs > 0 && leftMs <= this.#parts.lifeMs() && !this.#ended.has(id);
+  }
+
+  #read(value: string): Login | null {
+    const [, name, until, id, mac] = FORM.exec(value) ?? [];
+    if (name === undefined) return null;
+    const login = { user: Buffer.from(name, 'base64url').toString(), id: id!, untilMs: Number(until) };
+    const expected = this.#mac(login);
+    if (expected === null) return null;
+    const given = Buffer.from(mac!, 'base64url');
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+    return this.isValid(login) ? login : null;
+  }
+
+  /** Null: there is no key, or no such user with a password. */
+  #mac({ user, id, untilMs }: Login): Buffer | null {
+    const users = this.#parts.users();
+    const password = Object.hasOwn(users, user) ? users[user]!.password : undefined;
+    if (password === undefined || this.#state.key === '') return null;
+    const hmac = createHmac('sha256', Buffer.from(this.#state.key, 'base64url'));
+    return hmac.update(JSON.stringify(['login', user, untilMs, id, password.sha256.toString('hex')])).digest();
+  }
+}

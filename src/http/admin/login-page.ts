@@ -1,0 +1,50 @@
+/** The form by which an operator logs in. It needs no script; its policy lets it be sent to this origin only. */
+
+import { createHash } from 'node:crypto';
+import type { FastifyReply } from 'fastify';
+import { html } from '../page/markup-template.js';
+import { ADMIN_HEADERS } from './admin-access.js';
+
+interface LoginPage {
+  /** Where it is sent, from the page. */
+  readonly action: 'login' | 'admin/login';
+  /** Why it is there again; "": it is not. */
+  readonly trouble: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The colours of the operator page (src/web/admin/admin.css). */
+const STYLE = `html{color-scheme:light dark;background:#f4f3ef;color:#1b1f1e;font:1rem/1.45 system-ui,sans-serif}
+body{display:grid;place-content:center;min-height:90vh;margin:0;padding:1rem}
+main{width:min(20rem,calc(100vw - 2rem))}h1{font-size:1.5rem;margin:0 0 1rem}
+label{display:block;font-weight:600;margin:.75rem 0 .25rem}
+input,button{box-sizing:border-box;width:100%;min-height:2.75rem;padding:.3rem .75rem;font:inherit;color:inherit;border:1px solid #8a8f8c;border-radius:.5rem;background:#fff}
+button{margin-top:1.25rem;color:#fff;border-color:#176b61;background:#176b61;cursor:pointer}
+:focus-visible{outline:2px solid #176b61;outline-offset:2px}.trouble{color:#a3271f;font-weight:600;margin:0}
+@media(prefers-color-scheme:dark){html{background:#14171a;color:#eceeed}input{background:#1d2125}button{color:#0d211e;background:#6fd0c0}
+:focus-visible{outline-color:#6fd0c0}.trouble{color:#ff9f96}}`;
+const HEADERS = {
+  ...ADMIN_HEADERS,
+  'Content-Type': 'text/html; charset=utf-8',
+  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  // With no-referrer a browser says that the form is of no origin.
+  'Referrer-Policy': 'same-origin',
+  Vary: 'Accept, Cookie',
+};
+
+export function sendLoginPage(reply: FastifyReply, { action, trouble, status, headers = {} }: LoginPage): FastifyReply {
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex"><title>Log in · airsplice</title>${html([`<style>${STYLE}</style>`])}</head>
+<body><main><h1>Log in to airsplice</h1>${trouble !== '' && html`<p class="trouble" role="alert">${trouble}</p>`}
+<form method="post" action="${action}">
+<label for="user">User</label><input id="user" name="user" required maxlength="64" autocomplete="username" autocapitalize="none" spellcheck="false" autofocus>
+<label for="password">Password</label><input id="password" name="password" type="password" required autocomplete="current-password">
+<button type="submit">Log in</button>
+</form></main></body></html>
+`;
+  return reply
+    .code(status)
+    .headers({ ...headers, ...HEADERS })
+    .send(page.toString());
+}
