@@ -3,6 +3,7 @@
 
 import { Access } from './access.js';
 import { ask, Live, read } from './api.js';
+import { AudienceView } from './audience-view.js';
 import { ChannelView } from './channel.js';
 import { notice, textOf } from './dialog.js';
 import { mark, say } from './dom.js';
@@ -72,6 +73,7 @@ function viewOf() {
   const [kind = '', key = ''] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
   if (kind === 'channel') return new ChannelView(page, key);
   if (kind === 'access') return new Access(page);
+  if (kind === 'statistics') return new AudienceView(page);
   if (kind === 'log') return new LogView();
   return new Overview(page);
 }
@@ -84,7 +86,7 @@ function open(isFirst) {
   document.title = `${view.title} · airsplice`;
   const [kind = ''] = location.hash.replace(/^#\/?/, '').split('/');
   for (const link of document.querySelectorAll('nav a')) {
-    const names = link.getAttribute('href') === (kind === 'access' || kind === 'log' ? `#/${kind}` : '#/');
+    const names = link.getAttribute('href') === (['statistics', 'access', 'log'].includes(kind) ? `#/${kind}` : '#/');
     mark(link, 'aria-current', names ? 'page' : null);
   }
   if (isFirst) return;

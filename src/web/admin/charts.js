@@ -6,6 +6,10 @@ import { count, counted } from './words.js';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
+const MOST_WIDE = 48;
+const MOST_NAMES = 6;
+/** What the name of a column takes, pixels. */
+const NAME_WIDTH = 56;
 const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
 /** @typedef {{ atMs: number, peak: number, listeners: number }} Hour */
@@ -32,41 +36,46 @@ export function spark(hours) {
   );
 }
 
-/**
- * Peaks by hour, with a scale, and the same as a table. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean}
- * isOpen whether the table is shown
- */
+/** The last 24 hours. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */
 export function day(hours, width, isOpen) {
   if (hours.every(({ peak }) => peak === 0)) return make('p', { class: 'note' }, 'No listeners in the last 24 hours.');
-  const most = Math.max(1, ...hours.map(({ peak }) => peak));
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
+  const label = `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
+  const points = hours.map(({ atMs, ...each }) => ({ name: HOUR.format(atMs), ...each }));
+  return columns(points, { label, first: 'Hour', width, isOpen });
+}
+
+/**
+ * Peaks over time, with a scale, and the same as a table.
+ * @param {readonly { name: string, peak: number, listeners: number }[]} points in order, at least one
+ * @param {{ label: string, first: string, width: number, isOpen: boolean }} look label: what it shows, in words; first: of the table's first column;
+ * width: of its place, pixels; isOpen: whether the table is shown
+ */
+export function columns(points, { label, first, width, isOpen }) {
+  const most = Math.max(1, ...points.map(({ peak }) => peak));
   const [height, left, bottom] = [160, 44, 22];
-  const step = (width - left) / HOURS;
+  const step = (width - left) / points.length;
+  // One alone is a bar, not a wall.
+  const wide = Math.min(step - Math.min(4, step / 3), MOST_WIDE);
+  const every = Math.ceil(points.length / Math.max(1, Math.min(MOST_NAMES, Math.floor((width - left) / NAME_WIDTH))));
   const y = (/** @type {number} */ value) => (height - bottom) * (1 - value / most) + 8;
   const parts = [];
   for (const value of most === 1 ? [0, 1] : [0, Math.round(most / 2), most]) {
     parts.push(draw('line', { class: 'grid', x1: left, x2: width, y1: y(value), y2: y(value) }));
     parts.push(draw('text', { class: 'scale', x: left - 6, y: y(value) + 4, 'text-anchor': 'end' }, count(value)));
   }
-  for (const [i, { atMs, peak }] of hours.entries()) {
-    const x = left + i * step;
-    parts.push(bar(x + 2, y(0), step - 4, y(0) - y(peak)));
-    if (i % 6 === 0) parts.push(draw('text', { class: 'scale', x, y: height + 6 }, HOUR.format(atMs)));
+  for (const [i, { name, peak }] of points.entries()) {
+    const x = left + i * step + Math.min(2, step / 6);
+    parts.push(bar(x, y(0), wide, y(0) - y(peak)));
+    if (i % every === 0) parts.push(draw('text', { class: 'scale', x, y: height + 6 }, name));
   }
-  const label = `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
-  const rows = hours.map((hour) =>
-    make(
-      'tr',
-      {},
-      make('th', { scope: 'row' }, HOUR.format(hour.atMs)),
-      make('td', {}, count(hour.peak)),
-      make('td', {}, count(hour.listeners)),
-    ),
+  const rows = points.map(({ name, peak, listeners }) =>
+    make('tr', {}, make('th', { scope: 'row' }, name), make('td', {}, count(peak)), make('td', {}, count(listeners))),
   );
   const head = make(
     'tr',
     {},
-    ...['Hour', 'Peak', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
+    ...[first, 'Peak', 'Different listeners'].map((each) => make('th', { scope: 'col' }, each)),
   );
   return make(
     'div',

@@ -1,0 +1,241 @@
+// @ts-check
+/** Statistics: listeners over time, countries, players, pages, titles, and the reports as downloads. One question at a time, as the server makes one. */
+
+import { read, urlOf } from './api.js';
+import { columns } from './charts.js';
+import { textOf } from './dialog.js';
+import { list, make, part, say, section, table } from './dom.js';
+import { count, counted, lasting } from './words.js';
+
+/** @typedef {{ at: string, peak: number, listeners: number, listeningHours: number }} Row */
+/** @typedef {{ connections: number, listeners: number, listeningHours: number, peak: number, averageSeconds: number | null }} Figures */
+/** @typedef {{ artist: string, title: string, listenerMinutes: number, averageListeners: number }} Play */
+
+const HOUR_MS = 3_600_000;
+const SPANS = /** @type {const} */ ([
+  { id: 'day', text: 'Last 24 hours', by: 'hour', lastMs: 24 * HOUR_MS },
+  { id: 'week', text: 'Last 7 days', by: 'day', lastMs: 7 * 24 * HOUR_MS },
+  { id: 'month', text: 'Last 30 days', by: 'day', lastMs: 30 * 24 * HOUR_MS },
+]);
+const KINDS = /** @type {const} */ ([
+  ['country', 'Countries', 'Country'],
+  ['player', 'Players', 'Player'],
+  ['page', 'Pages', 'Page'],
+]);
+/** Rows of a table; the downloads have all. */
+const MOST = 20;
+/** Where the report of a month begins. */
+const MONTHS = 13;
+const COUNTRY = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+export class AudienceView {
+  title = 'Statistics';
+  element;
+  #live;
+  #subject = make('select', { 'aria-label': 'Channel' });
+  #span = make(
+    'select',
+    { 'aria-label': 'Period' },
+    ...SPANS.map(({ id, text }) => make('option', { value: id }, text)),
+  );
+  #trouble = make('p', { class: 'trouble', role: 'alert' });
+  #numbers = make('dl', { class: 'numbers' });
+  #chart = make('div', { class: 'drawn' });
+  #tables = KINDS.map(([, heading, column]) =>
+    table(heading, [column, 'Listening hours', 'Listeners', 'Peak'], 'Nothing was counted in this period.'),
+  );
+  #titles = table('Titles', ['Title', 'Listener minutes', 'Average listeners'], 'No title was heard in this period.');
+  #downloads = make('ul', { class: 'downloads' });
+  #month = make('select', { 'aria-label': 'Month of the report' }, ...months());
+  /** How often it was asked. */
+  #asked = 0;
+  #isFilled = false;
+
+  /** @param {import('./page.js').Page} page */
+  constructor({ live }) {
+    this.#live = live;
+    for (const input of [this.#subject, this.#span]) input.onchange = () => void this.#look();
+    this.#month.onchange = () => this.#showDownloads();
+    this.element = make(
+      'div',
+      {},
+      make('div', { class: 'heading' }, make('h1', {}, 'Statistics'), this.#subject, this.#span),
+      this.#trouble,
+      this.#numbers,
+      make(
+        'div',
+        { class: 'panels' },
+        section('Listeners over time', this.#chart),
+        ...this.#tables.map(({ element }, i) => section(KINDS[i]?.[1] ?? '', element)),
+        section('Titles', this.#titles.element),
+        section('Downloads', make('label', {}, 'Month of the royalty reports ', this.#month), this.#downloads),
+      ),
+    );
+    this.show();
+  }
+
+  close() {
+    this.#asked++;
+  }
+
+  /** The channels are known a moment after the page. */
+  show() {
+    const { channels } = this.#live;
+    if (this.#isFilled || channels.length === 0) return;
+    this.#isFilled = true;
+    for (const { channel, name } of channels) this.#subject.append(make('option', { value: channel }, name || channel));
+    void this.#look();
+  }
+
+  get #query() {
+    const { by, lastMs } = SPANS.find(({ id }) => id === this.#span.value) ?? SPANS[0];
+    const from = new Date(Date.now() - lastMs).toISOString().replace(/\.\d+Z$/, 'Z');
+    return { channel: this.#subject.value, by, from };
+  }
+
+  async #look() {
+    const asked = ++this.#asked;
+    const query = this.#query;
+    this.#showDownloads();
+    try {
+      const { totals, series } = await read('statistics', query);
+      if (asked !== this.#asked) return;
+      this.#showNumbers(totals);
+      this.#showSeries(series, query.by);
+      for (const [i, [of]] of KINDS.entries()) {
+        const { totals } = await read('statistics', { ...query, of });
+        if (asked !== this.#asked) return;
+        const { element, body } = /** @type {{ element: HTMLElement, body: HTMLElement }} */ (this.#tables[i]);
+        fillFigures(body, of, totals.slice(0, MOST));
+        element.classList.toggle('none', totals.length === 0);
+      }
+      const { plays } = await read('statistics/titles', { channel: query.channel, from: query.from });
+      if (asked === this.#asked) this.#showTitles(plays);
+      say(this.#trouble, '');
+    } catch (error) {
+      if (asked === this.#asked) say(this.#trouble, textOf(error));
+    }
+  }
+
+  /** @param {Figures} totals */
+  #showNumbers({ connections, listeners, listeningHours, peak, averageSeconds }) {
+    const numbers = [
+      ['Listening hours', count(listeningHours)],
+      ['Peak', count(peak)],
+      ['Different listeners', count(listeners)],
+      ['Connections', count(connections)],
+      ['Average duration', averageSeconds === null ? '–' : lasting(averageSeconds * 1000)],
+    ];
+    list(
+      this.#numbers,
+      numbers,
+      ([label]) => String(label),
+      ([label = '']) => make('div', {}, make('dt', {}, label), make('dd', { class: 'value' })),
+      (row, [, value = '']) => say(part(row, 'value'), value),
+    );
+  }
+
+  /** @param {readonly Row[]} series @param {'hour' | 'day'} by */
+  #showSeries(series, by) {
+    if (series.every(({ peak }) => peak === 0)) {
+      this.#chart.replaceChildren(make('p', { class: 'note' }, 'Nothing was counted in this period.'));
+      return;
+    }
+    const format = new Intl.DateTimeFormat(
+      'en-GB',
+      by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
+    );
+    // A day is that of the station: its date as it is written there.
+    const nameOf = (/** @type {string} */ at) =>
+      format.format(by === 'hour' ? Date.parse(at) : Date.parse(at.slice(0, 10)));
+    const points = series.map(({ at, peak, listeners }) => ({ name: nameOf(at), peak, listeners }));
+    const best = points.reduce((a, b) => (b.peak > a.peak ? b : a));
+    const label = `Peak: ${counted(best.peak, 'listener')}, ${best.name}`;
+    const isOpen = this.#chart.querySelector('details')?.open ?? false;
+    this.#chart.replaceChildren(
+      columns(points, { label, first: by === 'hour' ? 'Hour' : 'Day', width: this.#chart.clientWidth, isOpen }),
+    );
+  }
+
+  /** The same title is one row. @param {readonly Play[]} plays */
+  #showTitles(plays) {
+    const sums = /** @type {Map<string, { minutes: number, average: number, times: number }>} */ (new Map());
+    for (const { artist, title, listenerMinutes, averageListeners } of plays) {
+      const name = [artist, title].filter((text) => text !== '').join(' - ');
+      if (name === '' || listenerMinutes === 0) continue;
+      const { minutes, average, times } = sums.get(name) ?? { minutes: 0, average: 0, times: 0 };
+      sums.set(name, { minutes: minutes + listenerMinutes, average: average + averageListeners, times: times + 1 });
+    }
+    const rows = [...sums].sort(([, a], [, b]) => b.minutes - a.minutes).slice(0, MOST);
+    this.#titles.element.classList.toggle('none', rows.length === 0);
+    this.#titles.body.replaceChildren(
+      ...rows.map(([name, { minutes, average, times }]) =>
+        make(
+          'tr',
+          {},
+          make('th', { scope: 'row', dir: 'auto' }, name),
+          make('td', {}, count(Math.round(minutes * 10) / 10)),
+          make('td', {}, count(Math.round((average / times) * 10) / 10)),
+        ),
+      ),
+    );
+  }
+
+  #showDownloads() {
+    const { channel, by, from } = this.#query;
+    const month = this.#month.value;
+    /** @type {readonly (readonly [text: string, path: string, query: Record<string, string>])[]} */
+    const files = [
+      ['Listeners over time', 'statistics.csv', { channel, by, from }],
+      ...KINDS.map(([of, heading]) => /** @type {const} */ ([heading, 'statistics.csv', { channel, by, from, of }])),
+      ['Titles with their audience', 'statistics/titles.csv', { channel, from }],
+      [`Royalty report, every play, ${month}`, 'statistics/royalty.csv', { channel, month }],
+      [`Royalty report, report of use, ${month}`, 'statistics/royalty.csv', { channel, month, form: 'use' }],
+    ];
+    this.#downloads.replaceChildren(
+      ...files.map(([text, path, query]) => {
+        const href = `${urlOf(`admin/api/${path}`)}?${new URLSearchParams(query)}`;
+        const name = `${[channel, query['of'] ?? path.replace(/^.*\/|\.csv$/g, ''), query['form'], query['month']].filter(Boolean).join('-')}.csv`;
+        return make('li', {}, make('a', { href, download: name }, `${text} (CSV)`));
+      }),
+    );
+  }
+}
+
+/** @param {HTMLElement} body @param {string} of @param {readonly (Figures & Record<string, string>)[]} totals */
+function fillFigures(body, of, totals) {
+  const most = Math.max(...totals.map(({ listeningHours }) => listeningHours), 0.0001);
+  body.replaceChildren(
+    ...totals.map(({ [of]: value = '', listeningHours, listeners, peak }) =>
+      make(
+        'tr',
+        {},
+        make('th', { scope: 'row', dir: 'auto' }, nameOf(of, String(value))),
+        make(
+          'td',
+          {},
+          make('meter', { min: 0, max: most, value: listeningHours, 'aria-hidden': 'true' }),
+          ` ${count(Math.round(listeningHours * 100) / 100)}`,
+        ),
+        make('td', {}, count(listeners)),
+        make('td', {}, count(peak)),
+      ),
+    ),
+  );
+}
+
+/** @param {string} of @param {string} value */
+function nameOf(of, value) {
+  if (value === 'unknown') return of === 'page' ? 'No page (a player of its own)' : 'Unknown';
+  if (value === 'other') return 'Other';
+  return of === 'country' && /^[A-Z]{2}$/.test(value) ? (COUNTRY.of(value) ?? value) : value;
+}
+
+/** The present one, and those before it. */
+function months() {
+  const now = new Date();
+  return Array.from({ length: MONTHS }, (_, i) => {
+    const month = new Date(Date.UTC(now.getFullYear(), now.getMonth() - i, 1)).toISOString().slice(0, 7);
+    return make('option', { value: month }, month);
+  });
+}
