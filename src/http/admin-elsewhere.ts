@@ -8,7 +8,7 @@ import { Refusal, type RefusalHelp } from '../base/refusal.js';
 import type { Roles } from './roles.js';
 
 const ROLE: RefusalHelp = {
-  text: 'To serve it at an address of the configuration (“listen”), add the role “admin” there. Use TLS, since passwords are sent to it. The address then serves only the roles in its list:',
+  text: 'To serve it to other machines, give an entry of “addresses” in the configuration the role “admin”, with TLS, since passwords are sent to it. That address then serves only the roles in its list:',
   code: 'roles: [stream, poll, watch, push, admin]',
 };
 

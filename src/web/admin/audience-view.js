@@ -2,7 +2,7 @@
 /** Statistics: listeners over time, countries, players, pages, titles, and the reports as downloads. One question at a time, as the server makes one. */
 
 import { read, urlOf } from './api.js';
-import { columns } from './charts.js';
+import { columns, hoursOf } from './charts.js';
 import { textOf } from './dialog.js';
 import { list, make, part, say, section, table } from './dom.js';
 import { count, counted, lasting } from './words.js';
@@ -12,6 +12,7 @@ import { count, counted, lasting } from './words.js';
 /** @typedef {{ artist: string, title: string, listenerMinutes: number, averageListeners: number }} Play */
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const SPANS = /** @type {const} */ ([
   { id: 'day', text: 'Last 24 hours', by: 'hour', lastMs: 24 * HOUR_MS },
   { id: 'week', text: 'Last 7 days', by: 'day', lastMs: 7 * 24 * HOUR_MS },
@@ -87,8 +88,12 @@ export class AudienceView {
     void this.#look();
   }
 
+  get #chosen() {
+    return SPANS.find(({ id }) => id === this.#span.value) ?? SPANS[0];
+  }
+
   get #query() {
-    const { by, lastMs } = SPANS.find(({ id }) => id === this.#span.value) ?? SPANS[0];
+    const { by, lastMs } = this.#chosen;
     const from = new Date(Date.now() - lastMs).toISOString().replace(/\.\d+Z$/, 'Z');
     return { channel: this.#subject.value, by, from };
   }
@@ -101,7 +106,7 @@ export class AudienceView {
       const { totals, series } = await read('statistics', query);
       if (asked !== this.#asked) return;
       this.#showNumbers(totals);
-      this.#showSeries(series, query.by);
+      this.#showSeries(series, this.#chosen);
       for (const [i, [of]] of KINDS.entries()) {
         const { totals } = await read('statistics', { ...query, of });
         if (asked !== this.#asked) return;
@@ -120,7 +125,7 @@ export class AudienceView {
   /** @param {Figures} totals */
   #showNumbers({ connections, listeners, listeningHours, peak, averageSeconds }) {
     const numbers = [
-      ['Listening hours', count(listeningHours)],
+      ['Listening hours', count(Math.round(listeningHours * 100) / 100)],
       ['Peak', count(peak)],
       ['Different listeners', count(listeners)],
       ['Connections', count(connections)],
@@ -135,8 +140,8 @@ export class AudienceView {
     );
   }
 
-  /** @param {readonly Row[]} series @param {'hour' | 'day'} by */
-  #showSeries(series, by) {
+  /** @param {readonly Row[]} series @param {(typeof SPANS)[number]} span */
+  #showSeries(series, { by, lastMs }) {
     if (series.every(({ peak }) => peak === 0)) {
       this.#chart.replaceChildren(make('p', { class: 'note' }, 'Nothing was counted in this period.'));
       return;
@@ -146,9 +151,11 @@ export class AudienceView {
       by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
     );
     // A day is that of the station: its date as it is written there.
-    const nameOf = (/** @type {string} */ at) =>
-      format.format(by === 'hour' ? Date.parse(at) : Date.parse(at.slice(0, 10)));
-    const points = series.map(({ at, peak, listeners }) => ({ name: nameOf(at), peak, listeners }));
+    const nameOf = (/** @type {string} */ date) => format.format(Date.parse(date));
+    const points =
+      by === 'hour'
+        ? hoursOf(series).map(({ atMs, ...each }) => ({ name: format.format(atMs), ...each }))
+        : daysOf(series, lastMs / DAY_MS).map(({ at, ...each }) => ({ name: nameOf(at), ...each }));
     const best = points.reduce((a, b) => (b.peak > a.peak ? b : a));
     const label = `Peak: ${counted(best.peak, 'listener')}, ${best.name}`;
     const isOpen = this.#chart.querySelector('details')?.open ?? false;
@@ -200,6 +207,20 @@ export class AudienceView {
       }),
     );
   }
+}
+
+/**
+ * The days up to the last one that is known, or today, also those without a listener.
+ * @param {readonly Row[]} series @param {number} days
+ */
+export function daysOf(series, days) {
+  const found = new Map(series.map((row) => [row.at.slice(0, 10), row]));
+  const last = [...found.keys(), new Date().toISOString().slice(0, 10)].sort().at(-1) ?? '';
+  return Array.from({ length: days }, (_, i) => {
+    const at = new Date(Date.parse(last) - (days - 1 - i) * DAY_MS).toISOString().slice(0, 10);
+    const { peak = 0, listeners = 0 } = found.get(at) ?? {};
+    return { at, peak, listeners };
+  });
 }
 
 /** @param {HTMLElement} body @param {string} of @param {readonly (Figures & Record<string, string>)[]} totals */

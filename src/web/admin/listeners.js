@@ -26,7 +26,7 @@ export class ListenersPanel {
   #after = make('button', { type: 'button', hidden: true }, 'Next →');
   #acts = make('div', { class: 'buttons', hidden: true });
   /** Hidden, as those of the rows, where there is no other channel. */
-  #moveAll = make('button', { type: 'button', hidden: true }, 'Move all shown …');
+  #moveAll = make('button', { type: 'button', hidden: true }, 'Move all matching …');
   #offset = 0;
   #total = 0;
   /** How often the server was asked. */
@@ -43,7 +43,7 @@ export class ListenersPanel {
     const end = make(
       'button',
       { type: 'button', class: 'danger', onclick: () => this.#end() },
-      'Disconnect all shown …',
+      'Disconnect all matching …',
     );
     this.#moveAll.onclick = () => this.#move();
     this.#acts.append(this.#moveAll, end);

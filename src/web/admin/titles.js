@@ -26,7 +26,7 @@ export class TitlesPanel {
   #withdraw = make('button', { type: 'button', hidden: true }, 'Remove next …');
   #held = make('ul', { class: 'held' });
   #tape = make('div', { class: 'drawn' });
-  #places = table('Titles in the buffer', ['Title', 'Behind live', 'Listeners hearing it']);
+  #places = table('Titles in the buffer', ['Title', 'Behind live', 'Heard by']);
 
   /** @param {import('./page.js').Page} page @param {string} key */
   constructor({ may }, key) {

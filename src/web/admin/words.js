@@ -125,7 +125,7 @@ export const REASONS = /** @type {Readonly<Record<string, string>>} */ ({
 
 /** Where a title comes from. */
 export const ORIGINS = /** @type {Readonly<Record<import('../../metadata/record.js').TitleSource, string>>} */ ({
-  metapush: 'pushed by the playout system',
+  metapush: 'pushed',
   encoder: 'from the encoder',
   upstream: 'from the upstream',
   fallback: 'fallback title',

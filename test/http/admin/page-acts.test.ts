@@ -64,7 +64,7 @@ t.test(
     await confirm(page, 'Back to automatic', 'Back to automatic');
     await sees(page, '.sources li', /on air.*1 · encoder/);
 
-    await confirm(page, 'Move all shown', 'Move');
+    await confirm(page, 'Move all matching', 'Move');
     await sees(page, '#notice', /listener.* (moved|stayed)/);
     const other = new Player(server.port, '/studio.mp3', { agent: 'Second/2' });
     await sees(page, 'section[aria-labelledby=section-listeners] tbody th', 'Second/2');
@@ -253,3 +253,37 @@ t.test('blocks, tokens, refusals, watchers and the log', { skip: SKIP, timeout: 
   t.equal((await page.content()).includes(token), false, 'no secret is in the log');
   t.equal(complaints.filter((line) => !line.includes('422')).join(), '');
 });
+
+t.test(
+  'statistics: empty in words, days without listeners, and a report to download',
+  { skip: SKIP, timeout: patient(60_000) },
+  async (t) => {
+    const server = await startServer(t, PAGE_YAML);
+    const { page, complaints } = await openPage(t, `${server.base}/admin#/statistics`);
+    await sees(page, '.drawn .note', 'Nothing was counted in this period.');
+    await page.locator('section[aria-labelledby=section-titles] .wide.none').waitFor();
+    await page.getByLabel('Channel').selectOption('studio');
+    await page.getByLabel('Period').selectOption('month');
+    const link = page.getByRole('link', { name: 'Countries (CSV)' });
+    const href = await link.getAttribute('href');
+    t.match(href, /\/admin\/api\/statistics\.csv\?channel=studio&by=day&from=[^&]+&of=country$/);
+    const download = page.waitForEvent('download');
+    await link.click();
+    t.equal((await download).suggestedFilename(), 'studio-country.csv');
+    // By the cookie alone.
+    const report = await page.request.get(href!);
+    t.match(await report.text(), /^at,country,connections,listeners,/);
+    const days = await page.evaluate(`import('/admin/web/audience-view.js').then(({ daysOf }) => {
+    const row = (at, peak) => ({ at, peak, listeners: peak });
+    return daysOf([row('2999-02-27T00:00:00+01:00', 3), row('2999-03-01T00:00:00+01:00', 1)], 4).map(({ at, peak }) => at + ' ' + peak);
+  })`);
+    t.same(days, ['2999-02-26 0', '2999-02-27 3', '2999-02-28 0', '2999-03-01 1']);
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in to airsplice' }).waitFor();
+    t.equal((await page.request.get(href!)).status(), 401);
+    t.same(
+      complaints.filter((line) => !line.includes('401')),
+      [],
+    );
+  },
+);
