@@ -2,7 +2,7 @@
 
 import type { TimelineEntry } from '../channel/source-timeline.js';
 import type { HlsState } from '../hls/channel-hls.js';
-import { type EndedLogin, type LoginState, NO_LOGINS } from './logins.js';
+import { type LoginQuestions, type LoginState, NO_LOGINS } from './logins.js';
 import type {
   AdminBlock,
   ChannelFallback,
@@ -161,7 +161,6 @@ export interface AdminState {
   readonly fallbacks: readonly ChannelFallback[];
   readonly logins: LoginState;
 }
-
 export const NO_ADMIN_STATE: AdminState = { blocks: [], tokens: [], fallbacks: [], logins: NO_LOGINS };
 
 export interface TokenReport {
@@ -242,7 +241,7 @@ export interface ClusterReport {
 }
 
 /** Questions to the process with the sources. */
-export interface HubQuestions {
+export interface HubQuestions extends LoginQuestions {
   /** Null: there is no cluster. */
   cluster: { readonly ask: null; readonly answer: ClusterReport | null };
   channels: { readonly ask: null; readonly answer: readonly ChannelSources[] };
@@ -272,9 +271,6 @@ export interface HubQuestions {
   };
   /** Whether it existed. */
   revokeToken: { readonly ask: { readonly id: string }; readonly answer: boolean };
-  /** Makes the key of logins where there is none: all processes have it then. */
-  beginLogins: { readonly ask: null; readonly answer: null };
-  endLogin: { readonly ask: EndedLogin; readonly answer: null };
 }
 export type HubQuestion = keyof HubQuestions;
 

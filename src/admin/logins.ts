@@ -17,11 +17,23 @@ export interface LoginState {
   readonly ended: readonly EndedLogin[];
 }
 
+/** To the hub. */
+export interface LoginQuestions {
+  /** Makes the key where there is none: all processes have it then. */
+  beginLogins: { readonly ask: null; readonly answer: null };
+  endLogin: { readonly ask: EndedLogin; readonly answer: null };
+}
+
 export const NO_LOGINS: LoginState = { key: '', ended: [] };
 /** Ended logins that are remembered. With one more, all logins end: a new key. */
 export const MAX_ENDED = 1000;
 
 const KEY_BYTES = 32;
+
+/** In what processes share. */
+export function changed(make: (logins: LoginState) => LoginState) {
+  return <S extends { readonly logins: LoginState }>(state: S): S => ({ ...state, logins: make(state.logins) });
+}
 
 export function withKey(state: LoginState): LoginState {
   return state.key === '' ? { key: newKey(), ended: [] } : state;

@@ -5,6 +5,7 @@
  */
 
 import { timingSafeEqual } from 'node:crypto';
+import { Refusal } from '../base/refusal.js';
 
 /** For each channel. */
 export const MAX_MADE = 8;
@@ -74,4 +75,10 @@ export class MadeTokens {
   get used(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#used);
   }
+}
+
+/** Throws a Refusal where its channel would have too many. */
+export function withToken<T extends { readonly channel: string }>(tokens: readonly T[], token: T): readonly T[] {
+  if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
+  throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
 }

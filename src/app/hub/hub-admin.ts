@@ -15,7 +15,7 @@ import {
   NO_ADMIN_STATE,
   type SourceReport,
 } from '../../admin/admin-reports.js';
-import { currentLogins, type LoginState, withEnded, withKey } from '../../admin/logins.js';
+import { changed, currentLogins, withEnded, withKey } from '../../admin/logins.js';
 import { Refusal } from '../../base/refusal.js';
 import { SteadyTime } from '../../base/steady-time.js';
 import type { Channel } from '../../channel/channel.js';
@@ -23,7 +23,7 @@ import { mayMakeTokens } from '../../config/admin-config.js';
 import { EncoderSource } from '../../source/encoder-source.js';
 import { PullSource } from '../../source/pull-source.js';
 import type { DocumentStore } from '../../store/store.js';
-import { MAX_MADE } from '../../titles/made-tokens.js';
+import { withToken } from '../../titles/made-tokens.js';
 import type { Core } from '../core.js';
 import { channelDepth } from '../worker/channel-depth.js';
 
@@ -45,6 +45,8 @@ export interface HubAdminOutput {
   used(): Promise<readonly Readonly<Used>[]>;
 }
 
+/** What can be removed one by one. */
+type AdminList = Exclude<keyof AdminState, 'logins'>;
 type HubAnswers = { readonly [Q in HubQuestion]: (ask: HubQuestions[Q]['ask']) => Promise<HubQuestions[Q]['answer']> };
 
 export class HubAdmin {
@@ -84,8 +86,8 @@ export class HubAdmin {
       putToken: (token) => this.#putToken(token),
       rotateToken: ({ id, made, untilMs }) => this.#rotate(id, made, untilMs),
       revokeToken: ({ id }) => this.#remove('tokens', (token) => token.id === id),
-      beginLogins: () => this.#changeLogins(withKey),
-      endLogin: (login) => this.#changeLogins((logins) => withEnded(logins, login)),
+      beginLogins: () => this.#change(changed(withKey)).then(() => null),
+      endLogin: (login) => this.#change(changed((logins) => withEnded(logins, login))).then(() => null),
     };
   }
 
@@ -251,16 +253,8 @@ export class HubAdmin {
     return null;
   }
 
-  async #changeLogins(make: (logins: LoginState) => LoginState): Promise<null> {
-    await this.#change(({ logins, ...state }) => ({ ...state, logins: make(logins) }));
-    return null;
-  }
-
   /** Whether there was one, when its turn had come. */
-  async #remove<N extends Exclude<keyof AdminState, 'logins'>>(
-    name: N,
-    isIt: (each: AdminState[N][number]) => boolean,
-  ): Promise<boolean> {
+  async #remove<N extends AdminList>(name: N, isIt: (each: AdminState[N][number]) => boolean): Promise<boolean> {
     let isThere = false;
     await this.#change((state) => {
       const before: readonly AdminState[N][number][] = state[name];
@@ -304,9 +298,3 @@ export class HubAdmin {
 
 /** Of what an encoder calls itself. */
 const AGENT_CHARACTERS = 200;
-
-/** Throws a Refusal where its channel would have too many. */
-function withToken(tokens: readonly MadeToken[], token: MadeToken): readonly MadeToken[] {
-  if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
-  throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
-}

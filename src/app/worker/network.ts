@@ -54,7 +54,6 @@ export interface NetworkParts extends ListenerParts, ReaderParts, Omit<IngestPar
 /** Upper bounds, seconds. */
 const PUSH_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1, 5];
 
-const HOUR_MS = 3_600_000;
 const CLUSTER_FRESH_MS = 1000;
 
 export class Network {
@@ -66,7 +65,6 @@ export class Network {
   readonly requests: RequestCounts;
   /** Who may ask at /admin. */
   readonly adminAccess: AdminAccess;
-  readonly logins: AdminLogins;
   #live: LiveStreams | null = null;
   readonly #core: Core;
   readonly #parts: NetworkParts;
@@ -83,11 +81,6 @@ export class Network {
     this.#site = pageFacts(config, { statuses: parts.statuses, onError });
     this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
-    this.logins = new AdminLogins({
-      users: () => config.admin.users,
-      lifeMs: () => config.admin.loginHours * HOUR_MS,
-      wallMs: () => clock.wallMs(),
-    });
     this.adminAccess = new AdminAccess(
       {
         ...this.guards,
@@ -97,7 +90,7 @@ export class Network {
         },
       },
       () => config.admin.users,
-      this.logins,
+      new AdminLogins(config, clock),
     );
     const titleSender: IngestParts['titleSender'] = (headers) => this.adminAccess.titleSender(headers);
     this.ingest = new Ingest(core, this.guards, { ...parts, titleSender });
@@ -238,7 +231,6 @@ export class Network {
     const held = (channel: string) => pushes.held(channel).length;
     const parts: AdminParts = {
       access: this.adminAccess,
-      logins: this.logins,
       isSecure: (request) => this.streams.publicUrl.isSecure(request),
       queries,
       log,

@@ -43,9 +43,8 @@ export interface ProcessAdminParts {
   readonly blocks: Blocks;
   readonly logins: Pick<AdminLogins, 'set'>;
   readonly madeTokens: MadeTokens;
-  readonly fallbacks: Fallbacks;
+  readonly streams: { readonly fallbacks: Fallbacks; readonly hlsListeners: Pick<HlsListeners, 'all'> };
   /** The private ones. */
-  readonly hlsListeners: Pick<HlsListeners, 'all'>;
 }
 
 /** Of a stream, or of HLS. */
@@ -87,7 +86,7 @@ export class ProcessAdmin {
     this.#state = state;
     this.#parts.blocks.set(state.blocks);
     this.#parts.madeTokens.set(state.tokens);
-    this.#parts.fallbacks.set(state.fallbacks);
+    this.#parts.streams.fallbacks.set(state.fallbacks);
     this.#parts.logins.set(state.logins);
   }
 
@@ -145,7 +144,7 @@ export class ProcessAdmin {
 
   *#all(): Iterable<AnyListener> {
     yield* this.#parts.audience.all();
-    yield* this.#parts.hlsListeners.all();
+    yield* this.#parts.streams.hlsListeners.all();
   }
 
   #idOf({ id }: AnyListener): string {

@@ -186,9 +186,8 @@ export class Worker {
       sessions: this.sessions,
       madeTokens,
       blocks: guards.blocks,
-      logins: this.network.logins,
-      fallbacks: streams.fallbacks,
-      hlsListeners: streams.hlsListeners,
+      logins: this.network.adminAccess.logins,
+      streams,
       watchers: watching.watch.watchers,
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Authentication and rights at `/admin`: Basic, a bearer token, or the cookie of a login (admin-logins.ts), compared behind the gate of all secrets (net/limits/secret-gate.ts), then the
- * right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
+ * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), or the
+ * cookie of a login (admin-logins.ts); then the right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
  * (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
  */
 
@@ -17,7 +17,7 @@ import { type Judges, judgeRequest } from '../../net/limits/judge.js';
 import { SECRET_REASONS } from '../../net/limits/secret-gate.js';
 import type { RouteRole } from '../methods.js';
 import { refuseForeign, refuseSimple } from '../origin.js';
-import type { AdminLogins, Login } from './admin-logins.js';
+import type { AdminLogins, OperatorLogin } from './admin-logins.js';
 
 /** An authenticated user, for one request. */
 export interface AdminUser {
@@ -28,7 +28,7 @@ export interface AdminUser {
   /** The id of its connection. */
   readonly connection: string | undefined;
   /** Absent: known by a password or a token of the request itself. */
-  readonly login?: Login | undefined;
+  readonly login?: OperatorLogin | undefined;
 }
 
 /** A refused request. */
@@ -81,13 +81,13 @@ const NOBODY: AdminUserConfig = { tokens: [], rights: [] };
 export class AdminAccess {
   readonly #guards: AdminGuards;
   readonly #users: () => AdminUsers;
-  readonly #logins: Pick<AdminLogins, 'of' | 'isValid'>;
+  readonly logins: AdminLogins;
 
   /** @param users of the present configuration */
-  constructor(guards: AdminGuards, users: () => AdminUsers, logins: Pick<AdminLogins, 'of' | 'isValid'>) {
+  constructor(guards: AdminGuards, users: () => AdminUsers, logins: AdminLogins) {
     this.#guards = guards;
     this.#users = users;
-    this.#logins = logins;
+    this.logins = logins;
   }
 
   /**
@@ -145,7 +145,7 @@ export class AdminAccess {
 
   /** A text that is another one where the user's rights or secrets are others; null: there is no such user, it may not look, or is logged out. */
   standing({ name, login }: Pick<AdminUser, 'name' | 'login'>): string | null {
-    if (login !== undefined && !this.#logins.isValid(login)) return null;
+    if (login !== undefined && !this.logins.isValid(login)) return null;
     const user = this.#users()[name];
     if (user === undefined || missingRight(user, 'read') !== null) return null;
     const digests = [user.password, ...user.tokens].map((secret) => secret?.sha256.toString('hex') ?? '');
@@ -171,7 +171,7 @@ export class AdminAccess {
     const { authorization, cookie } = request.headers;
     const wrong = () => challenge(request, 'The user is unknown or the secret is wrong.');
     if (authorization === undefined) {
-      const login = this.#logins.of(cookie);
+      const login = this.logins.of(cookie);
       if (login === null) throw challenge(request, 'Say who you are: a user and password, or a bearer token.');
       return { ...this.#admitted(login.user, right, asked, wrong), login };
     }

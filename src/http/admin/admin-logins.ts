@@ -7,34 +7,41 @@
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { type LoginState, NO_LOGINS } from '../../admin/logins.js';
+import type { Clock } from '../../base/clock.js';
 import type { AdminUsers } from '../../config/admin-config.js';
 
-export interface Login {
+export interface OperatorLogin {
   readonly user: string;
   readonly id: string;
   /** Unix milliseconds. */
   readonly untilMs: number;
 }
 
-export interface LoginParts {
-  users(): AdminUsers;
-  /** The longest life of a login. */
-  lifeMs(): number;
-  wallMs(): number;
+/** Of the present configuration. */
+export interface LoginConfig {
+  readonly admin: { readonly users: AdminUsers; readonly loginHours: number };
 }
 
 export const LOGIN_COOKIE = 'airsplice-admin';
+const HOUR_MS = 3_600_000;
 const ID_BYTES = 16;
 const MAX_COOKIES = 100;
 const FORM = /^([\w-]{1,88})\.(\d{1,15})\.([\w-]{22})\.([\w-]{43})$/;
 
 export class AdminLogins {
-  readonly #parts: LoginParts;
+  readonly #config: LoginConfig;
+  readonly #clock: Pick<Clock, 'wallMs'>;
   #state = NO_LOGINS;
   #ended: ReadonlySet<string> = new Set();
 
-  constructor(parts: LoginParts) {
-    this.#parts = parts;
+  constructor(config: LoginConfig, clock: Pick<Clock, 'wallMs'>) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /** The longest life of a login. */
+  get #lifeMs(): number {
+    return this.#config.admin.loginHours * HOUR_MS;
   }
 
   /** Whether there is a key, so that a login can begin. */
@@ -49,15 +56,15 @@ export class AdminLogins {
 
   /** The value of the cookie, and how long it is valid. @param user who has a password */
   begin(user: string): { readonly value: string; readonly seconds: number } {
-    const lifeMs = this.#parts.lifeMs();
-    const login = { user, id: randomBytes(ID_BYTES).toString('base64url'), untilMs: this.#parts.wallMs() + lifeMs };
+    const lifeMs = this.#lifeMs;
+    const login = { user, id: randomBytes(ID_BYTES).toString('base64url'), untilMs: this.#clock.wallMs() + lifeMs };
     const mac = this.#mac(login)!.toString('base64url');
     const value = [Buffer.from(user).toString('base64url'), login.untilMs, login.id, mac].join('.');
     return { value, seconds: Math.round(lifeMs / 1000) };
   }
 
-  /** The login of a request's cookies; null: none that is valid. Of several with the name any may be it: other servers of this host set theirs too. */
-  of(cookies: string | undefined): Login | null {
+  /** The login of a request's cookies; null: none is valid. Of several any may be it: other servers of this host set theirs too. */
+  of(cookies: string | undefined): OperatorLogin | null {
     for (const cookie of (cookies ?? '').split(';', MAX_COOKIES)) {
       const at = cookie.indexOf('=');
       if (at === -1 || cookie.slice(0, at).trim() !== LOGIN_COOKIE) continue;
@@ -68,12 +75,12 @@ export class AdminLogins {
   }
 
   /** Whether it still is one: not over, and not logged out. */
-  isValid({ id, untilMs }: Login): boolean {
-    const leftMs = untilMs - this.#parts.wallMs();
-    return leftMs > 0 && leftMs <= this.#parts.lifeMs() && !this.#ended.has(id);
+  isValid({ id, untilMs }: OperatorLogin): boolean {
+    const leftMs = untilMs - this.#clock.wallMs();
+    return leftMs > 0 && leftMs <= this.#lifeMs && !this.#ended.has(id);
   }
 
-  #read(value: string): Login | null {
+  #read(value: string): OperatorLogin | null {
     const [, name, until, id, mac] = FORM.exec(value) ?? [];
     if (name === undefined) return null;
     const login = { user: Buffer.from(name, 'base64url').toString(), id: id!, untilMs: Number(until) };
@@ -85,8 +92,8 @@ export class AdminLogins {
   }
 
   /** Null: there is no key, or no such user with a password. */
-  #mac({ user, id, untilMs }: Login): Buffer | null {
-    const users = this.#parts.users();
+  #mac({ user, id, untilMs }: OperatorLogin): Buffer | null {
+    const users = this.#config.admin.users;
     const password = Object.hasOwn(users, user) ? users[user]!.password : undefined;
     if (password === undefined || this.#state.key === '') return null;
     const hmac = createHmac('sha256', Buffer.from(this.#state.key, 'base64url'));

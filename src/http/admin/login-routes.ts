@@ -1,6 +1,7 @@
 /**
  * Logging in and out of the operator page. `POST /admin/login` takes a form of this origin, behind the gate of all secrets; `POST /admin/logout` ends
- * the login in all processes. The cookie has no Path, so that it is right below a path of a proxy too: a browser takes that of the request, `…/admin`.
+ * the login in all processes. The cookie has no Path, so that it is right below a
+ * path of a proxy too: a browser takes that of the request, `…/admin`.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -44,7 +45,8 @@ export function registerLogin(app: FastifyInstance, parts: AdminParts): void {
 }
 
 async function logIn(parts: AdminParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const { access, logins, queries, log } = parts;
+  const { access, queries, log } = parts;
+  const { logins } = access;
   const form = new URLSearchParams(String(request.body ?? ''));
   const [name, password] = [form.get('user') ?? '', form.get('password') ?? ''];
   try {

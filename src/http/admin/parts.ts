@@ -7,7 +7,6 @@ import type { PushInput, PushLimits } from '../../metadata/push-input.js';
 import type { Track } from '../../metadata/record.js';
 import type { InForce } from '../../titles/pushes.js';
 import type { AdminAccess } from './admin-access.js';
-import type { AdminLogins } from './admin-logins.js';
 
 /** As titles/pushes.ts has them. */
 export interface AdminTitles {
@@ -19,7 +18,6 @@ export interface AdminTitles {
 
 export interface AdminParts {
   readonly access: AdminAccess;
-  readonly logins: AdminLogins;
   /** Whether the client came by https. */
   isSecure(request: IncomingMessage): boolean;
   readonly queries: AdminQueries;

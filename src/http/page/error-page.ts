@@ -53,7 +53,7 @@ export function setErrorLanguages(own: Languages): void {
 export function errorPage({ kind, status, message, errors, help }: Refusal, asked: AskedFor): ErrorPage | null {
   if (!STATUSES.includes(status) || errors.length > 0 || !prefersHtml(asked.accept ?? '')) return null;
   languages ??= new Languages({});
-  // What is told to operators is in English.
+  // For operators it is in English.
   const text = help.length > 0 ? undefined : TEXTS[kind];
   const language = text === undefined ? 'en' : languages.languageOf('', asked['accept-language']);
   const texts = languages.texts(language)!;

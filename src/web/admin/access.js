@@ -36,17 +36,9 @@ export class Access {
     'No address is blocked.',
   );
   #tokens = table('Push tokens', ['Channel', 'Name', 'Created', 'Last used', ''], 'There are no push tokens.');
-  #refusals = table(
-    'Recent refusals',
-    ['Time', 'Address', 'Request', 'Reason', 'Status'],
-    'Nothing was refused since the server started.',
-  );
+  #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status'], 'Nothing was refused.');
   #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'Nobody is subscribed.');
-  #sessions = table(
-    'Sessions',
-    ['Metaid', 'Channel', 'Title sent', 'Title heard'],
-    'No listener has identified itself with a metaid.',
-  );
+  #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard'], 'None has a metaid.');
   #timer;
 
   /** @param {import('./page.js').Page} page */

@@ -186,9 +186,21 @@ t.test('from other pages, in other forms, without the right, and too often', asy
 t.test('its time, and how many ends are remembered', async (t) => {
   let [nowMs, hours] = [1_800_000_000_000, 2];
   const users = {
-    ann: { password: { sha256: createHash('sha256').update('a').digest() }, tokens: [], rights: ['read' as const] },
+    ann: {
+      password: { sha256: createHash('sha256').update('a').digest(), demo: false },
+      tokens: [],
+      rights: ['read' as const],
+    },
   };
-  const logins = new AdminLogins({ users: () => users as never, lifeMs: () => hours * 3_600_000, wallMs: () => nowMs });
+  const config = {
+    admin: {
+      users,
+      get loginHours() {
+        return hours;
+      },
+    },
+  };
+  const logins = new AdminLogins(config, { wallMs: () => nowMs });
   t.equal(logins.isReady, false);
   t.equal(logins.of(`airsplice-admin=YW5u.1.${'A'.repeat(22)}.${'A'.repeat(43)}`), null, 'no key signs nothing');
   let state = withKey(NO_LOGINS);
