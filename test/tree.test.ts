@@ -91,6 +91,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'admin/admin-reports': ['http/admin/api'],
   'now-playing/state-schema': ['store/store', 'cluster/titles/log-entry'],
   'http/admin/routes': ['http/admin/api'],
+  'http/admin/admin-logins': ['http/admin/login-routes'],
   'hls/cut-feed': ['hls/channel-hls'],
   'hls/hls-channels': ['hls/hls-files', 'hls/rewind/rewind-writer'],
   'hls/window-file': ['hls/hls-files', 'hls/rewind/rewind-writer'],

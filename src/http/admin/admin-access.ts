@@ -1,7 +1,7 @@
 /**
  * Authentication and rights at `/admin`: Basic or a bearer token, compared behind the gate of all secrets (net/limits/secret-gate.ts), or the
- * cookie of a login (admin-logins.ts); then the right. Every route calls `require` first. Invariants: no page of another origin can make a browser act with the credentials that it keeps
- * (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
+ * cookie of a login (admin-logins.ts); then the right. Every route calls `require` first. Invariants: no page of another origin can make a browser
+ * act with the credentials that it keeps (README.md, "Pages of others"); no answer is framed, cached, or readable from other origins.
  */
 
 import type { IncomingHttpHeaders } from 'node:http';

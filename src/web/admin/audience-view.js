@@ -1,5 +1,5 @@
 // @ts-check
-/** Statistics: listeners over time, countries, players, pages, titles, reports as downloads. It asks one question at a time, as one is made at a time. */
+/** Statistics: listeners over time, countries, players, pages, titles, and the reports as downloads. It asks one question after another. */
 
 import { read, urlOf } from './api.js';
 import { columns, hoursOf } from './charts.js';

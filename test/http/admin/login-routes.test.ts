@@ -187,7 +187,7 @@ t.test('its time, and how many ends are remembered', async (t) => {
   let [nowMs, hours] = [1_800_000_000_000, 2];
   const users = {
     ann: {
-      password: { sha256: createHash('sha256').update('a').digest(), demo: false },
+      password: { sha256: createHash('sha256').update('a').digest(), demo: '' },
       tokens: [],
       rights: ['read' as const],
     },
