@@ -4,7 +4,8 @@ import { createHash } from 'node:crypto';
 import t from 'tap';
 import { MAX_ENDED, NO_LOGINS, withEnded, withKey } from '../../../src/admin/logins.js';
 import { AdminLogins } from '../../../src/http/admin/admin-logins.js';
-import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
+import { demoYaml, NODES, startServer, type TestServer, WORKERS } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
 
 process.env['LOGIN_ANN'] = 'correct horse';
 process.env['LOGIN_BOB'] = 'battery staple';
@@ -223,4 +224,14 @@ t.test('its time, and how many ends are remembered', async (t) => {
   state = withEnded(state, { id: 'one more', untilMs: 1 });
   t.not(state.key, key, 'all are out');
   t.equal(state.ended.length, 0);
+});
+
+t.test('it outlives a restart, and so does its end', { skip: WORKERS > 0 || NODES > 0 }, async (t) => {
+  const folder = tempFolder(t);
+  const before = await startServer(t, YAML, folder);
+  const [cookie, ended] = [await cookieOf(before), await cookieOf(before)];
+  t.equal((await logOut(before, { Cookie: ended })).status, 204);
+  await before.app.stop();
+  const after = await startServer(t, YAML, folder);
+  t.same([await self(after, cookie), await self(after, ended)], [200, 401]);
 });
