@@ -16,13 +16,22 @@ export class HlsRecorder {
   /** By name: what segments need. */
   readonly inits = new Map<string, Buffer>();
   readonly #url: string;
-  #isLoading = false;
+  /** Null: nothing is asked for. */
+  #loading: Promise<void> | null = null;
 
   /** @param url of the media playlist */
   constructor(t: Test, url: string) {
     this.#url = url;
-    const timer = setInterval(() => void this.#load(), ASK_MS);
-    t.teardown(() => clearInterval(timer));
+    const timer = setInterval(() => {
+      this.#loading ??= this.#load().finally(() => {
+        this.#loading = null;
+      });
+    }, ASK_MS);
+    t.teardown(async () => {
+      clearInterval(timer);
+      // The server is stopped behind it.
+      await this.#loading;
+    });
   }
 
   /** Of all segments, as their playlists say. */
@@ -51,22 +60,16 @@ export class HlsRecorder {
   }
 
   async #load(): Promise<void> {
-    if (this.#isLoading) return;
-    this.#isLoading = true;
-    try {
-      const answer = await fetch(this.#url);
-      const text = await answer.text();
-      if (answer.status !== 200) return;
-      this.playlists.push(text);
-      for (const segment of readPlaylist(text).segments) {
-        if (this.bytes.has(segment.name)) continue;
-        const { init } = segment;
-        if (init !== null && !this.inits.has(init)) this.inits.set(init, await this.#fetch(init));
-        this.bytes.set(segment.name, await this.#fetch(segment.name));
-        this.segments.push(segment);
-      }
-    } finally {
-      this.#isLoading = false;
+    const answer = await fetch(this.#url);
+    const text = await answer.text();
+    if (answer.status !== 200) return;
+    this.playlists.push(text);
+    for (const segment of readPlaylist(text).segments) {
+      if (this.bytes.has(segment.name)) continue;
+      const { init } = segment;
+      if (init !== null && !this.inits.has(init)) this.inits.set(init, await this.#fetch(init));
+      this.bytes.set(segment.name, await this.#fetch(segment.name));
+      this.segments.push(segment);
     }
   }
 }
