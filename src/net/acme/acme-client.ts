@@ -115,7 +115,7 @@ function checked(chain: string, key: string, domains: readonly string[]): string
   return `${chain.trim()}\n${key}`;
 }
 
-/** What `axios` calls for a request. It resolves whatever the status: where it rejects, the package waits as long as an authority says, and asks again. */
+/** What `axios` calls for a request. It resolves whatever the status: rejected, the package waits as long as an authority says, and asks again. */
 function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
   return async (config) => {
     const { url = '', method = 'get', data, headers } = config;
