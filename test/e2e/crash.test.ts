@@ -189,7 +189,7 @@ t.test('the demo says what to paste, and no secret goes to the log', async (t: T
   await until(() => server.out.includes('feed'), 5000);
   t.match(server.out, `http://127.0.0.1:${port}/studio.mp3`);
   t.match(server.out, `http://127.0.0.1:${port}/metapush/studio/studio-token?`);
-  t.match(server.out, `ws://127.0.0.1:${port}/metadata/channel/studio`);
+  t.match(server.out, `watch studio --url http://127.0.0.1:${port}`);
   t.match(server.out, `icecast://source:demo-source@127.0.0.1:${port}/studio.mp3`);
   await fetch(`${server.base}/metapush/studio/guessed-token?song=x`);
   await push(server.base, 'studio', 'song=x');
