@@ -30,6 +30,8 @@ export interface ChannelAudioOptions extends ChannelTapeOptions {
   readonly delay?: { readonly ms: number; readonly clock: Pick<Clock, 'now' | 'alarm'> } | undefined;
   /** Called when its listeners go from 0 to 1 and back. */
   readonly onWanted?: ((isWanted: boolean) => void) | undefined;
+  /** Called when its tape is read, by listeners or observers, and when it is not any more. */
+  readonly onRead?: ((isRead: boolean) => void) | undefined;
 }
 
 /** What a channel with a delay has that is not on its tape. */
@@ -80,18 +82,23 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
 
   want(isWanted: boolean): void {
     this.readers.isWanted = isWanted;
-    this.keep();
+    this.#readersChanged();
     this.#options.onWanted?.(isWanted);
   }
 
   observe(observer: TapeObserver): void {
     this.readers.add(observer);
-    this.keep();
+    this.#readersChanged();
   }
 
   unobserve(observer: TapeObserver): void {
     this.readers.remove(observer);
+    this.#readersChanged();
+  }
+
+  #readersChanged(): void {
     this.keep();
+    this.#options.onRead?.(!this.readers.isNone);
   }
 
   /** The format of the latest frame written; null: there was none. */
@@ -170,6 +177,18 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     for (const frame of held.take()) this.#lay(frame, frame.arrivedMs);
   }
 
+  /** Its source delivers nothing while nobody reads the tape, which is dropped; to its listeners it is as if it were there. */
+  rest(): void {
+    this.drop();
+    this.isResting = true;
+  }
+
+  /** The source goes on, with a burst at once. */
+  wake(): void {
+    this.isResting = false;
+    this.refillMs = this.#options.burstMs ?? 0;
+  }
+
   /** What is held goes onto no tape. */
   dropHeld(): void {
     this.#held.drop();
@@ -183,6 +202,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
 
   /** Another process feeds the channel from now on: nothing of its tape, nor of what waits, is needed here. */
   leave(): void {
+    this.isResting = false;
     this.#held.drop();
     this.#line?.leave();
     this.#coming = null;
@@ -210,6 +230,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
    */
   release(isOver = true): void {
     if (this.playing > 0 || (this.readers.isHeard && !isOver)) return;
+    this.isResting = false;
     if (this.delayMs === (this.#options.delay?.ms ?? 0)) {
       this.drop();
       this.#line?.begin();

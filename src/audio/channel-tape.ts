@@ -42,6 +42,10 @@ export abstract class ChannelTape {
   /** The latest title; null: none. */
   protected mark: Mark | null = null;
   protected readonly readers = new TapeReaders();
+  /** There is no tape, since nobody reads it: the source on air waits for who does. */
+  protected isResting = false;
+  /** Until the tape has so much audio no listener begins with it, milliseconds. */
+  protected refillMs = 0;
   /** Its audio time on the tape. */
   #markMs = 0;
   readonly #options: ChannelTapeOptions;
@@ -66,10 +70,13 @@ export abstract class ChannelTape {
   }
 
   get hasSegments(): boolean {
-    return this.tape !== undefined && this.tape.head > this.tape.tail;
+    const { tape } = this;
+    if (tape === undefined) return this.isResting;
+    return tape.head > tape.tail && this.refillMs === 0;
   }
 
   get metaint(): number | null {
+    if (this.isResting) return this.#spacing.metaint;
     const tape = this.#options.icyInOgg ? this.tape : this.#frames;
     return tape?.metaint ?? null;
   }
@@ -88,7 +95,7 @@ export abstract class ChannelTape {
 
   /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
   get sends(): string | null {
-    return this.#packets?.link.facts.codec ?? (this.#frames === undefined ? null : this.contentType);
+    return this.#packets?.link.facts.codec ?? (this.#frames === undefined && !this.isResting ? null : this.contentType);
   }
 
   /** Audio time at the tape's end at that moment (arrivals.ts). */
@@ -135,7 +142,9 @@ export abstract class ChannelTape {
     if (mayBegin && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.drop();
     if (frame.link === undefined) this.#writeFrame(frame, isFresh);
     else this.#writePacket(frame, isFresh, frame.link);
-    this.#arrivals.note(arrivedMs, this.tape!.endMs);
+    const { endMs } = this.tape!;
+    this.#arrivals.note(arrivedMs, endMs);
+    if (endMs >= this.refillMs) this.refillMs = 0;
     this.readers.onGrown();
   }
 
@@ -165,6 +174,8 @@ export abstract class ChannelTape {
   /** The next frame is another source's. */
   protected changeSource(): void {
     this.#spacing.sourceChanged();
+    this.isResting = false;
+    this.refillMs = 0;
     this.#isFirst = true;
     this.#reservoir.cut();
   }

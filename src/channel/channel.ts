@@ -13,8 +13,8 @@ import type { Log } from '../base/log.js';
 import { sourceSteps } from '../config/list-steps.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { EncoderSource } from '../source/encoder-source.js';
-import { FileSource } from '../source/file.js';
-import type { FilePlace } from '../source/file-player.js';
+import { FileSource } from '../source/files/file.js';
+import type { FilePlace } from '../source/files/file-player.js';
 import type { InputOptions, SwitchOutput } from '../source/input.js';
 import type { Source, SourceTitle } from '../source/source.js';
 import { Switch } from '../source/switch.js';
@@ -96,6 +96,7 @@ export class Channel {
         delay: () => (config.delaySeconds > 0 ? { ms: config.delaySeconds * 1000, clock } : undefined),
         onFormat: () => (from, to) => this.#sourceLog.formatChanged(formatText(from), formatText(to)),
         onWanted: () => (isWanted) => this.switch.want(isWanted),
+        onRead: () => (isRead) => this.switch.rest.read(isRead),
       }),
     );
     const channel = this;
@@ -119,19 +120,11 @@ export class Channel {
           else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
         },
+        onRest: (isResting) => (isResting ? audio.rest() : audio.wake()),
         onEvent: (place, event, fields, isOver) => this.#sourceLog.report(place, event, fields, isOver),
       },
       clock,
-      live<InputOptions>({
-        stallMs: () => all.sources.stallMs,
-        pieceMs: () => all.sources.pieceSeconds * 1000,
-        stallsPerMinute: () => all.sources.stallsPerMinute,
-        steadyMs: () => all.sources.soundSeconds * 1000,
-        silentMs: () => all.sources.silentSeconds * 1000,
-        aheadMs: () => all.sources.aheadSeconds * 1000,
-        // What gaps take from a delay line it lacks itself.
-        burstMs: () => (config.delaySeconds > 0 ? 0 : all.streams.burstSeconds * 1000),
-      }),
+      inputOptions(config, all),
     );
     this.#own = new OwnLive({ config, clock, audio, switch: this.switch });
     this.#inputParts = { key, config, all, clock, log, roomMs: () => audio.roomMs };
@@ -275,4 +268,21 @@ export class Channel {
   get #configured(): readonly SourceConfig[] {
     return this.#all.cluster?.sources === false ? [] : this.#config.sources;
   }
+}
+
+function inputOptions(config: ChannelConfig, all: Config): InputOptions {
+  const isDelayed = () => config.delaySeconds > 0;
+  return live<InputOptions>({
+    stallMs: () => all.sources.stallMs,
+    pieceMs: () => all.sources.pieceSeconds * 1000,
+    // A delay line has to be fed, and in a cluster another machine may need what this one has.
+    restMs: () =>
+      isDelayed() || all.cluster !== undefined ? Number.POSITIVE_INFINITY : all.sources.restSeconds * 1000,
+    stallsPerMinute: () => all.sources.stallsPerMinute,
+    steadyMs: () => all.sources.soundSeconds * 1000,
+    silentMs: () => all.sources.silentSeconds * 1000,
+    aheadMs: () => all.sources.aheadSeconds * 1000,
+    // What gaps take from a delay line it lacks itself.
+    burstMs: () => (isDelayed() ? 0 : all.streams.burstSeconds * 1000),
+  });
 }

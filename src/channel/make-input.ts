@@ -5,7 +5,7 @@ import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
-import { FileSource } from '../source/file.js';
+import { FileSource } from '../source/files/file.js';
 import type { Input } from '../source/input.js';
 import type { NextInput } from '../source/switch.js';
 import { makePull } from './pulled.js';

@@ -272,6 +272,7 @@ export function configSchema(context: ConfigContext) {
       aheadSeconds: seconds(0, 60).default(10),
       framelessBytes: whole(1024, 16_777_216).default(65_536),
       silentSeconds: seconds(1, 3600).default(20),
+      restSeconds: seconds(1, 86_400).default(30),
     }).prefault({}),
     watch: section({
       pingSeconds: seconds(0.1, 600).default(25),

@@ -8,7 +8,7 @@ import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { KEY } from '../base/key.js';
 import { isReserved } from '../config/checks.js';
 import { CONTROL } from '../config/field.js';
-import { audioProblem } from '../source/audio-file.js';
+import { audioProblem } from '../source/files/audio-file.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option, VARIABLE_START } from './draft.js';
 import { makePassword, makeToken } from './made-secret.js';
 import { programName } from './program-name.js';

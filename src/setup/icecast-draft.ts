@@ -10,7 +10,7 @@ import { urlHost } from '../base/ip.js';
 import { host } from '../config/field.js';
 import { HEADER_NAME } from '../config/schema.js';
 import { pairProblem } from '../config/tls.js';
-import { audioProblem } from '../source/audio-file.js';
+import { audioProblem } from '../source/files/audio-file.js';
 import { dataFolder } from './answers.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option } from './draft.js';
 import { readMounts } from './icecast-mounts.js';

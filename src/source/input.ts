@@ -29,6 +29,8 @@ export interface SourceSettings {
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
   readonly pieceMs: number;
+  /** How long nobody has read the channel's audio when a file on air comes to rest; +∞: it never does. */
+  readonly restMs: number;
 }
 
 /** How long, up to the next look, audio waits for its title to be saved (a slow disk). */
@@ -44,6 +46,8 @@ export interface SwitchOutput {
   readonly format: AudioFormat | null;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
+  /** The source on air delivers nothing until its audio is read, or goes on. */
+  onRest(isResting: boolean): void;
   /** Something of any source that the operator should know (health.ts). */
   onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
@@ -119,6 +123,20 @@ export class Input implements SourceInput, AlarmHandler {
 
   get isUnsteady(): boolean {
     return this.health.troubles.unsteady;
+  }
+
+  get isResting(): boolean {
+    return this.source.isResting === true;
+  }
+
+  /** As Source has it. Of the one on air. */
+  rest(): boolean {
+    return this.#waiting === null && this.source.rest?.() === true;
+  }
+
+  wake(): void {
+    this.#owner.pacer.reset();
+    this.source.wake?.();
   }
 
   onFrame(frame: Frame): number {
@@ -224,6 +242,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** Whether it could be on air, as far as its frames show. */
   isGood(nowMs: number): boolean {
+    if (this.isResting) return true;
     const { stallMs } = this.#options;
     const patienceMs = this.#owner.isOnAir(this.index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
@@ -231,7 +250,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** Whether it has ended, or sends nothing, and may come back. Of the one on air. */
   isAwaited(nowMs: number): boolean {
-    return this.isAway || nowMs - this.#due.atMs > this.#options.stallMs;
+    return this.isAway || (!this.isResting && nowMs - this.#due.atMs > this.#options.stallMs);
   }
 
   /** Another source is on air from now on, or none. */
@@ -242,6 +261,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   look(nowMs: number): void {
+    if (this.isResting) return;
     this.#steadiness.look(nowMs, this.#due.atMs === Number.NEGATIVE_INFINITY, this.isGood(nowMs));
     const isLate = this.#waiting !== null && nowMs - this.#waitingSinceMs >= TITLE_WAIT_MS;
     if (isLate && this.#alarm === null) this.#write();

@@ -79,6 +79,11 @@ export class AirPacer {
     return Math.min(durationMs, Math.max(0, aheadMs - this.#options.aheadMs));
   }
 
+  /** Nobody has anything ahead: who comes gets all of it from what goes on air next. */
+  reset(): void {
+    this.#untilMs = Number.NEGATIVE_INFINITY;
+  }
+
   /** How far it is ahead of real time, milliseconds; less than 0: behind, by what gaps have taken from listeners. */
   aheadMs(nowMs: number): number {
     return Number.isNaN(this.#untilMs) ? 0 : Math.max(-this.#options.burstMs, this.#untilMs - nowMs);

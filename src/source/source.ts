@@ -55,6 +55,14 @@ export interface Source {
   readonly pageMs?: number;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
+  /**
+   * Nobody hears it: nothing is delivered until `wake`, and then it goes on behind what it has delivered. False: it cannot stop here; to be asked
+   * again. Absent: it always goes on.
+   */
+  rest?(): boolean;
+  readonly isResting?: boolean;
+  /** Idempotent. */
+  wake?(): void;
   /** Releases everything; nothing is delivered afterwards. Idempotent; `start` may follow. */
   stop(): void;
 }

@@ -14,10 +14,11 @@
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { AlarmHandler, Clock } from '../base/clock.js';
-import { orderOf } from './file-order.js';
+import { orderOf } from './files/file-order.js';
 import type { Health } from './health.js';
 import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
 import { AirPacer } from './pacer.js';
+import { Rest } from './rest.js';
 import type { Source, SourceTitle } from './source.js';
 
 /** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
@@ -38,6 +39,7 @@ const PIN_MS = 10_000;
 export class Switch implements AlarmHandler {
   readonly output: SwitchOutput;
   readonly pacer: AirPacer;
+  readonly rest: Rest;
   #inputs: Input[] = [];
   /** Was on air when another one took its place, and plays until that can; it has no place of its own any more. Null: none. */
   #leaving: Input | null = null;
@@ -65,6 +67,7 @@ export class Switch implements AlarmHandler {
     this.#clock = clock;
     this.#options = options;
     this.pacer = new AirPacer(options);
+    this.rest = new Rest({ clock, options, output, onAir: () => this.#inputs[this.#onAir] });
   }
 
   /** Adds a source behind those that are there already (less preferred). Before start only. */
@@ -236,6 +239,7 @@ export class Switch implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     if (!this.#open) return;
+    this.rest.look(nowMs);
     for (const input of this.#inputs) input.look(nowMs);
     if (this.#leaving !== null && nowMs >= this.#leavesAtMs) this.#dropLeaving();
     this.#letLostGo(nowMs);

@@ -275,6 +275,7 @@ t.test('limits: at the bound and one past it', async (t) => {
   for (const [name, min, max] of [
     ['pieceSeconds', 0.1, 60],
     ['soundSeconds', 0, 600],
+    ['restSeconds', 1, 86_400],
   ] as const) {
     for (const value of [min, max]) {
       t.strictSame(problems(t, `sources:\n  ${name}: ${value}\n  bodyTimeoutSeconds: 61\n`), []);

@@ -27,6 +27,9 @@ export class FakeSource implements Source {
   format: AudioFormat | null = null;
   starts = 0;
   stops = 0;
+  /** Whether it rests when it is asked. */
+  mayRest = false;
+  isResting = false;
   onStart: () => void = () => undefined;
 
   constructor(
@@ -43,7 +46,17 @@ export class FakeSource implements Source {
 
   stop(): void {
     this.stops++;
+    this.isResting = false;
     this.state = 'idle';
+  }
+
+  rest(): boolean {
+    this.isResting = this.mayRest;
+    return this.mayRest;
+  }
+
+  wake(): void {
+    this.isResting = false;
   }
 
   get running(): boolean {
@@ -67,6 +80,7 @@ export function setUp(
   returnMs = 0,
   stallsPerMinute = STALLS_PER_MINUTE,
   saved = Promise.resolve(),
+  restMs = Number.POSITIVE_INFINITY,
 ) {
   const clock = new FakeClock();
   const out: string[] = [];
@@ -74,6 +88,7 @@ export function setUp(
   const changes: (string | null)[] = [];
   const reasons: string[] = [];
   const events: string[] = [];
+  const rests: string[] = [];
   const air: { format: AudioFormat | null } = { format: null };
   const audio = new Switch(
     {
@@ -89,6 +104,7 @@ export function setUp(
         changes.push((source as FakeSource | null)?.name ?? null);
         reasons.push(reason);
       },
+      onRest: (isResting) => void rests.push(isResting ? 'rests' : 'wakes'),
       onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
@@ -100,6 +116,7 @@ export function setUp(
       silentMs: 60_000,
       aheadMs: AHEAD_MS,
       burstMs: BURST_MS,
+      restMs,
     },
   );
   const fakes = names.map((name) => {
@@ -120,5 +137,5 @@ export function setUp(
       clock.advance(Math.min(left, 100));
     }
   };
-  return { clock, audio, air, fakes, out, titles, changes, reasons, events, heard, pass };
+  return { clock, audio, air, fakes, out, titles, changes, reasons, events, rests, heard, pass };
 }

@@ -9,7 +9,7 @@ import { printable, printableLines } from '../../base/printable.js';
 import { workersAsked } from '../../config/cluster-config.js';
 import { hlsOf } from '../../config/hls-config.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
-import { audioFormat, audioProblem } from '../../source/audio-file.js';
+import { audioFormat, audioProblem } from '../../source/files/audio-file.js';
 import type { RunCommand } from '../command.js';
 import { askAbout } from '../reload-command.js';
 

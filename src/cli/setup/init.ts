@@ -27,7 +27,7 @@ import { draftText } from '../../setup/draft-text.js';
 import { importedDraft } from '../../setup/import.js';
 import { programName } from '../../setup/program-name.js';
 import { equip, SERVICE_CONFIG } from '../../setup/service-defaults.js';
-import { audioProblem } from '../../source/audio-file.js';
+import { audioProblem } from '../../source/files/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from '../command.js';
 import { type Ask, withTerminal } from '../terminal/terminal-questions.js';
 import { likeReplaced } from './replaced-file.js';

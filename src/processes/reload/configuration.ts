@@ -10,7 +10,7 @@ import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } 
 import { commandMeant, commandNamed } from '../../cli/commands.js';
 import { usageOf } from '../../cli/terminal/help.js';
 import { type CheckedConfig, checkConfig, type LoadedConfig, remakeConfig } from '../../config/load.js';
-import { audioProblem } from '../../source/audio-file.js';
+import { audioProblem } from '../../source/files/audio-file.js';
 
 const DEMO = fileURLToPath(packageFile('config/demo.yaml'));
 

@@ -6,18 +6,18 @@
  *
  * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of
  * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
- * room, which another source has left, it plays a tenth faster. After `end` nothing is passed on, whatever was under way: nothing is shared with the
- * next player. Owned by a file source (file.ts), which makes one for each start.
+ * room, which another source has left, it plays a tenth faster. At rest its time stands still. After `end` nothing is passed on, whatever was under
+ * way: nothing is shared with the next player. Owned by a file source (file.ts), which makes one for each start.
  */
 
 import type { Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { contentTypeOf, framerFor } from '../audio/frames/format.js';
-import type { Frame } from '../audio/frames/frame.js';
-import type { FramerState, FrameSink } from '../audio/frames/framer.js';
-import type { OggFramerState } from '../audio/ogg/ogg-state.js';
-import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import type { SourceInput } from './source.js';
+import { contentTypeOf, framerFor } from '../../audio/frames/format.js';
+import type { Frame } from '../../audio/frames/frame.js';
+import type { FramerState, FrameSink } from '../../audio/frames/framer.js';
+import type { OggFramerState } from '../../audio/ogg/ogg-state.js';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import type { SourceInput } from '../source.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
@@ -51,11 +51,14 @@ const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mt
 export class FilePlayer implements FrameSink, AlarmHandler {
   /** Audio flows: frames came since the start or the last loss. */
   isUp = false;
+  /** It waits until `wake`. */
+  isResting = false;
   readonly #input: SourceInput;
   readonly #clock: Clock;
   readonly #path: string;
   readonly #roomMs: () => number;
-  readonly #piece = Buffer.allocUnsafeSlow(READ_BYTES);
+  /** Null: at rest, and before it begins. */
+  #piece: Buffer | null = null;
   #framer = framerFor(this);
   #hasEnded = false;
   /** Set while waiting; `#wake` ends the wait. */
@@ -91,7 +94,29 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   get place(): FilePlace | null {
     const { state: framer } = this.#framer;
     if (!this.isUp || framer === null) return null;
-    return { id: this.#id, atByte: this.#atByte, framer, aheadMs: this.#aheadMs, wallMs: this.#clock.wallMs() };
+    const aheadMs = this.isResting ? 0 : this.#aheadMs;
+    return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs() };
+  }
+
+  /**
+   * As Source has it. Ogg goes on: titles stand in its audio.
+   * @returns false also while it reads, or has no audio yet
+   */
+  rest(): boolean {
+    if (!this.isUp || this.#alarm === null || this.contentType === contentTypeOf('vorbis')) return false;
+    this.#alarm.cancel();
+    this.#alarm = null;
+    this.#piece = null;
+    this.isResting = true;
+    return true;
+  }
+
+  /** Goes on, with as much at once as a listener begins with. */
+  wake(): void {
+    if (!this.isResting) return;
+    this.isResting = false;
+    this.#startNow();
+    this.#wake();
   }
 
   /**
@@ -133,9 +158,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
     if (!this.isUp) {
       this.isUp = true;
-      this.#startMs = this.#clock.now();
-      // What a gap has taken from listeners comes at once.
-      this.#audioMs = this.#aheadAtStartMs + Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
+      this.#startNow();
+      this.#audioMs += this.#aheadAtStartMs;
     }
     this.#audioMs += frame.durationMs;
     if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= frame.durationMs * SURPLUS;
@@ -149,7 +173,14 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   }
 
   onAlarm(): void {
+    this.#alarm = null;
     this.#wake();
+  }
+
+  /** Its time begins. What a gap has taken from listeners comes at once. */
+  #startNow(): void {
+    this.#startMs = this.#clock.now();
+    this.#audioMs = Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
   }
 
   /** How much more was passed on than has been played since, milliseconds. */
@@ -171,9 +202,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       if (isSame) await this.#resume(place!);
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
-        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES, this.#atByte);
+        const piece = (this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES));
+        const { bytesRead } = await file.read(piece, 0, READ_BYTES, this.#atByte);
         if (bytesRead === 0) break;
-        await this.#pass(this.#piece.subarray(0, bytesRead));
+        await this.#pass(piece.subarray(0, bytesRead));
       }
       if (this.#hasEnded) return;
       const hasFrames = isSame || this.#framer.counters.frames > framesBefore;
@@ -191,10 +223,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     // After a longer time it catches up as after any hiccup.
     this.#aheadAtStartMs = Math.max(-MAX_BEHIND_MS, aheadMs - elapsedMs);
     // What the framer has of a page.
-    return this.#pass(this.#piece.subarray(0, 0));
+    return this.#pass(Buffer.alloc(0));
   }
 
-  /** Passes a piece on, waiting whenever enough audio is ahead. */
+  /** Passes a piece on, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
   async #pass(piece: Buffer): Promise<void> {
     let at = 0;
     while (!this.#hasEnded) {
@@ -208,6 +240,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       // Of a page of Ogg the framer has taken more than it has handed on: it goes on with nothing.
       if (!this.#isPaused) return;
       await this.#pause(this.#aheadMs - MIN_AHEAD_MS);
+      if (this.#piece === null && piece.length > 0) return;
     }
   }
 

@@ -3,11 +3,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { audioFormat, audioProblem } from '../../src/source/audio-file.js';
-import { opusLink } from '../kit/made-ogg.js';
-import { Random } from '../kit/random.js';
-import { DEMO_AUDIO } from '../kit/server.js';
-import { tempFolder } from '../kit/temp-folder.js';
+import { audioFormat, audioProblem } from '../../../src/source/files/audio-file.js';
+import { opusLink } from '../../kit/made-ogg.js';
+import { Random } from '../../kit/random.js';
+import { DEMO_AUDIO } from '../../kit/server.js';
+import { tempFolder } from '../../kit/temp-folder.js';
 
 const MP3 = readFileSync(DEMO_AUDIO);
 

@@ -3,11 +3,11 @@
  * at most one player passes anything on, whatever the one before still waits for. Owned by the switch.
  */
 
-import type { AudioFormat } from '../audio/frames/audio-format.js';
-import type { Clock } from '../base/clock.js';
+import type { AudioFormat } from '../../audio/frames/audio-format.js';
+import type { Clock } from '../../base/clock.js';
 import { audioFormat } from './audio-file.js';
 import { type FilePlace, FilePlayer } from './file-player.js';
-import type { Source, SourceInput, SourceState } from './source.js';
+import type { Source, SourceInput, SourceState } from '../source.js';
 
 export class FileSource implements Source {
   readonly kind = 'file';
@@ -67,6 +67,18 @@ export class FileSource implements Source {
   /** The next start goes on where the file was in another process. */
   adopt(place: FilePlace): void {
     this.#place = place;
+  }
+
+  rest(): boolean {
+    return this.#player?.rest() ?? false;
+  }
+
+  get isResting(): boolean {
+    return this.#player?.isResting ?? false;
+  }
+
+  wake(): void {
+    this.#player?.wake();
   }
 
   stop(): void {

@@ -18,16 +18,16 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
-import { framerFor } from '../../src/audio/frames/format.js';
-import type { Frame } from '../../src/audio/frames/frame.js';
-import { SystemClock } from '../../src/base/clock.js';
-import { FileSource } from '../../src/source/file.js';
-import type { SourceInput } from '../../src/source/source.js';
-import { FakeClock } from '../kit/clock.js';
-import { LoopDelay } from '../kit/loop-delay.js';
-import { quietFor } from '../kit/pause.js';
-import { DEMO_AUDIO } from '../kit/server.js';
-import { patient, until } from '../kit/until.js';
+import { framerFor } from '../../../src/audio/frames/format.js';
+import type { Frame } from '../../../src/audio/frames/frame.js';
+import { SystemClock } from '../../../src/base/clock.js';
+import { FileSource } from '../../../src/source/files/file.js';
+import type { SourceInput } from '../../../src/source/source.js';
+import { FakeClock } from '../../kit/clock.js';
+import { LoopDelay } from '../../kit/loop-delay.js';
+import { quietFor } from '../../kit/pause.js';
+import { DEMO_AUDIO } from '../../kit/server.js';
+import { patient, until } from '../../kit/until.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -592,3 +592,45 @@ t.test('handed over, it keeps its pace', async (t) => {
   await quietFor(50);
   t.ok(before.audioMs + after.audioMs < 1200, `${after.audioMs} ms: what was missed, and what is to be ahead`);
 });
+
+t.test(
+  'at rest nothing is passed on; then it goes on behind that, with what listeners begin with at once',
+  async (t) => {
+    const clock = new FakeClock();
+    const [tap, oggTap] = [new Tap(), new Tap()];
+    const [source, ogg] = [new FileSource(tap, clock, mp3), new FileSource(oggTap, clock, opus)];
+    t.teardown(() => {
+      for (const each of [source, ogg]) each.stop();
+    });
+    t.notOk(source.rest(), 'it does not run');
+    source.wake();
+    for (const each of [source, ogg]) each.start();
+    t.notOk(source.rest(), 'it has no audio yet');
+    await until(() => tap.audioMs >= 400 && oggTap.audioMs >= 400, 2000);
+    await quietFor(30);
+    t.ok(source.rest());
+    t.notOk(ogg.rest(), 'titles stand in Ogg: they go on');
+    const restedMs = tap.audioMs;
+    for (let i = 0; i < 100; i++) clock.advance(1000);
+    await until(() => oggTap.audioMs > 500, 2000);
+    t.equal(tap.audioMs, restedMs);
+    t.equal(source.state, 'up');
+    t.equal(source.place?.aheadMs, 0, 'another process has nothing to make up for');
+    tap.aheadMs = -5000;
+    source.wake();
+    source.wake();
+    await until(() => tap.audioMs - restedMs >= 5400, 2000);
+    await quietFor(30);
+    t.ok(tap.audioMs - restedMs < 5480, `${tap.audioMs - restedMs} ms at once`);
+    for (let i = 0; i < 20; i++) {
+      clock.advance(100);
+      await setImmediate();
+    }
+    await until(() => tap.audioMs - restedMs > 7000, 2000);
+    t.ok(isLoopOf(tap.bytes, round(mp3).bytes), 'nothing is left out, nothing comes twice');
+    source.stop();
+    source.start();
+    await until(() => tap.audioMs - restedMs > 7400, 2000);
+    t.strictSame(tap.losses, []);
+  },
+);

@@ -3,8 +3,8 @@
  * can go on: it has the codec of what they hear, then its rate and channels. Pure.
  */
 
-import { type AudioFormat, likeness } from '../audio/frames/audio-format.js';
-import type { Input } from './input.js';
+import { type AudioFormat, likeness } from '../../audio/frames/audio-format.js';
+import type { Input } from '../input.js';
 
 /**
  * @param onAir what plays is like itself, where nothing is known of its file

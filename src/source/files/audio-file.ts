@@ -5,10 +5,10 @@
 
 import { closeSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { type AudioFormat, frameFormat } from '../audio/frames/audio-format.js';
-import { type AnyFramer, framerFor } from '../audio/frames/format.js';
+import { type AudioFormat, frameFormat } from '../../audio/frames/audio-format.js';
+import { type AnyFramer, framerFor } from '../../audio/frames/format.js';
 import { MAX_GARBAGE_BYTES } from './file-player.js';
-import { nameOfFormat } from './magic.js';
+import { nameOfFormat } from '../magic.js';
 
 const READ_BYTES = 65_536;
 
