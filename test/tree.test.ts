@@ -94,7 +94,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/admin/admin-logins': ['http/admin/login-routes'],
   'hls/cut-feed': ['hls/channel-hls'],
   'hls/hls-channels': ['hls/hls-files', 'hls/rewind/rewind-writer'],
-  'hls/window-file': ['hls/hls-files', 'hls/rewind/rewind-writer'],
   'app/hub/hub-hls': ['http/stream/hls-routes', 'e2e/hls-restart'],
   'docs/hls-docs': ['docs/documents', 'docs/routes'],
   'client/stream-titles': ['client/attach'],

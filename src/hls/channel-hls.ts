@@ -35,7 +35,10 @@ export interface ChannelHlsParts {
   readonly feeds: HlsFeeds;
   /** Absent: nothing survives this process. */
   readonly files?:
-    | Pick<HlsFiles, 'read' | 'lastRewound' | 'keep' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten' | 'faults'>
+    | Pick<
+        HlsFiles,
+        'read' | 'lastRewound' | 'keep' | 'written' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten' | 'faults'
+      >
     | undefined;
   /** For how long a list that does not grow is served. */
   readonly silenceMs: number;
@@ -129,6 +132,14 @@ export class ChannelHls {
   /** Resolves when it may be, or is being copied. */
   async comes(): Promise<void> {
     await (this.#isRead ? this.#feed?.whole() : this.restored());
+  }
+
+  /**
+   * Resolves when no other segment can get a number that its window has now, whatever ends; null: none can, or it is not waited for. Who says what is
+   * in the window waits for it.
+   */
+  written(): Promise<void> | null {
+    return this.#parts.files?.written(this.audio.key) ?? null;
   }
 
   /** Once a second at least, while it is not at rest, or always. */

@@ -22,7 +22,7 @@ import type { HlsWindow } from './window.js';
 import { INDEX, type RewindLimitsOf, WindowFile } from './window-file.js';
 
 export interface HlsFilesParts {
-  readonly clock: Pick<Clock, 'now' | 'wallMs'>;
+  readonly clock: Pick<Clock, 'now' | 'wallMs' | 'alarm'>;
   /** What is there cannot be used: the channel begins anew. */
   onDamaged(channel: string, error: unknown): void;
   readonly rewinds: Rewinds;
@@ -104,6 +104,11 @@ export class HlsFiles {
     this.#files.get(channel)?.close();
     const parts = { clock, log, limits, onWritten, onError: noted(true), onShort: noted(false) };
     this.#files.set(channel, new WindowFile(join(this.#folder, channel), window, parts));
+  }
+
+  /** Resolves when what the window has now is written, as WindowFile has it; null: it is, or cannot be. Never rejects. */
+  written(channel: string): Promise<void> | null {
+    return this.#faults.get(channel)?.isUnwritten === true ? null : (this.#files.get(channel)?.written() ?? null);
   }
 
   /** Channels whose segments cannot be written, or could in the last minute only without the oldest of their rewind: why. */

@@ -25,12 +25,14 @@ const MAX_DUE = 1000;
 const GIVEN_UP_BYTES = 256 * 1024;
 /** Of a full disk, and of a user's part of one. */
 const FULL = ['ENOSPC', 'EDQUOT'];
+/** How long an answer or a copy waits for what is written, at most. */
+const WAIT_MS = 1000;
 
 /** What a channel's rewind may have; null: it has none. */
 export type RewindLimitsOf = () => RewindLimits | null;
 
 export interface WindowFileParts {
-  readonly clock: Pick<Clock, 'wallMs'>;
+  readonly clock: Pick<Clock, 'now' | 'wallMs' | 'alarm'>;
   readonly log: RewindLog;
   readonly limits: RewindLimitsOf;
   /** All there is to write was written. */
@@ -39,6 +41,15 @@ export interface WindowFileParts {
   onError(error: unknown): void;
   /** It was, once the rewind had given up its oldest files. */
   onShort(error: unknown): void;
+}
+
+/** What the window has that is not written yet. */
+interface Saving {
+  readonly work: Promise<void>;
+  /** Since when there has always been something, monotonic milliseconds. */
+  readonly sinceMs: number;
+  /** Made for the first who waits. */
+  done: Promise<void> | null;
 }
 
 export class WindowFile implements WindowObserver {
@@ -58,6 +69,7 @@ export class WindowFile implements WindowObserver {
   /** Names of what segments of the rewind need, where it was written. */
   readonly #inits = new Set<string>();
   #isDue = false;
+  #saving: Saving | null = null;
   #hasFolder = false;
   #isClosed = false;
 
@@ -92,6 +104,20 @@ export class WindowFile implements WindowObserver {
     this.#window.unobserve(this);
   }
 
+  /** Resolves when all that the window has now is written, or a second after there began to be what is not; null: it is, or that is over. */
+  written(): Promise<void> | null {
+    const saving = this.#saving;
+    const { clock } = this.#parts;
+    if (saving === null || clock.now() >= saving.sinceMs + WAIT_MS) return null;
+    return (saving.done ??= new Promise((resolve) => {
+      const alarm = clock.alarm(saving.sinceMs + WAIT_MS, { onAlarm: () => resolve() });
+      void saving.work.then(() => {
+        alarm.cancel();
+        resolve();
+      });
+    }));
+  }
+
   trim(): void {
     this.#work(async () => {
       const limits = this.#parts.limits();
@@ -108,6 +134,11 @@ export class WindowFile implements WindowObserver {
     this.#work(() => {
       this.#isDue = false;
       return this.#save();
+    });
+    const saving = { work: this.work, sinceMs: this.#saving?.sinceMs ?? this.#parts.clock.now(), done: null };
+    this.#saving = saving;
+    void saving.work.then(() => {
+      if (this.#saving === saving) this.#saving = null;
     });
   }
 

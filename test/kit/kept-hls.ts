@@ -28,6 +28,7 @@ export class KeptHls {
         read: (channel) => this.files.read(channel),
         lastRewound: (channel) => this.files.lastRewound(channel),
         keep: (channel, window, limits) => this.files.keep(channel, window, limits),
+        written: (channel) => this.files.written(channel),
         trim: () => this.files.trim(),
         leave: (channel) => this.files.leave(channel),
         tidy: (has) => this.files.tidy(has),
@@ -80,7 +81,11 @@ export class KeptHls {
 
   #open(): HlsFiles {
     return new HlsFiles(this.folder, {
-      clock: { now: () => this.link.channel.clock.now(), wallMs: () => this.link.channel.clock.wallMs() },
+      clock: {
+        now: () => this.link.channel.clock.now(),
+        wallMs: () => this.link.channel.clock.wallMs(),
+        alarm: (dueMs, handler) => this.link.channel.clock.alarm(dueMs, handler),
+      },
       rewinds: this.rewinds,
       onDamaged: (channel, error) => this.faults.push(`${channel}: ${(error as Error).message}`),
     });

@@ -6,6 +6,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { HlsFile } from '../../hls/playlist.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 
+export const VARIANT = '/hls.m3u8';
 export const REWIND = '/hls/rewind.m3u8';
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 const FILE_TYPES: Readonly<Record<string, string>> = {
@@ -28,6 +29,11 @@ const SEGMENT_CACHE = 'public, max-age=3600, immutable';
 /** A crowd that asks for what is gone asks a cache. */
 const GONE_CACHE = 'public, max-age=1';
 const MIN_COMPRESSED_BYTES = 1024;
+
+/** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
+export function hlsPath({ hls, sends }: Mount, path: string): string | null {
+  return hls !== null && sends !== 'vorbis' ? `${path}${VARIANT}` : null;
+}
 
 /** Where what a channel played can be played again; null: it has no rewind. @param path of any of its mounts */
 export function rewindPath({ hls, sends }: Mount, path: string): string | null {

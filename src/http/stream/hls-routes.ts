@@ -13,6 +13,7 @@ import { Counts } from '../../base/counts.js';
 import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
+import type { ChannelHls } from '../../hls/channel-hls.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
@@ -34,17 +35,17 @@ import {
   redirect,
   sendFile,
   sendPlaylist,
+  VARIANT,
   VARIANT_CACHE,
 } from './hls-answers.js';
 import { askedToken, type HlsPrivate, type PrivatePlayer } from './hls-private.js';
+import { noHls, noSegment, notHereYet, RETRY_SECONDS, refuseVorbis } from './hls-refusals.js';
 import { safeQueryOf } from './playlists.js';
 import type { PublicUrl } from './public-url.js';
 
-const RETRY_SECONDS = 2;
 /** Beside what a segment lasts. */
 const WAIT_MORE_MS = 2000;
 
-const VARIANT = '/hls.m3u8';
 const PLAYLISTS = [
   ['variant', VARIANT],
   ['media', '/hls/live.m3u8'],
@@ -70,11 +71,6 @@ export interface HlsServiceParts {
   /** Of rewinds: playlists, and segments that were read from files, in unfinished answers. */
   readonly inFlight: InFlight;
   onError(error: unknown): void;
-}
-
-/** Where a channel is played as HLS; null: it is not, or what it sends now cannot be. @param path of any of its mounts */
-export function hlsPath({ hls, sends }: Mount, path: string): string | null {
-  return hls !== null && sends !== 'vorbis' ? `${path}${VARIANT}` : null;
 }
 
 export class HlsService implements HttpService {
@@ -205,9 +201,13 @@ export class HlsService implements HttpService {
 
   /** @param player null: one of those who share it */
   #sendMedia(mount: Mount, request: IncomingMessage, response: ServerResponse, player: PrivatePlayer | null): void {
-    this.#whenListed(mount, request, response, (window) => {
+    this.#whenListed(mount, request, response, (window, channel) => {
       const body = this.#bodyOf(window, window.playlist);
-      this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
+      const send = () => this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
+      // What it names has its file: another process that goes on gives no number once more.
+      const written = channel.written();
+      if (written === null) send();
+      else void written.then(send);
       if (request.method !== 'HEAD') player?.onSent(body.bytes);
     });
   }
@@ -240,7 +240,7 @@ export class HlsService implements HttpService {
     mount: Mount,
     { method }: IncomingMessage,
     response: ServerResponse,
-    onListed: (window: HlsWindow) => void,
+    onListed: (window: HlsWindow, channel: ChannelHls) => void,
     onRefused = (error: unknown) => this.#refuse(response, error),
   ): void {
     const { channels, waiting } = this.#parts;
@@ -250,7 +250,7 @@ export class HlsService implements HttpService {
     const { window } = channel;
     const isListed = () => channel.isWhole && !window.isEmpty;
     if (isListed()) {
-      onListed(window);
+      onListed(window, channel);
       return;
     }
     const mayCome = () => !channel.isWhole || (method !== 'HEAD' && (mount.hasAudio || mount.hopeful));
@@ -259,7 +259,7 @@ export class HlsService implements HttpService {
     const held = this.#hold(response, mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS, () => {
       isOver = true;
       window.leave(reader);
-      if (isListed() && !response.destroyed) onListed(window);
+      if (isListed() && !response.destroyed) onListed(window, channel);
       else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
     });
     const look = () => {
@@ -280,6 +280,7 @@ export class HlsService implements HttpService {
   }
 
   #send(request: IncomingMessage, response: ServerResponse, body: CompressibleBody, cache: string): void {
+    if (response.destroyed) return;
     sendPlaylist(request, response, body, cache).catch((error) => this.#refuse(response, error));
   }
 
@@ -328,22 +329,4 @@ export class HlsService implements HttpService {
 /** As listeners know the channel. */
 function nameOf({ facts: { key, name } }: Mount): string {
   return name || key;
-}
-
-function refuseVorbis(mount: Mount): void {
-  if (hlsPath(mount, mount.path) !== null) return;
-  throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
-}
-
-function noHls(): Refusal {
-  return new Refusal('not-found', 'This channel is not served as HLS.');
-}
-
-/** Where it is cut nobody answers in time. */
-function notHereYet(): Refusal {
-  return retryLater('unavailable', 'This segment is not here yet.', RETRY_SECONDS);
-}
-
-function noSegment(): Refusal {
-  return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
 }

@@ -33,6 +33,8 @@ export class HlsSubscription implements WindowObserver {
   #questions = 0;
   #hasBegun = false;
   #isOver = false;
+  /** It is waited for. */
+  #written: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(id: number, channel: ChannelHls, subscribe: HlsSubscribe, parts: HlsSubscriptionParts) {
@@ -83,11 +85,11 @@ export class HlsSubscription implements WindowObserver {
     this.#parts.onDue();
   }
 
-  /** Between `cork` and `uncork`. False: the link is full, the rest has to wait. */
+  /** Between `cork` and `uncork`. False: the rest has to wait, for the link or the disk. */
   send(): boolean {
     const { connection } = this.#parts;
     if (!this.#hasBegun) return true;
-    if (connection.isFull) return false;
+    if (connection.isFull || this.#isHeldBack()) return false;
     if (this.#isOver) connection.begin(HLS_NONE).whole(this.#id).end();
     else if (!this.#sendWindow(connection)) return false;
     for (; this.#questions > 0; this.#questions--) connection.begin(HLS_IS_WHOLE).whole(this.#id).end();
@@ -111,6 +113,19 @@ export class HlsSubscription implements WindowObserver {
     this.#hasBegun = true;
     this.#isOver = channel.isAtRest;
     this.#parts.onDue();
+  }
+
+  /** What is not written yet is not said. */
+  #isHeldBack(): boolean {
+    const written = this.channel.written();
+    if (written === null) return false;
+    if (written !== this.#written) {
+      this.#written = written;
+      void written.then(() => {
+        if (!this.#isClosed) this.#parts.onDue();
+      });
+    }
+    return true;
   }
 
   #sendWindow(connection: LinkConnection): boolean {

@@ -1,5 +1,6 @@
 /** HLS as clients ask for it: what is answered, what a cache is told, and what is no playlist and no segment of ours. */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import t from 'tap';
@@ -10,6 +11,7 @@ import { quietFor } from '../../kit/pause.js';
 import { missing } from '../../kit/program.js';
 import { leaveRewind } from '../../kit/rewind-log.js';
 import { demoYaml, startServer, WORKERS } from '../../kit/server.js';
+import { StoppedWrite } from '../../kit/stopped-write.js';
 import { makeTagged } from '../../kit/tagged.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
@@ -201,6 +203,30 @@ t.test(
     t.match(station.channels[0].hlsUrl, /hls\.m3u8$/);
   },
 );
+
+t.test('what a playlist names is written: a disk that does not answer is waited for, a second at most', async (t) => {
+  const { base, folder } = await startServer(t, demoYaml(HLS));
+  const { segments } = await playlistOf(base, '/demo', 3);
+  const listed = async () =>
+    (await (await fetch(`${base}/demo/hls/live.m3u8`)).text()).match(/^\d+-\w+\.mp3$/gm)!.at(-1)!;
+  const index = join(folder, 'data/hls/demo/window.json');
+  const write = new StoppedWrite(t, `${index}.part`);
+  const written = () => JSON.parse(readFileSync(index, 'utf8')).segments.at(-1).name;
+  const names = new Set(segments.map(({ name }) => name));
+  let waitedMs = 0;
+  await until(async () => {
+    const beganMs = performance.now();
+    const name = await listed();
+    waitedMs = performance.now() - beganMs;
+    if (waitedMs < 500 && name !== written()) names.add(`${name} is not written`);
+    return waitedMs > 500;
+  }, 20_000);
+  t.ok(waitedMs < 1700, `${waitedMs} ms`);
+  t.equal(names.size, segments.length, 'until then nothing was listed that is not written');
+  const next = await listed();
+  await until(async () => (await listed()) !== next, 20_000);
+  write.goOn();
+});
 
 t.test('a playlist wakes a source on demand', async (t) => {
   const { base } = await startServer(t, demoYaml());

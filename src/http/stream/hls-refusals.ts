@@ -1,0 +1,26 @@
+/** What requests for HLS are refused with (hls-routes.ts). */
+
+import { Refusal, retryLater } from '../../base/refusal.js';
+import type { Mount } from '../../channel/mount.js';
+import { hlsPath } from './hls-answers.js';
+
+export const RETRY_SECONDS = 2;
+
+/** @throws Refusal */
+export function refuseVorbis(mount: Mount): void {
+  if (hlsPath(mount, mount.path) !== null) return;
+  throw new Refusal('not-found', 'Vorbis is not served as HLS: MP3, AAC, Opus and FLAC are.');
+}
+
+export function noHls(): Refusal {
+  return new Refusal('not-found', 'This channel is not served as HLS.');
+}
+
+/** Where it is cut nobody answers in time. */
+export function notHereYet(): Refusal {
+  return retryLater('unavailable', 'This segment is not here yet.', RETRY_SECONDS);
+}
+
+export function noSegment(): Refusal {
+  return retryLater('unavailable', 'There is no audio to list yet.', RETRY_SECONDS);
+}
