@@ -101,6 +101,7 @@ export function hls(): Json {
       description: [
         'A media playlist as the live one, of a channel with hls.rewindHours: from its oldest segment that is kept up to the newest. A segment without',
         'EXT-X-PROGRAM-DATE-TIME begins where the one before it ends. It is long, and should be asked for compressed.',
+        'Only a channel that is open to all has one: elsewhere it is 404.',
       ].join(' '),
       cache: 'public, max-age=4',
       parameters: [],

@@ -7,12 +7,12 @@ import { clean, type HlsTitle } from './hls-title.js';
 import type { HlsSegment } from './playlist.js';
 import type { ListState } from './window.js';
 
-/** Of media sequence numbers: exact, and far above any that are counted from unix seconds. */
-export const MAX_SEQUENCE = 2 ** 48;
 /** Of a segment: the longest TARGETDURATION, and what rounding adds. */
 const MAX_MICROS = 11_000_000;
-/** Of numbers in files, which are counted on from: far above any clock, and with room below MAX_SEQUENCE. */
+/** Of numbers in files, which are counted on from: far above any clock. */
 export const MAX_KEPT = 2 ** 40;
+/** Of media sequence numbers that another process says, which are written to files here: no more than what is counted on from the highest in one. */
+export const MAX_SEQUENCE = MAX_KEPT + 2 ** 32;
 /** The same of EXT-X-DISCONTINUITY-SEQUENCE: above it hls.js does not begin (README.md). */
 const MAX_KEPT_DISCONTINUITIES = 2 ** 30;
 /** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */

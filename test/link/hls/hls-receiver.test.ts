@@ -1,6 +1,7 @@
 /** A worker has what the hub cuts: the same files, the same list, and what it has not yet it waits for. */
 
 import t from 'tap';
+import { MAX_SEQUENCE } from '../../../src/hls/hls-schema.js';
 import { HlsReceiver } from '../../../src/link/hls/hls-receiver.js';
 import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { greeting } from '../../../src/link/wire/link-version.js';
@@ -318,6 +319,13 @@ t.test('what a hub must not say ends the link', async (t) => {
     framed(HLS_SEGMENT, segment(facts)),
   );
   t.ok(typeof window !== 'string' && window.last?.number === 5, String(window));
+  const numbered = (number: number) =>
+    said(
+      framed(HLS_LIST, list(good)),
+      framed(HLS_SEGMENT, segment({ ...facts, number, name: facts.name.replace('5-', `${number}-`) })),
+    );
+  t.ok(typeof numbered(MAX_SEQUENCE) !== 'string', 'the highest number');
+  t.type(numbered(MAX_SEQUENCE + 1), 'string', 'one past it');
   const mapped = said(
     framed(HLS_LIST, list(good)),
     framed(HLS_SEGMENT, segment({ ...facts, name: facts.name.replace('mp3', 'm4s'), init })),
@@ -327,7 +335,7 @@ t.test('what a hub must not say ends the link', async (t) => {
     name: ['../x', `6-${'0'.repeat(16)}.mp3`, `5-${'0'.repeat(16)}.exe`, 5],
     codecs: ['a"b', 'x\ny', ''],
     micros: [0, -1, 0.5, 20e6],
-    number: [-1, 2 ** 60, 'x'],
+    number: [-1, 2 ** 60, MAX_SEQUENCE + 1, 'x'],
     startMs: [-1, null, 1e18],
     isDiscontinuity: [1],
     init: [undefined, 'x', { ...init, name: '../init' }, { ...init, bytes: '#' }, { ...init, bytes: 'A'.repeat(6000) }],
