@@ -162,7 +162,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/ingest/shoutcast-password': ['http/ingest/shoutcast', 'behaviour/encoder-transcripts'],
   'http/problem': ['http/push-refusals', 'http/methods'],
   'http/reads': ['http/poll/poll', 'http/watch/web-socket-watch', 'http/stream/stations-list'],
-  'http/router': ['http/methods', 'http/roles', 'app/app'],
   'http/stream/shoutcast-status': ['http/stream/status-routes'],
   'http/watch/watch-connection': ['http/watch/watchers', 'http/watch/web-socket-watch'],
   'http/watch/event-stream': ['http/watch/sse'],

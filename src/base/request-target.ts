@@ -48,6 +48,23 @@ export function pushTarget(target: string): string {
   return path.replace(/\/{2,}/g, '/').replace(/\/$/, '') + target.slice(path.length);
 }
 
+/**
+ * A request's target in origin form; doubled slashes of a push are removed. The absolute form must be accepted, and its host replaces Host
+ * (RFC 9112, 3.2.2).
+ */
+export function originForm(request: {
+  url?: string | undefined;
+  readonly headers: { host?: string | undefined };
+}): string {
+  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
+  if (absolute !== null) {
+    request.headers.host = absolute[1]!;
+    request.url = request.url!.slice(absolute[0].length) || '/';
+  }
+  request.url = pushTarget(request.url!);
+  return request.url;
+}
+
 const PUSH = /^\/+metapush\/+[^/]/;
 
 /** Raw characters of a value that is decoded. Nothing that is looked up by name is as long: a longer one is given back as it came. */

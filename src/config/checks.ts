@@ -8,8 +8,8 @@ import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
 import { HLS_DEFAULTS, MAX_REWIND_SEGMENTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
-import { STALL_SECONDS } from './pull-config.js';
-import { BODY_TIMEOUT_SECONDS, DEMO_SECRETS_CONSENT, PIECE_SECONDS } from './schema.js';
+import { BODY_TIMEOUT_SECONDS, PIECE_SECONDS, STALL_SECONDS } from './pull-config.js';
+import { DEMO_SECRETS_CONSENT } from './schema.js';
 import { parseSecret } from './secret.js';
 
 export interface Finding {

@@ -16,10 +16,28 @@ import {
   seconds,
   section,
   text,
+  whole,
 } from './field.js';
+
+/** The longest piece in which audio may come, and how long an encoder may send nothing, which must be longer (checks.ts). */
+export const PIECE_SECONDS = 10;
+export const BODY_TIMEOUT_SECONDS = 15;
 
 /** How long an upstream may send nothing; more than the longest piece (checks.ts). */
 export const STALL_SECONDS = 15;
+
+/** What holds for all sources. */
+export const sourcesSchema = section({
+  stallMs: whole(50, 60_000).default(1500),
+  pieceSeconds: seconds(0.1, 60).default(PIECE_SECONDS),
+  stallsPerMinute: whole(1, 1000).default(3),
+  soundSeconds: seconds(0, 600).default(20),
+  bodyTimeoutSeconds: seconds(0.1, 600).default(BODY_TIMEOUT_SECONDS),
+  aheadSeconds: seconds(0, 60).default(10),
+  framelessBytes: whole(1024, 16_777_216).default(65_536),
+  silentSeconds: seconds(1, 3600).default(20),
+  restSeconds: seconds(1, 86_400).default(30),
+}).prefault({});
 
 const URL_ERROR =
   'must be an http:// or https:// URL of at most 4096 characters (% in its user or password as %25), or a list of 1 to 8 such';

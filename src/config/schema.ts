@@ -31,6 +31,7 @@ import {
 import { hlsSchema } from './hls-config.js';
 import { directorySchema, LISTED_AT } from './listed/directories-config.js';
 import { pageSchema } from './page-config.js';
+import { sourcesSchema } from './pull-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
@@ -43,10 +44,6 @@ export type Role = (typeof ROLES)[number];
 /** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
 const SECRET_NAMES = `*metaid* sabcsid *token* *jwt* *pass* *pwd* pw *secret* *credential* *auth auth_* *authorization*
   *key *accesskey* *signature* *sig *hmac* *hash *session* sid code pin`.split(/\s+/);
-
-/** The longest piece in which audio may come, and how long an encoder may send nothing, which must be longer (checks.ts). */
-export const PIECE_SECONDS = 10;
-export const BODY_TIMEOUT_SECONDS = 15;
 
 /** Allows the demo's secrets on an address that others can reach. */
 export const DEMO_SECRETS_CONSENT = 'yes, anybody may push and stream to this server';
@@ -192,6 +189,7 @@ export function configSchema(context: ConfigContext) {
       clientHelloBytes: whole(2048, 32_768).default(16_384),
       handshakes: whole(4, 10_000).default(128),
       requestSeconds: seconds(0.1, 600).default(30),
+      answerSeconds: seconds(1, 86_400).default(180),
       httpHeadBytes: whole(1024, 1_048_576).default(32_768),
       pushesPerMinute: whole(1, 1_000_000).default(600),
       pushBurst: whole(1, 1_000_000).default(100),
@@ -263,17 +261,7 @@ export function configSchema(context: ConfigContext) {
         when: onAnyMap,
       })
       .prefault({}),
-    sources: section({
-      stallMs: whole(50, 60_000).default(1500),
-      pieceSeconds: seconds(0.1, 60).default(PIECE_SECONDS),
-      stallsPerMinute: whole(1, 1000).default(3),
-      soundSeconds: seconds(0, 600).default(20),
-      bodyTimeoutSeconds: seconds(0.1, 600).default(BODY_TIMEOUT_SECONDS),
-      aheadSeconds: seconds(0, 60).default(10),
-      framelessBytes: whole(1024, 16_777_216).default(65_536),
-      silentSeconds: seconds(1, 3600).default(20),
-      restSeconds: seconds(1, 86_400).default(30),
-    }).prefault({}),
+    sources: sourcesSchema,
     watch: section({
       pingSeconds: seconds(0.1, 600).default(25),
       bufferBytes: whole(1024, 16_777_216).default(65_536),

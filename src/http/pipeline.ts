@@ -36,6 +36,9 @@ export class Pipeline {
   /** Unparsed bytes were unshifted, and the socket is paused. */
   #isPaused = false;
   #isOver = false;
+  /** The answer that was whole when `tidy` first saw it, and when that was, monotonic milliseconds. */
+  #unread: ServerResponse | null = null;
+  #unreadMs = 0;
   /** Only CR has come since the last line end. */
   #isBlankSoFar = true;
   /** The unparsed rest of the present chunk. */
@@ -68,6 +71,14 @@ export class Pipeline {
     if (this.#line.isRepaired) response.shouldKeepAlive = false;
     response.once('finish', this.#onFinish);
     return true;
+  }
+
+  /** Now and then. The client has that long to take an answer that is whole: then it is cut. */
+  tidy(nowMs: number, answerMs: number): void {
+    const response = this.#response;
+    if (response?.writableEnded !== true) this.#unread = null;
+    else if (response !== this.#unread) [this.#unread, this.#unreadMs] = [response, nowMs];
+    else if (nowMs - this.#unreadMs >= answerMs) this.#socket.destroy();
   }
 
   /** For an answer without end, or a late one: what the client sends from now on is read and dropped, so that its end is noticed. */

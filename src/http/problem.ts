@@ -100,6 +100,10 @@ export function endWithProblem(
 }
 
 /** The address does not have the role of the path. */
+export function blocked(): Refusal {
+  return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
+}
+
 export function notServed(): Refusal {
   return new Refusal('not-found', 'This address does not serve that.');
 }

@@ -9,8 +9,9 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import { Refusal } from '../base/refusal.js';
-import { pathOf, pushTarget } from '../base/request-target.js';
+import { originForm, pathOf } from '../base/request-target.js';
 import type { Watchdog } from '../base/watchdog.js';
+import type { LoadedConfig } from '../config/load.js';
 import type { Connections } from '../net/front/connections.js';
 import { adminElsewhere } from './admin-elsewhere.js';
 import { ALL_METHODS } from './allow.js';
@@ -19,6 +20,7 @@ import { responseWith } from './legacy.js';
 import { Pipeline } from './pipeline.js';
 import {
   answerBroken,
+  blocked,
   brokenHead,
   endWithProblem,
   fastifyRefusal,
@@ -37,7 +39,6 @@ const SWEEP_MS = 2_000;
 /** A connection without traffic, such as one whose answer is not read, is closed after this time. */
 const IDLE_MS = 120_000;
 
-/** Paths that may use the reserve of connections. */
 const OPERATORS: ReadonlySet<string> = new Set(['/metrics', '/healthz', '/readyz']);
 
 export interface RouterParts {
@@ -48,9 +49,8 @@ export interface RouterParts {
   /** Whether an operator has blocked the client of this request, behind trusted proxies too. */
   isBlocked?(request: http.IncomingMessage): boolean;
   readonly headBytes: number;
-  readonly headMs: number;
-  /** For a whole request with its body. */
-  readonly requestMs: number;
+  /** As they are now. */
+  readonly limits: Pick<LoadedConfig['limits'], 'headSeconds' | 'requestSeconds' | 'answerSeconds'>;
   /** Nothing is served at this path, or not at this address. */
   onNotFound?(request: http.IncomingMessage, reason: string): void;
   onError(error: unknown): void;
@@ -66,6 +66,8 @@ export class Router {
   readonly #parts: RouterParts;
   readonly #servers = new Map<http.Server, { connections: number; isRetired: boolean }>();
   readonly #pipelines = new WeakMap<Socket, Pipeline>();
+  /** Those of connections that are open. */
+  readonly #open = new Set<Pipeline>();
   /** The roles of the address at which a request came in, for requests that fastify answers. */
   readonly #roles = new WeakMap<http.IncomingMessage, Roles>();
   #isLeaving = false;
@@ -120,9 +122,7 @@ export class Router {
     const server = http.createServer({
       ...(roles.has('legacy') && { ServerResponse: responseWith(roles.headers) }),
       maxHeaderSize: this.#parts.headBytes,
-      headersTimeout: this.#parts.headMs,
-      // Node requires that this is not less than the time for the head.
-      requestTimeout: Math.max(this.#parts.requestMs, this.#parts.headMs),
+      ...this.#timeouts,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: SWEEP_MS,
       // Otherwise Node itself answers, past the pipeline.
@@ -135,11 +135,18 @@ export class Router {
     const use = { connections: 0, isRetired: false };
     server.on('connection', (socket: Socket) => {
       // The event comes again after each ignored upgrade offer (continueWithout).
-      if (!this.#pipelines.has(socket)) {
+      const before = this.#pipelines.get(socket);
+      const pipeline = new Pipeline(socket, this.#parts.watchdog);
+      this.#pipelines.set(socket, pipeline);
+      this.#open.add(pipeline);
+      if (before !== undefined) this.#open.delete(before);
+      else {
         use.connections++;
-        socket.once('close', () => use.connections--);
+        socket.once('close', () => {
+          use.connections--;
+          this.#open.delete(this.#pipelines.get(socket)!);
+        });
       }
-      this.#pipelines.set(socket, new Pipeline(socket, this.#parts.watchdog));
     });
     server.on('request', (request, response) => {
       if (this.#isLeaving) response.shouldKeepAlive = false;
@@ -181,9 +188,20 @@ export class Router {
         this.#servers.delete(server);
         continue;
       }
-      server.headersTimeout = this.#parts.headMs;
-      server.requestTimeout = Math.max(this.#parts.requestMs, this.#parts.headMs);
+      Object.assign(server, this.#timeouts);
     }
+  }
+
+  /** Once a second: connections whose answers are not read in time are closed. */
+  tidy(nowMs: number): void {
+    const answerMs = this.#parts.limits.answerSeconds * 1000;
+    for (const pipeline of this.#open) pipeline.tidy(nowMs, answerMs);
+  }
+
+  /** Of requests. Node requires that the one is not less than the other. */
+  get #timeouts() {
+    const { headSeconds, requestSeconds } = this.#parts.limits;
+    return { headersTimeout: headSeconds * 1000, requestTimeout: Math.max(requestSeconds, headSeconds) * 1000 };
   }
 
   ready(): Promise<void> {
@@ -271,10 +289,6 @@ export class Router {
   }
 }
 
-function blocked(): Refusal {
-  return new Refusal('not-allowed', 'This address is blocked for a time.', { headers: { Connection: 'close' } });
-}
-
 /** Whether the request may use the reserve of connections: playout systems, encoders' titles, operators. */
 function isReserved(path: string, services: readonly HttpService[]): boolean {
   return (
@@ -283,18 +297,4 @@ function isReserved(path: string, services: readonly HttpService[]): boolean {
     OPERATORS.has(path) ||
     services.some((service) => service.isReserved)
   );
-}
-
-/**
- * The request target in origin form; doubled slashes of a push are removed. The absolute form must be accepted, and its host replaces Host
- * (RFC 9112, 3.2.2).
- */
-function originForm(request: http.IncomingMessage): string {
-  const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url!);
-  if (absolute !== null) {
-    request.headers.host = absolute[1]!;
-    request.url = request.url!.slice(absolute[0].length) || '/';
-  }
-  request.url = pushTarget(request.url!);
-  return request.url;
 }

@@ -1,6 +1,7 @@
 /** Slow forms of every request: a byte now and then prolongs nothing, and each is cut within its configured time. */
 
 import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import tls from 'node:tls';
 import t from 'tap';
 import { PEM } from '../kit/certificate.js';
@@ -14,6 +15,7 @@ t.jobs = atOnce(4);
 const TLS = `tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem, sharePort: true }`;
 const HEAD_MS = 1000;
 const REQUEST_MS = 2000;
+const ANSWER_MS = 2000;
 /** Node looks at slow requests every 2 s; the rest is the machine's. */
 const LATE_MS = 9000;
 /** Each look reads the table of the system's connections: more often this process would do nothing else. */
@@ -23,7 +25,7 @@ addresses:
   - { host: 127.0.0.1, port: 0, ${TLS} }
   - { host: 127.0.0.1, port: 0, proxyProtocol: true, ${TLS} }
 proxies: { trusted: [127.0.0.1] }
-limits: { headSeconds: ${HEAD_MS / 1000}, requestSeconds: ${REQUEST_MS / 1000} }
+limits: { headSeconds: ${HEAD_MS / 1000}, requestSeconds: ${REQUEST_MS / 1000}, answerSeconds: ${ANSWER_MS / 1000} }
 stations:
   house:
     channels:
@@ -133,3 +135,36 @@ t.test('a byte now and then does not prolong it', { timeout: patient(60_000) }, 
   );
   t.equal((await ask(t, ports[0], 'GET /healthz HTTP/1.1')).status, 200);
 });
+
+t.test(
+  'answers of which some bytes are read now and then: the connection is closed; one that reads is not concerned',
+  async (t) => {
+    const { app } = await startServer(t, yaml);
+    const port = app.ports[0]!;
+    const requests = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`.repeat(200);
+    const sockets = [1, 2].map(() => {
+      const { socket } = new Wire(t, port);
+      socket.removeAllListeners('data').pause();
+      socket.write(requests);
+      return socket;
+    });
+    const [slow, fast] = sockets as [Socket, Socket];
+    let bytes = 0;
+    const timer = setInterval(() => {
+      slow.read(100);
+      bytes += (fast.read() as Buffer | null)?.length ?? 0;
+    }, 20);
+    t.teardown(() => clearInterval(timer));
+    const isHeld = ({ localPort }: Socket) => connectionsAt(port).includes(localPort!);
+    await until(() => isHeld(slow) && isHeld(fast), 10_000);
+    await untilPromised(
+      () => !isHeld(slow),
+      ANSWER_MS + LATE_MS,
+      () => 'still open',
+      LOOK_MS,
+    );
+    t.ok(isHeld(fast));
+    t.ok(bytes > 1_000_000, `${bytes} bytes`);
+    for (const socket of sockets) socket.destroy();
+  },
+);

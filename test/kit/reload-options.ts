@@ -40,6 +40,7 @@ export function changeTop(random: Random, nameOf: Namer, config: ConfigState): v
     ['limits', 'pushBurst', () => random.int(10_000, 90_000)],
     ['limits', 'headLines', () => random.int(50, 100)],
     ['limits', 'requestSeconds', () => random.int(60, 100)],
+    ['limits', 'answerSeconds', () => random.int(100, 200)],
     ['limits', 'webSocketFrames', () => random.int(200, 300)],
     ['limits', 'historyEntries', () => random.int(1000, 2000)],
     ['limits', 'textBytes', () => random.int(500, 2000)],

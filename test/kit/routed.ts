@@ -32,6 +32,8 @@ export interface RoutedOptions {
   /** Changes the HTTP server before it is handed connections. */
   adjust?(server: Server): void;
   readonly roles?: Roles;
+  /** Once it is ready. */
+  onRouter?(router: Router): void;
   onError?(error: unknown): void;
 }
 
@@ -45,14 +47,14 @@ export async function startRouted(t: Test, options: RoutedOptions): Promise<numb
     watchdog,
     connections,
     headBytes: 32_768,
-    headMs: 1000,
-    requestMs: 30_000,
+    limits: { headSeconds: 1, requestSeconds: 30, answerSeconds: 180 },
     onError: (error) => options.onError?.(error),
   });
   options.register?.(router.app);
   await router.ready();
   const http = router.server(options.roles ?? new Roles(undefined));
   options.adjust?.(http);
+  options.onRouter?.(router);
   const front = new Front({
     host: '127.0.0.1',
     port: 0,

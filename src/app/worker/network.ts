@@ -110,12 +110,7 @@ export class Network {
       watchdog: clock.watchdog,
       isBlocked: (request) => this.guards.blocks.has(this.guards.proxies.ofRequest(request)),
       headBytes: limits.httpHeadBytes,
-      get headMs() {
-        return limits.headSeconds * 1000;
-      },
-      get requestMs() {
-        return limits.requestSeconds * 1000;
-      },
+      limits,
       // Never what it asked for: that may hold a token.
       onNotFound: (request, reason) =>
         log.debug(

@@ -199,6 +199,7 @@ export class Worker {
       if (nowMs - live.silentSinceMs > silenceMs && audio.playing > 0) this.audience.endAll('silence', key);
     }
     this.network.streams.tidy(nowMs);
+    this.network.router.tidy(nowMs);
     this.readers.tidy(this.#parts.states);
     this.sessions.purge();
     this.shared?.tidy();
