@@ -4,6 +4,11 @@
  *
  *   bucket = (due / 40) mod 512   …│ a b │   │ c │ …   an alarm further off than one turn is looked at once per turn
  *
+ * It ticks only while a ticker runs (there are listeners, watchers …). Else it rests until the next alarm is due, as each wake-up costs CPU time:
+ *
+ *   a ticker runs   │ │ │ │ │ │ │ │ │ │        rests   │      │  │              │
+ *                   40 ms each                         alarms, at their buckets' times
+ *
  * Tests pass a clock of their own (test/kit/clock.ts); the system clock is made in app/app.ts and stopped by it.
  */
 
@@ -34,6 +39,39 @@ export class Alarm {
   }
 }
 
+/** What is called on every tick while it runs. Whoever has nothing to do lets it rest. */
+export class Ticker {
+  readonly handler: AlarmHandler;
+  readonly #onSwitch: (isRunning: boolean) => void;
+  #isRunning = false;
+
+  /** @param onSwitch called when it begins to run, and when it begins to rest */
+  constructor(handler: AlarmHandler, onSwitch: (isRunning: boolean) => void) {
+    this.handler = handler;
+    this.#onSwitch = onSwitch;
+    this.run();
+  }
+
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** The next call comes within TICK_MS. Idempotent. */
+  run(): void {
+    if (!this.#isRunning) this.#switch(true);
+  }
+
+  /** No call until it runs again. Idempotent. */
+  rest(): void {
+    if (this.#isRunning) this.#switch(false);
+  }
+
+  #switch(isRunning: boolean): void {
+    this.#isRunning = isRunning;
+    this.#onSwitch(isRunning);
+  }
+}
+
 export interface Clock {
   /** Measures work that may block the event loop; whatever does such work reports it. */
   readonly watchdog: Watchdog;
@@ -47,8 +85,8 @@ export interface Clock {
   follow(aheadMs: number): void;
   /** How far this machine's wall clock is ahead of the time that is followed, milliseconds; 0: none is followed. */
   readonly skewMs: number;
-  /** Calls `onAlarm` on every tick, for ever. */
-  everyTick(handler: AlarmHandler): void;
+  /** Calls `onAlarm` on every tick while the ticker runs, as it does from now on. */
+  everyTick(handler: AlarmHandler): Ticker;
   /** Calls `onAlarm` once when now() ≥ dueMs. */
   alarm(dueMs: number, handler: AlarmHandler): Alarm;
 }
@@ -56,12 +94,17 @@ export interface Clock {
 /** The wheel itself, driven by its owner: `turn(now)` calls all that is due. */
 export class Wheel {
   readonly #buckets: Alarm[][] = Array.from({ length: BUCKETS }, () => []);
-  readonly #tickers: AlarmHandler[] = [];
+  readonly #tickers: Ticker[] = [];
   readonly #watchdog: Watchdog;
+  readonly #onRun: () => void;
+  /** Number of tickers that run. */
+  #running = 0;
   #doneTick: number;
 
-  constructor(nowMs: number, watchdog: Watchdog) {
+  /** @param onRun called when the first ticker begins to run: from then on each tick is to be turned */
+  constructor(nowMs: number, watchdog: Watchdog, onRun: () => void = () => undefined) {
     this.#watchdog = watchdog;
+    this.#onRun = onRun;
     this.#doneTick = Math.floor(nowMs / TICK_MS);
   }
 
@@ -73,8 +116,28 @@ export class Wheel {
     return alarm;
   }
 
-  everyTick(handler: AlarmHandler): void {
-    this.#tickers.push(handler);
+  everyTick(handler: AlarmHandler): Ticker {
+    const ticker = new Ticker(handler, (isRunning) => {
+      this.#running += isRunning ? 1 : -1;
+      if (isRunning && this.#running === 1) this.#onRun();
+    });
+    this.#tickers.push(ticker);
+    return ticker;
+  }
+
+  /** Whether each tick is to be turned. */
+  get isTicking(): boolean {
+    return this.#running > 0;
+  }
+
+  /** When a turn is worth it while no ticker runs, milliseconds: at the first alarm, or when the wheel has gone round. */
+  nextMs(): number {
+    const last = this.#doneTick + BUCKETS;
+    for (let t = this.#doneTick + 1; t < last; t++) {
+      for (const { dueMs, handler } of this.#buckets[t % BUCKETS]!)
+        if (handler !== null && dueMs <= t * TICK_MS) return t * TICK_MS;
+    }
+    return last * TICK_MS;
   }
 
   turn(nowMs: number): void {
@@ -84,7 +147,7 @@ export class Wheel {
       this.#doneTick = t;
       this.#turnBucket(t % BUCKETS, nowMs);
     }
-    for (const ticker of this.#tickers) this.#call(ticker, nowMs);
+    for (const ticker of this.#tickers) if (ticker.isRunning) this.#call(ticker.handler, nowMs);
   }
 
   #turnBucket(index: number, nowMs: number): void {
@@ -117,10 +180,15 @@ function isPlain(handler: AlarmHandler): boolean {
 
 export class SystemClock implements Clock {
   readonly watchdog = new Watchdog(this);
-  /** How late each tick came, microseconds (at least 1): the delay of the event loop, at no wake-up of its own. */
+  /** How late each tick, or the end of each rest, came, microseconds (at least 1): the delay of the event loop, at no wake-up of its own. */
   readonly lateMicros: RecordableHistogram = createHistogram();
-  readonly #wheel = new Wheel(performance.now(), this.watchdog);
-  readonly #timer = setInterval(() => this.#tick(), TICK_MS);
+  readonly #wheel = new Wheel(performance.now(), this.watchdog, () => this.#wake());
+  readonly #onTimer = () => this.#tick();
+  #timer: NodeJS.Timeout | undefined;
+  /** When it wakes; -∞ while it ticks, or is stopped. */
+  #wakeMs = Number.NEGATIVE_INFINITY;
+  #isTicking = false;
+  #isStopped = false;
   readonly #collector = new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) this.watchdog.collected(duration);
   });
@@ -132,6 +200,7 @@ export class SystemClock implements Clock {
   constructor() {
     this.#collector.observe({ entryTypes: ['gc'] });
     this.watchdog.watchProcess();
+    this.#goOn();
   }
 
   now(): number {
@@ -150,27 +219,69 @@ export class SystemClock implements Clock {
     return this.#aheadMs === null ? 0 : Date.now() - this.wallMs();
   }
 
-  everyTick(handler: AlarmHandler): void {
-    this.#wheel.everyTick(handler);
+  everyTick(handler: AlarmHandler): Ticker {
+    return this.#wheel.everyTick(handler);
   }
 
   alarm(dueMs: number, handler: AlarmHandler): Alarm {
-    return this.#wheel.add(dueMs, handler);
+    const alarm = this.#wheel.add(dueMs, handler);
+    if (dueMs < this.#wakeMs) this.#restUntil(Math.ceil(dueMs / TICK_MS) * TICK_MS);
+    return alarm;
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#isStopped = true;
+    this.#wakeMs = Number.NEGATIVE_INFINITY;
+    clearTimeout(this.#timer);
     this.#collector.disconnect();
   }
 
   #tick(): void {
     const nowMs = performance.now();
-    const lateMs = nowMs - this.#lastMs - TICK_MS;
+    const lateMs = nowMs - (this.#isTicking ? this.#lastMs + TICK_MS : this.#wakeMs);
     this.lateMicros.record(Math.max(1, Math.round(lateMs * 1000)));
     const ran = process.cpuUsage();
-    this.watchdog.late(lateMs, (ran.user + ran.system - this.#lastRan.user - this.#lastRan.system) / 1000);
+    const isOpen = this.watchdog.late(
+      lateMs,
+      (ran.user + ran.system - this.#lastRan.user - this.#lastRan.system) / 1000,
+    );
     this.#lastRan = ran;
     this.#lastMs = nowMs;
-    this.#wheel.turn(nowMs);
+    // What is set meanwhile counts when all has been called.
+    this.#wakeMs = Number.NEGATIVE_INFINITY;
+    try {
+      this.#wheel.turn(nowMs);
+    } finally {
+      this.#goOn(isOpen ? nowMs + TICK_MS : Number.POSITIVE_INFINITY);
+    }
+  }
+
+  /** A ticker runs that did not. */
+  #wake(): void {
+    if (this.#wakeMs !== Number.NEGATIVE_INFINITY) this.#goOn();
+  }
+
+  /** @param mostMs when it wakes at the latest */
+  #goOn(mostMs = Number.POSITIVE_INFINITY): void {
+    if (this.#isStopped) return;
+    const { isTicking } = this.#wheel;
+    if (!isTicking) this.#restUntil(Math.min(this.#wheel.nextMs(), mostMs));
+    else if (!this.#isTicking) {
+      clearTimeout(this.#timer);
+      this.#wakeMs = Number.NEGATIVE_INFINITY;
+      this.#lastMs = performance.now();
+      this.#timer = setInterval(this.#onTimer, TICK_MS);
+    }
+    this.#isTicking = isTicking;
+  }
+
+  #restUntil(wakeMs: number): void {
+    if (wakeMs === this.#wakeMs) return;
+    clearTimeout(this.#timer);
+    this.#wakeMs = wakeMs;
+    const leftMs = wakeMs - performance.now();
+    if (leftMs > 0) this.watchdog.inTime();
+    // The system's timers count whole milliseconds, from the beginning of the present turn of the loop: a moment sooner would be a turn for nothing.
+    this.#timer = setTimeout(this.#onTimer, Math.max(1, Math.ceil(leftMs) + 1));
   }
 }

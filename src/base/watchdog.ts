@@ -119,9 +119,9 @@ export class Watchdog {
 
   /**
    * Each tick: the event loop came round `lateMs` too late. Where a long turn since the last call explains it, nothing is added; else the next tick
-   * says what it was. @param ranMs how much CPU time the process has had meanwhile
+   * says what it was. @param ranMs how much CPU time the process has had meanwhile @returns whether the next tick has to say so
    */
-  late(lateMs: number, ranMs = lateMs): void {
+  late(lateMs: number, ranMs = lateMs): boolean {
     const longestTurnMs = this.#longestTurnMs;
     this.#longestTurnMs = 0;
     if (this.#lateMs > 0) {
@@ -134,6 +134,12 @@ export class Watchdog {
     this.#lateMs = isOpen ? lateMs : 0;
     this.#hasRun = ranMs >= lateMs / 2;
     if (!isOpen) this.#collectedMs = 0;
+    return isOpen;
+  }
+
+  /** What was done up to now makes no tick late: the next one is due later than this. */
+  inTime(): void {
+    this.#longestTurnMs = 0;
   }
 
   /** The longest of the long turns since the last call; null: none was long. */

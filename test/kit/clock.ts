@@ -1,6 +1,6 @@
 /** A clock that stands still until a test moves it. Ticks and alarms ring in order while it is advanced. */
 
-import { type Alarm, type AlarmHandler, type Clock, TICK_MS, Wheel } from '../../src/base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, TICK_MS, type Ticker, Wheel } from '../../src/base/clock.js';
 import { Watchdog } from '../../src/base/watchdog.js';
 
 export class FakeClock implements Clock {
@@ -32,8 +32,8 @@ export class FakeClock implements Clock {
     return this.#wallMs - this.wallMs();
   }
 
-  everyTick(ringer: AlarmHandler): void {
-    this.#wheel.everyTick(ringer);
+  everyTick(ringer: AlarmHandler): Ticker {
+    return this.#wheel.everyTick(ringer);
   }
 
   alarm(dueMs: number, ringer: AlarmHandler): Alarm {

@@ -7,7 +7,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
 import type { Notices } from '../../base/tally.js';
 import { evenRate, Rate } from '../../net/limits/rate.js';
 
@@ -29,6 +29,7 @@ interface PacedRefusal {
 
 export class RefusalPace implements AlarmHandler {
   readonly #clock: Clock;
+  readonly #ticker: Ticker;
   readonly #rate: Rate;
   /** The first to be answered first. */
   readonly #waiting = new Set<PacedRefusal>();
@@ -41,7 +42,7 @@ export class RefusalPace implements AlarmHandler {
       evenRate(() => limits.perMinute, limits.remembered),
       notices,
     );
-    clock.everyTick(this);
+    this.#ticker = clock.everyTick(this);
   }
 
   /** Calls `onDue` at once, or in a second (later in a crowd) unless the connection has closed by then. What comes meanwhile is dropped. */
@@ -52,6 +53,7 @@ export class RefusalPace implements AlarmHandler {
     }
     const waiting = { dueMs: this.#clock.now() + WAIT_MS, onDue };
     this.#waiting.add(waiting);
+    this.#ticker.run();
     socket
       .on('error', () => undefined)
       .once('close', () => this.#waiting.delete(waiting))
@@ -65,5 +67,6 @@ export class RefusalPace implements AlarmHandler {
       this.#waiting.delete(waiting);
       waiting.onDue();
     }
+    this.#ticker.rest();
   }
 }

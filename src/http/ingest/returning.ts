@@ -13,7 +13,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
 import type { EncoderPlace } from '../../channel/mount.js';
 import { ReadAhead } from '../../net/limits/judge.js';
 
@@ -40,12 +40,13 @@ interface ReturningEncoder {
 
 export class ReturningEncoders implements AlarmHandler {
   readonly #clock: Clock;
+  readonly #ticker: Ticker;
   /** Of each mount those that wait there, the oldest first. */
   readonly #waiting = new Map<Present, Set<ReturningEncoder>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    clock.everyTick(this);
+    this.#ticker = clock.everyTick(this);
   }
 
   /**
@@ -69,6 +70,7 @@ export class ReturningEncoders implements AlarmHandler {
     };
     const waiting = { sinceMs: this.#clock.now(), clear, drop };
     all.add(waiting);
+    this.#ticker.run();
   }
 
   /** Closes those that wait, without an answer: they try again. */
@@ -77,11 +79,14 @@ export class ReturningEncoders implements AlarmHandler {
   }
 
   onAlarm(nowMs: number): void {
+    let isNeeded = false;
     for (const [present, all] of this.#waiting) {
       for (const { sinceMs, clear } of all) {
         const lives = present.quietMs + UNDER_WAY_MS < nowMs - sinceMs;
         if (!present.isBusy || lives) clear();
       }
+      isNeeded ||= all.size > 0;
     }
+    if (!isNeeded) this.#ticker.rest();
   }
 }

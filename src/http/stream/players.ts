@@ -65,6 +65,8 @@ export class Players implements AlarmHandler {
   /** The listener is counted at its channel already (`stay.admitted`). */
   join(socket: Socket, head: Buffer, burstMs: number, stay: Stay, from?: Listener): void {
     const { audio, home, metaint, phase, admitted, session, connection } = stay;
+    // Nobody has looked since the last one left.
+    if (this.#audience.playing === 0) this.#silentSinceMs.clear();
     const { client, counted, readAheadMs, format, endMs, cut, before = NOT_MOVED } = stay;
     const listener = this.#audience.join(socket, audio, head, {
       icy: metaint !== null,
@@ -96,6 +98,11 @@ export class Players implements AlarmHandler {
     let left = this.#moveFromFallbacks(MAX_PER_CHECK);
     for (const key of this.#options.fallbacks?.channels ?? []) left = this.#moveToFallback(key, nowMs, left);
     if (left === 0) this.#checkMs = nowMs;
+  }
+
+  /** Whether `onAlarm` has nothing to do before a listener joins. */
+  get isIdle(): boolean {
+    return this.#audience.playing === 0 && this.#moving.size === 0 && this.#away.size === 0;
   }
 
   /** Moves the listeners of a channel that has lost its audio. Returns how many more may be moved now. */

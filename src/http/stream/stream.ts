@@ -6,7 +6,7 @@
 import { type Format, formatOf } from '../../audio/frames/format.js';
 import { Phase } from '../../audio/tape/phase.js';
 import { NOTHING } from '../../audio/tape/segment.js';
-import type { AlarmHandler, Clock } from '../../base/clock.js';
+import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/cursor/audience.js';
@@ -57,6 +57,7 @@ export class Stream implements AlarmHandler {
   readonly #options: StreamOptions;
   readonly #heads = new StreamHeads();
   readonly #players: Players;
+  readonly #ticker: Ticker;
   #waiting: WaitingListener[] = [];
   #closed = false;
 
@@ -74,7 +75,7 @@ export class Stream implements AlarmHandler {
     this.#clock = clock;
     this.#options = options;
     this.#players = new Players(audience, sessions, stats, clock, options);
-    clock.everyTick(this);
+    this.#ticker = clock.everyTick(this);
   }
 
   /** Answers GET and HEAD of this mount. */
@@ -90,7 +91,10 @@ export class Stream implements AlarmHandler {
 
   onAlarm(nowMs: number): void {
     this.#players.onAlarm(nowMs);
-    if (this.#waiting.length === 0) return;
+    if (this.#waiting.length === 0) {
+      if (this.#players.isIdle) this.#ticker.rest();
+      return;
+    }
     let left = this.#closed ? Number.POSITIVE_INFINITY : MAX_PER_TICK;
     this.#waiting = this.#waiting.filter((waiting) => {
       if (left === 0 || !this.#settle(waiting, nowMs)) return true;
@@ -155,6 +159,7 @@ export class Stream implements AlarmHandler {
         // And for a delay line to fill.
         const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
         const untilMs = this.#clock.now() + waitMs;
+        this.#ticker.run();
         this.#waiting.push({ request, home, mount, admitted, untilMs, hasWoken: false });
       } else throw noAudio();
     } catch (error) {
@@ -227,6 +232,7 @@ export class Stream implements AlarmHandler {
       { connection, address: request.address, channel: audio.key, mount: mount.path, icy: metaint !== null },
       'listener joined',
     );
+    this.#ticker.run();
     this.#players.join(request.take(), head, burstMs, {
       audio,
       home,

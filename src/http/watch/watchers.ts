@@ -6,7 +6,7 @@
  */
 
 import type { IncomingMessage } from 'node:http';
-import { type AlarmHandler, type Clock, TICK_MS } from '../../base/clock.js';
+import { type AlarmHandler, type Clock, TICK_MS, type Ticker } from '../../base/clock.js';
 import { type Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
@@ -78,6 +78,7 @@ export class Watchers implements AlarmHandler {
   #entered = 0;
   /** The tick whose group was checked last. */
   #tick: number;
+  readonly #ticker: Ticker;
   readonly #all: Tally;
   readonly #byAddress: Tally;
   #closed = false;
@@ -92,7 +93,7 @@ export class Watchers implements AlarmHandler {
     this.#all = tallies.all;
     this.#byAddress = tallies.tally('watchers');
     tallies.onLook(() => this.#all.set('watchers', this.#count));
-    clock.everyTick(this);
+    this.#ticker = clock.everyTick(this);
   }
 
   get count(): number {
@@ -127,7 +128,10 @@ export class Watchers implements AlarmHandler {
   /** Adds an admitted connection. The caller calls `onGone` when it has closed; idempotent. */
   enter(transport: Transport, address: string, topic: Topic | null = null): OpenWatcher {
     const number = this.#entered++;
-    const reader = new WatchConnection(transport, this.#options, this.#clock.now(), ((number * PHASE) % 1) / 2);
+    const nowMs = this.#clock.now();
+    if (!this.#ticker.isRunning) this.#tick = tickOf(nowMs);
+    this.#ticker.run();
+    const reader = new WatchConnection(transport, this.#options, nowMs, ((number * PHASE) % 1) / 2);
     const group = this.#groups[number % GROUPS]!;
     group.set(reader, { topic, address, sinceMs: this.#clock.wallMs() });
     this.#count++;
@@ -185,6 +189,7 @@ export class Watchers implements AlarmHandler {
       const tickMs = ++this.#tick * TICK_MS;
       for (const reader of this.#groups[this.#tick % GROUPS]!.keys()) reader.check(tickMs);
     }
+    if (this.#count === 0) this.#ticker.rest();
   }
 
   /** Takes no more watchers and closes all; `onAlarm` cuts those that do not answer within seconds. */

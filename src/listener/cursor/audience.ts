@@ -19,15 +19,15 @@ import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { zeroCounts } from '../../base/counts.js';
 import type { Tallies } from '../../base/tallies.js';
 import { TypicalLag } from '../player/typical-lag.js';
-import { Resumes } from '../sessions/resumes.js';
 import { Runs } from '../sessions/runs.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
-import { Slots, type TurnHandler } from '../sessions/slots.js';
+import type { TurnHandler } from '../sessions/slots.js';
 import { SocketBacklog } from './backlog.js';
 import { ENDING_NAMES, ENDINGS, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
 import { Listener, type ListenerClient } from './listener.js';
-import { Pace, type WriteSeconds, type WriteSetting } from './pace.js';
+import { Pace, type WriteSetting } from './pace.js';
+import { WriteTurns } from './write-turns.js';
 
 /** How long the last bytes of a polite ending may take. */
 const LINGER_MS = 10_000;
@@ -76,11 +76,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   /** Bytes in the listeners' sockets that their players have not acknowledged. */
   readonly backlog: SocketBacklog;
   readonly #pace: Pace;
-  /** By seconds between two writes. */
-  readonly #turns: Readonly<Record<WriteSeconds, Slots<Listener>>>;
+  readonly #turns: WriteTurns;
   readonly #slots: readonly (readonly Listener[])[];
   readonly #runs = new WeakMap<AudioTape, Runs>();
-  readonly #resumes: Resumes;
   readonly #typicalLag: TypicalLag;
   #tapes = 0;
   #joined = 0;
@@ -97,11 +95,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     this.#sessions = sessions;
     this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
     this.#pace = new Pace(writeSeconds);
-    this.#turns = { 1: new Slots(1, clock.now()), 2: new Slots(2, clock.now()) };
-    this.#slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
-    this.#resumes = new Resumes(this.#slots);
+    this.#turns = new WriteTurns(clock, this);
+    this.#slots = this.#turns.slots;
     this.#typicalLag = new TypicalLag(clock, this.#slots, tallies);
-    clock.everyTick(this);
   }
 
   /** Endings of a channel's listeners since start. */
@@ -111,6 +107,11 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   get count(): number {
     return this.#count;
+  }
+
+  /** Those to whom audio is written. */
+  get playing(): number {
+    return this.#turns.count;
   }
 
   /** How far the median listener of a channel hears behind the live edge, milliseconds of audio; null: no listener plays. */
@@ -163,10 +164,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     if (earlier < cursor) listener.heldBackMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
     listener.runs = this.#runsOf(tape);
     listener.runs.enter();
-    this.#resumes.enter(listener.runs, nowMs);
     listener.phase = options.phase ?? null;
     this.#showLate(listener, tape, options);
-    this.#turns[listener.writeSeconds].add(listener, listener.runs.group);
+    this.#turns.add(listener);
     const backlog = this.backlog.watch(listener, tape);
     const onAlarm = () => listener.end('overtime');
     const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
@@ -205,9 +205,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   /** Writes to the listeners of the slots that are due. */
   onAlarm(nowMs: number): void {
-    this.#turns[1].turn(nowMs, this);
-    this.#turns[2].turn(nowMs, this);
-    this.#resumes.look(nowMs, this);
+    this.#turns.turn(nowMs);
   }
 
   /** Writes what is due and sets the time to the next write. */
@@ -224,7 +222,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     // While part of the extra second is kept back it has no more than others.
     const hasMore = listener.hasExtra && listener.heldBackMs === 0;
     const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
-    if (seconds !== listener.writeSeconds) this.#move(listener, seconds);
+    if (seconds !== listener.writeSeconds) this.#turns.pace(listener, seconds);
   }
 
   /** All listeners, for the admin interface. Not to be kept. */
@@ -249,12 +247,6 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       for (const listener of slot) bytes.set(listener.channel, (bytes.get(listener.channel) ?? 0) + listener.bytes);
     }
     return bytes;
-  }
-
-  #move(listener: Listener, seconds: WriteSeconds): void {
-    this.#turns[listener.writeSeconds].remove(listener);
-    listener.writeSeconds = seconds;
-    this.#turns[seconds].add(listener, listener.runs!.group);
   }
 
   #closeSocket(socket: Socket, ending: Ending): void {
@@ -317,9 +309,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     onReleased?: () => void,
   ): Omit<ListenerEnd, 'ending'> | null {
     if (listener.slot < 0) return null;
-    this.#turns[listener.writeSeconds].remove(listener);
     listener.runs!.leave();
-    this.#resumes.leave(listener.runs!);
+    this.#turns.remove(listener);
     if (finishes) listener.finish();
     const { bytes } = listener;
     this.#countBytes(channel.key, bytes);

@@ -54,6 +54,11 @@ export class Slots<T extends Slotted> {
     one.slot = -1;
   }
 
+  /** Turns begin, or begin again: slots up to this moment are not due any more. */
+  begin(nowMs: number): void {
+    this.#doneTick = Math.floor(nowMs / TICK_MS);
+  }
+
   /** Calls `onTurn` of each that is due. */
   turn(nowMs: number, handler: TurnHandler<T>): void {
     const { length } = this.slots;

@@ -1,0 +1,72 @@
+/**
+ * Who is written to when: each listener has its turn every second or two (slots.ts), those of a tape that resumes at once (resumes.ts). While there
+ * is no listener, the clock need not tick for it. Owned by the audience.
+ */
+
+import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
+import { Resumes } from '../sessions/resumes.js';
+import { Slots, type TurnHandler } from '../sessions/slots.js';
+import type { Listener } from './listener.js';
+import type { WriteSeconds } from './pace.js';
+
+export class WriteTurns {
+  readonly #clock: Clock;
+  readonly #handler: TurnHandler<Listener>;
+  /** By seconds between two writes. */
+  readonly #turns: Readonly<Record<WriteSeconds, Slots<Listener>>>;
+  /** All listeners. */
+  readonly slots: readonly (readonly Listener[])[];
+  readonly #resumes: Resumes;
+  readonly #ticker: Ticker;
+  #count = 0;
+
+  /** @param handler is called when a listener is due; on each tick, while there are listeners, it calls `turn` */
+  constructor(clock: Clock, handler: TurnHandler<Listener> & AlarmHandler) {
+    this.#clock = clock;
+    this.#handler = handler;
+    this.#turns = { 1: new Slots(1, clock.now()), 2: new Slots(2, clock.now()) };
+    this.slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
+    this.#resumes = new Resumes(this.slots);
+    this.#ticker = clock.everyTick(handler);
+  }
+
+  /** Number of listeners. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Its runs count it already. */
+  add(listener: Listener): void {
+    const nowMs = this.#clock.now();
+    if (this.#count++ === 0) this.#begin(nowMs);
+    this.#resumes.enter(listener.runs!, nowMs);
+    this.#turns[listener.writeSeconds].add(listener, listener.runs!.group);
+  }
+
+  /** Its runs count it no more. */
+  remove(listener: Listener): void {
+    this.#count--;
+    this.#turns[listener.writeSeconds].remove(listener);
+    this.#resumes.leave(listener.runs!);
+  }
+
+  /** It is written to as often as this from now on. */
+  pace(listener: Listener, seconds: WriteSeconds): void {
+    this.#turns[listener.writeSeconds].remove(listener);
+    listener.writeSeconds = seconds;
+    this.#turns[seconds].add(listener, listener.runs!.group);
+  }
+
+  turn(nowMs: number): void {
+    this.#turns[1].turn(nowMs, this.#handler);
+    this.#turns[2].turn(nowMs, this.#handler);
+    this.#resumes.look(nowMs, this.#handler);
+    if (this.#count === 0) this.#ticker.rest();
+  }
+
+  #begin(nowMs: number): void {
+    this.#turns[1].begin(nowMs);
+    this.#turns[2].begin(nowMs);
+    this.#ticker.run();
+  }
+}
