@@ -1,6 +1,6 @@
-/** What happens once a second: each part of the process has its turn, in order. */
+/** What happens once a second, at whole seconds of the clock: each part of the process has its turn, in order. */
 
-import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../base/clock.js';
 
 const SECOND_MS = 1000;
 
@@ -16,7 +16,7 @@ export class Housekeeping implements AlarmHandler {
     this.#clock = clock;
     this.#tasks = tasks;
     this.turnedMs = clock.now();
-    this.#alarm = clock.alarm(clock.now() + SECOND_MS, this);
+    this.#alarm = clock.alarm(nextWhole(SECOND_MS, clock.now()), this);
   }
 
   stop(): void {
@@ -26,6 +26,6 @@ export class Housekeeping implements AlarmHandler {
   onAlarm(nowMs: number): void {
     for (const task of this.#tasks) task(nowMs);
     this.turnedMs = nowMs;
-    this.#alarm = this.#clock.alarm(nowMs + SECOND_MS, this);
+    this.#alarm = this.#clock.alarm(nextWhole(SECOND_MS, nowMs), this);
   }
 }

@@ -21,6 +21,13 @@ const BUCKETS = 512;
 /** A wall clock that differs by this much is wrong: NTP keeps it within a tenth of that. */
 export const WRONG_CLOCK_MS = 500;
 
+/**
+ * The next moment that is a whole multiple of `everyMs`. What has to be done now and then is done at such moments: together, at one wake-up.
+ */
+export function nextWhole(everyMs: number, nowMs: number): number {
+  return (Math.floor(nowMs / everyMs) + 1) * everyMs;
+}
+
 /** Something to be woken. `onAlarm` runs at most TICK_MS late; it is free to set a new alarm. */
 export interface AlarmHandler {
   onAlarm(nowMs: number): void;
@@ -70,6 +77,13 @@ export class Ticker {
     this.#isRunning = isRunning;
     this.#onSwitch(isRunning);
   }
+}
+
+/** This alarm, or one that comes sooner, at `dueMs`. @param alarm null: there is none */
+export function alarmBy(dueMs: number, clock: Pick<Clock, 'alarm'>, alarm: Alarm | null, handler: AlarmHandler): Alarm {
+  if (alarm !== null && alarm.dueMs <= dueMs) return alarm;
+  alarm?.cancel();
+  return clock.alarm(dueMs, handler);
 }
 
 export interface Clock {

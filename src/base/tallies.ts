@@ -64,6 +64,9 @@ export class Tallies {
   readonly #onLook: (() => void)[] = [];
   readonly #onHeard: (() => void)[] = [];
   #isShared = false;
+  /** There is something to be said: `take` has it. Numbers that are only looked at are not noticed; what is counted beside them is. */
+  onChange: () => void = () => undefined;
+  readonly #changed = () => this.onChange();
   /** Numbers that are looked at, by what they are of: said before all others. */
   readonly all = this.tally('all');
   /** Which tally is the first of the next message. */
@@ -83,7 +86,7 @@ export class Tallies {
   tally(name: TallyName): Tally {
     let tally = this.#tallies.get(name);
     if (tally === undefined) {
-      this.#tallies.set(name, (tally = new Tally()));
+      this.#tallies.set(name, (tally = new Tally(this.#changed)));
       if (this.#isShared) tally.share();
     }
     return tally;
@@ -92,7 +95,7 @@ export class Tallies {
   notices(name: NoticeName): Notices {
     let notices = this.#notices.get(name);
     if (notices === undefined) {
-      this.#notices.set(name, (notices = new Notices(this.#remembered)));
+      this.#notices.set(name, (notices = new Notices(this.#remembered, this.#changed)));
       if (this.#isShared) notices.share();
     }
     return notices;
@@ -105,7 +108,9 @@ export class Tallies {
   raise(key: PeakKey, count: number): void {
     if (count <= this.peak(key)) return;
     this.#peaks.set(key, count);
-    if (this.#isShared) this.#raised.add(key);
+    if (!this.#isShared) return;
+    this.#raised.add(key);
+    this.onChange();
   }
 
   /** Before what has changed is said: numbers that are counted in plain fields are set. */
@@ -124,6 +129,7 @@ export class Tallies {
     for (const tally of this.#tallies.values()) tally.share();
     for (const notices of this.#notices.values()) notices.share();
     for (const key of this.#peaks.keys()) this.#raised.add(key);
+    if (this.#raised.size > 0) this.onChange();
   }
 
   /** What has changed since the last time; the rest comes with the next. Null: nothing. @param max rows, about */

@@ -15,8 +15,14 @@ export class Tally {
   #changed: Map<string, number> | null = null;
   /** Keys that are both here and elsewhere. */
   #both = 0;
+  readonly #onChange: () => void;
   /** What the others have of a key has changed. */
   onOthers: ((key: string, count: number) => void) | null = null;
+
+  /** @param onChange called when there is something to be said, and nothing was before */
+  constructor(onChange: () => void = () => undefined) {
+    this.#onChange = onChange;
+  }
 
   own(key: string): number {
     return this.#own.get(key) ?? 0;
@@ -54,8 +60,10 @@ export class Tally {
     else this.#own.set(key, now);
     if (this.#changed === null) return;
     const said = this.#changed.get(key);
-    if (said === undefined) this.#changed.set(key, before);
-    else if (said === now) this.#changed.delete(key);
+    if (said === undefined) {
+      this.#changed.set(key, before);
+      if (this.#changed.size === 1) this.#onChange();
+    } else if (said === now) this.#changed.delete(key);
     if (this.#others.has(key)) this.#both += Number(now !== 0) - Number(before !== 0);
   }
 
@@ -68,6 +76,7 @@ export class Tally {
   share(): void {
     this.#changed = new Map();
     for (const key of this.#own.keys()) this.#changed.set(key, 0);
+    if (this.#changed.size > 0) this.#onChange();
   }
 
   /** Takes the next report: keys with their present numbers, at most `max`, those that have waited longest first. */
@@ -104,13 +113,15 @@ export type TallyRow = readonly [key: string, count: number];
  */
 export class Notices {
   readonly #remembered: number;
+  readonly #onChange: () => void;
   #waiting: Map<string, number> | null = null;
   /** It has happened to another process. */
   onNotice: ((key: string, amount: number) => void) | null = null;
 
-  /** @param remembered keys that wait to be reported, at most */
-  constructor(remembered = 1) {
+  /** @param remembered keys that wait to be reported, at most @param onChange as that of Tally */
+  constructor(remembered = 1, onChange: () => void = () => undefined) {
     this.#remembered = remembered;
+    this.#onChange = onChange;
   }
 
   add(key: string, amount: number): void {
@@ -119,6 +130,7 @@ export class Notices {
     const sum = (waiting.get(key) ?? 0) + amount;
     if (sum === 0) waiting.delete(key);
     else waiting.set(key, sum);
+    if (waiting.size === 1) this.#onChange();
     if (waiting.size > this.#remembered) for (const oldest of waiting.keys()) return void waiting.delete(oldest);
   }
 

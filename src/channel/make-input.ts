@@ -6,8 +6,7 @@ import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/files/file.js';
-import type { Input } from '../source/input.js';
-import type { NextInput } from '../source/switch.js';
+import type { Input, NextInput } from '../source/input.js';
 import { makePull } from './pulled.js';
 
 export type EncoderConfig = Extract<SourceConfig, { type: 'encoder' }>;

@@ -8,7 +8,7 @@
 import type { Duplex } from 'node:stream';
 import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from '../admin/admin-reports.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
-import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
@@ -30,7 +30,6 @@ import {
 import { areSame, factsOf } from './facts/channel-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';
-import { TALLY_PASS_MS } from './facts/tally-messages.js';
 import type { HlsOfChannels } from './hls/hls-sender.js';
 import { HubLink, type HubLinkParts, type HubState } from './hub-link.js';
 import { SessionRegistry } from './sessions/session-registry.js';
@@ -39,8 +38,12 @@ import { LeftAlone, workerOf } from './wire/left-alone.js';
 
 /** Maximum time that an answer waits for workers. */
 const APPLY_MS = 250;
-/** Interval at which facts are compared, as they change by themselves; shorter after a change of source, until there is audio, for SOON_FOR_MS. */
+/**
+ * Interval at which facts are compared, as they change by themselves while there is audio; else REST_MS. Shorter after a change of source, until
+ * there is audio, for SOON_FOR_MS.
+ */
 const LOOK_MS = 250;
+const REST_MS = 1000;
 const SOON_MS = 40;
 const SOON_FOR_MS = 2000;
 
@@ -119,7 +122,6 @@ export class HubLinks implements AlarmHandler {
   readonly #hub: HubState = { turn: 0, storeFault: null, salts: [], aheadMs: null, adminState: NO_ADMIN_STATE };
   readonly #tallies: HubTallies;
   #alarm: Alarm;
-  #tallyAlarm: Alarm;
 
   constructor(parts: HubLinksParts) {
     this.#parts = parts;
@@ -129,8 +131,7 @@ export class HubLinks implements AlarmHandler {
     for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
     this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
     const has = (channel: string) => channels.has(channel);
-    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock.now(), parts.mostKeys, has);
-    this.#tallyAlarm = this.#passTallies(clock.now());
+    this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock, parts.mostKeys, has);
     this.#linkParts = {
       clock,
       names: parts.names ?? new TapeNames(),
@@ -266,7 +267,14 @@ export class HubLinks implements AlarmHandler {
       this.#hub.storeFault = fault;
       this.#send({ type: 'store', fault });
     }
-    this.#alarm = this.#parts.clock.alarm(nowMs + LOOK_MS, this);
+    this.#alarm = this.#parts.clock.alarm(this.#changesByItself ? nowMs + LOOK_MS : nextWhole(REST_MS, nowMs), this);
+  }
+
+  /** Of a channel without a source here or elsewhere nothing changes but by what is noticed. */
+  get #changesByItself(): boolean {
+    if (this.#parts.elsewhere !== undefined) return true;
+    for (const { onAir, hasSegments } of this.#facts.values()) if (onAir !== null || hasSegments) return true;
+    return false;
   }
 
   #lookAgain(nowMs: number): void {
@@ -281,20 +289,12 @@ export class HubLinks implements AlarmHandler {
   close(): void {
     this.#beginning.clear();
     this.#alarm.cancel();
-    this.#tallyAlarm.cancel();
+    this.#tallies.close();
     for (const link of [...this.#links]) link.close();
   }
 
   *#states(states: States): Iterable<readonly [string, ChannelState]> {
     for (const channel of this.#parts.keys()) yield [channel, states.state(channel)];
-  }
-
-  #passTallies(nowMs: number): Alarm {
-    this.#tallies.pass(nowMs);
-    const onAlarm = (laterMs: number) => {
-      this.#tallyAlarm = this.#passTallies(laterMs);
-    };
-    return this.#parts.clock.alarm(nowMs + TALLY_PASS_MS, { onAlarm });
   }
 
   #send(message: FromHub): void {

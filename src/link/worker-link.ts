@@ -29,7 +29,6 @@ import {
 import { readFromHub, readHubAnswer } from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
 import { followTime } from './facts/shared-time.js';
-import { TALLY_MS } from './facts/tally-messages.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
 import { HlsReceiver } from './hls/hls-receiver.js';
 import { LinkLost, refusalOf, refusalOfLost } from './question-errors.js';
@@ -99,8 +98,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#alone = new LeftAlone(parts.clock);
     this.sessions = new WorkerSessions();
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
-    this.#tallies = new WorkerTallies(parts.tallies);
-    this.#sayTallies(parts.clock.now());
+    this.#tallies = new WorkerTallies(parts.tallies, parts.clock);
     this.titles = new WorkerTitles((question, ask) => this.ask(question, ask));
   }
 
@@ -252,11 +250,6 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#isReady = false;
     this.#questions.lose(new LinkLost());
     this.titles.onLost();
-  }
-
-  #sayTallies(nowMs: number): void {
-    this.#tallies.say();
-    this.#parts.clock.alarm(nowMs + TALLY_MS, { onAlarm: (laterMs) => this.#sayTallies(laterMs) });
   }
 
   #sayFigures(): void {

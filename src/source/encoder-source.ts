@@ -152,6 +152,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
       socket.destroy();
       return;
     }
+    this.input.onUp?.();
     this.#take(socket, first, { headers, foreign, address, sinceMs: this.#clock.wallMs() }).onRefused = onRefused;
   }
 

@@ -11,20 +11,11 @@ import type { AudioFormat } from '../audio/frames/audio-format.js';
 import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
+import { isComing } from './file-order.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
-import type { Source, SourceInput, SourceTitle } from './source.js';
+import type { Source, SourceInput, SourceSettings, SourceTitle } from './source.js';
 import { Steadiness, type SteadinessOptions } from './steadiness.js';
-
-/** What the switch must know of a source beyond the port. */
-export interface SourceSettings {
-  readonly onDemand: boolean;
-  readonly lingerMs: number;
-  /** How long after the end of its audio the source on air is waited for, in silence, before the next one takes over. */
-  readonly returnMs: number;
-  /** The bitrate that it should have by configuration; 0: none is configured. */
-  readonly bitrateKbps: number;
-}
 
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
@@ -33,7 +24,7 @@ export interface InputOptions extends HealthOptions, AirPacerOptions, Steadiness
   readonly restMs: number;
 }
 
-/** How long, up to the next look, audio waits for its title to be saved (a slow disk). */
+/** How long audio waits for its title to be saved (a slow disk). */
 const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
 const MAX_AT_ONCE = 2000;
@@ -52,6 +43,14 @@ export interface SwitchOutput {
   onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }
 
+/** A source that the channel is to have. */
+export interface NextInput {
+  readonly settings: SourceSettings;
+  readonly make: (input: Input) => Source;
+}
+/** How often it is looked at while something is under way. */
+export const CHECK_MS = 100;
+
 /** What an input asks of its switch. */
 export interface InputOwner {
   readonly output: SwitchOutput;
@@ -59,6 +58,8 @@ export interface InputOwner {
   readonly pacer: AirPacer;
   claimAir(index: number): boolean;
   isOnAir(index: number): boolean;
+  /** It is looked at (`look`) not later than this. */
+  lookBy(dueMs: number): void;
   check(reason: string): void;
 }
 
@@ -168,6 +169,7 @@ export class Input implements SourceInput, AlarmHandler {
     const waiting: KeptFrame[] = [];
     this.#waiting = waiting;
     this.#waitingSinceMs = this.#clock.now();
+    this.#owner.lookBy(this.#waitingSinceMs + TITLE_WAIT_MS);
     void title.then(() => this.#waiting === waiting && this.#write());
   }
 
@@ -227,6 +229,10 @@ export class Input implements SourceInput, AlarmHandler {
     return this.#owner.isOnAir(this.index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
+  onUp(): void {
+    this.#owner.lookBy(this.#clock.now());
+  }
+
   onLost(reason: string): void {
     if (this.#isEnded) return;
     this.#lostReason = reason;
@@ -267,6 +273,20 @@ export class Input implements SourceInput, AlarmHandler {
     if (isLate && this.#alarm === null) this.#write();
     const { facts, state } = this.source;
     this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
+  }
+
+  /** When `look`, or the switch, may find something that no frame or loss says, on the clock; +∞: nothing is due. */
+  nextLookMs(nowMs: number, isWanted: boolean): number {
+    const { stallMs } = this.#options;
+    const isBeginning = this.#due.atMs === Number.NEGATIVE_INFINITY && this.source.state === 'up';
+    const isEnding = this.running && this.settings.onDemand && !isWanted;
+    const isUnderWay = this.#waiting !== null || this.isUnsteady || isEnding || isComing(this, nowMs);
+    if (isUnderWay || (isBeginning && !this.health.troubles.stalled)) return nowMs + CHECK_MS;
+    // Overdue is what is later than that.
+    const overdueMs = this.#due.atMs + stallMs + 1;
+    const patienceMs = this.#due.atMs + this.settings.returnMs + 1;
+    if (overdueMs > nowMs) return overdueMs;
+    return patienceMs > nowMs ? patienceMs : Number.POSITIVE_INFINITY;
   }
 
   /** The channel has lost this source for good: its frames and titles are ignored. */

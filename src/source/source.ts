@@ -34,6 +34,8 @@ export interface SourceInput {
    * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.
    */
   onTitle(title: SourceTitle): Promise<void>;
+  /** It is connected: audio is expected from here on. */
+  onUp?(): void;
   /** The audio has ended or could not be had. The source goes on trying by itself (or waits for an encoder). */
   onLost(reason: string): void;
 }
@@ -65,4 +67,14 @@ export interface Source {
   wake?(): void;
   /** Releases everything; nothing is delivered afterwards. Idempotent; `start` may follow. */
   stop(): void;
+}
+
+/** What the switch must know of a source beyond the port. */
+export interface SourceSettings {
+  readonly onDemand: boolean;
+  readonly lingerMs: number;
+  /** How long after the end of its audio the source on air is waited for, in silence, before the next one takes over. */
+  readonly returnMs: number;
+  /** The bitrate that it should have by configuration; 0: none is configured. */
+  readonly bitrateKbps: number;
 }

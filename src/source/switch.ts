@@ -13,26 +13,19 @@
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
-import type { AlarmHandler, Clock } from '../base/clock.js';
-import { orderOf } from './files/file-order.js';
+import { type Alarm, type AlarmHandler, alarmBy, type Clock, nextWhole } from '../base/clock.js';
+import { awaitedOf, isFileComing, orderOf } from './files/file-order.js';
 import type { Health } from './health.js';
-import { Input, type InputOptions, type SourceSettings, type SwitchOutput } from './input.js';
+import { CHECK_MS, Input, type InputOptions, type NextInput, type SwitchOutput } from './input.js';
 import { AirPacer } from './pacer.js';
 import { Rest } from './rest.js';
-import type { Source, SourceTitle } from './source.js';
+import type { Source, SourceSettings, SourceTitle } from './source.js';
 
-/** How often stalls are looked for. Stall + this + the first frames stay under the 2 s that a fallback may take. */
-const CHECK_MS = 100;
+/** How often it is looked at, at least: each CHECK_MS while something is under way; for a stall when it would be one. */
+const REST_MS = 1000;
 /** For how long a source on air that was taken out of the configuration plays on, while the one at its place has no bytes. */
 const LEAVING_MS = 10_000;
-/** For how long a file is waited for that has yet to deliver, before the next best one is started: two must not play one after the other. */
-const FILE_MS = 500;
 
-/** A source that the channel is to have. */
-export interface NextInput {
-  readonly settings: SourceSettings;
-  readonly make: (input: Input) => Source;
-}
 /** How long a source that an operator has chosen may take to deliver. */
 const PIN_MS = 10_000;
 
@@ -53,6 +46,8 @@ export class Switch implements AlarmHandler {
   #orderedFor: AudioFormat | null = null;
   /** Index of the input on air; -1: none. */
   #onAir = -1;
+  /** The next look; null: it is not open, or is being looked at. */
+  #alarm: Alarm | null = null;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
   #wantedSinceMs = Number.POSITIVE_INFINITY;
@@ -208,8 +203,8 @@ export class Switch implements AlarmHandler {
   start(): void {
     this.#open = true;
     this.#lookAtFiles();
-    this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
     this.check('start');
+    this.lookBy(this.#clock.now() + CHECK_MS);
   }
 
   /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
@@ -238,13 +233,26 @@ export class Switch implements AlarmHandler {
   }
 
   onAlarm(nowMs: number): void {
+    this.#alarm = null;
     if (!this.#open) return;
     this.rest.look(nowMs);
     for (const input of this.#inputs) input.look(nowMs);
     if (this.#leaving !== null && nowMs >= this.#leavesAtMs) this.#dropLeaving();
     this.#letLostGo(nowMs);
     this.check('stalled');
-    this.#clock.alarm(nowMs + CHECK_MS, this);
+    this.lookBy(this.#nextLookMs(nowMs));
+  }
+
+  /** Something is due then. */
+  lookBy(dueMs: number): void {
+    if (this.#open) this.#alarm = alarmBy(dueMs, this.#clock, this.#alarm, this);
+  }
+
+  #nextLookMs(nowMs: number): number {
+    const isChanging = this.#leaving !== null || (this.#pinned !== null && !this.isOnAir(this.#pinned.index));
+    let dueMs = isChanging ? nowMs + CHECK_MS : nextWhole(Math.min(REST_MS, this.#options.stallMs), nowMs);
+    for (const input of this.#inputs) dueMs = Math.min(dueMs, input.nextLookMs(nowMs, this.#wanted));
+    return dueMs;
   }
 
   isOnAir(index: number): boolean {
@@ -346,6 +354,7 @@ export class Switch implements AlarmHandler {
 
   /** Starts and stops sources as the present state asks. */
   #run(nowMs: number): void {
+    if (this.#alarm !== null) this.lookBy(nowMs + CHECK_MS);
     for (let i = 0; i < this.#inputs.length; i++) {
       const input = this.#inputs[i]!;
       const needed = this.#isNeeded(input, nowMs);
@@ -365,24 +374,12 @@ export class Switch implements AlarmHandler {
     }
   }
 
-  #isBetterFileComing(input: Input, nowMs: number): boolean {
-    return this.#inputs.some(({ source, rank, index, hasFailed, running, runningSinceMs }) => {
-      const isBetter = source.kind === 'file' && rank < input.rank && index !== this.#onAir && !hasFailed;
-      return isBetter && (!running || nowMs - runningSinceMs < FILE_MS);
-    });
-  }
-
   #isNeeded(input: Input, nowMs: number): boolean {
     if (input.source.kind === 'encoder' || input === this.#pinned) return true;
     const onAir = this.#inputs[this.#onAir];
     const isBetterOnAir = onAir !== undefined && (onAir.rank < input.rank || onAir === this.#pinned);
-    if (input.source.kind === 'file') return !isBetterOnAir && !this.#isBetterFileComing(input, nowMs);
+    if (input.source.kind === 'file') return !isBetterOnAir && !isFileComing(this.#inputs, input, this.#onAir, nowMs);
     if (!input.settings.onDemand) return true;
     return !isBetterOnAir && (this.#wanted || nowMs - this.#unwantedSinceMs < input.settings.lingerMs);
   }
-}
-
-/** New sources at or before this place that may come by themselves: a file would be there at once, an encoder perhaps never. */
-function awaitedOf(inputs: readonly Input[], place: number, kept: ReadonlySet<Input>): readonly Input[] {
-  return inputs.slice(0, place + 1).filter((input) => !kept.has(input) && input.source.kind === 'pull');
 }

@@ -33,7 +33,7 @@ function machine(node: string, stream: PipeEnd) {
   const registry = new SessionRegistry();
   const workers = [new Worker(), new Worker()];
   for (const [i, worker] of workers.entries()) registry.add(i + 1, worker);
-  const counted = new HubTallies(new Tallies(), 10, 0);
+  const counted = new HubTallies(new Tallies(), 10, new FakeClock());
   const bridge = new SessionBridge(asStream(stream), {
     registry,
     node,

@@ -12,10 +12,14 @@ const SETTLE_MS = 500;
 
 export class JoinedProcess {
   readonly tallies = new Tallies(REMEMBERED);
-  readonly own = new WorkerTallies(this.tallies);
+  readonly own: WorkerTallies;
   isFull = false;
   /** At the hub. */
   link: TallySender | null = null;
+
+  constructor(clock: FakeClock) {
+    this.own = new WorkerTallies(this.tallies, clock);
+  }
 }
 
 export class JoinedProcesses {
@@ -25,15 +29,16 @@ export class JoinedProcesses {
   tallies = new Tallies(REMEMBERED);
   /** The rows of the largest message so far. */
   largest = 0;
-  #hub = new HubTallies(this.tallies, REMEMBERED, this.clock.now() - SETTLE_MS);
+  #hub = new HubTallies(this.tallies, REMEMBERED, this.clock);
 
   constructor(count: number) {
+    this.clock.advance(SETTLE_MS);
     for (let i = 0; i < count; i++) this.start();
   }
 
   /** Another process. */
   start(): JoinedProcess {
-    const process = new JoinedProcess();
+    const process = new JoinedProcess(this.clock);
     this.all.add(process);
     this.#connect(process);
     return process;
@@ -47,7 +52,8 @@ export class JoinedProcesses {
   /** The hub dies with all it knew, and another one begins. */
   restartHub(): void {
     this.tallies = new Tallies(REMEMBERED);
-    this.#hub = new HubTallies(this.tallies, REMEMBERED, this.clock.now());
+    this.#hub.close();
+    this.#hub = new HubTallies(this.tallies, REMEMBERED, this.clock);
     for (const process of this.all) {
       process.own.lose();
       this.#connect(process);

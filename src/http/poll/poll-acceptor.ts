@@ -6,7 +6,7 @@
 
 import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
 import type { Feed } from '../../feed/feed.js';
 import type { Connections } from '../../net/front/connections.js';
 import type { AddressHeaders } from '../legacy.js';
@@ -30,7 +30,7 @@ export class PollAcceptor implements AlarmHandler {
     this.#feed = feed;
     this.#connections = connections;
     this.#clock = clock;
-    this.#alarm = clock.alarm(clock.now() + SECOND_MS, this);
+    this.#alarm = clock.alarm(nextWhole(SECOND_MS, clock.now()), this);
   }
 
   /**
@@ -71,7 +71,7 @@ export class PollAcceptor implements AlarmHandler {
   /** Once a second: closes connections that have sent or read nothing for too long. */
   onAlarm(nowMs: number): void {
     for (const [poller, keepSeconds] of this.#pollers) if (++poller.idleSeconds > keepSeconds) poller.drop();
-    this.#alarm = this.#clock.alarm(nowMs + SECOND_MS, this);
+    this.#alarm = this.#clock.alarm(nextWhole(SECOND_MS, nowMs), this);
   }
 
   /** Takes no more connections; open ones end once their answers are written. */

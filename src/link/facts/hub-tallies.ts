@@ -8,6 +8,7 @@
  * it has sent on its present link. Owned by HubLinks.
  */
 
+import { type Alarm, type AlarmHandler, alarmBy, type Clock, nextWhole } from '../../base/clock.js';
 import {
   isKnownName,
   type NoticeName,
@@ -16,7 +17,7 @@ import {
   type TallyName,
   type TallyRows,
 } from '../../base/tallies.js';
-import { MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
+import { LOOK_MS, MAX_TALLY_ROWS, TALLY_MS, TALLY_PASS_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 
 /** A new hub waits until all workers have sent their counts before it sends any; until then workers use the counts they know. */
@@ -34,11 +35,16 @@ interface Participant {
   isFirst: boolean;
 }
 
-export class HubTallies {
+export class HubTallies implements AlarmHandler {
   readonly #tallies: Tallies;
   readonly #participants = new Map<TallySender, Participant>();
   readonly #peaks = new Map<PeakKey, number>();
   readonly #hub: Participant;
+  readonly #clock: Clock;
+  #alarm: Alarm | null = null;
+  /** When changed counts were sent, or looked for, last, monotonic milliseconds. */
+  #passedMs = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
   readonly #settledMs: number;
   readonly #remembered: number;
   readonly #mostKeys: () => number;
@@ -51,7 +57,7 @@ export class HubTallies {
   constructor(
     tallies: Tallies,
     remembered: number,
-    nowMs: number,
+    clock: Clock,
     mostKeys: () => number = () => Number.POSITIVE_INFINITY,
     has: (channel: string) => boolean = () => true,
   ) {
@@ -59,7 +65,9 @@ export class HubTallies {
     this.#has = has;
     this.#tallies = tallies;
     this.#remembered = remembered;
-    this.#settledMs = nowMs + SETTLE_MS;
+    this.#clock = clock;
+    this.#settledMs = clock.now() + SETTLE_MS;
+    tallies.onChange = this.#onChange;
     tallies.share();
     this.#hub = this.#enter({
       isFull: false,
@@ -95,21 +103,52 @@ export class HubTallies {
     return sum;
   }
 
-  /** Sends changed counts to all. Called every TALLY_PASS_MS. */
+  onAlarm(nowMs: number): void {
+    this.#alarm = null;
+    this.pass(nowMs);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#alarm?.cancel();
+  }
+
+  readonly #onChange = () => this.#passBy(Math.max(this.#passedMs + TALLY_PASS_MS, this.#clock.now()));
+
+  #passBy(dueMs: number): void {
+    if (!this.#isClosed) this.#alarm = alarmBy(dueMs, this.#clock, this.#alarm, this);
+  }
+
+  /** Sends changed counts to all. */
   pass(nowMs: number): void {
+    this.#passedMs = nowMs;
+    const isMore = this.#sendAll(nowMs);
+    this.#passBy(isMore ? nowMs + TALLY_PASS_MS : nextWhole(LOOK_MS, nowMs));
+  }
+
+  /** @returns whether there may be more to be sent soon */
+  #sendAll(nowMs: number): boolean {
     const own = this.#tallies.take(MAX_TALLY_ROWS);
     if (own !== null) this.#hear(this.#hub, own);
+    let isMore = own !== null;
     for (const { sender, others, isFirst } of this.#participants.values()) {
-      if (sender.isDeaf || sender.isFull || (isFirst && nowMs < this.#settledMs)) continue;
+      if (sender.isDeaf) continue;
+      if (sender.isFull || (isFirst && nowMs < this.#settledMs)) {
+        isMore = true;
+        continue;
+      }
       const rows = others.take(MAX_TALLY_ROWS);
       if (rows === null && !isFirst) continue;
+      isMore = true;
       sender.send({ type: 'tallies', rows: rows ?? { counts: [], peaks: [], notices: [] }, isFirst });
       this.#participants.get(sender)!.isFirst = false;
     }
+    return isMore;
   }
 
   #enter(sender: TallySender): Participant {
     const others = new Tallies(this.#remembered);
+    others.onChange = this.#onChange;
     others.share();
     for (const { own } of sender.isDeaf ? [] : this.#participants.values()) {
       for (const [name, keys] of own) for (const [key, count] of keys) others.tally(name).add(key, count);
@@ -117,6 +156,8 @@ export class HubTallies {
     for (const [key, count] of sender.isDeaf ? [] : this.#peaks) others.raise(key, count);
     const participant: Participant = { own: new Map(), keys: 0, others, sender, isFirst: true };
     this.#participants.set(sender, participant);
+    // It is told where it is, whatever there is.
+    this.#onChange();
     return participant;
   }
 

@@ -16,9 +16,11 @@ export interface LastMetrics {
   readonly metrics: unknown;
 }
 
-/** Interval at which a worker sends changed counts, and at which the hub forwards them. Together well below a second. */
+/** Interval at which a worker sends changed counts, and at which the hub forwards them, as long as they change. Together well below a second. */
 export const TALLY_MS = 125;
 export const TALLY_PASS_MS = 80;
+/** Interval at which changes are looked for while none is noticed. */
+export const LOOK_MS = 1000;
 /**
  * Approximate number of rows in one message (2 to 3 ms at both ends). 10,000 addresses that connect within a second, each in three tallies, are sent
  * within that second.

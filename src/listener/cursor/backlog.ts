@@ -13,7 +13,7 @@
  */
 
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
 import type { Listener } from './listener.js';
 import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
 import { SampleBudget } from './sample-budget.js';
@@ -172,7 +172,8 @@ export class SocketBacklog implements AlarmHandler {
     void this.sample().then(() => {
       const nowMs = this.#clock.now();
       this.#freeMs = nowMs + this.#budget.pauseMs(MIN_SAMPLE_MS);
-      this.#alarm = this.#clock.alarm(nowMs + this.#budget.pauseMs(this.#wantedMs), this);
+      const dueMs = nowMs + this.#budget.pauseMs(this.#wantedMs);
+      this.#alarm = this.#clock.alarm(this.#byEndpoints.size === 0 ? nextWhole(SAMPLE_MS, nowMs) : dueMs, this);
     });
   }
 

@@ -6,7 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
 import { pairProblem } from '../../config/tls.js';
 
 const CHECK_MS = 2000;
@@ -49,7 +49,7 @@ export class Certificate implements AlarmHandler {
     this.#output = output;
     this.first = files.isOwn === true ? usable(files) : read(files);
     this.#current = this.first;
-    this.#alarm = clock.alarm(clock.now() + CHECK_MS, this);
+    this.#alarm = clock.alarm(nextWhole(CHECK_MS, clock.now()), this);
   }
 
   onAlarm(): void {
@@ -58,7 +58,7 @@ export class Certificate implements AlarmHandler {
         if (this.#files.isOwn !== true || error.code !== 'ENOENT') this.#refuse(error.message);
       })
       .finally(() => {
-        if (!this.#stopped) this.#alarm = this.#clock.alarm(this.#clock.now() + CHECK_MS, this);
+        if (!this.#stopped) this.#alarm = this.#clock.alarm(nextWhole(CHECK_MS, this.#clock.now()), this);
       });
   }
 

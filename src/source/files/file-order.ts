@@ -1,10 +1,13 @@
 /**
  * In which order a switch prefers its sources: as the configuration has them, but for files. Of several files the one comes first in which listeners
- * can go on: it has the codec of what they hear, then its rate and channels. Pure.
+ * can go on: it has the codec of what they hear, then its rate and channels. And for which ones it waits. Pure.
  */
 
 import { type AudioFormat, likeness } from '../../audio/frames/audio-format.js';
 import type { Input } from '../input.js';
+
+/** For how long a file is waited for that has yet to deliver, before the next best one is started: two must not play one after the other. */
+const FILE_MS = 500;
 
 /**
  * @param onAir what plays is like itself, where nothing is known of its file
@@ -24,4 +27,22 @@ export function orderOf(
   };
   files.sort((one, other) => likenessOf(other) - likenessOf(one));
   return inputs.map((input) => (input.source.kind === 'file' ? files.shift()! : input));
+}
+
+/** Whether a file that is better than this input is about to deliver. @param onAir place of the input on air */
+export function isFileComing(inputs: readonly Input[], input: Input, onAir: number, nowMs: number): boolean {
+  return inputs.some((each) => {
+    const isBetter = each.source.kind === 'file' && each.rank < input.rank && each.index !== onAir && !each.hasFailed;
+    return isBetter && (!each.running || isComing(each, nowMs));
+  });
+}
+
+/** Whether it was started a moment ago. */
+export function isComing({ source, runningSinceMs }: Input, nowMs: number): boolean {
+  return source.kind === 'file' && nowMs - runningSinceMs < FILE_MS;
+}
+
+/** New sources at or before this place that may come by themselves: a file would be there at once, an encoder perhaps never. */
+export function awaitedOf(inputs: readonly Input[], place: number, kept: ReadonlySet<Input>): readonly Input[] {
+  return inputs.slice(0, place + 1).filter((input) => !kept.has(input) && input.source.kind === 'pull');
 }

@@ -10,6 +10,8 @@ import { FakeClock } from '../../kit/clock.js';
 import { type JoinedProcess, JoinedProcesses } from '../../kit/joined.js';
 import { Random } from '../../kit/random.js';
 
+/** A new hub passes on what it has heard from then on. */
+const SETTLED_MS = 10_000;
 const NAMES: readonly TallyName[] = ['connections', 'listeners', 'unique demo'];
 
 /** What each process has: by name and key. */
@@ -88,9 +90,47 @@ t.test('until a new hub has heard from all, they go on with what they know', asy
   t.equal(two.tallies.tally('listeners').others('a'), 0, 'and nothing stays that is not there any more');
 });
 
+t.test(
+  'what changes is known within a quarter of a second, and while nothing changes they look once a second',
+  async (t) => {
+    const joined = new JoinedProcesses(2);
+    const [one, two] = [...joined.all] as [JoinedProcess, JoinedProcess];
+    let looks = 0;
+    let plain = 0;
+    one.tallies.onLook(() => {
+      looks++;
+      one.tallies.all.set('plain', plain);
+    });
+    joined.clock.advance(2000);
+    looks = 0;
+    joined.clock.advance(10_000);
+    t.ok(looks >= 9 && looks <= 11, `${looks} looks in ten seconds`);
+    for (let count = 1; count <= 5; count++) {
+      joined.clock.advance(700 + 13 * count);
+      one.tallies.tally('listeners').add('a', 1);
+      joined.tallies.notices('pushes').add('demo', 1);
+      one.tallies.raise('listeners demo', count);
+      joined.clock.advance(250);
+      t.equal(two.tallies.tally('listeners').others('a'), count);
+      t.equal(joined.tallies.tally('listeners').others('a'), count);
+      t.equal(two.tallies.peak('listeners demo'), count);
+    }
+    plain = 7;
+    joined.clock.advance(1250);
+    t.equal(two.tallies.all.others('plain'), 7, 'what only a look finds');
+    two.isFull = true;
+    one.tallies.tally('listeners').add('a', -5);
+    joined.clock.advance(3000);
+    t.equal(two.tallies.tally('listeners').others('a'), 5);
+    two.isFull = false;
+    joined.clock.advance(250);
+    t.equal(two.tallies.tally('listeners').others('a'), 0, 'one that did not keep up is told when it does');
+  },
+);
+
 t.test('a new hub waits until all have said what they have, and no longer', async (t) => {
   const clock = new FakeClock();
-  const hub = new HubTallies(new Tallies(), 10, clock.now());
+  const hub = new HubTallies(new Tallies(), 10, clock);
   const said: [isFirst: boolean, count: number][] = [];
   const early: TallySender = {
     isFull: false,
@@ -177,7 +217,8 @@ t.test('notices reach all others once, the hub too', async (t) => {
 
 t.test('of keys no more are kept than one process may count by', async (t) => {
   const clock = new FakeClock();
-  const hub = new HubTallies(new Tallies(), 10, clock.now() - 10_000, () => 100);
+  const hub = new HubTallies(new Tallies(), 10, clock, () => 100);
+  clock.advance(SETTLED_MS);
   const liar: TallySender = { isFull: false, send: () => undefined };
   const said: number[] = [];
   hub.enter(liar);
@@ -215,7 +256,8 @@ t.test(
     const tallies = new Tallies(100);
     const rate = new Rate(clock, limits, tallies.notices('pushes'));
     const has = (channel: string) => channel === 'demo';
-    const hub = new HubTallies(tallies, 100, clock.now() - 10_000, () => 1000, has);
+    const hub = new HubTallies(tallies, 100, clock, () => 1000, has);
+    clock.advance(SETTLED_MS);
     const said: TallyMessage[] = [];
     const liar: TallySender = { isFull: false, send: () => undefined };
     hub.enter(liar);
