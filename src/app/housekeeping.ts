@@ -1,6 +1,7 @@
 /** What happens once a second, at whole seconds of the clock: each part of the process has its turn, in order. */
 
-import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { nextWhole } from '../base/whole-time.js';
 
 const SECOND_MS = 1000;
 

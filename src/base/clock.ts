@@ -14,19 +14,13 @@
 
 import { createHistogram, PerformanceObserver, performance, type RecordableHistogram } from 'node:perf_hooks';
 import { Watchdog } from './watchdog.js';
+import { msUntil } from './whole-time.js';
 
 /** A wake-up costs some 80 µs of CPU wherever it was measured, work or not: 20 ms cost 0.4 % of a core, 40 ms half of that. */
 export const TICK_MS = 40;
 const BUCKETS = 512;
 /** A wall clock that differs by this much is wrong: NTP keeps it within a tenth of that. */
 export const WRONG_CLOCK_MS = 500;
-
-/**
- * The next moment that is a whole multiple of `everyMs`. What has to be done now and then is done at such moments: together, at one wake-up.
- */
-export function nextWhole(everyMs: number, nowMs: number): number {
-  return (Math.floor(nowMs / everyMs) + 1) * everyMs;
-}
 
 /** Something to be woken. `onAlarm` runs at most TICK_MS late; it is free to set a new alarm. */
 export interface AlarmHandler {
@@ -293,9 +287,7 @@ export class SystemClock implements Clock {
     if (wakeMs === this.#wakeMs) return;
     clearTimeout(this.#timer);
     this.#wakeMs = wakeMs;
-    const leftMs = wakeMs - performance.now();
-    if (leftMs > 0) this.watchdog.inTime();
-    // The system's timers count whole milliseconds, from the beginning of the present turn of the loop: a moment sooner would be a turn for nothing.
-    this.#timer = setTimeout(this.#onTimer, Math.max(1, Math.ceil(leftMs) + 1));
+    if (wakeMs > performance.now()) this.watchdog.inTime();
+    this.#timer = setTimeout(this.#onTimer, msUntil(wakeMs));
   }
 }

@@ -8,8 +8,9 @@
 import type { Duplex } from 'node:stream';
 import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from '../admin/admin-reports.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
-import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
+import { nextWhole } from '../base/whole-time.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
 import { encode } from '../metadata/codec.js';

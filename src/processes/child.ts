@@ -5,6 +5,7 @@
 
 import type { Socket } from 'node:net';
 import { type OpenLog, openLog } from '../base/log.js';
+import { msUntil, nextWhole } from '../base/whole-time.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole, type ToChild } from './messages.js';
 import { configOf } from './reload/configuration.js';
@@ -42,11 +43,18 @@ export async function runChild(): Promise<void> {
   // It may have gone while this program was being loaded.
   if (!process.connected) void end(close);
   send({ type: 'waiting', version: MESSAGES_VERSION });
-  setInterval(() => {
+  sayAlive();
+}
+
+/** At whole seconds, with all else that is done once a second. */
+function sayAlive(): void {
+  const say = () => {
     if (process.connected) send({ type: 'alive' });
     // Node does not say so itself where a socket is on its way to the supervisor that is gone. Where it has, nobody listens any more.
     else process.emit('disconnect');
-  }, ALIVE_MS);
+    sayAlive();
+  };
+  setTimeout(say, msUntil(nextWhole(ALIVE_MS, performance.now())));
 }
 
 async function begin(

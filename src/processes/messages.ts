@@ -144,4 +144,4 @@ export type FromChild =
   | SocketLetter;
 
 /** How often a child says that it is alive, and after how long without it is taken for hanging, milliseconds. */
-export const [ALIVE_MS, HANGING_MS] = [500, 2000];
+export const [ALIVE_MS, HANGING_MS] = [1000, 2500];

@@ -13,7 +13,8 @@
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
-import { type Alarm, type AlarmHandler, alarmBy, type Clock, nextWhole } from '../base/clock.js';
+import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../base/clock.js';
+import { nextWhole } from '../base/whole-time.js';
 import { awaitedOf, isFileComing, orderOf } from './files/file-order.js';
 import type { Health } from './health.js';
 import { CHECK_MS, Input, type InputOptions, type NextInput, type SwitchOutput } from './input.js';

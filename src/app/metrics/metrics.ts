@@ -1,8 +1,8 @@
 /** The metrics of one process: of the process itself, and of what its parts register (hub-metrics.ts, worker-metrics.ts). */
 
 import type { SystemClock } from '../../base/clock.js';
-import { LoopDelay, QUANTILES } from '../../base/loop-delay.js';
 import type { Watchdog } from '../../base/watchdog.js';
+import { LoopDelay, QUANTILES } from './loop-delay.js';
 import { type Labels, MetricRegistry } from './registry.js';
 
 export class Metrics {

@@ -6,7 +6,8 @@
 
 import type { Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
-import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { nextWhole } from '../../base/whole-time.js';
 import type { Feed } from '../../feed/feed.js';
 import type { Connections } from '../../net/front/connections.js';
 import type { AddressHeaders } from '../legacy.js';

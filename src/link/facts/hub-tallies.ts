@@ -8,7 +8,7 @@
  * it has sent on its present link. Owned by HubLinks.
  */
 
-import { type Alarm, type AlarmHandler, alarmBy, type Clock, nextWhole } from '../../base/clock.js';
+import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../../base/clock.js';
 import {
   isKnownName,
   type NoticeName,
@@ -17,6 +17,7 @@ import {
   type TallyName,
   type TallyRows,
 } from '../../base/tallies.js';
+import { nextWhole } from '../../base/whole-time.js';
 import { LOOK_MS, MAX_TALLY_ROWS, TALLY_MS, TALLY_PASS_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 

@@ -3,8 +3,9 @@
  * looks once a second, for numbers that only a look finds. Owned by WorkerLink.
  */
 
-import { type Alarm, type AlarmHandler, alarmBy, type Clock, nextWhole } from '../../base/clock.js';
+import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../../base/clock.js';
 import type { Tallies } from '../../base/tallies.js';
+import { nextWhole } from '../../base/whole-time.js';
 import { LOOK_MS, MAX_TALLY_ROWS, TALLY_MS, type TallyMessage } from './tally-messages.js';
 
 /** Sends tallies to the hub. */

@@ -13,7 +13,8 @@
  */
 
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { nextWhole } from '../../base/whole-time.js';
 import type { Listener } from './listener.js';
 import { endpointsOf, readQueues, TABLES } from './proc-net-tcp.js';
 import { SampleBudget } from './sample-budget.js';

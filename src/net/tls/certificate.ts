@@ -6,7 +6,8 @@
 
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { type Alarm, type AlarmHandler, type Clock, nextWhole } from '../../base/clock.js';
+import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { nextWhole } from '../../base/whole-time.js';
 import { pairProblem } from '../../config/tls.js';
 
 const CHECK_MS = 2000;

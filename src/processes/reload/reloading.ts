@@ -5,6 +5,7 @@
 
 import { statSync } from 'node:fs';
 import type { Log } from '../../base/log.js';
+import { msUntil, nextWhole } from '../../base/whole-time.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { planReload, planText, type ReloadPlan } from '../../config/plan.js';
 import { type ConfigOptions, readConfig } from './configuration.js';
@@ -60,7 +61,15 @@ export class Reloading {
   /** Reads the file when it has changed, as long as the configuration says so (`reload: watch`). */
   watch(): void {
     this.#seen = this.#stamp();
-    setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#lookSoon();
+  }
+
+  #lookSoon(): void {
+    const look = () => {
+      this.#look();
+      this.#lookSoon();
+    };
+    setTimeout(look, msUntil(nextWhole(LOOK_MS, performance.now()))).unref();
   }
 
   /** A file that is being written is left alone until it stays as it is. */

@@ -9,6 +9,7 @@ import { ChildProcess, fork } from 'node:child_process';
 import cluster from 'node:cluster';
 import type { Socket } from 'node:net';
 import { Requests } from '../../base/requests.js';
+import { msUntil, nextWhole } from '../../base/whole-time.js';
 import {
   ALIVE_MS,
   type Boot,
@@ -26,6 +27,8 @@ import type { ReloadParticipant } from '../reload/stepped-reloads.js';
 
 /** How long a child may need until it is ready: its store may have to be looked through. */
 const START_MS = 120_000;
+/** Where a look comes this late, this process itself stood still. */
+const STILL_MS = 250;
 /** How long a step of a reload may take: a large configuration is made in it. */
 const STEP_MS = 10_000;
 
@@ -78,12 +81,12 @@ export class ManagedProcess implements ReloadParticipant {
   readonly #parts: ManagedProcessParts;
   readonly #process: SystemProcess;
   #aliveMs = performance.now();
-  #lookedMs = performance.now();
+  #lookMs = performance.now();
   #reason: string | null = null;
   #wasHanging = false;
   readonly #said = new Set<FromChild['type']>();
   readonly #waiting: { readonly type: FromChild['type']; readonly resolve: () => void }[] = [];
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   readonly #end: Promise<void>;
   /** What is to be sent once it has its work; null: it has. */
   #kept: (() => void)[] | null = [];
@@ -101,7 +104,7 @@ export class ManagedProcess implements ReloadParticipant {
     this.#end = new Promise((resolve) => {
       const end = (code: number | null, signal: NodeJS.Signals | null) => {
         this.hasEnded = true;
-        clearInterval(this.#timer);
+        clearTimeout(this.#timer);
         this.requests.lose(this.#gone());
         parts.onEnded(this, { code, signal, reason: this.#reason, wasHanging: this.#wasHanging });
         for (const onSent of this.#unsent) onSent(false);
@@ -115,7 +118,7 @@ export class ManagedProcess implements ReloadParticipant {
         end(null, null);
       });
     });
-    this.#timer = setInterval(() => this.#look(), ALIVE_MS);
+    this.#look();
   }
 
   get pid(): number | undefined {
@@ -239,11 +242,15 @@ export class ManagedProcess implements ReloadParticipant {
   /** Where this process itself stood still, what children said waits to be read: they get the time once more. */
   #look(): void {
     const nowMs = performance.now();
-    if (nowMs - this.#lookedMs > 2 * ALIVE_MS) this.#aliveMs = Math.max(this.#aliveMs, nowMs - ALIVE_MS);
-    this.#lookedMs = nowMs;
-    if (nowMs - this.#aliveMs < (this.isReady ? HANGING_MS : START_MS) || this.isStopping) return;
-    this.#wasHanging = true;
-    this.kill();
+    if (nowMs - this.#lookMs > STILL_MS) this.#aliveMs = Math.max(this.#aliveMs, nowMs - ALIVE_MS);
+    const leftMs = this.#aliveMs + (this.isReady ? HANGING_MS : START_MS) - nowMs;
+    if (leftMs <= 0 && !this.isStopping) {
+      this.#wasHanging = true;
+      this.kill();
+    }
+    // All are looked at together, and one that may be hanging when it is.
+    this.#lookMs = leftMs > 0 && leftMs < ALIVE_MS ? nowMs + leftMs : nextWhole(ALIVE_MS, nowMs);
+    this.#timer = setTimeout(() => this.#look(), msUntil(this.#lookMs));
   }
 }
 
