@@ -80,7 +80,7 @@ t.test('one that gives no sign of life for 2.5 s is killed; this process may sta
   machine.process('worker 3').isHanging = true;
   await machine.advance(2000);
   t.same(machine.said('ended'), []);
-  await machine.advance(600);
+  await machine.advance(520);
   t.same(machine.said('ended'), ['worker 3 ended']);
   t.match(machine.lines.at(-1), { process: 'worker', number: 3, wasHanging: true, againMs: 50 });
 });
