@@ -39,11 +39,9 @@ import { LeftAlone, workerOf } from './wire/left-alone.js';
 
 /** Maximum time that an answer waits for workers. */
 const APPLY_MS = 250;
-/**
- * Interval at which facts are compared, as they change by themselves while there is audio; else REST_MS. Shorter after a change of source, until
- * there is audio, for SOON_FOR_MS.
- */
+/** Interval at which facts are compared, as they change by themselves; shorter after a change of source, until there is audio, for SOON_FOR_MS. */
 const LOOK_MS = 250;
+/** The same while there is no audio. */
 const REST_MS = 1000;
 const SOON_MS = 40;
 const SOON_FOR_MS = 2000;
@@ -271,10 +269,10 @@ export class HubLinks implements AlarmHandler {
     this.#alarm = this.#parts.clock.alarm(this.#changesByItself ? nowMs + LOOK_MS : nextWhole(REST_MS, nowMs), this);
   }
 
-  /** Of a channel without a source here or elsewhere nothing changes but by what is noticed. */
+  /** Of a channel without audio, that no other machine feeds, nothing changes but by what is noticed. */
   get #changesByItself(): boolean {
-    if (this.#parts.elsewhere !== undefined) return true;
-    for (const { onAir, hasSegments } of this.#facts.values()) if (onAir !== null || hasSegments) return true;
+    for (const [channel, { onAir, hasSegments }] of this.#facts)
+      if (onAir !== null || hasSegments || this.#parts.elsewhere?.(channel) !== undefined) return true;
     return false;
   }
 

@@ -11,7 +11,7 @@ import { until } from '../kit/until.js';
 
 const WORKERS = 2;
 const MEASURED_MS = 4000;
-/** Of each process. Two to five on a quiet machine, where the clock's ticks alone were 25. */
+/** Of each process. One to four where nothing else is done, where the clock's ticks alone were 25. */
 const MOST_PER_SECOND = 9;
 const SECRET = 'hackme-hackme-hackme';
 
