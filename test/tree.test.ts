@@ -116,7 +116,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'audio/ogg/ogg-segment': ['audio/ogg/ogg', 'audio/ogg/ogg-tape'],
   'audio/tape/segment': ['audio/tape/tape', 'audio/tape/phase'],
   'base/tallies': ['link/facts/hub-tallies', 'behaviour/joined-limits'],
-  'base/clock': ['base/watchdog', 'titles/scheduler', 'e2e/clock'],
   'cli/backup/archive': ['e2e/backup'],
   'cli/doctor/doctor-system': ['cli/doctor/doctor'],
   'cli/recording/recording-files': ['cli/recording/record-command'],

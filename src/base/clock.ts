@@ -40,7 +40,7 @@ export class Alarm {
   }
 }
 
-/** What is called on every tick while it runs. Whoever has nothing to do lets it rest. */
+/** What is called on every tick while it runs. A handler without work lets it rest. */
 export class Ticker {
   readonly handler: AlarmHandler;
   readonly #onSwitch: (isRunning: boolean) => void;

@@ -11,7 +11,6 @@ import type { AudioFormat } from '../audio/frames/audio-format.js';
 import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
-import { isComing } from './file-order.js';
 import { Health, type HealthOptions, type SourceEvent } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
 import type { Source, SourceInput, SourceSettings, SourceTitle } from './source.js';
@@ -280,7 +279,7 @@ export class Input implements SourceInput, AlarmHandler {
     const { stallMs } = this.#options;
     const isBeginning = this.#due.atMs === Number.NEGATIVE_INFINITY && this.source.state === 'up';
     const isEnding = this.running && this.settings.onDemand && !isWanted;
-    const isUnderWay = this.#waiting !== null || this.isUnsteady || isEnding || isComing(this, nowMs);
+    const isUnderWay = this.#waiting !== null || this.isUnsteady || isEnding;
     if (isUnderWay || (isBeginning && !this.health.troubles.stalled)) return nowMs + CHECK_MS;
     // Overdue is what is later than that.
     const overdueMs = this.#due.atMs + stallMs + 1;

@@ -15,7 +15,7 @@
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../base/clock.js';
 import { nextWhole } from '../base/whole-time.js';
-import { awaitedOf, isFileComing, orderOf } from './files/file-order.js';
+import { awaitedOf, isComing, isFileComing, orderOf } from './files/file-order.js';
 import type { Health } from './health.js';
 import { CHECK_MS, Input, type InputOptions, type NextInput, type SwitchOutput } from './input.js';
 import { AirPacer } from './pacer.js';
@@ -250,7 +250,8 @@ export class Switch implements AlarmHandler {
   }
 
   #nextLookMs(nowMs: number): number {
-    const isChanging = this.#leaving !== null || (this.#pinned !== null && !this.isOnAir(this.#pinned.index));
+    let isChanging = this.#leaving !== null || (this.#pinned !== null && !this.isOnAir(this.#pinned.index));
+    isChanging ||= this.#inputs.some((input) => isComing(input, nowMs));
     let dueMs = isChanging ? nowMs + CHECK_MS : nextWhole(Math.min(REST_MS, this.#options.stallMs), nowMs);
     for (const input of this.#inputs) dueMs = Math.min(dueMs, input.nextLookMs(nowMs, this.#wanted));
     return dueMs;

@@ -157,7 +157,7 @@ export class HubTallies implements AlarmHandler {
     for (const [key, count] of sender.isDeaf ? [] : this.#peaks) others.raise(key, count);
     const participant: Participant = { own: new Map(), keys: 0, others, sender, isFirst: true };
     this.#participants.set(sender, participant);
-    // It is told where it is, whatever there is.
+    // Its first message is sent even if it is empty.
     this.#onChange();
     return participant;
   }

@@ -1,6 +1,6 @@
 /**
- * Who is written to when: each listener has its turn every second or two (slots.ts), those of a tape that resumes at once (resumes.ts). While there
- * is no listener, the clock need not tick for it. Owned by the audience.
+ * Who is written to when: each listener has its turn every second or two (slots.ts), those of a tape that resumes at once (resumes.ts). Without
+ * listeners the clock need not tick for it. Owned by the audience.
  */
 
 import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
