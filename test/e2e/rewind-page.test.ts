@@ -1,14 +1,12 @@
 /** What was played before can be played again on a channel's page, from a title's beginning on, where the channel has a rewind: in Chromium. */
 
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import t from 'tap';
+import { findings } from '../kit/axe.js';
 import { AUDIO, openListenerPage, pushTrack, SKIP, saysOnAir, shows } from '../kit/listener-page.js';
 import { pause } from '../kit/pause.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { patient, until } from '../kit/until.js';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HLS = 'streams: { hls: { enabled: true, segmentSeconds: 2, rewindHours: 1 } }';
 const SHOTS = process.env['SCREENSHOTS'];
 const SIZES = [
@@ -36,12 +34,7 @@ t.test('from the beginning of a title on, and back to live', { skip: SKIP, timeo
   await until(async () => (await seconds()) > before + 0.5, 20_000);
   t.equal(await page.evaluate(`document.querySelector('airsplice-player').state`), 'playing');
   t.ok(await page.locator('.to-live').isVisible());
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate('axe.run(document)')) as { violations: { id: string }[] };
-  t.strictSame(
-    violations.map(({ id }) => id),
-    [],
-  );
+  t.strictSame(await findings(page), []);
   for (const size of SHOTS === undefined ? [] : SIZES) {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize(size);

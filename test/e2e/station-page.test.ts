@@ -4,10 +4,10 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { AXE, findings } from '../kit/axe.js';
 import { otherOrigin } from '../kit/browser.js';
 import { Feeder } from '../kit/feeder.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
@@ -21,7 +21,6 @@ import { ask } from '../kit/wire.js';
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DESK = { viewport: { width: 1280, height: 800 } };
 const MAX_WIRE_BYTES = 60 * 1024;
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const HOSTILE = '<img src=x onerror="document.title=1"><script>alert(1)</script>';
 
 const YAML = `
@@ -60,14 +59,6 @@ async function axeFindings(source: string): Promise<string[]> {
   // biome-ignore lint/suspicious/noExplicitAny: axe's own
   const { violations } = await (globalThis as any).axe.run();
   return violations.map(({ id }: { id: string }) => id);
-}
-
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = (await page.evaluate('axe.run(document)')) as {
-    violations: { id: string; nodes: { html: string }[] }[];
-  };
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' ')}`);
 }
 
 t.test('titles arrive as text, hostile and long ones too', { skip: SKIP }, async (t) => {

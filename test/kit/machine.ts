@@ -102,7 +102,7 @@ export class Machine {
   }
 
   /** Undefined: none has it at this moment, as when what the system says has changed while it was read. */
-  ownerNow({ socket }: Player): number | undefined {
+  ownerNow({ socket }: Pick<Player, 'socket'>): number | undefined {
     return this.#owners().get(socket.localPort!);
   }
 

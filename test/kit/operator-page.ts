@@ -39,13 +39,12 @@ interface PageOptions extends Omit<BrowserContextOptions, 'httpCredentials'> {
   readonly httpCredentials?: typeof ALL;
 }
 
-/** A page, by a user who may do all unless the options say another. */
-export async function openPage(t: Test, url: string, options: PageOptions = {}): Promise<Opened> {
+/** A page before anybody has logged in. */
+export async function openForm(t: Test, url: string, options: BrowserContextOptions = {}): Promise<Opened> {
   shared ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
   pages++;
   const browser = shared;
-  const { httpCredentials = ALL, ...others } = options;
-  const context = await (await browser).newContext(others);
+  const context = await (await browser).newContext(options);
   t.teardown(async () => {
     await context.close();
     if (--pages > 0) return;
@@ -54,14 +53,23 @@ export async function openPage(t: Test, url: string, options: PageOptions = {}):
   });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
   await page.goto(url);
+  return { page, complaints };
+}
+
+/** A page, by a user who may do all unless the options say another. */
+export async function openPage(t: Test, url: string, options: PageOptions = {}): Promise<Opened> {
+  const { httpCredentials = ALL, ...others } = options;
+  const { page, complaints } = await openForm(t, url, others);
   await page.getByLabel('User').fill(httpCredentials.username);
   await page.getByLabel('Password').fill(httpCredentials.password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.locator('#user', { hasText: httpCredentials.username }).waitFor();
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  // The form's 401 is none.
+  complaints.length = 0;
   await page.goto(url);
   return { page, complaints };
 }

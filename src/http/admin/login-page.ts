@@ -1,4 +1,7 @@
-/** The form by which an operator logs in. It needs no script; its policy lets it be sent to this origin only. */
+/**
+ * The form by which an operator logs in. Its policy lets it be sent to this origin only. It needs no script; with one, what stands behind # in the
+ * address (a channel, say) is sent along and stands there again behind the redirect. A server never learns it.
+ */
 
 import { createHash } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
@@ -24,10 +27,12 @@ button{margin-top:1.25rem;color:#fff;border-color:#176b61;background:#176b61;cur
 :focus-visible{outline:2px solid #176b61;outline-offset:2px}.trouble{color:#a3271f;font-weight:600;margin:0}
 @media(prefers-color-scheme:dark){html{background:#14171a;color:#eceeed}input{background:#1d2125}button{color:#0d211e;background:#6fd0c0}
 :focus-visible{outline-color:#6fd0c0}.trouble{color:#ff9f96}}`;
+const SCRIPT = 'const form=document.forms[0],to=form.action;form.onsubmit=()=>{form.action=to+location.hash}';
+const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const HEADERS = {
   ...ADMIN_HEADERS,
   'Content-Type': 'text/html; charset=utf-8',
-  'Content-Security-Policy': `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  'Content-Security-Policy': `default-src 'none'; script-src ${hashOf(SCRIPT)}; style-src ${hashOf(STYLE)}; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   // With no-referrer a browser says that the form is of no origin.
   'Referrer-Policy': 'same-origin',
   Vary: 'Accept, Cookie',
@@ -41,7 +46,7 @@ export function sendLoginPage(reply: FastifyReply, { action, trouble, status, he
 <label for="user">User</label><input id="user" name="user" required maxlength="64" autocomplete="username" autocapitalize="none" spellcheck="false" autofocus>
 <label for="password">Password</label><input id="password" name="password" type="password" required autocomplete="current-password">
 <button type="submit">Log in</button>
-</form></main></body></html>
+</form></main>${html([`<script>${SCRIPT}</script>`])}</body></html>
 `;
   return reply
     .code(status)

@@ -68,9 +68,18 @@ const live = new Live(
 /** @type {Page} */
 const page = { live, may: (right) => rights.includes(right) };
 
+/** @param {string} text from the address: anything */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** @returns {View} */
 function viewOf() {
-  const [kind = '', key = ''] = location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+  const [kind = '', key = ''] = location.hash.replace(/^#\/?/, '').split('/').map(decoded);
   if (kind === 'channel') return new ChannelView(page, key);
   if (kind === 'access') return new Access(page);
   if (kind === 'statistics') return new AudienceView(page);

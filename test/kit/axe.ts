@@ -1,0 +1,24 @@
+/** What axe finds on a page, which is then not to keep scripts off by its policy (`bypassCSP`): what axe itself evaluates is not the page's. */
+
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Page } from 'playwright-core';
+
+export const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Found {
+  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
+}
+
+/** One text for each rule that is violated, with the elements. */
+export async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as Found;
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' ')}`);
+}
+
+/** Findings of axe, and whether the page is wider than its window. */
+export async function unfit(page: Page): Promise<string[]> {
+  const [wide, width] = (await page.evaluate('[document.documentElement.scrollWidth, innerWidth]')) as [number, number];
+  return [...(await findings(page)), ...(wide > width ? [`${wide} of ${width} pixels`] : [])];
+}
