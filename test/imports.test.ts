@@ -81,6 +81,7 @@ const ENTRANCES: Record<string, readonly string[]> = {
       'config/title-webhooks-config.ts',
       'config/access-config.ts',
       'config/listed/stream-info-config.ts',
+      'config/addresses/addresses-config.ts',
     ],
     ...[
       'config/schema.ts',

@@ -9,6 +9,7 @@ import type { Path } from './document.js';
 import { MOUNT } from './field.js';
 import { HLS_DEFAULTS, MAX_REWIND_SEGMENTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
 import { BODY_TIMEOUT_SECONDS, PIECE_SECONDS, STALL_SECONDS } from './pull-config.js';
+import { reservedAs } from './reserved.js';
 import { DEMO_SECRETS_CONSENT } from './schema.js';
 import { parseSecret } from './secret.js';
 
@@ -17,21 +18,6 @@ export interface Finding {
   readonly at: 'key' | 'value';
   readonly message: string;
 }
-
-/** First path segments of our own routes, which no mount may have. */
-const RESERVED = new Set(
-  `metadata metapush admin admin.cgi docs metrics healthz readyz openapi.json asyncapi.json schemas status-json.xsl
-  7.html stats statistics nextsongs web client.js player.js streaminfo.json favicon.ico robots.txt
-  .well-known`.split(/\s+/),
-);
-
-/** Whether paths with this first segment are our own routes. */
-export function isReserved(segment: string): boolean {
-  return RESERVED.has(segment);
-}
-
-/** The pages of a channel; what lies deeper may be a mount, as `/listen/wave/radio.mp3` is elsewhere. */
-const PAGE_OF_CHANNEL = /^\/(?:listen|embed)\/[^/]*\/?$/;
 
 interface RawChannel {
   readonly key: string;
@@ -69,11 +55,9 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
   const owners = new Map<string, string>();
   const claim = (mount: string, key: string, path: Path, at: Finding['at']): void => {
     const owner = owners.get(mount);
-    if (isReserved(mount.split('/')[1] ?? '')) {
-      findings.push({ path, at, message: `is a path that this server uses itself (/${mount.split('/')[1]})` });
-    } else if (PAGE_OF_CHANNEL.test(mount)) {
-      findings.push({ path, at, message: 'is a path that this server uses itself (the page of a channel)' });
-    } else if (owner !== undefined) {
+    const ours = reservedAs(mount);
+    if (ours !== null) findings.push({ path, at, message: `is a path that this server uses itself (${ours})` });
+    else if (owner !== undefined) {
       const listed = at === 'value' && owner === key && mount === `/${key}`;
       const taken = `is already taken by the channel ${owner}`;
       findings.push({ path, at, message: listed ? 'need not be listed: the key is always a mount' : taken });

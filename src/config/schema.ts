@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { LOG_FORMATS, LOG_LEVELS } from '../base/log.js';
 import { LONG_TURN_MS } from '../base/watchdog.js';
 import { encoderHookSchema, hookSchema, signedUrlsSchema } from './access-config.js';
+import { addressesSchema } from './addresses/addresses-config.js';
 import { adminSchema } from './admin-config.js';
 import { alertsSchema } from './alerts-config.js';
 import { clusterSchema } from './cluster-config.js';
@@ -15,7 +16,6 @@ import {
   choice,
   date,
   flag,
-  host,
   keyed,
   list,
   network,
@@ -35,11 +35,6 @@ import { sourcesSchema } from './pull-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
-import { checkAcme, tlsSchema } from './tls.js';
-
-/** What an address may serve. */
-export const ROLES = ['push', 'poll', 'watch', 'stream', 'encoder', 'ops', 'admin', 'legacy'] as const;
-export type Role = (typeof ROLES)[number];
 
 /** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
 const SECRET_NAMES = `*metaid* sabcsid *token* *jwt* *pass* *pwd* pw *secret* *credential* *auth auth_* *authorization*
@@ -73,27 +68,6 @@ const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metai
   name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
 );
 export const HEADER_NAME = new RegExp(`^(?!(?:${FRAMING.join('|')})$)[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,100}$`);
-
-function addressesSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
-  return list(
-    section({
-      host: host(),
-      port: whole(0, 65_535),
-      // Absent: port + 1, if no other address has it (app/addresses/addresses.ts).
-      shoutcastPort: z
-        .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
-        .optional(),
-      // Absent: all roles, and `ops` and `admin` answer loopback peers only (http/roles.ts).
-      roles: list(choice(ROLES), 1, ROLES.length).optional(),
-      tls: tlsSchema(context).optional(),
-      proxyProtocol: flag().optional(),
-    }),
-    1,
-    16,
-  )
-    .superRefine(checkAcme)
-    .default([{ host: '127.0.0.1', port: 8000 }]);
-}
 
 /** Builds the zod schema. */
 export function configSchema(context: ConfigContext) {

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Role } from '../config/schema.js';
+import type { Role } from '../config/addresses/addresses-config.js';
 import type { AddressHeaders } from './legacy.js';
 import type { Pipeline } from './pipeline.js';
 import type { Roles } from './roles.js';

@@ -5,7 +5,7 @@
 
 import type { FastifyInstance, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { Refusal } from '../base/refusal.js';
-import type { Role } from '../config/schema.js';
+import type { Role } from '../config/addresses/addresses-config.js';
 import { GET_METHODS, READ_METHODS } from './allow.js';
 import { READ_ONLY, READ_PREFLIGHT } from './reads.js';
 

@@ -8,7 +8,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../base/ip.js';
-import type { Role } from '../config/schema.js';
+import type { Role } from '../config/addresses/addresses-config.js';
 import { type AddressHeaders, NO_HEADERS } from './legacy.js';
 
 /** Served to this machine only, unless the address names them. */

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, isAbsolute, relative, resolve } from 'node:path';
 import { KEY } from '../base/key.js';
-import { isReserved } from '../config/checks.js';
 import { CONTROL } from '../config/field.js';
+import { isReserved } from '../config/reserved.js';
 import { audioProblem } from '../source/files/audio-file.js';
 import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option, VARIABLE_START } from './draft.js';
 import { makePassword, makeToken } from './made-secret.js';

@@ -4,8 +4,8 @@
  */
 
 import { KEY } from '../base/key.js';
-import { isReserved } from '../config/checks.js';
 import { CONTROL, MOUNT, webUrl } from '../config/field.js';
+import { isReserved } from '../config/reserved.js';
 import { misread } from '../config/secret.js';
 import { keyFrom } from './answers.js';
 import { type ChannelLogin, type Comment, type DraftOptions, type Option, VARIABLE_START } from './draft.js';

@@ -2,7 +2,7 @@
 
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
-import { ROLES, type Role } from '../../src/config/schema.js';
+import { ROLES, type Role } from '../../src/config/addresses/addresses-config.js';
 import { demoYaml, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 import { ask, Wire } from '../kit/wire.js';

@@ -7,8 +7,8 @@
 import type { Server } from 'node:http';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { certificateFiles } from '../../config/addresses/tls.js';
 import type { AddressConfig, Config } from '../../config/schema.js';
-import { certificateFiles } from '../../config/tls.js';
 import { legacyHeaders } from '../../http/legacy.js';
 import { Roles } from '../../http/roles.js';
 import { Front, type FrontOptions } from '../../net/front/front.js';

@@ -6,8 +6,9 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { urlHost } from '../../base/ip.js';
 import { packageFile } from '../../base/own-files.js';
+import type { Role } from '../../config/addresses/addresses-config.js';
 import { hlsOf } from '../../config/hls-config.js';
-import type { AddressConfig, ChannelConfig, Config, Role } from '../../config/schema.js';
+import type { AddressConfig, ChannelConfig, Config } from '../../config/schema.js';
 import { Roles } from '../../http/roles.js';
 
 const DEMO_AUDIO = 'config/demo/airsplice.mp3';

@@ -3,8 +3,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { CertificateFacts } from '../../alerts/server-facts.js';
+import { type AcmeConfig, certificateFiles, certificateName } from '../../config/addresses/tls.js';
 import type { LoadedConfig } from '../../config/load.js';
-import { type AcmeConfig, certificateFiles, certificateName } from '../../config/tls.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 
 /** How often files are read, where they are asked for. */

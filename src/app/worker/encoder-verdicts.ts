@@ -2,7 +2,7 @@
 
 import { Counts } from '../../base/counts.js';
 import type { Mount } from '../../channel/mount.js';
-import { isReserved } from '../../config/checks.js';
+import { isReserved } from '../../config/reserved.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import type { Core } from '../core.js';

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type AcmeConfig, certificateFiles, certificateFolder } from '../../config/tls.js';
+import { type AcmeConfig, certificateFiles, certificateFolder } from '../../config/addresses/tls.js';
 import { ACCOUNT_FILE } from '../../net/acme/acme-files.js';
 import { thumbprintOf } from '../../net/acme/acme-key.js';
 import { messageOf } from '../command.js';

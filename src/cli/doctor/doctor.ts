@@ -8,8 +8,8 @@
 import { readFile } from 'node:fs/promises';
 import { hostOf } from '../../base/ip.js';
 import { printable, printableJson } from '../../base/printable.js';
+import { acmeCertificates, certificateFiles } from '../../config/addresses/tls.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
-import { acmeCertificates, certificateFiles } from '../../config/tls.js';
 import { programName, wordOf } from '../../setup/program-name.js';
 import { type CommandLine, type RunCommand, textOf } from '../command.js';
 import { urlOf } from '../server.js';

@@ -7,8 +7,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../base/clock.js';
+import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/addresses/tls.js';
 import type { Config } from '../../config/schema.js';
-import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/tls.js';
 import { ACCOUNT_FILE } from './acme-files.js';
 import { thumbprintOf } from './acme-key.js';
 

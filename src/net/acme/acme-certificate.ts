@@ -10,7 +10,7 @@
  */
 
 import type { Clock } from '../../base/clock.js';
-import type { AcmeConfig } from '../../config/tls.js';
+import type { AcmeConfig } from '../../config/addresses/tls.js';
 import { type AcmeFiles, type KeptPair, pairOf } from './acme-files.js';
 import { isKey } from './acme-key.js';
 import type { AcmeTurn } from './acme-turn.js';

@@ -6,8 +6,8 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/addresses/tls.js';
 import type { LoadedConfig } from '../../config/load.js';
-import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/tls.js';
 import { AcmeCertificate } from './acme-certificate.js';
 import { AcmeFiles } from './acme-files.js';
 import type { AcmeTurn } from './acme-turn.js';
@@ -36,7 +36,7 @@ export class AcmeCertificates {
     this.#parts = parts;
   }
 
-  /** By their names (config/tls.ts). */
+  /** By their names (config/addresses/tls.ts). */
   get all(): ReadonlyMap<string, AcmeCertificate> {
     return this.#all;
   }

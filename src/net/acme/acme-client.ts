@@ -9,7 +9,7 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import acme, { type Authorization, type Order } from 'acme-client';
-import { pairProblem } from '../../config/tls.js';
+import { pairProblem } from '../../config/addresses/tls.js';
 import { boundedAnswer } from '../outbound/bounded-answer.js';
 import type { OutboundRequest } from '../outbound/outbound.js';
 import { Target } from '../outbound/target.js';

@@ -12,7 +12,7 @@
 import { X509Certificate } from 'node:crypto';
 import { chmod, mkdir, open, readdir, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { PAIR_FILE, pairProblem } from '../../config/tls.js';
+import { PAIR_FILE, pairProblem } from '../../config/addresses/tls.js';
 import { isKey, newKey } from './acme-key.js';
 
 export const ACCOUNT_FILE = 'account.pem';

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import { nextWhole } from '../../base/whole-time.js';
-import { pairProblem } from '../../config/tls.js';
+import { pairProblem } from '../../config/addresses/tls.js';
 
 const CHECK_MS = 2000;
 

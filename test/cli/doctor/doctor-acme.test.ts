@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { acmeFindings } from '../../../src/cli/doctor/doctor-acme.js';
-import { certificateFolder } from '../../../src/config/tls.js';
+import { certificateFolder } from '../../../src/config/addresses/tls.js';
 import { newKey, thumbprintOf } from '../../../src/net/acme/acme-key.js';
 import { ONE } from '../../kit/certificate.js';
 import { tempFolder } from '../../kit/temp-folder.js';

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { certificateFolder } from '../../../src/config/tls.js';
+import { certificateFolder } from '../../../src/config/addresses/tls.js';
 import { AcmeAnswers } from '../../../src/net/acme/acme-answers.js';
 import { newKey, thumbprintOf } from '../../../src/net/acme/acme-key.js';
 import { FakeClock } from '../../kit/clock.js';

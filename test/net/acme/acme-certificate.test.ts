@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { AcmeConfig } from '../../../src/config/tls.js';
+import type { AcmeConfig } from '../../../src/config/addresses/tls.js';
 import { AcmeCertificate, ORDERS_AN_HOUR } from '../../../src/net/acme/acme-certificate.js';
 import { AcmeFiles, type KeptPair, pairOf } from '../../../src/net/acme/acme-files.js';
 import { newKey } from '../../../src/net/acme/acme-key.js';

@@ -1,9 +1,9 @@
 /** Certificates of addresses: files, or an authority; what must be together. */
 
 import t from 'tap';
-import { ConfigError, loadConfig } from '../../src/config/load.js';
-import { acmeCertificates, certificateFiles, certificateName } from '../../src/config/tls.js';
-import { PEM } from '../kit/certificate.js';
+import { acmeCertificates, certificateFiles, certificateName } from '../../../src/config/addresses/tls.js';
+import { ConfigError, loadConfig } from '../../../src/config/load.js';
+import { PEM } from '../../kit/certificate.js';
 
 const FILES = `certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem`;
 const PLAIN = '{ host: 127.0.0.1, port: 80 }';

@@ -10,8 +10,8 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { z } from 'zod';
-import { checked, flag, fromEnvironment, list, parsed, readableFile, section, text, webUrl } from './field.js';
-import type { ConfigContext } from './station-config.js';
+import { checked, flag, fromEnvironment, list, parsed, readableFile, section, text, webUrl } from '../field.js';
+import type { ConfigContext } from '../station-config.js';
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
 /** As many as Let's Encrypt puts into one certificate. */
