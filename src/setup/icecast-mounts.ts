@@ -40,6 +40,8 @@ class MountReader {
   #hookUrl: string | null = null;
   /** Their listeners had to log in, and not at the hook. */
   readonly #locked = new Set<string>();
+  /** Their encoders were judged by a hook, also one that cannot be asked here. */
+  readonly #judged = new Set<string>();
 
   constructor(root: XmlElement, context: MountsContext) {
     this.#root = root;
@@ -125,12 +127,15 @@ class MountReader {
     };
     const password = given('password');
     const user = plainText(given('username'), 255) || 'source';
-    const isFed = relayed === undefined || password !== '';
+    const access = this.#access(mount, element, preset);
+    const isAsked = this.#judged.has(mount);
+    const isFed = relayed === undefined || password !== '' || isAsked;
     this.#byMount.set(mount, {
       mount,
-      encoder: isFed ? { user, password: password || this.#password } : null,
+      // Icecast asks the hook alone: a password of the file let nobody in.
+      encoder: isFed ? { user, password: isAsked ? '' : password || this.#password } : null,
       pulls: relayed?.pulls ?? [],
-      options: { ...this.#options(mount, given), ...this.#access(mount, element, preset) },
+      options: { ...this.#options(mount, given), ...access },
       fallback: this.#fallback(mount, given),
     });
   }
@@ -178,7 +183,7 @@ class MountReader {
     return { mount: fallback };
   }
 
-  /** Who may listen. */
+  /** Who may listen, and who may send. */
   #access(mount: string, element: XmlElement, preset: XmlElement | undefined): DraftOptions {
     const login = element.one('authentication') ?? preset?.one('authentication');
     if (login === undefined) return {};
@@ -192,10 +197,11 @@ class MountReader {
     );
     const isUrl = role.attributes['type'] === 'url';
     const url = options.get('listener_add') ?? '';
-    for (const name of ['mount_add', 'mount_remove', 'stream_auth', 'headers', 'username', 'password'])
+    for (const name of ['mount_add', 'mount_remove', 'headers', 'username', 'password'])
       if (options.has(name)) lose(`${mount}: ${name} of its authentication has no counterpart`);
-    if (isUrl && url === '' && !options.has('listener_remove')) return {};
     const header = options.get('auth_header') ?? 'icecast-auth-user: 1';
+    const encoders = isUrl ? this.#encoderHook(mount, options.get('stream_auth') ?? '', header) : {};
+    if (isUrl && url === '' && !options.has('listener_remove')) return encoders;
     const isUsable = isUrl && plainUrl(url) !== '';
     if (isUsable && !ANSWER_HEADER.test(header))
       lose(`${mount}: its hook must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`);
@@ -203,10 +209,24 @@ class MountReader {
     if (isUsable && (this.#hookUrl ?? url) === url) {
       this.#hookUrl = url;
       if (remove !== url) lose(`${mount}: listener_remove goes to the URL of listener_add`);
-      return { access: 'hook' };
+      return { access: 'hook', ...encoders };
     }
     this.#locked.add(mount);
-    return { access: 'hook' };
+    return { access: 'hook', ...encoders };
+  }
+
+  #encoderHook(mount: string, url: string, header: string): DraftOptions {
+    if (url === '') return {};
+    this.#judged.add(mount);
+    if (plainUrl(url) === '') {
+      this.#context.lose(`${mount}: the URL of its stream_auth cannot be asked; encoders need a password`);
+      return {};
+    }
+    if (!ANSWER_HEADER.test(header))
+      this.#context.lose(
+        `${mount}: its stream_auth must answer icecast-auth-user: 1; ${plainText(header, 100)} is not looked at`,
+      );
+    return { encoderHook: { url } };
   }
 }
 

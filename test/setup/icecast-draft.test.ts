@@ -245,3 +245,31 @@ t.test('what is no XML, or more than a configuration, is refused with its line',
   for (const [xml, words] of wrong) t.throws(() => icecastDraft(xml, '/srv/a.yaml', '', []), { message: words });
   t.ok(imported(`<icecast>${'<a>'.repeat(31)}${'</a>'.repeat(31)}</icecast>`));
 });
+
+t.test('encoders that a hook judged are judged by it, and by no password of the file', async (t) => {
+  const xml = (options: string, more = '') => `<icecast><hostname>radio.example</hostname>
+<authentication><source-password>of all encoders</source-password></authentication>
+<mount><mount-name>/live</mount-name>${more}<authentication type="url">${options}</authentication></mount>
+<mount><mount-name>/other</mount-name></mount></icecast>`;
+  const url = 'http://panel.example:9000/auth?of=live';
+  const stream = `<option name="stream_auth" value="${url}"/>`;
+  const file = imported(xml(stream, '<password>of the mount</password>'));
+  t.equal(file.channels['live']?.encoderHook?.url, url);
+  t.equal(file.channels['live']?.access, 'open', 'of listeners it says nothing');
+  t.notMatch(file.lost, 'stream_auth');
+  t.notOk(takes(file, 'live', 'of the mount'), 'Icecast took none either');
+  t.notOk(takes(file, 'live', 'of all encoders'));
+  t.equal(file.channels['other']?.encoderHook, undefined);
+  t.ok(takes(file, 'other', 'of all encoders'));
+
+  const both = imported(xml(`${stream}<option name="listener_add" value="http://panel.example/in"/>`));
+  t.match(both.channels['live'], { access: 'hook', encoderHook: { url } });
+  t.equal(both.config.listenerHook?.url, 'http://panel.example/in');
+
+  const unusable = imported(xml('<option name="stream_auth" value="file:///etc/passwd"/>'));
+  t.equal(unusable.channels['live']?.encoderHook, undefined);
+  t.match(unusable.lost, '/live: the URL of its stream_auth cannot be asked');
+  t.notOk(takes(unusable, 'live', 'of all encoders'), 'no other way in than was');
+  const header = imported(xml(`${stream}<option name="auth_header" value="x-ok: yes"/>`));
+  t.match(header.lost, '/live: its stream_auth must answer icecast-auth-user: 1; x-ok: yes is not looked at');
+});
