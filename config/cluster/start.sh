@@ -4,7 +4,7 @@
 # Needs redis-server; without haproxy the machines are at 8001 and 8002 only, and must not expect its PROXY headers. A first `npm run build` must have been.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-main=$here/../../dist/main.js
+main=$(cd "$here/../.." && pwd)/dist/main.js
 work=$(mktemp -d)
 pids=()
 end() {
@@ -46,7 +46,7 @@ command -v haproxy >/dev/null || front=http://127.0.0.1:8001
 cat <<END
 
   open    $front/
-  feeds   node dist/main.js cluster --url http://127.0.0.1:8201
+  feeds   node $(printf %q "$main") cluster --url http://127.0.0.1:8201
   metrics curl http://127.0.0.1:8201/metrics   (of the other machine: 8202)
 
 END

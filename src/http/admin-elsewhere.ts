@@ -9,7 +9,7 @@ import type { Roles } from './roles.js';
 
 const ROLE: RefusalHelp = {
   text: 'To serve it to other machines, give an entry of “addresses” in the configuration the role “admin”, with TLS, since passwords are sent to it. That address then serves only the roles in its list:',
-  code: 'roles: [stream, poll, watch, push, admin]',
+  code: 'roles: [stream, poll, watch, push, encoder, admin]',
 };
 
 /** @param roles of the address that was asked */

@@ -16,7 +16,7 @@ t.test('an address without roles: a tunnel to the same port', async (t) => {
   t.match(answer.headers.get('content-type'), /^text\/html/);
   t.match(text, `ssh -L ${port}:127.0.0.1:${port} USER@SERVER`);
   t.match(text, `http://localhost:${port}/admin`);
-  t.match(text, 'roles: [stream, poll, watch, push, admin]');
+  t.match(text, 'roles: [stream, poll, watch, push, encoder, admin]');
   t.notMatch(text, '203.0.113.9', 'nothing of the request');
   t.notMatch(text, /undefined|null/);
   const slash = await fetch(`${base}/admin/`, { headers: BROWSER, redirect: 'manual' });
