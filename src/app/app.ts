@@ -1,23 +1,19 @@
 /**
  * The composition root: builds every part from a configuration, wires them, starts them in order. The stop closes the ports, then ends
  * streams, watchers, requests and titles side by side, and access log and store last.
- * The audio's side is in hub-side.ts, the clients' in client-side.ts; what was committed goes from the one to the other here.
+ * One process is a hub (hub-side.ts) and a worker (client-side.ts) without a wire between them.
  */
 
-import type { AdminQueries } from '../admin/admin-reports.js';
 import { SystemClock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { LoadedConfig } from '../config/load.js';
 import { Feed } from '../feed/feed.js';
-import type { HlsChannels } from '../hls/hls-channels.js';
-import { TapeNames } from '../link/tapes/tape-names.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { Store } from '../store/store.js';
 import { type Core, makeCore } from './core.js';
 import { Faces } from './faces.js';
 import { Housekeeping } from './housekeeping.js';
-import { makePace } from './hub/admissions.js';
-import { makeHls, sourcesOf } from './hub/hub-hls.js';
+import { sourcesOf } from './hub/hub-hls.js';
 import { HubSide } from './hub/hub-side.js';
 import { Metrics } from './metrics/metrics.js';
 import type { ReloadSteps } from './reload.js';
@@ -88,7 +84,7 @@ export async function startWith(
   log: Log,
   options: StartOptions = {},
 ): Promise<App> {
-  const { clock, clients, side, hls, housekeeping, steps } = await build(config, store, log, options);
+  const { clock, clients, side, housekeeping, steps } = await build(config, store, log, options);
   const { accessLog, addresses, worker } = clients;
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
@@ -105,7 +101,7 @@ export async function startWith(
     housekeeping.stop();
     clock.stop();
     clients.counting.last();
-    const files = { accessLog: accessLog?.close(), hls: hls.close(), store: side.close() };
+    const files = { accessLog: accessLog?.close(), hls: side.hls.close(), store: side.close() };
     const filesMs = endMs - performance.now() - lastMs * CALLER_SHARE;
     return [...errors, ...(await waitForFiles(filesMs, log, files))];
   };
@@ -131,10 +127,7 @@ export async function startWith(
     },
     restrict: (connections) => worker.network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
-    backup: async () => {
-      if (store.backup === undefined) throw new Error('this store has no backup');
-      return await store.backup();
-    },
+    backup: () => side.backup(),
     ailment: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'nothing is done in time'),
     stop: (graceMs = Number.POSITIVE_INFINITY) =>
       (stopping ??= halt(Math.min(graceMs, config.shutdown.graceSeconds * 1000))),
@@ -146,7 +139,6 @@ interface Built {
   readonly clock: SystemClock;
   readonly clients: ClientSide;
   readonly side: HubSide;
-  readonly hls: HlsChannels;
   readonly housekeeping: Housekeeping;
   readonly steps: ReloadSteps;
 }
@@ -158,7 +150,6 @@ async function build(
   log: Log,
   { signal, clock = new SystemClock(), reload = noFile }: StartOptions,
 ): Promise<Built> {
-  clock.watchdog.longMs = config.log.longTurnMs;
   const ends: (() => unknown)[] = [() => clock.stop()];
   try {
     signal?.throwIfAborted();
@@ -185,74 +176,44 @@ async function assemble(
   const feed = new Feed();
   const faces = new Faces(config);
   const metrics = new Metrics(clock);
-  const pace = makePace(core);
   const side: HubSide = new HubSide(core, {
     store,
     sequence: feed.sequence,
     faces,
     metrics,
-    pace,
-    onSalts: (salts) => clients.counting.collector.setSalts(salts),
-    onAdminState: (state) => clients.worker.admin.set(state),
-    used: async () => [clients.worker.admin.answer('used', null)],
-    onAdmitted: (socket) => clients.worker.network.guards.connections.admit(socket),
-    onVerdict: (verdict) => clients.worker.verdicts.onVerdict(verdict),
-    counts: () => {
-      const { network, audience } = clients.worker;
-      return {
-        connections: network.guards.connections.count,
-        listeners: audience.count,
-        watchers: network.readers.watch.count,
-      };
-    },
-    listenersOf: (channel) => hub.channels.get(channel)!.served.audio.listeners,
-    typicalLagMs: (channel) => clients.worker.audience.typicalLagMs(hub.channels.get(channel)!.served.audio) ?? 0,
-    hls: () => hls,
+    clients: () => clients,
+    shared: () => null,
   });
-  const { hub, admissions } = side;
-  const { engine, moments, titles } = hub;
-  ends.push(() => titles.close());
-  const channels = new Map([...hub.channels].map(([key, { served }]) => [key, served]));
-  const queries: AdminQueries = {
-    hub: (question, ask) => side.admin.answer(question, ask),
-    all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
-  };
-  const hls = makeHls(core, new TapeNames());
+  const { hub, hls, pace } = side;
+  ends.push(() => hub.titles.close());
   const clients: ClientSide = new ClientSide(core, {
     clock,
     metrics,
     onFigures: (figures) => side.recorder.add(figures, core.process),
-    queries,
+    queries: {
+      hub: (question, ask) => side.admin.answer(question, ask),
+      all: async (question, ask) => [clients.worker.admin.answer(question, ask)],
+    },
     reload,
     feed,
     faces,
-    channels,
-    states: engine,
+    channels: hub.served,
+    states: hub.engine,
     decisions: hub.decider,
-    moments,
+    moments: hub.moments,
     history: store,
     accessLog,
     hls,
     pace,
-    onProven: (encoder) => admissions.take(encoder),
+    onProven: (encoder) => side.admissions.take(encoder),
   });
-  const { worker, counting } = clients;
   await side.join();
-  await counting.ready();
+  await clients.counting.ready();
   clients.restore();
-  await side.restore({
-    onChange: (channel, change, view) => clients.deliver(channel, change, view),
-    onLate: (channel, late) => worker.sessions.late(channel, late),
-  });
+  await side.restore();
 
   const housekeeping = new Housekeeping(clock, [...clients.tasks, ...side.tasks]);
   await clients.prepare({ isReady: () => store.fault() === null, metrics: () => metrics.registry.text() });
-  const steps = clients.steps(() => {
-    const changes = hub.refresh();
-    channels.clear();
-    for (const [key, { served }] of hub.channels) channels.set(key, served);
-    return changes;
-  });
-  hls.refresh(sourcesOf(channels.values()));
-  return { clock, clients, side, hls, housekeeping, steps };
+  hls.refresh(sourcesOf(hub.served.values()));
+  return { clock, clients, side, housekeeping, steps: clients.steps(() => hub.refresh()) };
 }

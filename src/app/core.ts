@@ -37,6 +37,7 @@ export function headLimits({ limits }: LoadedConfig, headBytes = () => limits.he
 }
 
 export function makeCore(config: LoadedConfig, clock: Clock, written: Log, process = 0): Core {
+  clock.watchdog.longMs = config.log.longTurnMs;
   const lines = new KeptLog(config.admin.logLines);
   const log = lines.over(written);
   const repeats = new Repeats(log);

@@ -5,6 +5,7 @@
  */
 
 import type { Server } from 'node:http';
+import net from 'node:net';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { certificateFiles } from '../../config/addresses/tls.js';
@@ -44,18 +45,28 @@ export function shoutcastPortOf(address: AddressConfig, all: readonly AddressCon
   return isFixed && !all.some(({ port }) => port === next) ? next : undefined;
 }
 
-/** Where the next configuration listens, and the one in force does not. Ports that any will do for are not among them. */
-export function portsThatCome(
+/** Rejects where nobody can listen at a port that the next configuration has, and the one in force has not. */
+export async function tryPortsThatCome(
   before: Pick<Config, 'addresses'>,
   next: Pick<Config, 'addresses'>,
-): { readonly host: string; readonly port: number }[] {
-  const placesOf = ({ addresses }: Pick<Config, 'addresses'>) =>
-    addresses.flatMap((address) => {
-      const ports = [address.port, shoutcastPortOf(address, addresses) ?? 0];
-      return ports.filter((port) => port !== 0).map((port) => ({ host: address.host, port }));
-    });
-  const known = new Set(placesOf(before).map(({ host, port }) => `${host} ${port}`));
-  return placesOf(next).filter(({ host, port }) => !known.has(`${host} ${port}`));
+): Promise<void> {
+  const known = new Set(fixedPlaces(before).map(({ host, port }) => `${host} ${port}`));
+  for (const place of fixedPlaces(next)) if (!known.has(`${place.host} ${place.port}`)) await tryPort(place);
+}
+
+/** Without ports that any will do for. */
+function fixedPlaces({ addresses }: Pick<Config, 'addresses'>): { readonly host: string; readonly port: number }[] {
+  return addresses.flatMap((address) => {
+    const ports = [address.port, shoutcastPortOf(address, addresses) ?? 0];
+    return ports.filter((port) => port !== 0).map((port) => ({ host: address.host, port }));
+  });
+}
+
+function tryPort(place: { readonly host: string; readonly port: number }): Promise<void> {
+  const server = net.createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject).listen(place, () => server.close(() => resolve()));
+  });
 }
 
 export class Address {

@@ -1,6 +1,7 @@
 /** The channels of the configuration, with their sources. */
 
 import { Channel, type ChannelParts } from '../../channel/channel.js';
+import type { ServedChannel } from '../../channel/served.js';
 import { channelsOf } from '../../config/adopt.js';
 import type { LoadedConfig } from '../../config/load.js';
 
@@ -13,6 +14,8 @@ export interface ChannelChanges {
 export class Channels {
   /** Stations and channels in configured order. */
   readonly byKey = new Map<string, Channel>();
+  /** The same as clients meet them. */
+  readonly served = new Map<string, ServedChannel>();
   readonly #config: LoadedConfig;
   readonly #parts: ChannelParts;
 
@@ -30,6 +33,8 @@ export class Channels {
     const make = (key: string) => new Channel(key, configs.get(key)!, this.#config, this.#parts);
     const { added, removed } = refreshMap(this.byKey, keys, make);
     for (const channel of removed.values()) channel.stop();
+    this.served.clear();
+    for (const [key, { served }] of this.byKey) this.served.set(key, served);
     return { added, removed: [...removed.keys()] };
   }
 }

@@ -6,9 +6,12 @@ import { AcmeCertificates } from '../../net/acme/acme-certificates.js';
 import type { Core } from '../core.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 import { badRecords } from './bad-records.js';
+import { CertificateLooks } from './certificate-looks.js';
 
 export interface HubCertificates {
   readonly certificates: AcmeCertificates;
+  /** Those of all addresses. */
+  readonly looks: CertificateLooks;
   /** By which machines agree who orders: one for each certificate, where machines have a secret in common. */
   leased(): Iterable<readonly [name: string, leased: Leased]>;
 }
@@ -43,8 +46,15 @@ export function makeCertificates(
         for (const [outcome, count] of Object.entries(counts)) set({ certificate, outcome }, count);
     },
   );
+  const looks = new CertificateLooks({
+    config,
+    now: () => clock.now(),
+    problemOf: (name) => certificates.all.get(name)?.problem ?? null,
+  });
+  looks.observe(registry);
   return {
     certificates,
+    looks,
     *leased() {
       for (const [name, turn] of turns) yield [leaseName(name), turn];
     },

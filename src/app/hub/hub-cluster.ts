@@ -1,24 +1,19 @@
 /** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
 
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import type { ClusterPlace, ClusterReport } from '../../admin/admin-reports.js';
 import { type Clock, WRONG_CLOCK_MS } from '../../base/clock.js';
-import { AddressList } from '../../base/ip.js';
 import { ClusterTime } from '../../cluster/cluster-time.js';
 import { HeldLog } from '../../cluster/log/held-log.js';
 import { RedisLog } from '../../cluster/log/redis-log.js';
 import { RemoteLog } from '../../cluster/log/remote-log.js';
 import type { SharedLog } from '../../cluster/log/shared-log.js';
-import { SharedTapes, type SharedTapesParts } from '../../cluster/tapes/shared-tapes.js';
+import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import { askForLog } from '../../cluster/tapes/tape-client.js';
-import type { ChannelSettings, Difference } from '../../cluster/titles/channel-settings.js';
+import type { Difference } from '../../cluster/titles/channel-settings.js';
 import { ClusterEngine } from '../../cluster/titles/cluster-engine.js';
-import type { LoadedConfig } from '../../config/load.js';
 import type { ClusterConfig } from '../../config/schema.js';
 import { LeftAlone, machineAt } from '../../link/wire/left-alone.js';
-import { LinkSilent } from '../../link/wire/link-connection.js';
-import { OtherVersion } from '../../link/wire/link-version.js';
 import type { Deliver } from '../../titles/engine.js';
 import type { Core } from '../core.js';
 import type { MetricRegistry } from '../metrics/registry.js';
@@ -33,9 +28,9 @@ export interface ClusterParts extends EngineParts {
   /** A committed change, whichever machine decided it. */
   onChange: Deliver;
   /** Another machine feeds a channel, or none. */
-  onBell?(): void;
+  onBell(): void;
   /** The time that all machines have in common is another one. */
-  onTimeMoved?(): void;
+  onTimeMoved(): void;
 }
 
 const NAMES: Readonly<Record<ClusterPlace, string>> = {
@@ -93,7 +88,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     open: wayToLog(cluster, clock),
     makeTime: (skewMs) => new ClusterTime(clock, skewMs, parts.onTimeMoved),
     deliver: onChange,
-    onBell: () => parts.onBell?.(),
+    onBell: () => parts.onBell(),
     onReached: (reason) => {
       const isNow = reason === null;
       if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);
@@ -111,88 +106,6 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     onBad: badRecords(repeats),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
   });
-}
-
-/**
- * Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there.
- */
-function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
-  const names = new Set(peers.map((peer) => peer.toLowerCase()));
-  const networks = new AddressList(peers.filter((peer) => isIP(peer.split('/')[0]!) !== 0));
-  return (url) => {
-    const { protocol, hostname } = new URL(url);
-    if (tapes?.tls !== undefined && protocol !== 'https:') return false;
-    const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    return peers.length === 0 || names.has(host) || networks.has(host);
-  };
-}
-
-/** The audio that this node shares with others. Null: titles alone are shared. Before the sources run. */
-export function makeSharedTapes(
-  { config, clock, log, onError, repeats }: Core,
-  parts: Pick<
-    SharedTapesParts,
-    | 'engine'
-    | 'channels'
-    | 'names'
-    | 'sessions'
-    | 'counted'
-    | 'hls'
-    | 'isReturned'
-    | 'onMoved'
-    | 'onFacts'
-    | 'onOwned'
-    | 'moreLeases'
-  >,
-): SharedTapes | null {
-  const { cluster } = config;
-  if (cluster?.tapes === undefined) return null;
-  const { host, port, advertise, secret, tls, caFile } = cluster.tapes;
-  return new SharedTapes({
-    ...parts,
-    clock,
-    log,
-    mostLagMs: () => config.streams.lagSeconds * 1000,
-    options: {
-      answerMs: cluster.answerSeconds * 1000,
-      node: cluster.node,
-      mayFeed: cluster.sources,
-      host,
-      port,
-      advertise,
-      secret: secret.export(),
-      tls: tls && { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
-      ca: caFile === undefined ? undefined : readFileSync(caFile),
-      mayAsk: peerCheck(cluster),
-    },
-    onBad: badRecords(repeats),
-    settings: () => settingsOf(config),
-    onDiffers: (difference) =>
-      log.warn({ ...difference }, 'two machines have different settings for a channel: make them the same'),
-    onNameTwice: () =>
-      repeats.warn(
-        'cluster name',
-        { node: cluster.node },
-        'another machine of the cluster has the name of this one: give it its own',
-      ),
-    onError: (error) => {
-      if (error instanceof LinkSilent) {
-        const { peer, message: reason } = error;
-        repeats.warn('cluster silent', { peer, reason }, 'another machine does not respond: its connection was closed');
-      } else if (!(error instanceof OtherVersion)) onError(error);
-      else repeats.warn('cluster version', { version: error.version }, `${error.message}: its tapes are not taken`);
-    },
-  });
-}
-
-/** The settings of each channel that should be the same at all machines. */
-function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
-  for (const { channels } of Object.values(stations)) {
-    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(channels)) {
-      const types = cluster!.sources ? sources.map(({ type }) => type) : null;
-      yield [key, { delaySeconds, metaint: metaint ?? null, sources: types }];
-    }
-  }
 }
 
 /** What an operator has to correct, a line each. */

@@ -1,10 +1,8 @@
 /**
  * All of a server that is where the channels are, once: hub, statistics over time, metrics, alerts, what operators ask of it, encoders that are let
- * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (processes/hub-process.ts).
+ * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (linked-hub.ts).
  */
 
-import type { Socket } from 'node:net';
-import type { AdminState } from '../../admin/admin-reports.js';
 import type { Alerts } from '../../alerts/alerts.js';
 import { measured } from '../../base/watchdog.js';
 import type { SendingTurns } from '../../cluster/sending-turns.js';
@@ -12,55 +10,58 @@ import type { Leased } from '../../cluster/tapes/leases.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import type { Covers } from '../../covers/covers.js';
 import type { Directories } from '../../directories/directories.js';
+import type { Sequence } from '../../feed/sequence.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
-import type { EncoderVerdict } from '../../http/ingest/verdict.js';
+import { TapeNames } from '../../link/tapes/tape-names.js';
 import type { AcmeCertificates } from '../../net/acme/acme-certificates.js';
 import type { Recorder } from '../../statistics/recorder.js';
-import type { DaySalt } from '../../statistics/salts.js';
+import type { Store } from '../../store/store.js';
 import type { TitlesOut } from '../../webhooks/titles-out.js';
 import type { Core } from '../core.js';
+import type { Faces } from '../faces.js';
 import { observeHls } from '../metrics/hls-metrics.js';
 import { observeHub } from '../metrics/hub-metrics.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { noReloads, observeReloads, type ReloadResults } from '../reload-results.js';
-import { Admissions } from './admissions.js';
-import type { AlertFactsReader, AlertSources } from './alert-facts.js';
-import { CertificateLooks } from './certificate-looks.js';
-import { Hub, type HubOutput, type HubParts } from './hub.js';
-import { HubAdmin, type HubAdminOutput } from './hub-admin.js';
+import { Admissions, makePace } from './admissions.js';
+import type { AlertFactsReader } from './alert-facts.js';
+import { Hub } from './hub.js';
+import { HubAdmin } from './hub-admin.js';
 import { makeAlerts } from './hub-alerts.js';
 import { makeCertificates } from './hub-certificates.js';
+import type { HubClients } from './hub-clients.js';
 import { clusterReport, clusterWatch, observeCluster } from './hub-cluster.js';
 import { makeCovers } from './hub-covers.js';
 import { makeDirectories } from './hub-directories.js';
+import { makeHls } from './hub-hls.js';
 import { makeRecorder } from './hub-statistics.js';
 import { clockWatch, hlsWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
-import { type HubWebhookParts, makeWebhooks } from './hub-webhooks.js';
+import { makeWebhooks } from './hub-webhooks.js';
 
-export interface HubSideParts extends HubParts {
+export interface HubSideParts {
+  readonly store: Store;
+  /** The order of all records. */
+  readonly sequence: Sequence;
+  readonly faces: Faces;
   readonly metrics: Metrics;
-  readonly pace: RefusalPace;
-  /** The audio that machines share. Absent: none is. */
-  shared?(): SharedTapes | null;
-  /** By these unique listeners are counted from now on. */
-  onSalts(salts: readonly DaySalt[]): void;
-  onAdminState(state: AdminState): void;
-  readonly used: HubAdminOutput['used'];
-  onAdmitted(socket: Socket): void;
-  onVerdict(verdict: EncoderVerdict): void;
-  readonly counts: AlertSources['counts'];
-  readonly listenersOf: AlertSources['listenersOf'];
-  /** Once all is made. */
-  hls(): HlsChannels;
-  readonly typicalLagMs?: HubWebhookParts['typicalLagMs'];
+  /** Whom it serves: made for it, once it is made. */
+  clients(): HubClients;
+  /** The audio that machines share. Null: none is, or not yet. */
+  shared(): SharedTapes | null;
 }
 
 export class HubSide {
+  readonly parts: HubSideParts;
   readonly hub: Hub;
+  /** Of tapes, as other processes know them. */
+  readonly names = new TapeNames();
+  readonly hls: HlsChannels;
   readonly recorder: Recorder;
   readonly admin: HubAdmin;
   readonly admissions: Admissions;
+  /** How fast encoders are refused in this process. */
+  readonly pace: RefusalPace;
   readonly alerts: Alerts;
   readonly #titlesOut: TitlesOut;
   readonly #covers: Covers;
@@ -76,65 +77,68 @@ export class HubSide {
   readonly tasks: readonly ((nowMs: number) => void)[];
   /** What became of reloads, for the metrics. */
   reloads: ReloadResults;
-  readonly #parts: HubSideParts;
   /** Leases are asked for here, as no audio is shared. */
   readonly #asksAlone: boolean;
 
   constructor(core: Core, parts: HubSideParts) {
     const { config, clock, log } = core;
-    const { store, metrics, pace, onAdmitted, onVerdict, onAdminState, used, onSalts, counts, listenersOf } = parts;
-    this.#parts = parts;
-    this.hub = new Hub(core, parts);
+    const { store, metrics, faces, clients, shared } = parts;
+    this.parts = parts;
+    this.hub = new Hub(core, {
+      ...parts,
+      fits: (change) => clients().fits(change),
+      isOwning: (channel) => shared()?.isOwning(channel),
+      onBell: () => shared()?.poke(),
+      onTimeMoved: () => clients().onTimeMoved(),
+    });
     const { channels, cluster, engine, titles, saves } = this.hub;
-    const shared = () => parts.shared?.() ?? null;
-    this.recorder = makeRecorder(core, store, onSalts);
+    this.hls = makeHls(core, this.names, (channel) => shared()?.hlsElsewhere(channel));
+    const { hls } = this;
+    this.recorder = makeRecorder(core, store, (salts) => clients().onSalts(salts));
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
-    const hlsFaults = () => parts.hls().faults;
+    const hlsFaults = () => hls.faults;
     observeHub(metrics.registry, { clock, channels, titles, saves, config, stateOf, storeFault });
-    observeHls(metrics.registry, () => parts.hls());
+    observeHls(metrics.registry, hls);
     this.reloads = noReloads(clock.wallMs() / 1000);
     observeReloads(metrics.registry, () => this.reloads);
     if (cluster !== null) observeCluster(metrics.registry, cluster, shared);
     this.admin = new HubAdmin(core, channels, store, {
-      onState: onAdminState,
-      used,
-      hlsOf: (channel) => parts.hls().stateOf(channel),
+      onState: (state) => clients().onAdminState(state),
+      used: () => clients().used(),
+      hlsOf: (channel) => hls.stateOf(channel),
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
     });
+    this.pace = makePace(core);
     this.admissions = new Admissions(core, (channel) => channels.get(channel)?.encoder.place, {
-      pace,
-      onAdmitted,
-      onVerdict,
+      pace: this.pace,
+      onAdmitted: (socket) => clients().onAdmitted(socket),
+      onVerdict: (verdict) => clients().onVerdict(verdict),
     });
     const lostOwner = (channel: string) => shared()?.lostOwner(channel) ?? '';
-    const { certificates, leased } = makeCertificates(core, metrics.registry);
+    const { certificates, looks, leased } = makeCertificates(core, metrics.registry);
     this.#certificates = certificates;
-    const looks = new CertificateLooks({
-      config,
-      now: () => clock.now(),
-      problemOf: (name) => certificates.all.get(name)?.problem ?? null,
-    });
-    looks.observe(metrics.registry);
+    const listenersOf = (channel: string) => clients().listenersOf(channel);
+    const typicalLagMs = (channel: string) => clients().typicalLagMs(channel);
     const sources = {
       channels,
       saves,
       stateOf,
       storeFault,
       hlsFaults,
-      counts,
+      counts: () => clients().counts(),
       listenersOf,
       lostOwner,
       certificates: looks,
     };
     const { alerts, facts } = makeAlerts(core, sources, metrics.registry);
     this.alerts = alerts;
-    const webhooks = makeWebhooks(core, { ...parts, hub: this.hub }, metrics.registry);
+    const webhooks = makeWebhooks(core, { hub: this.hub, faces, typicalLagMs }, metrics.registry);
     this.#titlesOut = webhooks.titles;
     this.turns = webhooks.turns;
     this.moreLeases = () => [...(this.turns?.leased() ?? []), ...leased()];
     this.#covers = makeCovers(core, this.hub, this.turns, metrics.registry);
-    const listing = { hub: this.hub, faces: parts.faces, turns: this.turns, listenersOf };
+    const listing = { hub: this.hub, faces, turns: this.turns, listenersOf };
     this.#directories = makeDirectories(core, listing, metrics.registry);
     this.#asksAlone = config.cluster !== undefined && config.cluster.tapes === undefined;
     this.facts = facts;
@@ -162,8 +166,9 @@ export class HubSide {
     this.recorder.restore(this.hub.channels.keys());
   }
 
-  /** As Hub.restore. */
-  restore(output: HubOutput): Promise<void> {
+  /** What was committed before is on the tapes again; from here on changes go to the clients. Before anybody can read. */
+  restore(): Promise<void> {
+    const clients = this.parts.clients();
     const follow = () => {
       this.#titlesOut.follow();
       this.#covers.follow();
@@ -173,15 +178,23 @@ export class HubSide {
     follow();
     if (this.#asksAlone) this.turns?.start();
     return this.hub.restore({
-      ...output,
       onRefreshed: follow,
+      onLate: (channel, late) => clients.onLate(channel, late),
+      onSourceChanged: (channel) => clients.onSourceChanged(channel),
       onChange: (channel, change, view) => {
         this.recorder.onTitle(channel, change.history);
-        output.onChange(channel, change, view);
+        clients.onChange(channel, change, view);
         this.#titlesOut.deliver(channel, change, view);
         if (view !== null) this.#covers.onTitle(channel, view);
       },
     });
+  }
+
+  /** A copy of the store, beside it; resolves with its name in the data folder. */
+  async backup(): Promise<string> {
+    const { store } = this.parts;
+    if (store.backup === undefined) throw new Error('this store has no backup');
+    return await store.backup();
   }
 
   /** No encoder is admitted any more, sources and alerts end. Idempotent. Resolves when directories list nothing any more, or soon; never rejects. */
@@ -207,6 +220,6 @@ export class HubSide {
   /** What was counted is kept, and the store is closed. Never rejects for the statistics. */
   async close(): Promise<void> {
     await this.recorder.save();
-    await this.#parts.store.close();
+    await this.parts.store.close();
   }
 }

@@ -1,7 +1,6 @@
 /** Titles that go out, put together where the channels are, and what metrics show of them. */
 
 import { SendingTurns } from '../../cluster/sending-turns.js';
-import { TypicalLag } from '../../listener/player/typical-lag.js';
 import { TitlesOut } from '../../webhooks/titles-out.js';
 import type { Core } from '../core.js';
 import type { Faces } from '../faces.js';
@@ -18,13 +17,13 @@ export interface HubWebhooks {
 export interface HubWebhookParts {
   readonly hub: Hub;
   readonly faces: Faces;
-  /** How far the channel's median listener hears behind the live edge, milliseconds. Absent: as the workers say, who have the listeners. */
-  readonly typicalLagMs?: ((channel: string) => number) | undefined;
+  /** How far the channel's median listener hears behind the live edge, milliseconds. */
+  typicalLagMs(channel: string): number;
 }
 
 export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: MetricRegistry): HubWebhooks {
   const { config, clock, log, onError } = core;
-  const { hub, faces, typicalLagMs = lagsOfWorkers(core, hub) } = parts;
+  const { hub, faces, typicalLagMs } = parts;
   const { cluster, engine, moments, channels } = hub;
   const turns =
     cluster === null
@@ -56,14 +55,6 @@ export function makeWebhooks(core: Core, parts: HubWebhookParts, registry: Metri
   });
   observeWebhooks(registry, titles);
   return { titles, turns };
-}
-
-function lagsOfWorkers({ clock, tallies }: Core, { channels }: Hub): (channel: string) => number {
-  const lags = new TypicalLag(clock, [], tallies);
-  return (channel) => {
-    const lagMs = lags.typicalLagMs(channel);
-    return lagMs === null ? 0 : lagMs + channels.get(channel)!.audio.delayedMs;
-  };
 }
 
 function observeWebhooks(registry: MetricRegistry, titles: TitlesOut): void {

@@ -5,6 +5,7 @@
 
 import type { LateTitle } from '../../audio/playable-audio.js';
 import type { Channel } from '../../channel/channel.js';
+import type { ServedChannel } from '../../channel/served.js';
 import type { ClusterEngine } from '../../cluster/titles/cluster-engine.js';
 import type { Sequence } from '../../feed/sequence.js';
 import { type ChannelFace, RecordView } from '../../metadata/view.js';
@@ -26,10 +27,10 @@ export interface HubParts extends Pick<ClusterParts, 'onBell' | 'onTimeMoved'> {
   /** The order of all records. */
   readonly sequence: Sequence;
   readonly faces: Faces;
-  /** Whether workers can be sent a change. Absent: there are none. */
-  fits?(change: Change): boolean;
+  /** Whether workers can be sent a change. */
+  fits(change: Change): boolean;
   /** Whether titles of a channel go by the sources here; undefined: as the configuration says. Of several machines it is the one that feeds it. */
-  isOwning?(channel: string): boolean | undefined;
+  isOwning(channel: string): boolean | undefined;
 }
 
 /** What clients are to know, in this order. */
@@ -39,9 +40,9 @@ export interface HubOutput {
   /** Listeners may have been sent the place of a title. */
   onLate(channel: string, late: LateTitle): void;
   /** Another source of a channel is on air, or none. */
-  onSourceChanged?(channel: string): void;
+  onSourceChanged(channel: string): void;
   /** Another configuration is in force. */
-  onRefreshed?(): void;
+  onRefreshed(): void;
 }
 
 /** A tape that has had no audio for this long is let go, if nobody plays. */
@@ -49,6 +50,8 @@ const RELEASE_MS = 1000;
 
 export class Hub {
   readonly channels: ReadonlyMap<string, Channel>;
+  /** The same as clients meet them. */
+  readonly served: ReadonlyMap<string, ServedChannel>;
   readonly engine: Engine;
   /** What pushes change. */
   readonly decider: PushDecider;
@@ -60,7 +63,7 @@ export class Hub {
   readonly #core: Core;
   readonly #faces: ReadonlyMap<string, ChannelFace>;
   readonly #channels: Channels;
-  #output: HubOutput = { onChange: () => undefined, onLate: () => undefined };
+  #output: HubOutput | null = null;
 
   constructor(core: Core, given: HubParts) {
     const { faces, fits, isOwning } = given;
@@ -69,6 +72,7 @@ export class Hub {
     this.#faces = faces.byChannel;
     this.#channels = new Channels(config, { clock, log });
     this.channels = this.#channels.byKey;
+    this.served = this.#channels.served;
     this.moments = new Moments(clock);
     const parts = { ...given, saves: this.saves };
     const onChange = (channel: string, change: Change) => this.#deliver(channel, change);
@@ -82,14 +86,14 @@ export class Hub {
           });
     this.engine = this.cluster ?? makeEngine(core, parts, onChange);
     const { moments, channels } = this;
-    const onLate = (channel: string, late: LateTitle) => this.#output.onLate(channel, late);
+    const onLate = (channel: string, late: LateTitle) => this.#output?.onLate(channel, late);
     this.titles = makeTitles(core, {
       engine: this.engine,
       moments,
       channels,
       faces: faces.byChannel,
       onLate,
-      goesBySources: (channel) => isOwning?.(channel) ?? config.cluster?.sources !== false,
+      goesBySources: (channel) => isOwning(channel) ?? config.cluster?.sources !== false,
     });
     this.decider = new PushDecider({
       engine: this.engine,
@@ -98,7 +102,7 @@ export class Hub {
       rulesOf: (channel) => channels.get(channel)?.served.rules,
       heldPushes: () => config.metadata.heldPushes,
       check: (channel) => this.titles.check(channel),
-      ...(fits && { fits }),
+      fits,
     });
   }
 
@@ -126,7 +130,7 @@ export class Hub {
     this.cluster?.learn(changes.added);
     void this.titles.begin(changes.added);
     for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
-    this.#output.onRefreshed?.();
+    this.#output?.onRefreshed();
     return changes;
   }
 
@@ -134,7 +138,7 @@ export class Hub {
     const { streamTitle, sourceChanged } = this.titles;
     const onSourceChanged = (channel: string) => {
       sourceChanged(channel);
-      this.#output.onSourceChanged?.(channel);
+      this.#output?.onSourceChanged(channel);
     };
     channel.start({ onTitle: streamTitle, onSourceChanged });
   }
@@ -163,7 +167,7 @@ export class Hub {
     if (face === undefined) return;
     const view = change.record === null ? null : new RecordView(change.record, face);
     this.titles.deliver(channel, change, view);
-    this.#output.onChange(channel, change, view);
+    this.#output?.onChange(channel, change, view);
     if (watchdog.end('change', startMs)) watchdog.blame(channel);
   }
 }

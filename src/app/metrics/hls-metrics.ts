@@ -5,40 +5,40 @@ import type { HlsService } from '../../http/stream/hls-routes.js';
 import type { MetricRegistry } from './registry.js';
 
 /** Registers them, where the channels are. */
-export function observeHls(registry: MetricRegistry, hls: () => HlsChannels): void {
+export function observeHls(registry: MetricRegistry, hls: HlsChannels): void {
   registry.gauge(
     'airsplice_hls_active',
     '1 for a channel that is cut here, or copied from the machine that cuts it; absent: nobody asks for it',
     ['channel', 'state'],
     (set) => {
-      for (const { key, state } of hls().all) if (state !== 'resting') set({ channel: key, state }, 1);
+      for (const { key, state } of hls.all) if (state !== 'resting') set({ channel: key, state }, 1);
     },
   );
   registry.counter('airsplice_hls_segments_total', 'Segments of HLS that were cut or copied', ['channel'], (set) => {
-    for (const { key, window } of hls().all) set({ channel: key }, window.came.segments);
+    for (const { key, window } of hls.all) set({ channel: key }, window.came.segments);
   });
   registry.counter('airsplice_hls_bytes_total', 'Bytes of these segments', ['channel'], (set) => {
-    for (const { key, window } of hls().all) set({ channel: key }, window.came.bytes);
+    for (const { key, window } of hls.all) set({ channel: key }, window.came.bytes);
   });
   registry.gauge('airsplice_hls_rewind_seconds', 'What the rewind of a channel lists', ['channel'], (set) => {
-    for (const { channel, seconds } of hls().rewinds) set({ channel }, seconds);
+    for (const { channel, seconds } of hls.rewinds) set({ channel }, seconds);
   });
   registry.gauge('airsplice_hls_rewind_bytes', 'Bytes of its segments', ['channel'], (set) => {
-    for (const { channel, bytes } of hls().rewinds) set({ channel }, bytes);
+    for (const { channel, bytes } of hls.rewinds) set({ channel }, bytes);
   });
   registry.gauge(
     'airsplice_hls_fault',
     '1 for a channel whose segments cannot be written to files, or only without the oldest of its rewind',
     ['channel'],
     (set) => {
-      for (const channel of hls().faults.keys()) set({ channel }, 1);
+      for (const channel of hls.faults.keys()) set({ channel }, 1);
     },
   );
   registry.counter(
     'airsplice_hls_unwritten_total',
     'How often segments could not be written to files; they are served from memory, and tried again with the next one',
     [],
-    (set) => set({}, hls().unwritten),
+    (set) => set({}, hls.unwritten),
   );
 }
 

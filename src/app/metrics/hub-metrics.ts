@@ -128,7 +128,7 @@ export function observeProcesses(
   {
     workers,
     restarts,
-  }: { readonly workers: { readonly count: number }; readonly restarts: Readonly<Record<string, number>> },
+  }: { readonly workers: { readonly count: number }; readonly restarts: () => Readonly<Record<string, number>> },
 ): void {
   registry.gauge('airsplice_workers', 'Processes that serve clients, as far as the hub reaches them', [], (set) =>
     set({}, workers.count),
@@ -138,7 +138,7 @@ export function observeProcesses(
     'Processes that had ended and were started again',
     ['process'],
     (set) => {
-      for (const [process, count] of Object.entries(restarts)) set({ process }, count);
+      for (const [process, count] of Object.entries(restarts())) set({ process }, count);
     },
   );
 }

@@ -1,6 +1,6 @@
 /**
  * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside
- * the side of the channels (app.ts), with workers each of them has one (processes/worker-process.ts).
+ * the side of the channels (app.ts), which reaches it as its clients; with workers each of them has one (linked-worker.ts).
  */
 
 import type { SystemClock } from '../../base/clock.js';
@@ -12,6 +12,7 @@ import type { MinuteFigures } from '../../statistics/figures.js';
 import { Addresses, type NextAddresses } from '../addresses/addresses.js';
 import type { Core } from '../core.js';
 import type { ChannelChanges } from '../hub/channels.js';
+import type { HubClients } from '../hub/hub-clients.js';
 import { ListenerCounting } from '../hub/hub-statistics.js';
 import type { Metrics } from '../metrics/metrics.js';
 import { observeWorker } from '../metrics/worker-metrics.js';
@@ -32,7 +33,7 @@ export interface Served {
   metrics(): Promise<string>;
 }
 
-export class ClientSide {
+export class ClientSide implements HubClients {
   readonly worker: Worker;
   readonly counting: ListenerCounting;
   readonly addresses: Addresses;
@@ -41,6 +42,23 @@ export class ClientSide {
   readonly tasks: readonly ((nowMs: number) => void)[];
   readonly #core: Core;
   readonly #parts: ClientSideParts;
+  readonly fits = () => true;
+  readonly onSourceChanged = () => undefined;
+  readonly onTimeMoved = () => undefined;
+  readonly onLate: HubClients['onLate'] = (channel, late) => this.worker.sessions.late(channel, late);
+  readonly onSalts: HubClients['onSalts'] = (salts) => this.counting.collector.setSalts(salts);
+  readonly onAdminState: HubClients['onAdminState'] = (state) => this.worker.admin.set(state);
+  readonly onAdmitted: HubClients['onAdmitted'] = (socket) => this.worker.network.guards.connections.admit(socket);
+  readonly onVerdict: HubClients['onVerdict'] = (verdict) => this.worker.verdicts.onVerdict(verdict);
+  readonly used: HubClients['used'] = async () => [this.worker.admin.answer('used', null)];
+  readonly listenersOf: HubClients['listenersOf'] = (channel) => this.worker.channels.get(channel)!.audio.listeners;
+  readonly counts: HubClients['counts'] = () => {
+    const { network, audience } = this.worker;
+    const watchers = network.readers.watch.count;
+    return { connections: network.guards.connections.count, listeners: audience.count, watchers };
+  };
+  readonly typicalLagMs: HubClients['typicalLagMs'] = (channel) =>
+    this.worker.audience.typicalLagMs(this.worker.channels.get(channel)!.audio) ?? 0;
   #isListening = false;
   /** Takes no more connections, but serves those that there are. */
   #isDraining = false;
@@ -75,7 +93,7 @@ export class ClientSide {
   }
 
   /** A committed change. @param view of its record, where it has one */
-  deliver(channel: string, change: Change, view: RecordView | null): void {
+  onChange(channel: string, change: Change, view: RecordView | null): void {
     this.counting.setTitle(channel, change.state);
     this.worker.readers.deliver(channel, change, view);
   }

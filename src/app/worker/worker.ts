@@ -4,7 +4,9 @@
  */
 
 import type { AdminQueries } from '../../admin/admin-reports.js';
+import { live, together } from '../../base/live.js';
 import type { Output } from '../../base/output.js';
+import type { Tallies } from '../../base/tallies.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
 import { mayMakeTokens } from '../../config/admin-config.js';
@@ -93,25 +95,12 @@ export class Worker {
     const faces = parts.faces.byChannel;
     feed.change(parts.faces.byStation);
     this.#parts = parts;
-    const listenerFeed = new ListenerFeed(feed);
-    this.sessions = new Sessions(clock, listenerFeed, {
-      get keepMs() {
-        return config.sessions.keepSeconds * 1000;
-      },
-      max: config.sessions.max,
-      ...(others && { sharedMs: () => sharedMs(clock, clock.now()) }),
-    });
-    const { sessions } = this;
-    this.shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError: core.onError }) : null;
-    listenerFeed.shared = this.shared;
-    this.reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, this.shared);
-    const players = others ? new SharedPlayers(others.worker, others.link, clock) : null;
-    if (players !== null) others!.link.attach({ shared: this.shared!, players, reports: this.reports });
+    const { listenerFeed, sessions, players, reports, shared } = makeSessions(core, feed, others);
+    this.sessions = sessions;
+    this.shared = shared;
+    this.reports = reports;
     this.audience = new Audience(clock, sessions, () => config.streams.writeSeconds, tallies);
-    const listeners = tallies.tally(LISTENERS_OF_CHANNELS);
-    tallies.onLook(() => {
-      for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
-    });
+    shareListeners(tallies, channels);
     this.readers = new TitleReaders({
       feed,
       faces,
@@ -137,26 +126,12 @@ export class Worker {
       madeTokens,
       isWaiting: (channel, version) => this.readers.isWaiting(channel, version),
     });
-    this.listenerStats = new ListenerStats(clock, {
-      get togetherMs() {
-        return config.sessions.togetherSeconds * 1000;
-      },
-      accessLog,
-      get anonymize() {
-        return config.accessLog.anonymize;
-      },
-      get textCharacters() {
-        return config.accessLog.textCharacters;
-      },
-      secrets: core.secrets,
-      tallies,
-      ...(parts.onJoin && { onJoin: parts.onJoin }),
-    });
+    this.listenerStats = makeListenerStats(core, accessLog, parts.onJoin);
     this.hlsCrowd = new HlsCrowd(clock, tallies, () => config.limits.listeners);
     const mounts = this.#mounts;
     this.#collectMounts();
     this.verdicts = new EncoderVerdicts(core, mounts);
-    const { audience, reports, listenerStats, hlsCrowd, pushes, verdicts } = this;
+    const { audience, listenerStats, hlsCrowd, pushes, verdicts } = this;
     const { pace, onProven, hls } = parts;
     this.network = new Network(core, {
       channels,
@@ -173,7 +148,7 @@ export class Worker {
       verdicts,
       pace,
       onProven,
-      directory: this.shared ?? sessions,
+      directory: shared ?? sessions,
       history,
       versionOf: (channel) => states.state(channel).version,
       statuses: new MountStatuses(channels, { feed, audience, listenerStats, hlsCrowd }, config),
@@ -183,7 +158,7 @@ export class Worker {
     const { guards, streams, readers: watching } = this.network;
     this.admin = new ProcessAdmin(core, {
       audience,
-      sessions: this.sessions,
+      sessions,
       madeTokens,
       blocks: guards.blocks,
       logins: this.network.adminAccess.logins,
@@ -233,4 +208,42 @@ export class Worker {
     if (channelDelay !== 'typical') return channelDelay * 1000;
     return this.audience.typicalLagMs(this.channels.get(channel)!.audio) ?? 0;
   }
+}
+
+function makeSessions({ config, clock, onError }: Core, feed: Feed, others: WorkerParts['others']) {
+  const listenerFeed = new ListenerFeed(feed);
+  const sessions = new Sessions(clock, listenerFeed, {
+    get keepMs() {
+      return config.sessions.keepSeconds * 1000;
+    },
+    max: config.sessions.max,
+    ...(others && { sharedMs: () => sharedMs(clock, clock.now()) }),
+  });
+  const shared = others ? new SharedSessions({ ...others, sessions, feed, clock, onError }) : null;
+  listenerFeed.shared = shared;
+  const reports = new HeardReports(sessions, clock, () => config.sessions.reportSeconds * 1000, shared);
+  const players = others ? new SharedPlayers(others.worker, others.link, clock) : null;
+  if (players !== null) others!.link.attach({ shared: shared!, players, reports });
+  return { listenerFeed, sessions, shared, reports, players };
+}
+
+/** What other processes know of the listeners here. */
+function shareListeners(tallies: Tallies, channels: ReadonlyMap<string, ServedChannel>): void {
+  const listeners = tallies.tally(LISTENERS_OF_CHANNELS);
+  tallies.onLook(() => {
+    for (const { key, audio } of channels.values()) listeners.set(key, audio.listeners);
+  });
+}
+
+function makeListenerStats(
+  { config, clock, secrets, tallies }: Core,
+  accessLog: Output | null,
+  onJoin: WorkerParts['onJoin'],
+): ListenerStats {
+  const options = live<Pick<ListenerStatsOptions, 'togetherMs' | 'anonymize' | 'textCharacters'>>({
+    togetherMs: () => config.sessions.togetherSeconds * 1000,
+    anonymize: () => config.accessLog.anonymize,
+    textCharacters: () => config.accessLog.textCharacters,
+  });
+  return new ListenerStats(clock, together(options, { accessLog, secrets, tallies, ...(onJoin && { onJoin }) }));
 }

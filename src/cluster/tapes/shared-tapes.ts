@@ -1,6 +1,6 @@
 /**
  * The audio of all channels on a node: asks for leases, serves tapes to the other nodes, takes theirs (shared-audio.ts). Owned by the hub
- * (processes/hub-process.ts).
+ * (app/hub/linked-hub.ts).
  */
 
 import type { Duplex } from 'node:stream';
