@@ -100,7 +100,13 @@ function moved(frames: readonly Frame[], others: readonly Frame[], metaint: numb
     const channel = new ChannelAudio({ now: () => 0, key: 'one', lagMs: 3_600_000, metaint });
     for (const [i, { bytes, ms }] of source.entries()) channel.write(frameOf(bytes, ms, 128, i === 0));
     const tape = channel.tape!;
-    const listener = new Listener(socket, tape, 'one', tape.joinAt(2000), true, null, 0);
+    const listener = new Listener(socket, tape, {
+      channel: 'one',
+      cursor: tape.joinAt(2000),
+      icy: true,
+      session: null,
+      nowMs: 0,
+    });
     listener.cut = missing;
     listener.start(Buffer.alloc(0), 0);
     while (!listener.isAtEdge) listener.advance(0);

@@ -285,7 +285,13 @@ t.test('the typical lag is the median of the listeners of all processes', async 
     joined.exchange(2);
   };
   const listen = ({ listeners }: (typeof all)[0], burstSeconds: number) => {
-    const listener = new Listener(sink, tape, 'demo', tape.joinAt(burstSeconds * 1000), true, null, clock.now());
+    const listener = new Listener(sink, tape, {
+      channel: 'demo',
+      cursor: tape.joinAt(burstSeconds * 1000),
+      icy: true,
+      session: null,
+      nowMs: clock.now(),
+    });
     listeners.push(listener);
     listener.start(Buffer.alloc(0), clock.now());
   };

@@ -199,7 +199,13 @@ class Story {
       },
     });
     const aloneSink = new Sink();
-    const alone = new Listener(aloneSink as unknown as Socket, tape, 'demo', listener.firstSeq, icy, null, nowMs);
+    const alone = new Listener(aloneSink as unknown as Socket, tape, {
+      channel: 'demo',
+      cursor: listener.firstSeq,
+      icy,
+      session: null,
+      nowMs,
+    });
     Object.assign(pair, { listener, alone, aloneSink, isOver: false, hasStood: false });
     this.pairs.push(pair as Pair);
     alone.writeSeconds = listener.writeSeconds;

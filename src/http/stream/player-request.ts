@@ -4,7 +4,7 @@ import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { READ_BLOCK_BYTES } from '../../audio/tape/burst.js';
 import { parameter } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
-import type { ListenerClient } from '../../listener/cursor/listener.js';
+import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import { isMetaid } from '../reads.js';
 import type { StreamRequest } from './stream-request.js';
 

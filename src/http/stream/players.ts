@@ -15,7 +15,8 @@ import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import type { Mount } from '../../channel/mount.js';
 import type { Audience } from '../../listener/cursor/audience.js';
-import type { Listener, ListenerClient } from '../../listener/cursor/listener.js';
+import type { Listener } from '../../listener/cursor/listener.js';
+import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import type { ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import type { Sessions } from '../../listener/sessions/sessions.js';
 import type { Fallbacks } from './fallbacks.js';
@@ -217,7 +218,7 @@ export class Players implements AlarmHandler {
   /** Its stream is at the end of a segment, behind an ICY block, where the other tape continues it. */
   #moveNow(listener: Listener, { mount: { audio, path }, stay, seen }: MovingListener): void {
     if (audio === stay.audio) this.#audience.enter(audio);
-    const end = fits(stay, audio) ? listener.release() : null;
+    const end = fits(stay, audio) ? listener.owner!.release() : null;
     if (end === null) {
       this.#audience.leave(audio);
       if (audio === stay.audio) listener.end('format');

@@ -5,7 +5,7 @@ import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import type { Phase } from '../../audio/tape/phase.js';
 import type { Mount } from '../../channel/mount.js';
-import type { ListenerClient } from '../../listener/cursor/listener.js';
+import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import type { CountedListener } from '../../listener/listener-stats.js';
 import type { Session } from '../../listener/sessions/sessions.js';
 import type { Admitted } from './admission.js';

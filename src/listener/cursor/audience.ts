@@ -13,66 +13,37 @@ import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import { MORE_MS, resumeAt } from '../../audio/tape/burst.js';
-import type { Phase } from '../../audio/tape/phase.js';
-import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { zeroCounts } from '../../base/counts.js';
 import type { Tallies } from '../../base/tallies.js';
 import { TypicalLag } from '../player/typical-lag.js';
 import { Runs } from '../sessions/runs.js';
-import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Sessions } from '../sessions/sessions.js';
 import type { TurnHandler } from '../sessions/slots.js';
 import { SocketBacklog } from './backlog.js';
-import { ENDING_NAMES, ENDINGS, type Ending } from './ending.js';
+import { ENDING_NAMES, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
-import { Listener, type ListenerClient } from './listener.js';
+import { Listener } from './listener.js';
+import type { ListenerStart } from './listener-start.js';
+import { ListenerStay, type StayHost, type StayOptions } from './listener-stay.js';
 import { Pace, type WriteSetting } from './pace.js';
 import { WriteTurns } from './write-turns.js';
-
-/** How long the last bytes of a polite ending may take. */
-const LINGER_MS = 10_000;
 
 /** A new listener gets only its burst for this long: when many join at once, that second is expensive enough. */
 const SETTLED_MS = 10_000;
 
-/** How a listener's stream ended. */
-export interface ListenerEnd {
-  readonly ending: Ending;
-  /** Written to its socket, without the head. */
-  readonly bytes: number;
-  /** Since it joined. */
-  readonly lastedMs: number;
-}
-
-export interface JoinOptions {
-  readonly icy: boolean;
+export interface JoinOptions
+  extends StayOptions,
+    Pick<ListenerStart, 'icy' | 'session' | 'phase' | 'cut' | 'endsOnFormatChange' | 'client'> {
   readonly burstMs: number;
-  readonly session: Session | null;
   /** Milliseconds of audio that its player reads ahead, if it shows titles when it reads them; else 0. */
   readonly readAheadMs?: number;
-  /** Places its blocks, if they are further apart than those of the tape. Absent, null: the tape's own. */
-  readonly phase?: Phase | null;
-  /** How long it may listen; +∞: no limit. */
-  readonly limitMs: number;
-  /** The rest of the frame that its previous tape left incomplete. Absent: none. */
-  readonly cut?: Buffer;
-  /** Whether its player cannot continue in another sample rate or number of channels. */
-  readonly endsOnFormatChange?: boolean;
   /** The same listener on its previous tape. Absent: it is new. */
   readonly before?: Listener;
-  /** Absent: unknown. */
-  readonly client?: ListenerClient;
-  /** Called once, unless the listener is released. */
-  onEnd(end: ListenerEnd): void;
-  /** See Players (http/stream/players.ts). Absent: it cannot be moved. */
-  onMove?(listener: Listener, path: string, comesBack: boolean): boolean;
-  /** Its tape is over. False: it cannot continue on another one and is ended. Absent: none can. */
-  onOver?(listener: Listener): boolean;
 }
 
 export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #clock: Clock;
-  readonly #sessions: Sessions;
   /** Bytes in the listeners' sockets that their players have not acknowledged. */
   readonly backlog: SocketBacklog;
   readonly #pace: Pace;
@@ -80,6 +51,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   readonly #slots: readonly (readonly Listener[])[];
   readonly #runs = new WeakMap<AudioTape, Runs>();
   readonly #typicalLag: TypicalLag;
+  readonly #host: StayHost;
   #tapes = 0;
   #joined = 0;
   #count = 0;
@@ -92,12 +64,26 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   /** @param writeSeconds `streams.writeSeconds` @param tallies with other processes */
   constructor(clock: Clock, sessions: Sessions, writeSeconds: () => WriteSetting = () => 'auto', tallies?: Tallies) {
     this.#clock = clock;
-    this.#sessions = sessions;
     this.backlog = new SocketBacklog(clock, (listener) => listener.end('lagged'));
     this.#pace = new Pace(writeSeconds);
     this.#turns = new WriteTurns(clock, this);
     this.#slots = this.#turns.slots;
     this.#typicalLag = new TypicalLag(clock, this.#slots, tallies);
+    this.#host = {
+      clock,
+      sessions,
+      backlog: this.backlog,
+      countEnd: (channel, ending) => this.#countEnd(channel, ending),
+      remove: (listener) => {
+        listener.runs!.leave();
+        this.#turns.remove(listener);
+      },
+      leave: (channel, bytes) => {
+        this.#countBytes(channel.key, bytes);
+        channel.playing--;
+        this.leave(channel);
+      },
+    };
   }
 
   /** Endings of a channel's listeners since start. */
@@ -154,50 +140,29 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const { before } = options;
     const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options, nowMs));
     const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
-    const { icy, session } = options;
-    const listener = new Listener(socket, tape, channel.key, earlier, icy, session, nowMs, before?.player);
-    listener.id = this.nextId();
-    listener.client = options.client ?? null;
-    listener.cut = options.cut ?? NOTHING;
-    listener.endsOnFormatChange = options.endsOnFormatChange ?? false;
-    listener.hasExtra = before?.hasExtra ?? earlier < cursor;
-    if (earlier < cursor) listener.heldBackMs = tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs;
-    listener.runs = this.#runsOf(tape);
-    listener.runs.enter();
-    listener.phase = options.phase ?? null;
+    const runs = this.#runsOf(tape);
+    // A spread costs seven times as much as all else here.
+    const { icy, session, client, phase, cut, endsOnFormatChange } = options;
+    const listener = new Listener(socket, tape, {
+      icy,
+      session,
+      client,
+      phase,
+      cut,
+      endsOnFormatChange,
+      channel: channel.key,
+      cursor: earlier,
+      nowMs,
+      runs,
+      id: this.nextId(),
+      player: before?.player,
+      hasExtra: before?.hasExtra ?? earlier < cursor,
+      heldBackMs: earlier < cursor ? tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs : 0,
+    });
+    runs.enter();
     this.#showLate(listener, tape, options);
     this.#turns.add(listener);
-    const backlog = this.backlog.watch(listener, tape);
-    const onAlarm = () => listener.end('overtime');
-    const hasLimit = options.limitMs < Number.POSITIVE_INFINITY;
-    const alarm = hasLimit ? this.#clock.alarm(nowMs + options.limitMs, { onAlarm }) : null;
-    const release = () => {
-      alarm?.cancel();
-      listener.late?.stop();
-      this.backlog.forget(backlog);
-    };
-    listener.end = (ending) => {
-      release();
-      this.#end(listener, channel, options, ending);
-    };
-    listener.release = () => {
-      release();
-      // With ICY, the rest of a frame would displace the next block: the next tape sends it instead.
-      const cut = listener.hasBlocks ? listener.frameRest : NOTHING;
-      // Its session continues on the next tape.
-      const end = this.#release(listener, channel, null, !listener.hasBlocks);
-      return end === null ? null : { ...end, cut };
-    };
-    listener.onTapeOver = () => options.onOver?.(listener) ?? false;
-    listener.move = (path, comesBack = false) => options.onMove?.(listener, path, comesBack) ?? false;
-    // After a release these have no effect.
-    // A player that closes with unread audio resets the connection: that is leaving, not a fault.
-    socket.on('error', ({ code }: NodeJS.ErrnoException) =>
-      listener.end(code === 'ECONNRESET' || code === 'EPIPE' ? 'left' : 'broken'),
-    );
-    socket.on('close', () => listener.end('left'));
-    // A player that closes its half has stopped listening.
-    socket.on('end', () => listener.end('left'));
+    listener.owner = new ListenerStay(this.#host, listener, channel, options, this.backlog.watch(listener, tape));
     socket.resume();
     listener.start(head, nowMs);
     return listener;
@@ -216,7 +181,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       return;
     }
     if (!listener.advance(nowMs)) {
-      if (!listener.isTapeOver || !listener.onTapeOver()) listener.end(listener.endingReason);
+      if (!listener.isTapeOver || !listener.owner!.onTapeOver()) listener.end(listener.endingReason);
       return;
     }
     // While part of the extra second is kept back it has no more than others.
@@ -249,16 +214,6 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     return bytes;
   }
 
-  #closeSocket(socket: Socket, ending: Ending): void {
-    // A FIN would first deliver what the send queue holds, up to minutes of old audio; TLS has no reset.
-    if (ending === 'lagged' && !('encrypted' in socket)) socket.resetAndDestroy();
-    else if (ENDINGS[ending].abrupt) socket.destroy();
-    else {
-      socket.destroySoon();
-      this.#clock.alarm(this.#clock.now() + LINGER_MS, { onAlarm: () => void socket.destroy() });
-    }
-  }
-
   #showLate(listener: Listener, tape: AudioTape, { icy, readAheadMs = 0 }: JoinOptions): void {
     if (!icy || readAheadMs === 0 || !listener.isShared) return;
     const onDue = (nowMs: number) => void listener.advance(nowMs);
@@ -277,15 +232,6 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     return runs;
   }
 
-  #end(listener: Listener, channel: PlayableAudio, options: JoinOptions, ending: Ending): void {
-    if (listener.slot < 0) return;
-    this.#countEnd(listener.channel, ending);
-    const { socket } = listener;
-    const close = () => this.#closeSocket(socket, ending);
-    const released = this.#release(listener, channel, options.session, !ENDINGS[ending].abrupt, close);
-    options.onEnd({ ending, ...released! });
-  }
-
   #countEnd(channel: string, ending: Ending): void {
     this.endings[ending]++;
     let ofChannel = this.#endings.get(channel);
@@ -295,30 +241,6 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   #countBytes(channel: string, bytes: number): void {
     this.#endedBytes.set(channel, (this.#endedBytes.get(channel) ?? 0) + bytes);
-  }
-
-  /**
-   * Gives up its socket. Null: it has ended.
-   * @param finishes whether the last frame is completed; else the stream stops at the end of a segment
-   */
-  #release(
-    listener: Listener,
-    channel: PlayableAudio,
-    session: Session | null,
-    finishes: boolean,
-    onReleased?: () => void,
-  ): Omit<ListenerEnd, 'ending'> | null {
-    if (listener.slot < 0) return null;
-    listener.runs!.leave();
-    this.#turns.remove(listener);
-    if (finishes) listener.finish();
-    const { bytes } = listener;
-    this.#countBytes(channel.key, bytes);
-    if (session !== null) this.#sessions.close(session);
-    onReleased?.();
-    channel.playing--;
-    this.leave(channel);
-    return { bytes, lastedMs: this.#clock.now() - listener.startedMs };
   }
 }
 

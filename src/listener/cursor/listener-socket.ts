@@ -14,13 +14,13 @@ export const PIECE_BYTES = 16_000;
 export const MAX_WHOLE_BYTES = 40_000;
 
 export class ListenerSocket {
-  readonly #socket: Socket;
+  readonly socket: Socket;
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
   readonly #maxBytesRead: number;
 
   constructor(socket: Socket) {
-    this.#socket = socket;
+    this.socket = socket;
     this.#bare = bareOf(socket);
     this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
     // Without it a stream joins none of what waits, corked or not.
@@ -33,14 +33,14 @@ export class ListenerSocket {
   }
 
   write(bytes: Buffer): void {
-    const socket = this.#socket;
+    const { socket } = this;
     if (!this.#isSecure || bytes.length <= MAX_WHOLE_BYTES) socket.write(bytes);
     else for (let at = 0; at < bytes.length; at += PIECE_BYTES) socket.write(bytes.subarray(at, at + PIECE_BYTES));
   }
 
   /** Short ones, in one go. */
   writeAll(parts: readonly Buffer[]): void {
-    const socket = this.#socket;
+    const { socket } = this;
     if (this.#isSecure) {
       this.write(Buffer.concat(parts));
       return;
@@ -51,6 +51,6 @@ export class ListenerSocket {
   }
 
   get #isSecure(): boolean {
-    return this.#bare !== this.#socket;
+    return this.#bare !== this.socket;
   }
 }

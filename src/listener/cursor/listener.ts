@@ -19,22 +19,13 @@ import type { Slotted } from '../sessions/slots.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
 import { ListenerSocket } from './listener-socket.js';
+import type { ListenerClient, ListenerOwner, ListenerStart } from './listener-start.js';
 import type { WriteSeconds } from './pace.js';
 
 /** Handed to the socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
 const MAX_BYTES_PER_SECOND = 256 * 1024;
 
-/** Who listens, as its request said. */
-export interface ListenerClient {
-  readonly mount: string;
-  /** The player's, not a proxy's. */
-  readonly address: string;
-  readonly agent: string;
-  readonly referer: string;
-}
-
 export class Listener implements Slotted {
-  readonly socket: Socket;
   readonly channel: string;
   readonly icy: boolean;
   readonly startedMs: number;
@@ -43,24 +34,15 @@ export class Listener implements Slotted {
   cursor: number;
   slot = -1;
   index = -1;
-  /** Unique in this process; `id` and `client` are set by the audience. */
-  id = 0;
-  client: ListenerClient | null = null;
+  readonly id: number;
+  readonly client: ListenerClient | null;
   /** Between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
-  /** Whether it begins early enough on the tape to be written to every two seconds. */
-  hasExtra = false;
-  /** Audio that is kept back for now, at most. */
-  heldBackMs = 0;
+  readonly hasExtra: boolean;
+  heldBackMs: number;
   bytes = 0;
-  /** Ends it; set by the audience that owns it. Idempotent. */
-  end: (ending: Ending) => void = () => undefined;
-  /** Gives up its socket at the end of a segment; null: it has ended. Set by the audience. */
-  release: () => { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null = () => null;
-  /** Continues on its channel's present tape, or on the next. False: it cannot. Set by the audience. */
-  onTapeOver: () => boolean = () => false;
-  /** Continues at another mount, by its path. False: it cannot. Set by the audience. @param comesBack once its own has audio */
-  move: (path: string, comesBack?: boolean) => boolean = () => false;
+  /** Null: it has not joined an audience yet. */
+  owner: ListenerOwner | null = null;
   /** Where its player is. */
   readonly player: PlayerClock;
   readonly session: Session | null;
@@ -70,15 +52,12 @@ export class Listener implements Slotted {
   readonly baseMs: number;
   /** Places its blocks if its player shows titles when it reads them. Set before `start`; never with `phase`. */
   late: LateBlocks | null = null;
-  /** Its player cannot continue in another format: it is ended before that. Set before `start`. */
-  endsOnFormatChange = false;
-  /** Places its blocks if they are further apart than those of the segments. Set before `start`. */
-  phase: Phase | null = null;
-  /** The rest of the frame that its previous tape left incomplete. Set before `start`. */
-  cut: Buffer = NOTHING;
+  readonly endsOnFormatChange: boolean;
+  readonly phase: Phase | null;
+  cut: Buffer;
   readonly #output: ListenerSocket;
-  /** Shared buffers of its tape; null: none. */
-  runs: Runs | null = null;
+  /** Null: none. */
+  runs: Runs | null;
   readonly #tape: AudioTape;
   /** Segments written in one go at most, for each second between two writes. */
   readonly #segmentsPerSecond: number;
@@ -89,21 +68,12 @@ export class Listener implements Slotted {
   /** Of Ogg; null: it is sent the shared buffers. */
   #rendering: Rendering | null;
 
-  constructor(
-    socket: Socket,
-    tape: AudioTape,
-    channel: string,
-    cursor: number,
-    icy: boolean,
-    session: Session | null,
-    nowMs: number,
-    player = session?.player ?? new PlayerClock(),
-  ) {
-    this.socket = socket;
+  constructor(socket: Socket, tape: AudioTape, start: ListenerStart) {
+    const { cursor, icy, session, player = session?.player ?? new PlayerClock() } = start;
     this.#output = new ListenerSocket(socket);
     this.#tape = tape;
     this.#segmentsPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
-    this.channel = channel;
+    this.channel = start.channel;
     this.firstSeq = cursor;
     this.cursor = cursor;
     this.icy = icy;
@@ -111,7 +81,28 @@ export class Listener implements Slotted {
     this.session = session;
     this.player = player;
     this.baseMs = player.writtenMs;
-    this.startedMs = nowMs;
+    this.startedMs = start.nowMs;
+    this.id = start.id ?? 0;
+    this.client = start.client ?? null;
+    this.runs = start.runs ?? null;
+    this.hasExtra = start.hasExtra ?? false;
+    this.heldBackMs = start.heldBackMs ?? 0;
+    this.phase = start.phase ?? null;
+    this.cut = start.cut ?? NOTHING;
+    this.endsOnFormatChange = start.endsOnFormatChange ?? false;
+  }
+
+  get socket(): Socket {
+    return this.#output.socket;
+  }
+
+  /** See ListenerOwner. */
+  end(ending: Ending): void {
+    this.owner?.end(ending);
+  }
+
+  move(path: string, comesBack = false): boolean {
+    return this.owner?.move(path, comesBack) ?? false;
   }
 
   /** Whether it is sent the segments' own blocks, or none. */

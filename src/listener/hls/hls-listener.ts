@@ -15,7 +15,7 @@ import type { Clock } from '../../base/clock.js';
 import type { DatedMark } from '../../hls/dated-marks.js';
 import type { HlsWindow } from '../../hls/window.js';
 import type { Ending } from '../cursor/ending.js';
-import type { ListenerClient } from '../cursor/listener.js';
+import type { ListenerClient } from '../cursor/listener-start.js';
 import { PlayerClock } from '../player/player-clock.js';
 import type { Session } from '../sessions/sessions.js';
 

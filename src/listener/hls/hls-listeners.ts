@@ -13,7 +13,7 @@ import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsSource } from '../../hls/hls-feed.js';
 import type { Audience } from '../cursor/audience.js';
 import type { Ending } from '../cursor/ending.js';
-import type { ListenerClient } from '../cursor/listener.js';
+import type { ListenerClient } from '../cursor/listener-start.js';
 import type { ListenerRequest, ListenerStats } from '../listener-stats.js';
 import type { Session, Sessions } from '../sessions/sessions.js';
 import { playerKey, type SharedPlayers } from '../sessions/shared-players.js';

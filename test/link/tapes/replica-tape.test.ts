@@ -352,7 +352,13 @@ class Story {
     const [here, there] = ([this.audio, this.linked] as const).map((audio, i) => {
       audio.listeners++;
       audio.playing++;
-      const listener = new Listener(sinks[i] as unknown as Socket, audio.tape!, 'demo', cursor, icy, null, nowMs);
+      const listener = new Listener(sinks[i] as unknown as Socket, audio.tape!, {
+        channel: 'demo',
+        cursor,
+        icy,
+        session: null,
+        nowMs,
+      });
       listener.advance(nowMs);
       return listener;
     }) as [Listener, Listener];

@@ -41,7 +41,14 @@ t.test('the link is cut at every byte, and goes on without a gap or a repeat', a
     harness.play(500).settle();
     const sinks = [sink(), sink()] as const;
     const listeners = [audio, linked].map(
-      (each, i) => new Listener(sinks[i]!.socket, each.tape!, 'demo', 0, true, null, clock.now()),
+      (each, i) =>
+        new Listener(sinks[i]!.socket, each.tape!, {
+          channel: 'demo',
+          cursor: 0,
+          icy: true,
+          session: null,
+          nowMs: clock.now(),
+        }),
     );
     pipe.hub.hold = true;
     for (let i = 0; i < 8; i++) {
@@ -150,7 +157,7 @@ t.test('another hub’s tape is another tape: its listeners are sent away', asyn
   const { tape } = harness.linked;
   const mark = tape!.at(1)!.mark!;
   const { socket } = sink();
-  const listener = new Listener(socket, tape!, 'demo', 0, true, null, 0);
+  const listener = new Listener(socket, tape!, { channel: 'demo', cursor: 0, icy: true, session: null, nowMs: 0 });
   harness.pipe.hub.destroy();
   harness.names = new TapeNames();
   harness.connect().settle();
@@ -202,7 +209,13 @@ t.test('a title that comes late is known to sessions at once, over the link too'
   harness.title();
   harness.play(8000).settle();
   const { tape } = harness.linked;
-  const listener = new Listener(sink().socket, tape!, 'demo', 0, true, session, harness.clock.now());
+  const listener = new Listener(sink().socket, tape!, {
+    channel: 'demo',
+    cursor: 0,
+    icy: true,
+    session,
+    nowMs: harness.clock.now(),
+  });
   listener.advance(harness.clock.now());
   t.strictSame(heard, ['T1']);
   const late = harness.title(3000);

@@ -33,7 +33,13 @@ class Reader {
     };
     Object.defineProperty(socket, 'writableLength', { get: () => (this.isStuck ? 1 : 0) });
     const cursor = tape.joinAt(burstMs);
-    this.listener = new Listener(socket as unknown as Socket, tape, 'demo', cursor, true, null, clock.now());
+    this.listener = new Listener(socket as unknown as Socket, tape, {
+      channel: 'demo',
+      cursor,
+      icy: true,
+      session: null,
+      nowMs: clock.now(),
+    });
     if (aheadMs > 0) {
       const onDue = (nowMs: number) => void this.listener.advance(nowMs);
       this.listener.late = new LateBlocks(aheadMs, METAINT, this.listener.player, clock, onDue);

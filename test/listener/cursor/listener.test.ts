@@ -101,7 +101,13 @@ t.test('what a socket has not taken is not written over; what all have taken is'
     const sink = new HoldingSink(random);
     sinks.push(sink);
     const cursor = channel.tape!.joinAt(1000);
-    const listener = new Listener(sink as unknown as Socket, channel.tape!, 'demo', cursor, true, null, nowMs);
+    const listener = new Listener(sink as unknown as Socket, channel.tape!, {
+      channel: 'demo',
+      cursor,
+      icy: true,
+      session: null,
+      nowMs,
+    });
     listener.start(Buffer.from('head'), nowMs);
     for (let step = 0; step < STEPS; step++) {
       play();
@@ -142,7 +148,13 @@ t.test(
       const runs = new Runs(tape, 0);
       for (let i = 0; i < crowd; i++) runs.enter();
       for (let story = 0; story < 12; story++) {
-        const listener = new Listener(new Sink() as unknown as Socket, tape, 'demo', tape.head, true, null, nowMs);
+        const listener = new Listener(new Sink() as unknown as Socket, tape, {
+          channel: 'demo',
+          cursor: tape.head,
+          icy: true,
+          session: null,
+          nowMs,
+        });
         listener.runs = runs;
         listener.writeSeconds = 2;
         listener.start(Buffer.from('head'), nowMs);
@@ -185,7 +197,13 @@ t.test('titles that come late are said once, in order, to whoever is behind', as
       if (random.chance(0.03)) {
         const sink = new Sink();
         const cursor = channel.tape!.joinAt(random.int(0, 3000));
-        const listener = new Listener(sink as unknown as Socket, channel.tape!, 'demo', cursor, true, null, nowMs);
+        const listener = new Listener(sink as unknown as Socket, channel.tape!, {
+          channel: 'demo',
+          cursor,
+          icy: true,
+          session: null,
+          nowMs,
+        });
         listener.advance(nowMs);
         listeners.push({ listener, sink, from: pushed });
       }
@@ -219,10 +237,22 @@ t.test(
       });
       const sink = new Sink();
       const socket = sink as unknown as Socket;
-      const before = new Listener(socket, one!, 'demo', one!.joinAt(3000), true, null, 0);
+      const before = new Listener(socket, one!, {
+        channel: 'demo',
+        cursor: one!.joinAt(3000),
+        icy: true,
+        session: null,
+        nowMs: 0,
+      });
       before.start(Buffer.alloc(0), 0);
       while (!before.isAtEdge) before.advance(0);
-      const after = new Listener(socket, two!, 'demo', two!.joinAt(2000), true, null, 0);
+      const after = new Listener(socket, two!, {
+        channel: 'demo',
+        cursor: two!.joinAt(2000),
+        icy: true,
+        session: null,
+        nowMs: 0,
+      });
       after.cut = before.frameRest;
       after.start(Buffer.alloc(0), 0);
       while (!after.isAtEdge) after.advance(0);

@@ -30,7 +30,13 @@ class Crowd {
 
   join(burstSeconds: number, channel = 'demo'): Listener {
     const cursor = this.tape.joinAt(burstSeconds * 1000);
-    const listener = new Listener(SINK, this.tape, channel, cursor, true, null, this.clock.now());
+    const listener = new Listener(SINK, this.tape, {
+      channel,
+      cursor,
+      icy: true,
+      session: null,
+      nowMs: this.clock.now(),
+    });
     this.slots[this.listeners.length % 3]!.push(listener);
     this.listeners.push(listener);
     listener.start(NOTHING, this.clock.now());
@@ -92,7 +98,13 @@ t.test('a stall stays: who had nothing to play does not catch up', async (t) => 
 t.test('who has not begun does not count, nor who has gone', async (t) => {
   const crowd = new Crowd();
   crowd.pass(20);
-  const waits = new Listener(SINK, crowd.tape, 'demo', crowd.tape.head, true, null, 0);
+  const waits = new Listener(SINK, crowd.tape, {
+    channel: 'demo',
+    cursor: crowd.tape.head,
+    icy: true,
+    session: null,
+    nowMs: 0,
+  });
   crowd.slots[0]!.push(waits);
   t.equal(crowd.later(), null);
   crowd.join(5);

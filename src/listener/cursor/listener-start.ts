@@ -1,0 +1,56 @@
+/** What a listener is given: its request, its place on the tape, and by whom it is ended. */
+
+import type { Phase } from '../../audio/tape/phase.js';
+import type { PlayerClock } from '../player/player-clock.js';
+import type { Runs } from '../sessions/runs.js';
+import type { Session } from '../sessions/sessions.js';
+import type { Ending } from './ending.js';
+
+/** Who listens, as its request said. */
+export interface ListenerClient {
+  readonly mount: string;
+  /** The player's, not a proxy's. */
+  readonly address: string;
+  readonly agent: string;
+  readonly referer: string;
+}
+
+/** With what it begins. */
+export interface ListenerStart {
+  readonly channel: string;
+  /** The segment with which it begins, or the first behind it that has an entry. */
+  readonly cursor: number;
+  readonly icy: boolean;
+  readonly session: Session | null;
+  readonly nowMs: number;
+  /** Of the same listener on its previous tape. Absent: it had none. */
+  readonly player?: PlayerClock | undefined;
+  /** Unique in this process. */
+  readonly id?: number;
+  /** Absent: unknown. */
+  readonly client?: ListenerClient | undefined;
+  /** Shared buffers of its tape. Absent: none. */
+  readonly runs?: Runs;
+  /** Whether it begins early enough on the tape to be written to every two seconds. */
+  readonly hasExtra?: boolean;
+  /** Audio that is kept back for now, at most. */
+  readonly heldBackMs?: number;
+  /** Places its blocks, if they are further apart than those of the tape. Absent, null: the tape's own. */
+  readonly phase?: Phase | null | undefined;
+  /** The rest of the frame that its previous tape left incomplete. Absent: none. */
+  readonly cut?: Buffer | undefined;
+  /** Whether its player cannot continue in another sample rate or number of channels: it is ended before that. */
+  readonly endsOnFormatChange?: boolean | undefined;
+}
+
+/** By whom it is ended or moved: the audience that it is in (listener-stay.ts). */
+export interface ListenerOwner {
+  /** Idempotent. */
+  end(ending: Ending): void;
+  /** Gives up its socket at the end of a segment; null: it has ended. */
+  release(): { readonly bytes: number; readonly lastedMs: number; readonly cut: Buffer } | null;
+  /** Continues on its channel's present tape, or on the next. False: it cannot. */
+  onTapeOver(): boolean;
+  /** Continues at another mount, by its path. False: it cannot. @param comesBack once its own has audio */
+  move(path: string, comesBack: boolean): boolean;
+}
