@@ -6,6 +6,7 @@
 import type { AdminState, HubQuestion, ProcessQuestion } from '../admin/admin-reports.js';
 import { encode, parse } from '../metadata/codec.js';
 import type { PushInput } from '../metadata/push-input.js';
+import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceTitle } from '../source/source.js';
 import type { SourceFacts } from '../source/source-facts.js';
@@ -94,7 +95,8 @@ export interface RefusedAnswer {
 export type FromWorker =
   | TallyMessage
   | LastMetrics
-  | { readonly type: 'hello'; readonly worker: number }
+  /** With the keys of TLS tickets that it has of the hub before; null: none. */
+  | { readonly type: 'hello'; readonly worker: number; readonly tickets: TicketKeys | null }
   /** The statistics of its listeners in one minute. */
   | { readonly type: 'figures'; readonly figures: MinuteFigures }
   | { readonly type: 'ask'; readonly id: number; readonly question: Question; readonly ask: unknown }
@@ -102,8 +104,18 @@ export type FromWorker =
   /** All changes up to this number are in force at the worker. */
   | { readonly type: 'applied'; readonly turn: number };
 
+/** What all workers have to know: when the link begins, and after each change. */
+export type SharedMessage =
+  /** The salts of today and tomorrow, by which all processes count unique listeners. */
+  | { readonly type: 'salts'; readonly salts: readonly DaySalt[] }
+  /** The keys of TLS tickets. */
+  | { readonly type: 'tickets'; readonly keys: TicketKeys }
+  /** Blocks, tokens and fallbacks that operators have made. */
+  | { readonly type: 'admin'; readonly state: AdminState };
+
 export type FromHub =
   | TallyMessage
+  | SharedMessage
   /** A channel's state, when the link begins; `ready` follows the last one. */
   | { readonly type: 'state'; readonly channel: string; readonly state: ChannelState }
   /** The time of the cluster, as milliseconds ahead of the system's monotonic clock. Not sent without a cluster. */
@@ -118,10 +130,6 @@ export type FromHub =
       readonly open: readonly number[];
     }
   | { readonly type: 'facts'; readonly channel: string; readonly facts: ChannelFacts }
-  /** The salts of today and tomorrow, by which all processes count unique listeners. */
-  | { readonly type: 'salts'; readonly salts: readonly DaySalt[] }
-  /** Blocks, tokens and fallbacks that operators have made: when the link begins, and after each change. */
-  | { readonly type: 'admin'; readonly state: AdminState }
   /** Why the store cannot be used; null: it works. */
   | { readonly type: 'store'; readonly fault: string | null }
   | { readonly type: 'ask'; readonly id: number; readonly question: keyof WorkerQuestions; readonly ask: unknown }

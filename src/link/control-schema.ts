@@ -25,6 +25,7 @@ import { DIMENSIONS } from '../statistics/figures.js';
 import type { AskedHub, AskedProcess, FromHub, FromWorker, Questions } from './control-messages.js';
 import { factsSchema } from './facts/facts-schema.js';
 import { FIRST_NODE } from './sessions/session-registry.js';
+import { ticketKeysSchema } from './ticket-keys-schema.js';
 
 /** Names of tallies, and rows, in one message: enough for a million connections. */
 const MAX_NAMES = 200_000;
@@ -137,6 +138,7 @@ const fromWorker = z.discriminatedUnion('type', [
       .int()
       .min(1)
       .max(FIRST_NODE - 1),
+    tickets: ticketKeysSchema.nullable(),
   }),
   z.looseObject({ type: z.literal('figures'), figures }),
   z.looseObject({ type: z.literal('ask'), id, question: z.enum(namesOf(ASKS)), ask: z.unknown() }),
@@ -201,6 +203,7 @@ const fromHub = z.discriminatedUnion('type', [
   }),
   z.looseObject({ type: z.literal('facts'), channel, facts: factsSchema }),
   z.looseObject({ type: z.literal('salts'), salts: z.array(z.tuple([moment, z.string().max(1024)])).max(16) }),
+  z.looseObject({ type: z.literal('tickets'), keys: ticketKeysSchema }),
   z.looseObject({ type: z.literal('admin'), state: adminState }),
   z.looseObject({ type: z.literal('store'), fault: z.string().nullable() }),
   z.looseObject({ type: z.literal('ask'), id, question: z.enum(['metrics', 'admin']), ask: z.unknown() }),

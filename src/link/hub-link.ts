@@ -3,12 +3,11 @@
  */
 
 import type { Duplex } from 'node:stream';
-import type { AdminState } from '../admin/admin-reports.js';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
+import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
-import type { DaySalt } from '../statistics/salts.js';
 import {
   type ChannelFacts,
   Control,
@@ -17,6 +16,7 @@ import {
   type FromWorker,
   type Question,
   type Questions,
+  type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
 import { readAnswer, readFromWorker } from './control-schema.js';
@@ -38,10 +38,10 @@ export interface HubState {
   /** The number of the last change. */
   turn: number;
   storeFault: string | null;
-  salts: readonly DaySalt[];
   /** The time of the cluster (control-messages.ts); null: each process goes by the wall clock. */
   aheadMs: number | null;
-  adminState: AdminState;
+  /** By type. */
+  readonly shared: ReadonlyMap<SharedMessage['type'], SharedMessage>;
 }
 
 export interface HubLinkParts extends TapeSenderParts {
@@ -59,6 +59,8 @@ export interface HubLinkParts extends TapeSenderParts {
   onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
   /** Whether links of this worker are refused for now, after a bad message. */
   isLeftAlone(worker: number): boolean;
+  /** A worker comes with those that it has of a hub before this one. */
+  onTickets(tickets: TicketKeys): void;
   /** Its `hello` has come. */
   onGreeted(link: HubLink): void;
   onTallies(link: HubLink, message: TallyMessage): void;
@@ -122,6 +124,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   onControl(message: FromWorker): void {
     if (message.type === 'hello') {
       if (this.worker !== 0) throw new WireError('a second hello');
+      if (message.tickets !== null) this.#parts.onTickets(message.tickets);
       this.#greet(message.worker);
     } else if (this.worker === 0) throw new WireError('a worker must say first who it is');
     else if (message.type === 'tallies') this.#parts.onTallies(this, message);
@@ -140,7 +143,7 @@ export class HubLink implements ControlHandler<FromWorker> {
   }
 
   #greet(worker: number): void {
-    const { turn, storeFault, salts, aheadMs, adminState } = this.#parts.hub;
+    const { turn, storeFault, aheadMs, shared } = this.#parts.hub;
     if (this.#parts.isLeftAlone(worker)) {
       this.close();
       return;
@@ -153,8 +156,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     for (const [channel, state] of this.#parts.states()) this.send({ type: 'state', channel, state });
     for (const [channel, facts] of this.#parts.facts()) this.send({ type: 'facts', channel, facts });
     this.send({ type: 'store', fault: storeFault });
-    this.send({ type: 'salts', salts });
-    this.send({ type: 'admin', state: adminState });
+    for (const message of shared.values()) this.send(message);
     this.send({ type: 'ready', turn, open: this.#parts.openStamps() });
     this.#sessions.begin(worker);
     this.#connection.uncork();

@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { type AdminState, type HubQuestion, NO_ADMIN_STATE } from '../admin/admin-reports.js';
+import type { HubQuestion } from '../admin/admin-reports.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
@@ -14,9 +14,9 @@ import { nextWhole } from '../base/whole-time.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
 import { encode } from '../metadata/codec.js';
+import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
-import type { DaySalt } from '../statistics/salts.js';
 import type { States } from '../titles/engine.js';
 import type { PushDecisions } from '../titles/push-decider.js';
 import {
@@ -26,6 +26,7 @@ import {
   MAX_STATE_BYTES,
   type Question,
   type Questions,
+  type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
 import { areSame, factsOf } from './facts/channel-facts.js';
@@ -71,6 +72,8 @@ export interface HubLinksParts {
   storeFault(): string | null;
   /** The statistics of a worker's listeners in one minute. Absent: they are not kept. */
   onFigures?(figures: MinuteFigures, worker: number): void;
+  /** A worker has these keys of TLS tickets, of a hub before this one. */
+  onTickets?(tickets: TicketKeys): void;
   /** A worker has ended. */
   onGone?(): void;
   /**
@@ -118,7 +121,8 @@ export class HubLinks implements AlarmHandler {
     admin: async ({ question, ask }) => await this.#parts.onAdmin?.(question, ask),
     everywhere: (ask) => this.everywhere(ask),
   };
-  readonly #hub: HubState = { turn: 0, storeFault: null, salts: [], aheadMs: null, adminState: NO_ADMIN_STATE };
+  readonly #shared = new Map<SharedMessage['type'], SharedMessage>();
+  readonly #hub: HubState = { turn: 0, storeFault: null, aheadMs: null, shared: this.#shared };
   readonly #tallies: HubTallies;
   #alarm: Alarm;
 
@@ -147,6 +151,7 @@ export class HubLinks implements AlarmHandler {
       onFigures: ({ worker }, figures) => parts.onFigures?.(figures, worker),
       openStamps: () => sequence.open,
       onQuestion: (question, ask) => this.#answers[question](ask),
+      onTickets: (tickets) => parts.onTickets?.(tickets),
       onGreeted: (link) => this.#tallies.enter(link),
       onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
       onTallies: (link, message) => this.#tallies.hear(link, message),
@@ -172,10 +177,10 @@ export class HubLinks implements AlarmHandler {
     return count;
   }
 
-  /** Sends blocks, tokens and fallbacks to all workers. */
-  setAdminState(state: AdminState): void {
-    this.#hub.adminState = state;
-    this.#send({ type: 'admin', state });
+  /** Sends it to all workers, and to each that comes. */
+  share(message: SharedMessage): void {
+    this.#shared.set(message.type, message);
+    this.#send(message);
   }
 
   /** Takes a worker's connection. */
@@ -224,12 +229,6 @@ export class HubLinks implements AlarmHandler {
   shareTime(): void {
     this.#hub.aheadMs = this.#parts.clock.wallMs() - systemMs();
     this.#send({ type: 'time', aheadMs: this.#hub.aheadMs });
-  }
-
-  /** The salts by which all workers count unique listeners from now on. */
-  setSalts(salts: readonly DaySalt[]): void {
-    this.#hub.salts = salts;
-    this.#send({ type: 'salts', salts });
   }
 
   /** Sends the facts of a channel now, if they have changed. */

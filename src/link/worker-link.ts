@@ -6,14 +6,14 @@
  */
 
 import type { Duplex } from 'node:stream';
-import type { AdminState, ProcessQuestion } from '../admin/admin-reports.js';
+import type { ProcessQuestion } from '../admin/admin-reports.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
 import { Requests } from '../base/requests.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';
+import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { MinuteFigures } from '../statistics/figures.js';
-import type { DaySalt } from '../statistics/salts.js';
 import type { Deliver } from '../titles/engine.js';
 import {
   type AskedProcess,
@@ -24,6 +24,7 @@ import {
   type FromWorker,
   type Question,
   type Questions,
+  type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
 import { readFromHub, readHubAnswer } from './control-schema.js';
@@ -63,12 +64,12 @@ export interface WorkerLinkParts {
   onReady(): void;
   /** The metrics of this process, in the format of prom-client. */
   metrics(): Promise<unknown>;
-  /** The salts by which unique listeners are counted from now on. */
-  onSalts?(salts: readonly DaySalt[]): void;
+  /** What all processes have to know: before the first client is served, and after each change. */
+  onShared?(message: SharedMessage): void;
+  /** The keys of TLS tickets, by which the next hub goes on; null: none are known yet. */
+  tickets?(): TicketKeys | null;
   /** Answers a request of an operator to this process. */
   onAdmin?(question: ProcessQuestion, ask: unknown): unknown;
-  /** Blocks, tokens and fallbacks: before the first client is served, and after each change. */
-  onAdminState?(state: AdminState): void;
   /** The hub speaks another version of the link, and the connection ends. */
   onOtherVersion(error: OtherVersion): void;
   onError(error: unknown): void;
@@ -163,7 +164,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#connection = connection;
     this.sessions.connect(connection);
     const control = this.#control;
-    control.send({ type: 'hello', worker: this.#parts.worker });
+    control.send({ type: 'hello', worker: this.#parts.worker, tickets: this.#parts.tickets?.() ?? null });
     this.#tallies.connect({
       get isFull() {
         return connection.isFull;
@@ -215,7 +216,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
         followTime(this.#parts.clock, message.aheadMs);
         break;
       case 'salts':
-        this.#parts.onSalts?.(message.salts);
+      case 'tickets':
+      case 'admin':
+        this.#parts.onShared?.(message);
         break;
       case 'store':
         this.storeFault = message.fault;
@@ -231,9 +234,6 @@ export class WorkerLink implements ControlHandler<FromHub> {
         break;
       case 'refused':
         this.#questions.fail(message.id, refusalOf(message.refusal));
-        break;
-      case 'admin':
-        this.#parts.onAdminState?.(message.state);
         break;
       case 'tallies':
         this.#tallies.onMessage(message);

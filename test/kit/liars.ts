@@ -243,7 +243,7 @@ export class LyingWorker {
       socket.on('error', () => resolve()).once('connect', resolve);
     });
     socket.resume();
-    socket.write(Buffer.concat([greeting(), json({ type: 'hello', worker: ++this.#number }), bytes]));
+    socket.write(Buffer.concat([greeting(), json({ type: 'hello', worker: ++this.#number, tickets: null }), bytes]));
     setTimeout(() => socket.destroy(), 200).unref();
   }
 }
@@ -296,7 +296,7 @@ export function saidByWorker(channel: string): object[] {
   return [
     { type: 'tallies', rows, isFirst: false },
     { type: 'metrics', metrics: [metric] },
-    { type: 'hello', worker: 5 },
+    { type: 'hello', worker: 5, tickets: null },
     { type: 'figures', figures },
     { type: 'answer', id: 1, answer: [metric] },
     { type: 'applied', turn: 1 },

@@ -24,7 +24,7 @@ function ends() {
 
 t.test('errors name the message', async (t) => {
   for (const [message, named] of [
-    [{ type: 'hello', worker: 0 }, /^worker 3: message CONTROL: hello: worker: /],
+    [{ type: 'hello', worker: 0, tickets: null }, /^worker 3: message CONTROL: hello: worker: /],
     [{ type: 'applied', turn: 'x' }, /^worker 3: message CONTROL: applied: turn: /],
     [{ type: 'x'.repeat(10_000) }, /^worker 3: message CONTROL: of no known type: type: .{0,200}$/],
     [null, /^worker 3: message CONTROL: of no known type: .{0,200}$/],

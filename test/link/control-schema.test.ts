@@ -39,6 +39,7 @@ t.test('from a hub', async (t) => {
     { type: 'change', turn: 1, channel: 'demo', change, open: [1] },
     { type: 'time', aheadMs: 1_760_000_000_000.25 },
     { type: 'facts', channel: 'demo', facts: NO_FACTS },
+    { type: 'tickets', keys: { madeMs: 1, keys: 'A'.repeat(64) } },
     { type: 'ready', turn: 1, open: [] },
     { type: 'refused', id: 1, refusal: { kind: 'not-found', detail: 'x', headers: { 'Retry-After': '2' } } },
     { type: 'ask', id: 1, question: 'admin', ask: { question: 'crowd', ask: { channel: 'demo' } } },
@@ -64,8 +65,12 @@ t.test('what would end a process later', async (t) => {
   const push = (input: unknown) => ({ type: 'ask', id: 1, question: 'push', ask: { channel: 'demo', input } });
   t.throws(() => readFromWorker(push({ type: 'now', artist: '' })), /ask of push: input.song/);
   t.throws(() => readFromWorker(push({ type: 'now', artist: '', song: '', timeSeconds: 1e12 })), /input.timeSeconds/);
-  t.throws(() => readFromWorker({ type: 'hello', worker: 1_000_000_000 }), /worker/, 'the number of a machine');
-  t.ok(readFromWorker({ type: 'hello', worker: 999_999_999 }));
+  t.throws(
+    () => readFromWorker({ type: 'hello', worker: 1_000_000_000, tickets: null }),
+    /worker/,
+    'the number of a machine',
+  );
+  t.ok(readFromWorker({ type: 'hello', worker: 999_999_999, tickets: null }));
 });
 
 t.test('answers', async (t) => {

@@ -15,6 +15,7 @@ import { Roles } from '../../http/roles.js';
 import { Front, type FrontOptions } from '../../net/front/front.js';
 import { Certificate } from '../../net/tls/certificate.js';
 import type { TlsHandshakes } from '../../net/tls/handshakes.js';
+import type { TicketKeysInForce } from '../../net/tls/session-tickets.js';
 import type { Network } from '../worker/network.js';
 
 export interface AddressPorts {
@@ -31,6 +32,8 @@ export interface AddressParts {
   readonly log: Log;
   /** Of all addresses. */
   readonly handshakes: TlsHandshakes;
+  /** Of this process. */
+  readonly tickets: TicketKeysInForce;
 }
 
 /**
@@ -180,7 +183,8 @@ export class Address {
     return this.#shoutcast === null ? [this.#main] : [this.#main, this.#shoutcast];
   }
 
-  #options(address: AddressConfig, roles: Roles, { config, network, clock, handshakes }: AddressParts): FrontOptions {
+  #options(address: AddressConfig, roles: Roles, parts: AddressParts): FrontOptions {
+    const { config, network, clock, handshakes, tickets } = parts;
     const { encoders, shoutcast, titles } = network.ingest;
     const { listeners } = network.streams;
     const { polls } = network.readers;
@@ -203,6 +207,7 @@ export class Address {
         sharePort: address.tls?.sharePort === true,
         clientHelloBytes: limits.clientHelloBytes,
         handshakes,
+        tickets,
       },
       proxied: isProxied ? { by: network.guards.proxies, headBytes: limits.headBytes } : undefined,
       http,

@@ -87,6 +87,8 @@ export class NextAddresses {
 }
 
 export class Addresses {
+  /** Of all addresses. */
+  readonly handshakes: TlsHandshakes;
   readonly #parts: AddressParts;
   /** As the configuration has them. */
   #all: readonly Address[];
@@ -95,7 +97,8 @@ export class Addresses {
   /** Throws when a certificate cannot be read. */
   constructor(parts: Omit<AddressParts, 'handshakes'>) {
     const { config } = parts;
-    this.#parts = { ...parts, handshakes: new TlsHandshakes(parts.clock, config.limits.handshakes) };
+    this.handshakes = new TlsHandshakes(parts.clock, config.limits.handshakes);
+    this.#parts = { ...parts, handshakes: this.handshakes };
     this.#configs = config.addresses;
     this.#all = config.addresses.map((address) => new Address(address, config, this.#parts));
   }

@@ -1,12 +1,16 @@
 /** Certificates that the server gets by itself, put together where the channels are: who of several machines orders them, and their metrics. */
 
-import { CertificateTurn, leaseName } from '../../cluster/certificate-turn.js';
+import { z } from 'zod';
+import { SealedTurn } from '../../cluster/sealed-turn.js';
 import type { Leased } from '../../cluster/tapes/leases.js';
 import { AcmeCertificates } from '../../net/acme/acme-certificates.js';
+import type { SharedCertificate } from '../../net/acme/acme-turn.js';
 import type { Core } from '../core.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 import { badRecords } from './bad-records.js';
 import { CertificateLooks } from './certificate-looks.js';
+
+const sharedSchema: z.ZodType<SharedCertificate> = z.object({ account: z.string(), pair: z.string().nullable() });
 
 export interface HubCertificates {
   readonly certificates: AcmeCertificates;
@@ -21,7 +25,7 @@ export function makeCertificates(
   registry: MetricRegistry,
 ): HubCertificates {
   const { cluster } = config;
-  const turns = new Map<string, CertificateTurn>();
+  const turns = new Map<string, SealedTurn<SharedCertificate>>();
   const onBad = badRecords(repeats);
   const certificates = new AcmeCertificates({
     config,
@@ -29,8 +33,14 @@ export function makeCertificates(
     log,
     turnOf: (name) => {
       if (cluster?.tapes === undefined) return null;
-      const secret = cluster.tapes.secret.export();
-      const turn = new CertificateTurn(name, cluster.node, secret, (reason) => onBad(leaseName(name), reason));
+      const turn = new SealedTurn({
+        name,
+        label: 'airsplice certificates 1',
+        node: cluster.node,
+        secret: cluster.tapes.secret.export(),
+        schema: sharedSchema,
+        onBad: (reason) => onBad(leaseName(name), reason),
+      });
       turns.set(name, turn);
       return turn;
     },
@@ -59,4 +69,9 @@ export function makeCertificates(
       for (const [name, turn] of turns) yield [leaseName(name), turn];
     },
   };
+}
+
+/** No channel has a slash in its key. */
+function leaseName(certificate: string): string {
+  return `${certificate}/certificate`;
 }

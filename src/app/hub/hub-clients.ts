@@ -4,19 +4,16 @@
  */
 
 import type { Socket } from 'node:net';
-import type { AdminState } from '../../admin/admin-reports.js';
 import type { EncoderVerdict } from '../../http/ingest/verdict.js';
+import type { SharedMessage } from '../../link/control-messages.js';
 import type { Change } from '../../now-playing/state.js';
-import type { DaySalt } from '../../statistics/salts.js';
 import type { LimitCounts } from './alert-facts.js';
 import type { HubOutput } from './hub.js';
 import type { HubAdminOutput } from './hub-admin.js';
 
 export interface HubClients extends Omit<HubOutput, 'onRefreshed'> {
-  /** By these unique listeners are counted from now on. */
-  onSalts(salts: readonly DaySalt[]): void;
-  /** Blocks, tokens and fallbacks: at once and after each change. */
-  onAdminState(state: AdminState): void;
+  /** What all processes have to know from now on. */
+  share(message: SharedMessage): void;
   readonly used: HubAdminOutput['used'];
   /** As AdmissionParts has them (http/ingest/verdict.ts). */
   onAdmitted(socket: Socket): void;

@@ -15,6 +15,7 @@ import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { RefusalPace } from '../../http/ingest/refusal-pace.js';
 import { TapeNames } from '../../link/tapes/tape-names.js';
 import type { AcmeCertificates } from '../../net/acme/acme-certificates.js';
+import type { SessionTickets } from '../../net/tls/session-tickets.js';
 import type { Recorder } from '../../statistics/recorder.js';
 import type { Store } from '../../store/store.js';
 import type { TitlesOut } from '../../webhooks/titles-out.js';
@@ -36,6 +37,7 @@ import { makeCovers } from './hub-covers.js';
 import { makeDirectories } from './hub-directories.js';
 import { makeHls } from './hub-hls.js';
 import { makeRecorder } from './hub-statistics.js';
+import { makeTickets } from './hub-tickets.js';
 import { clockWatch, hlsWatch, silenceWatch, storeWatch, turnWatch } from './hub-watches.js';
 import { makeWebhooks } from './hub-webhooks.js';
 
@@ -66,6 +68,7 @@ export class HubSide {
   readonly #titlesOut: TitlesOut;
   readonly #covers: Covers;
   readonly #certificates: AcmeCertificates;
+  readonly tickets: SessionTickets;
   readonly #directories: Directories;
   /** Which machine of a cluster sends titles out; null: this one is alone. */
   readonly turns: SendingTurns | null;
@@ -94,7 +97,7 @@ export class HubSide {
     const { channels, cluster, engine, titles, saves } = this.hub;
     this.hls = makeHls(core, this.names, (channel) => shared()?.hlsElsewhere(channel));
     const { hls } = this;
-    this.recorder = makeRecorder(core, store, (salts) => clients().onSalts(salts));
+    this.recorder = makeRecorder(core, store, (salts) => clients().share({ type: 'salts', salts }));
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();
     const hlsFaults = () => hls.faults;
@@ -104,7 +107,7 @@ export class HubSide {
     observeReloads(metrics.registry, () => this.reloads);
     if (cluster !== null) observeCluster(metrics.registry, cluster, shared);
     this.admin = new HubAdmin(core, channels, store, {
-      onState: (state) => clients().onAdminState(state),
+      onState: (state) => clients().share({ type: 'admin', state }),
       used: () => clients().used(),
       hlsOf: (channel) => hls.stateOf(channel),
       ...(cluster && { cluster: () => clusterReport(core, cluster, shared()) }),
@@ -118,6 +121,8 @@ export class HubSide {
     const lostOwner = (channel: string) => shared()?.lostOwner(channel) ?? '';
     const { certificates, looks, leased } = makeCertificates(core, metrics.registry);
     this.#certificates = certificates;
+    const ofTickets = makeTickets(core, (keys) => clients().share({ type: 'tickets', keys }));
+    this.tickets = ofTickets.tickets;
     const listenersOf = (channel: string) => clients().listenersOf(channel);
     const typicalLagMs = (channel: string) => clients().typicalLagMs(channel);
     const sources = {
@@ -136,7 +141,7 @@ export class HubSide {
     const webhooks = makeWebhooks(core, { hub: this.hub, faces, typicalLagMs }, metrics.registry);
     this.#titlesOut = webhooks.titles;
     this.turns = webhooks.turns;
-    this.moreLeases = () => [...(this.turns?.leased() ?? []), ...leased()];
+    this.moreLeases = () => [...(this.turns?.leased() ?? []), ...leased(), ...ofTickets.leased()];
     this.#covers = makeCovers(core, this.hub, this.turns, metrics.registry);
     const listing = { hub: this.hub, faces, turns: this.turns, listenersOf };
     this.#directories = makeDirectories(core, listing, metrics.registry);
@@ -155,6 +160,7 @@ export class HubSide {
       (nowMs) => alerts.look(nowMs),
       () => this.#titlesOut.tidy(),
       (nowMs) => certificates.look(nowMs),
+      () => this.tickets.look(),
       (nowMs) => this.#directories.look(nowMs),
     ];
   }
@@ -173,6 +179,7 @@ export class HubSide {
       this.#titlesOut.follow();
       this.#covers.follow();
       this.#certificates.follow();
+      this.tickets.look();
       this.#directories.follow();
     };
     follow();

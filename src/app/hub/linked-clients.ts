@@ -36,8 +36,7 @@ export class LinkedClients implements HubClients {
     this.links.sourceChanged(channel);
     this.#side.parts.shared()?.poke();
   };
-  readonly onSalts: HubClients['onSalts'] = (salts) => this.links.setSalts(salts);
-  readonly onAdminState: HubClients['onAdminState'] = (state) => this.links.setAdminState(state);
+  readonly share: HubClients['share'] = (message) => this.links.share(message);
   readonly onTimeMoved = () => this.links.shareTime();
   /** They are counted by `connections`. */
   readonly onAdmitted = () => undefined;
@@ -86,7 +85,7 @@ export class LinkedClients implements HubClients {
 
   #makeLinks(onError: (error: unknown) => void): HubLinks {
     const { config, clock, tallies, refusals, lines, process } = this.#core;
-    const { hub, names, recorder, admin, parts } = this.#side;
+    const { hub, names, recorder, admin, tickets, parts } = this.#side;
     const { store, sequence, shared, metrics } = parts;
     const { channels } = hub;
     const kept = new KeptMetrics();
@@ -112,6 +111,7 @@ export class LinkedClients implements HubClients {
         OTHER_KEYS,
       storeFault: () => store.fault(),
       elsewhere: (channel) => shared()?.elsewhere(channel),
+      onTickets: (keys) => tickets.offer(keys),
       onFigures: (figures, worker) => recorder.add(figures, worker),
       onGone: () => {
         this.#hasLostWorker = true;

@@ -6,7 +6,9 @@
 import type { SystemClock } from '../../base/clock.js';
 import type { Output } from '../../base/output.js';
 import { measured } from '../../base/watchdog.js';
+import type { SharedMessage } from '../../link/control-messages.js';
 import type { RecordView } from '../../metadata/view.js';
+import { TicketKeysInForce } from '../../net/tls/session-tickets.js';
 import type { Change } from '../../now-playing/state.js';
 import type { MinuteFigures } from '../../statistics/figures.js';
 import { Addresses, type NextAddresses } from '../addresses/addresses.js';
@@ -37,6 +39,7 @@ export class ClientSide implements HubClients {
   readonly worker: Worker;
   readonly counting: ListenerCounting;
   readonly addresses: Addresses;
+  readonly tickets = new TicketKeysInForce();
   readonly accessLog: Output | null;
   /** What is due each second. */
   readonly tasks: readonly ((nowMs: number) => void)[];
@@ -46,8 +49,6 @@ export class ClientSide implements HubClients {
   readonly onSourceChanged = () => undefined;
   readonly onTimeMoved = () => undefined;
   readonly onLate: HubClients['onLate'] = (channel, late) => this.worker.sessions.late(channel, late);
-  readonly onSalts: HubClients['onSalts'] = (salts) => this.counting.collector.setSalts(salts);
-  readonly onAdminState: HubClients['onAdminState'] = (state) => this.worker.admin.set(state);
   readonly onAdmitted: HubClients['onAdmitted'] = (socket) => this.worker.network.guards.connections.admit(socket);
   readonly onVerdict: HubClients['onVerdict'] = (verdict) => this.worker.verdicts.onVerdict(verdict);
   readonly used: HubClients['used'] = async () => [this.worker.admin.answer('used', null)];
@@ -70,9 +71,15 @@ export class ClientSide implements HubClients {
     this.accessLog = accessLog;
     this.counting = new ListenerCounting(core, faces.byChannel, onFigures);
     this.worker = new Worker(core, { ...parts, onJoin: this.counting.observe });
-    const { worker, counting } = this;
-    this.addresses = new Addresses({ config: core.config, network: worker.network, clock, log: core.log });
+    const { worker, counting, tickets } = this;
+    this.addresses = new Addresses({ config: core.config, network: worker.network, clock, log: core.log, tickets });
     observeWorker(metrics.registry, worker);
+    metrics.registry.counts(
+      'airsplice_tls_handshakes_total',
+      'TLS handshakes that have succeeded: full ones, and those that go on with the session of a ticket',
+      'kind',
+      this.addresses.handshakes.finishedCounts,
+    );
     this.tasks = [
       (nowMs) => worker.tidy(nowMs),
       () => measured('statistics', () => counting.tidy()),
@@ -90,6 +97,13 @@ export class ClientSide implements HubClients {
   catchUp(): void {
     this.titles(this.#parts.faces.byChannel.keys());
     this.worker.readers.catchUp(this.#parts.states);
+  }
+
+  /** What all processes have to know. */
+  share(message: SharedMessage): void {
+    if (message.type === 'salts') this.counting.collector.setSalts(message.salts);
+    else if (message.type === 'tickets') this.tickets.set(message.keys);
+    else this.worker.admin.set(message.state);
   }
 
   /** A committed change. @param view of its record, where it has one */

@@ -107,7 +107,8 @@ export class LinkedWorker {
         if (face === undefined) return;
         this.clients.onChange(channel, change, change.record && new RecordView(change.record, face));
       },
-      onSalts: (salts) => this.clients.onSalts(salts),
+      onShared: (message) => this.clients.share(message),
+      tickets: () => this.clients.tickets.text,
       onReady: () => {
         if (this.#hasBegun) this.clients.catchUp();
         else this.clients.restore();
@@ -115,7 +116,6 @@ export class LinkedWorker {
       },
       metrics: () => this.#metrics.registry.plain(),
       onAdmin: (question, ask) => this.clients.worker.admin.answer(question, ask as never),
-      onAdminState: (state) => this.clients.onAdminState(state),
       onOtherVersion: (error) => this.#parts.onOtherVersion(error, this.#hasBegun),
     });
   }

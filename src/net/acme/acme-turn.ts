@@ -1,7 +1,6 @@
-/**
- * Which of several machines orders a certificate, and what it has said to the others. Without other machines there is none. In a cluster it is a
- * lease (cluster/certificate-turn.ts).
- */
+/** Which of several machines orders a certificate, and what all of them have of it. */
+
+import type { SharedTurn } from '../shared-turn.js';
 
 /** What all machines of a certificate have in common, PEM. */
 export interface SharedCertificate {
@@ -11,13 +10,4 @@ export interface SharedCertificate {
   readonly pair: string | null;
 }
 
-export interface AcmeTurn {
-  /** This machine orders. */
-  readonly isOwn: boolean;
-  /** What the others are to have, if this machine orders. */
-  say(shared: SharedCertificate): void;
-  /** Whether this machine orders, and has said so to the others for this long. */
-  wasSaid(forMs: number): boolean;
-  /** The last that the machine that orders has said; null: nothing that can be used. */
-  heard(): SharedCertificate | null;
-}
+export type AcmeTurn = SharedTurn<SharedCertificate>;

@@ -16,7 +16,8 @@ import type { Pair } from '../tls/certificate.js';
 import { HANDSHAKE, readClientHello } from '../tls/client-hello.js';
 import { TlsHandshake, type TlsHandshakes } from '../tls/handshakes.js';
 import { limitClientKeys } from '../tls/key-updates.js';
-import { tlsOptions } from '../tls/tls-options.js';
+import type { TicketKeysInForce } from '../tls/session-tickets.js';
+import { resumableOptions } from '../tls/tls-options.js';
 import type { Connections } from './connections.js';
 import { addressOf, type Proxies, setClient } from './peer.js';
 import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
@@ -31,6 +32,8 @@ export interface TlsOptions {
   readonly clientHelloBytes: number;
   /** Shared by all addresses. */
   readonly handshakes: TlsHandshakes;
+  /** Likewise. */
+  readonly tickets: Pick<TicketKeysInForce, 'bytes'>;
 }
 
 export interface OpeningOptions {
@@ -55,6 +58,8 @@ type NextStep = (() => void) | 'more' | 'wrong';
 /** The server never listens: connections are emitted to it. */
 interface TlsStep extends TlsOptions {
   readonly server: tls.Server;
+  /** The keys that it has; null: its own. */
+  ticketKeys: Buffer | null;
 }
 
 export class Opening {
@@ -71,7 +76,7 @@ export class Opening {
   constructor(options: OpeningOptions, onReady: (socket: net.Socket) => void) {
     this.#options = options;
     this.#onReady = onReady;
-    this.#tls = options.tls === undefined ? null : { ...options.tls, server: this.#tlsServer(options.tls.pair) };
+    this.#tls = options.tls === undefined ? null : this.#tlsStep(options.tls);
   }
 
   /** Whether any connection is not ready. */
@@ -112,7 +117,10 @@ export class Opening {
 
   /** Uses this certificate for new connections. */
   renew(pair: Pair): void {
-    this.#tls?.server.setSecureContext(tlsOptions(pair));
+    const step = this.#tls;
+    if (step === null) return;
+    step.ticketKeys = step.tickets.bytes;
+    step.server.setSecureContext(resumableOptions(pair, step.ticketKeys));
   }
 
   /** Closes all connections that are not ready. */
@@ -161,12 +169,17 @@ export class Opening {
     socket.on('data', look).on('end', drop).resume();
   }
 
-  #handshake(socket: net.Socket, { server, handshakes }: TlsStep): void {
+  #handshake(socket: net.Socket, step: TlsStep): void {
+    const { server, handshakes, tickets } = step;
     const peer = peerOf(socket);
     const onTurn = () => {
       if (socket.destroyed) return;
       // The TLS socket inherits this: a client that ends its side within the handshake has gone, and must not occupy a slot.
       socket.allowHalfOpen = false;
+      if (tickets.bytes !== null && tickets.bytes !== step.ticketKeys) {
+        step.ticketKeys = tickets.bytes;
+        server.setTicketKeys(tickets.bytes);
+      }
       server.emit('connection', socket);
     };
     const handshake = new TlsHandshake(originOf(addressOf(socket)), onTurn, () => this.#drops.get(socket)?.());
@@ -179,21 +192,24 @@ export class Opening {
     handshakes.add(handshake);
   }
 
-  #tlsServer(pair: Pair | null): tls.Server {
-    const options = { allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] };
-    const server = tls.createServer({ ...tlsOptions(pair), ...options });
+  #tlsStep(options: TlsOptions): TlsStep {
+    const { pair, handshakes, tickets } = options;
+    const ticketKeys = tickets.bytes;
+    const connection = { allowHalfOpen: true, noDelay: true, ALPNProtocols: ['http/1.1'] };
+    const server = tls.createServer({ ...resumableOptions(pair, ticketKeys), ...connection });
     server.on('secureConnection', (socket) => {
       const known = this.#handshaking.get(peerOf(socket));
       if (known === undefined) return void socket.destroy();
       known.endStep();
       socket.allowHalfOpen = true;
+      handshakes.finished(socket.isSessionReused());
       setClient(socket, addressOf(known.bare));
       this.#options.connections.setSecure(known.bare, socket);
       this.#ready(socket);
     });
     server.on('tlsClientError', (_, socket) => socket.destroy());
     limitClientKeys(server, (socket) => this.#options.connections.fault(socket, 'too many key updates'));
-    return server;
+    return { ...options, server, ticketKeys };
   }
 
   /** A step may have left it paused. */

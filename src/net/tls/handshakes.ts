@@ -10,6 +10,7 @@
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
+import { Counts } from '../../base/counts.js';
 
 const SLICE_MS = 2;
 /** Some round trips around the world. */
@@ -39,6 +40,8 @@ interface OriginHandshakes {
 }
 
 export class TlsHandshakes implements AlarmHandler {
+  /** By `full` and `resumed`: those that have succeeded. */
+  readonly finishedCounts = new Counts();
   readonly #clock: Clock;
   readonly #max: number;
   readonly #maxOfOrigin: number;
@@ -73,6 +76,11 @@ export class TlsHandshakes implements AlarmHandler {
     if (queue.underWay.delete(handshake)) this.#underWay.delete(handshake);
     if (queue.waiting.size === 0 && queue.underWay.size === 0) this.#origins.delete(handshake.origin);
     if (this.#waiting > 0) this.#resume();
+  }
+
+  /** It has succeeded. */
+  finished(isResumed: boolean): void {
+    this.finishedCounts.add(isResumed ? 'resumed' : 'full');
   }
 
   onAlarm(): void {

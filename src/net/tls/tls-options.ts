@@ -7,6 +7,7 @@
 import { constants } from 'node:crypto';
 import tls from 'node:tls';
 import type { Pair } from './certificate.js';
+import { TICKETS_LAST_MS } from './session-tickets.js';
 
 /** RFC 8446, 9.1: every client has P-256. */
 const GROUPS = 'X25519:P-256';
@@ -22,6 +23,15 @@ const COMMON = {
 /** For `tls.createServer` and `setSecureContext`, which both start from Node's defaults. @param pair null: none yet, every handshake is refused */
 export function tlsOptions(pair: Pair | null): tls.SecureContextOptions {
   return { ...pair, ...COMMON };
+}
+
+/** Of all that resume each other's sessions. Node's default is the command line of the process. */
+const SESSIONS = 'airsplice';
+
+/** The same for servers whose clients resume sessions in every process (session-tickets.ts). @param keys null: each server has its own */
+export function resumableOptions(pair: Pair | null, keys: Buffer | null): tls.TlsOptions {
+  const sessions = { sessionIdContext: SESSIONS, sessionTimeout: TICKETS_LAST_MS / 1000 };
+  return { ...tlsOptions(pair), ...sessions, ...(keys && { ticketKeys: keys }) };
 }
 
 function isKnown(ecdhCurve: string): boolean {

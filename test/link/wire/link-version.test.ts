@@ -77,7 +77,11 @@ t.test('the greeting, cut anywhere', async (t) => {
     t.throws(() => reader.take(greeting(version).subarray(-1)), new OtherVersion(version), 'byte by byte');
   }
   // A program that knows no versions begins with a message, another program with anything.
-  for (const bytes of [control({ type: 'hello', worker: 7 }), Buffer.from('GET / HTTP/1.1'), Buffer.from('airsplxx')]) {
+  for (const bytes of [
+    control({ type: 'hello', worker: 7, tickets: null }),
+    Buffer.from('GET / HTTP/1.1'),
+    Buffer.from('airsplxx'),
+  ]) {
     t.throws(() => new GreetingReader().take(bytes), new OtherVersion(0));
   }
 });
@@ -114,7 +118,7 @@ t.test('a hub refuses workers of other versions, says its own, and serves the ot
     onError: (error) => void errors.push(error),
   });
   t.teardown(() => links.close());
-  const hello = control({ type: 'hello', worker: 7 });
+  const hello = control({ type: 'hello', worker: 7, tickets: null });
   const push = control({ type: 'ask', id: 1, question: 'withdraw', ask: { channel: 'a', what: 'next' } });
   for (const [version, first] of [
     [NEXT, greeting(NEXT)],
@@ -202,7 +206,9 @@ t.test('who is refused reads why, also where it writes on', async (t) => {
   });
   forged.on('end', () => {
     // The end has come, and what is written behind it goes through: nothing that waits here is lost by that.
-    forged.write(control({ type: 'hello', worker: 7 }), () => forged.end(control({ type: 'applied', turn: 1 })));
+    forged.write(control({ type: 'hello', worker: 7, tickets: null }), () =>
+      forged.end(control({ type: 'applied', turn: 1 })),
+    );
   });
   forged.write(greeting(NEXT));
   await until(() => isOver, 2000);

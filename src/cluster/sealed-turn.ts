@@ -1,48 +1,52 @@
 /**
- * Which machine orders a certificate that several serve: a lease for each, beside those of the audio (tapes/leases.ts). Its facts are the account and
- * the certificate with its key, sealed by the secret of the cluster, since Redis and who may read it must not have them.
+ * Secrets that machines have in common and one of them decides (a certificate that several serve, the keys of TLS tickets): a lease for each, beside
+ * those of the audio (tapes/leases.ts). Its facts are what the others are to have, sealed by the secret of the cluster: neither Redis nor who may read
+ * it must have them.
  *
- *   facts = base64url( nonce 12 · tag 16 · AES-256-GCM of the JSON; the name of the certificate is authenticated with it )
+ *   facts = base64url( nonce 12 · tag 16 · AES-256-GCM of the JSON; the name is authenticated with it )
  */
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
-import type { AcmeTurn, SharedCertificate } from '../net/acme/acme-turn.js';
+import type { z } from 'zod';
+import { must } from '../metadata/record-schema.js';
+import type { SharedTurn } from '../net/shared-turn.js';
 import { type Leased, type LeaseOwner, NO_RANK } from './tapes/leases.js';
 
-/** Keeps this use of the secret apart from others (tapes/tape-auth.ts). */
-const LABEL = 'airsplice certificates 1';
 const CIPHER = 'aes-256-gcm';
 const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 
-/** Of its lease: no channel has a slash in its key. */
-export function leaseName(certificate: string): string {
-  return `${certificate}/certificate`;
+export interface SealedTurnParts<T> {
+  /** Of what is shared, among those of its kind. */
+  readonly name: string;
+  /** Keeps this use of the secret apart from others (tapes/tape-auth.ts). */
+  readonly label: string;
+  /** This machine. */
+  readonly node: string;
+  readonly secret: Buffer;
+  readonly schema: z.ZodType<T>;
+  /** What another machine says cannot be read. */
+  onBad(reason: string): void;
 }
 
-export class CertificateTurn implements AcmeTurn, Leased {
+export class SealedTurn<T> implements SharedTurn<T>, Leased {
   readonly wish = 1;
   readonly rank = NO_RANK;
   isOwn = false;
-  readonly #name: string;
-  readonly #node: string;
+  readonly #parts: SealedTurnParts<T>;
   readonly #key: Buffer;
-  readonly #onBad: (reason: string) => void;
   /** What the others are to have. */
   #text = '';
 
   /** When that was handed on, monotonic milliseconds; null: it has to be. */
   #saidMs: number | null = null;
-  #heard: SharedCertificate | null = null;
+  #heard: T | null = null;
 
-  /** @param onBad what another machine says cannot be read */
-  constructor(name: string, node: string, secret: Buffer, onBad: (reason: string) => void) {
-    this.#name = name;
-    this.#node = node;
-    this.#key = Buffer.from(hkdfSync('sha256', secret, '', LABEL, KEY_BYTES));
-    this.#onBad = onBad;
+  constructor(parts: SealedTurnParts<T>) {
+    this.#parts = parts;
+    this.#key = Buffer.from(hkdfSync('sha256', parts.secret, '', parts.label, KEY_BYTES));
   }
 
-  say(shared: SharedCertificate): void {
+  say(shared: T): void {
     const text = JSON.stringify(shared);
     if (text === this.#text) return;
     this.#text = text;
@@ -53,7 +57,7 @@ export class CertificateTurn implements AcmeTurn, Leased {
     return this.isOwn && this.#saidMs !== null && performance.now() - this.#saidMs >= forMs;
   }
 
-  heard(): SharedCertificate | null {
+  heard(): T | null {
     return this.#heard;
   }
 
@@ -68,36 +72,35 @@ export class CertificateTurn implements AcmeTurn, Leased {
   }
 
   onOwner({ node, facts }: LeaseOwner): void {
-    const isOwn = node === this.#node;
+    const isOwn = node === this.#parts.node;
     if (isOwn !== this.isOwn) this.#saidMs = null;
+    // Another decides from now on, and goes on with what this machine has said.
+    if (this.isOwn && !isOwn && this.#text !== '') this.#heard = JSON.parse(this.#text) as T;
     this.isOwn = isOwn;
     if (isOwn || facts === '') return;
     try {
       this.#heard = this.#open(facts);
     } catch (error) {
-      this.#onBad((error as Error).message);
+      this.#parts.onBad((error as Error).message);
     }
   }
 
   #seal(text: string): string {
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(this.#name));
+    const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(this.#parts.name));
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** Throws where it is of another secret, of another certificate, or damaged. */
-  #open(facts: string): SharedCertificate {
+  /** Throws where it is of another secret, of another name, or damaged. */
+  #open(facts: string): T {
     const bytes = Buffer.from(facts, 'base64url');
     const nonce = bytes.subarray(0, NONCE_BYTES);
     const tag = bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES);
     const cipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(Buffer.from(this.#name)).setAuthTag(tag);
+    cipher.setAAD(Buffer.from(this.#parts.name)).setAuthTag(tag);
     const sealed = bytes.subarray(NONCE_BYTES + TAG_BYTES);
     const text = Buffer.concat([cipher.update(sealed), cipher.final()]).toString();
-    const { account, pair } = JSON.parse(text) as Partial<Record<keyof SharedCertificate, unknown>>;
-    if (typeof account !== 'string' || (pair !== null && typeof pair !== 'string'))
-      throw new Error('has other members');
-    return { account, pair };
+    return must(this.#parts.schema, JSON.parse(text));
   }
 }

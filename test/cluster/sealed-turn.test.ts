@@ -1,11 +1,13 @@
-/** What machines tell each other of a certificate: sealed, said when it is news, and read by those of the same secret only. */
+/** The secrets that machines have in common, such as a certificate: sealed, said when it is news, and read by those of the same secret only. */
 
 import t from 'tap';
-import { CertificateTurn } from '../../src/cluster/certificate-turn.js';
+import { z } from 'zod';
+import { SealedTurn } from '../../src/cluster/sealed-turn.js';
 import type { LeaseOwner } from '../../src/cluster/tapes/leases.js';
 import { quietFor } from '../kit/pause.js';
 
 const SHARED = { account: 'an account, secret', pair: 'a chain and its key' };
+const schema = z.object({ account: z.string(), pair: z.string().nullable() });
 const SECRET = Buffer.from('a secret that all machines of this test know');
 
 function owner(node: string, facts = ''): LeaseOwner {
@@ -14,8 +16,8 @@ function owner(node: string, facts = ''): LeaseOwner {
 
 t.test('sealed', async (t) => {
   const bad: string[] = [];
-  const make = (node: string, secret = SECRET, name = 'a') =>
-    new CertificateTurn(name, node, secret, (why) => bad.push(why));
+  const make = (node: string, secret = SECRET, name = 'a', label = 'test 1') =>
+    new SealedTurn({ name, label, node, secret, schema, onBad: (why) => bad.push(why) });
   const one = make('one');
   one.say(SHARED);
   t.equal(one.facts, '', 'it has not the turn');
@@ -36,18 +38,22 @@ t.test('sealed', async (t) => {
     make('two'),
     make('two', Buffer.from('another secret, of another cluster')),
     make('two', SECRET, 'b'),
+    make('two', SECRET, 'a', 'test 2'),
   ];
   for (const lie of lies) others[0]!.onOwner(owner('one', lie));
   for (const other of others.slice(1)) other.onOwner(owner('one', facts));
   t.same(
     others.map((other) => other.heard()),
-    [null, null, null],
+    [null, null, null, null],
   );
-  t.equal(bad.length, lies.length - 1 + 2);
+  t.equal(bad.length, lies.length - 1 + 3);
 });
 
 t.test('said once, and again where it was lost or is another', async (t) => {
-  const one = new CertificateTurn('a', 'one', SECRET, () => undefined);
+  const one = new SealedTurn({
+    ...{ name: 'a', label: 'test 1', node: 'one', secret: SECRET, schema },
+    onBad: () => undefined,
+  });
   one.say(SHARED);
   one.onOwner(owner('one'));
   t.notOk(one.wasSaid(0));
@@ -68,6 +74,7 @@ t.test('said once, and again where it was lost or is another', async (t) => {
   one.onOwner(owner('two'));
   t.notOk(one.wasSaid(0));
   t.equal(one.facts, '');
+  t.same(one.heard(), { ...SHARED, pair: null }, 'what the other machine has of it');
   one.onOwner(owner('one'));
   t.ok(one.facts, 'another turn');
 });

@@ -1,0 +1,14 @@
+/** The keys of TLS tickets as another process or machine says them. */
+
+import { z } from 'zod';
+import { moment } from '../metadata/record-schema.js';
+import { TICKET_KEY_BYTES, type TicketKeys } from '../net/tls/session-tickets.js';
+
+const BASE64 = /^[A-Za-z0-9+/]*$/;
+/** Without padding: a multiple of three. */
+const CHARACTERS = (TICKET_KEY_BYTES / 3) * 4;
+
+export const ticketKeysSchema: z.ZodType<TicketKeys> = z.looseObject({
+  madeMs: moment,
+  keys: z.string().length(CHARACTERS).regex(BASE64),
+});
