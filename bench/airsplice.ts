@@ -24,6 +24,8 @@ export interface AirsplicePlan {
   readonly channels?: Readonly<Record<string, readonly object[]>>;
   /** More options of the configuration's first level. */
   readonly options?: Readonly<Record<string, unknown>>;
+  /** An address over TLS, beside the one in the clear. */
+  readonly tls?: { readonly port: number; readonly certFile: string; readonly keyFile: string };
   /** Of Node, before the program. */
   readonly nodeOptions?: readonly string[];
 }
@@ -66,7 +68,7 @@ export async function startAirsplice(subject: Subject, plan: AirsplicePlan): Pro
   ]);
   const { limits, ...options } = plan.options ?? {};
   const configuration = {
-    addresses: [{ host: '127.0.0.1', port, shoutcastPort: false }],
+    addresses: [{ host: '127.0.0.1', port, shoutcastPort: false }, ...secured(plan.tls)],
     data: { folder: join(plan.folder, 'data') },
     log: { level: 'warn' },
     ...options,
@@ -99,4 +101,10 @@ export async function startAirsplice(subject: Subject, plan: AirsplicePlan): Pro
     recordUrl: (channel) => `${origin}/metadata/channel/${channel}.json`,
     watchPath: (channel) => `/metadata/channel/${channel}`,
   };
+}
+
+function secured(tls: AirsplicePlan['tls']): object[] {
+  if (tls === undefined) return [];
+  const { port, ...files } = tls;
+  return [{ host: '127.0.0.1', port, shoutcastPort: false, tls: files }];
 }

@@ -14,34 +14,51 @@ import type { Target } from './target.js';
 /** Debian's; a share folder is asked for even when no page is read. */
 const SHARE = '/usr/share/icecast2';
 
-/** The server alone; `password` is that of its sources, with which they set titles too. */
-export async function startIcecastServer(folder: string, clients: number) {
+/** The server alone; `password` is that of its sources, with which they set titles too. @param bothFile certificate and key, for a port over TLS */
+export async function startIcecastServer(folder: string, clients: number, bothFile?: string) {
   const port = await freePort();
+  const tls = bothFile === undefined ? undefined : { port: await freePort(), bothFile };
   const password = randomUUID();
   const config = join(folder, 'icecast.xml');
-  writeFileSync(config, icecastConfig({ folder, port, password, clients }));
+  writeFileSync(config, icecastConfig({ folder, port, password, clients, tls }));
   giveToNobody(folder);
   const [command, ...args] = [...asNobody, 'icecast2', '-c', config];
   const server = new Started(command!, args);
   const origin = `http://127.0.0.1:${port}`;
   await server.ready(`${origin}/status-json.xsl`);
-  return { server, origin, port, password };
+  return { server, origin, port, password, tlsPort: tls?.port };
 }
 
 /** `rate` should be low: its listen queue holds 5 connections, and who arrives too many comes again after one, three, seven seconds. */
-export async function startIcecast(folder: string, listeners: number, rate: number): Promise<Target> {
-  const { server, origin, port, password } = await startIcecastServer(folder, listeners + 100);
+export async function startIcecast(
+  folder: string,
+  listeners: number,
+  rate: number,
+  bothFile?: string,
+): Promise<Target & { readonly tlsUrl: string | undefined }> {
+  const { server, origin, port, password, tlsPort } = await startIcecastServer(folder, listeners + 100, bothFile);
   const tone = 'sine=frequency=440:sample_rate=44100';
   const format = ['-ac', '2', '-b:a', '128k', '-f', 'mp3', '-content_type', 'audio/mpeg'];
   const target = `icecast://source:${password}@127.0.0.1:${port}/x.mp3`;
   const encoder = new Started('ffmpeg', ['-loglevel', 'error', '-re', '-f', 'lavfi', '-i', tone, ...format, target]);
   const url = `${origin}/x.mp3`;
   await encoder.ready(url);
-  return { name: 'Icecast 2', url, pids: [server.pid], rate };
+  const tlsUrl = tlsPort === undefined ? undefined : `http://127.0.0.1:${tlsPort}/x.mp3`;
+  return { name: 'Icecast 2', url, pids: [server.pid], rate, tlsUrl };
 }
 
-function icecastConfig(options: { folder: string; port: number; password: string; clients: number }): string {
-  const { folder, port, password, clients } = options;
+interface IcecastOptions {
+  readonly folder: string;
+  readonly port: number;
+  readonly password: string;
+  readonly clients: number;
+  readonly tls: { readonly port: number; readonly bothFile: string } | undefined;
+}
+
+function icecastConfig({ folder, port, password, clients, tls }: IcecastOptions): string {
+  const secured =
+    tls && `<listen-socket><port>${tls.port}</port><bind-address>127.0.0.1</bind-address><ssl>1</ssl></listen-socket>`;
+  const certificate = tls && `<ssl-certificate>${tls.bothFile}</ssl-certificate>`;
   return `<icecast>
   <limits>
     <clients>${clients}</clients><sources>2</sources><queue-size>1048576</queue-size>
@@ -51,8 +68,10 @@ function icecastConfig(options: { folder: string; port: number; password: string
   <authentication><source-password>${password}</source-password><admin-password>${password}</admin-password></authentication>
   <hostname>localhost</hostname>
   <listen-socket><port>${port}</port><bind-address>127.0.0.1</bind-address></listen-socket>
+  ${secured ?? ''}
   <paths>
     <basedir>${SHARE}</basedir><logdir>${folder}</logdir><webroot>${SHARE}/web</webroot><adminroot>${SHARE}/admin</adminroot>
+    ${certificate ?? ''}
   </paths>
   <logging><accesslog>access.log</accesslog><errorlog>error.log</errorlog><loglevel>2</loglevel></logging>
 </icecast>

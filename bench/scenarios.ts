@@ -12,6 +12,7 @@ import { polling } from './scenarios/polling.js';
 import { profile } from './scenarios/profile.js';
 import { pushing } from './scenarios/pushing.js';
 import { titled } from './scenarios/titled.js';
+import { tls } from './scenarios/tls.js';
 import { workers } from './scenarios/workers.js';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -19,6 +20,7 @@ export const SCENARIOS: readonly Scenario[] = [
   titled,
   workers,
   joins,
+  tls,
   fanout,
   pushing,
   polling,

@@ -3,11 +3,14 @@
  * that moment to its first byte of audio. All then stay for SECONDS. Of each the ICY phase is kept from the first byte to the last, and the headers
  * of MP3 frames (MPEG 1 layer III) are looked at where the stream begins with one. Loopback only; it ends by itself. Prints a line of JSON.
  *
- *   joins 127.0.0.1 PORT PATH LISTENERS RATE SECONDS
+ *   joins 127.0.0.1 PORT PATH LISTENERS RATE SECONDS [full | resumed]
+ *
+ * The last is known where it was compiled with -DTLS and OpenSSL: over TLS, each by a handshake of its own, or all by the session of one before them.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +20,15 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef TLS
+#include <openssl/ssl.h>
+#endif
 
 enum { PER_ADDRESS = 20000, HEAD = 2048, EVENTS = 1024, MOST_SECONDS = 60 };
 
 typedef struct {
-  int file, accepted, done, walks, got;
+  void *tls;
+  int file, accepted, done, walks, got, asked;
   double due, first;
   char *head;
   long metaint, audio_left, block_left, frame_left;
@@ -29,7 +36,9 @@ typedef struct {
   long frames;
 } Listener;
 
-static long bytes, refused, dropped, icy_errors, breaks, frames, fd_poll;
+static long bytes, refused, dropped, icy_errors, breaks, frames, resumed, fd_poll;
+static char request[1024];
+static int request_length;
 
 static double now(void) {
   struct timespec t;
@@ -94,6 +103,10 @@ static void leave(Listener *l) {
   if (l->accepted) dropped++;
   else refused++;
   close(l->file);
+#ifdef TLS
+  SSL_free(l->tls);
+  l->tls = NULL;
+#endif
 }
 
 static void take(Listener *l, const unsigned char *b, long n) {
@@ -130,23 +143,111 @@ static void join(Listener *l, int number, struct sockaddr_in *to) {
   epoll_ctl(fd_poll, EPOLL_CTL_ADD, l->file, &event);
 }
 
+static void wait_for(Listener *l, unsigned number, unsigned what) {
+  struct epoll_event event = {.events = what, .data.u32 = number};
+  epoll_ctl(fd_poll, EPOLL_CTL_MOD, l->file, &event);
+}
+
+static unsigned char buffer[1 << 18];
+
+#ifdef TLS
+static SSL_CTX *context;
+/* That all begin with; NULL: each has a handshake of its own. */
+static SSL_SESSION *session;
+
+static int keep(SSL *tls, SSL_SESSION *made) {
+  (void)tls;
+  if (session) return 0;
+  session = made;
+  return 1;
+}
+
+/* The session of a connection before all others; 0: none came within its first answer. */
+static int first_session(struct sockaddr_in *to) {
+  int file = socket(AF_INET, SOCK_STREAM, 0);
+  SSL *tls = SSL_new(context);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
+  SSL_CTX_sess_set_new_cb(context, keep);
+  if (file >= 0 && !connect(file, (void *)to, sizeof *to) && SSL_set_fd(tls, file) && SSL_connect(tls) == 1 &&
+      SSL_write(tls, request, request_length) > 0)
+    for (int i = 0; !session && i < 20 && SSL_read(tls, buffer, sizeof buffer) > 0; i++);
+  /* One that was not closed in order counts as spoilt. */
+  SSL_set_shutdown(tls, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  SSL_free(tls);
+  close(file);
+  SSL_CTX_sess_set_new_cb(context, NULL);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  return session != NULL;
+}
+
+static void over_tls(Listener *l, unsigned number) {
+  if (!l->tls) {
+    l->tls = SSL_new(context);
+    SSL_set_fd(l->tls, l->file);
+    if (session) {
+      SSL_SESSION *own = SSL_SESSION_dup(session);
+      SSL_set_session(l->tls, own);
+      SSL_SESSION_free(own);
+    }
+  }
+  if (!l->asked) {
+    int done = SSL_connect(l->tls);
+    if (done != 1) {
+      int why = SSL_get_error(l->tls, done);
+      if (why == SSL_ERROR_WANT_READ) return wait_for(l, number, EPOLLIN);
+      return why == SSL_ERROR_WANT_WRITE ? (void)0 : leave(l);
+    }
+    resumed += SSL_session_reused(l->tls);
+    l->asked = 1;
+    if (SSL_write(l->tls, request, request_length) != request_length) return leave(l);
+    wait_for(l, number, EPOLLIN);
+  }
+  while (!l->done) {
+    int n = SSL_read(l->tls, buffer, sizeof buffer);
+    if (n > 0) take(l, buffer, n);
+    else return SSL_get_error(l->tls, n) == SSL_ERROR_WANT_READ ? (void)0 : leave(l);
+  }
+}
+#endif
+
+static void in_the_clear(Listener *l, unsigned number, unsigned events) {
+  if (events & EPOLLOUT) {
+    if (send(l->file, request, request_length, MSG_NOSIGNAL) != request_length) return leave(l);
+    wait_for(l, number, EPOLLIN);
+  }
+  if (!(events & (EPOLLIN | EPOLLHUP | EPOLLERR))) return;
+  long n = recv(l->file, buffer, sizeof buffer, 0);
+  if (n > 0) take(l, buffer, n);
+  else if (n == 0 || errno != EAGAIN) leave(l);
+}
+
 static int ascending(const void *a, const void *b) {
   double x = *(double *)a, y = *(double *)b;
   return x < y ? -1 : x > y;
 }
 
 int main(int argc, char **argv) {
-  if (argc != 7 || strncmp(argv[1], "127.", 4)) return fprintf(stderr, "usage: joins 127.0.0.1 PORT PATH LISTENERS RATE SECONDS\n"), 2;
+  const char *mode = argc == 8 ? argv[7] : "";
+  int is_full = !strcmp(mode, "full"), is_resumed = !strcmp(mode, "resumed");
+  if (argc < 7 || argc > 8 || (argc == 8 && !is_full && !is_resumed) || strncmp(argv[1], "127.", 4))
+    return fprintf(stderr, "usage: joins 127.0.0.1 PORT PATH LISTENERS RATE SECONDS [full | resumed]\n"), 2;
   int count = atoi(argv[4]), opened = 0;
   double rate = atof(argv[5]), seconds = atof(argv[6]);
   struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[2]))};
   inet_pton(AF_INET, argv[1], &to.sin_addr);
-  char request[1024];
-  int length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s:%s\r\nUser-Agent: airsplice-bench\r\nIcy-MetaData: 1\r\n\r\n",
-                        argv[3], argv[1], argv[2]);
-  if (count < 1 || rate <= 0 || length >= (int)sizeof request) return fprintf(stderr, "joins: a bad argument\n"), 2;
+  request_length = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: %s:%s\r\nUser-Agent: airsplice-bench\r\nIcy-MetaData: 1\r\n\r\n",
+                            argv[3], argv[1], argv[2]);
+  if (count < 1 || rate <= 0 || request_length >= (int)sizeof request) return fprintf(stderr, "joins: a bad argument\n"), 2;
   Listener *all = calloc(count, sizeof *all);
-  static unsigned char buffer[1 << 18];
+#ifdef TLS
+  signal(SIGPIPE, SIG_IGN);
+  context = SSL_CTX_new(TLS_client_method());
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  if (is_resumed && !first_session(&to)) return fprintf(stderr, "joins: the server gives no session\n"), 1;
+#else
+  if (is_full || is_resumed) return fprintf(stderr, "joins: compiled without TLS\n"), 2;
+#endif
   struct epoll_event events[EVENTS];
   fd_poll = epoll_create1(0);
   double began = now(), late = 0, last = began + (count - 1) * 1e3 / rate, end = last + (seconds < MOST_SECONDS ? seconds : MOST_SECONDS) * 1e3;
@@ -160,18 +261,13 @@ int main(int argc, char **argv) {
     for (int i = 0; i < ready; i++) {
       Listener *l = &all[events[i].data.u32];
       if (l->done) continue;
-      if (events[i].events & EPOLLOUT) {
-        if (send(l->file, request, length, MSG_NOSIGNAL) != length) {
-          leave(l);
-          continue;
-        }
-        struct epoll_event event = {.events = EPOLLIN, .data.u32 = events[i].data.u32};
-        epoll_ctl(fd_poll, EPOLL_CTL_MOD, l->file, &event);
+#ifdef TLS
+      if (is_full || is_resumed) {
+        over_tls(l, events[i].data.u32);
+        continue;
       }
-      if (!(events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))) continue;
-      long n = recv(l->file, buffer, sizeof buffer, 0);
-      if (n > 0) take(l, buffer, n);
-      else if (n == 0 || errno != EAGAIN) leave(l);
+#endif
+      in_the_clear(l, events[i].data.u32, events[i].events);
     }
   }
   double *ms = calloc(count, sizeof *ms);
@@ -183,8 +279,8 @@ int main(int argc, char **argv) {
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);
   double cpu = used.ru_utime.tv_sec + used.ru_stime.tv_sec + (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-  printf("{\"joined\":%d,\"unanswered\":%ld,\"refused\":%ld,\"dropped\":%ld,\"icyErrors\":%ld,\"breaks\":%ld,\"frames\":%ld,\"bytes\":%ld,", joined,
-         count - joined - refused, refused, dropped, icy_errors, breaks, frames, bytes);
+  printf("{\"joined\":%d,\"unanswered\":%ld,\"refused\":%ld,\"dropped\":%ld,\"icyErrors\":%ld,\"breaks\":%ld,\"frames\":%ld,\"bytes\":%ld,\"resumed\":%ld,", joined,
+         count - joined - refused, refused, dropped, icy_errors, breaks, frames, bytes, resumed);
   printf("\"ms\":{\"p50\":%.2f,\"p90\":%.2f,\"p99\":%.2f,\"p999\":%.2f,\"max\":%.2f},\"lateMs\":%.2f,\"cpuSeconds\":%.2f}\n", AT(.5), AT(.9), AT(.99),
          AT(.999), AT(1), late, cpu);
   return 0;

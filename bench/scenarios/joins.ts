@@ -4,27 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startAirsplice } from '../airsplice.js';
 import { compile, hasCompiler } from '../compiler.js';
 import type { Context, Scenario } from '../context.js';
-import { loopbackTarget, runCrowd } from '../crowd.js';
+import { runCrowd } from '../crowd.js';
+import { type Joins, runJoins } from '../joining.js';
 import { byUrl, startCFloor } from '../peers.js';
-import { Started, stopAll, usage } from '../process.js';
+import { stopAll, usage } from '../process.js';
 import { total } from '../report.js';
 import { Figures } from '../result.js';
-import { type Percentiles, shares } from '../statistics.js';
+import { shares } from '../statistics.js';
 import type { Target } from '../target.js';
 
 /** How long all stay after the last was due. */
 const STAY_SECONDS = 5;
-
-interface Joins {
-  readonly joined: number;
-  readonly failed: number;
-  readonly wrong: number;
-  readonly bytes: number;
-  readonly ms: Omit<Percentiles, 'count'>;
-  /** How late the generator itself was at worst, where it knows, and its CPU. */
-  readonly lateMs: number;
-  readonly ownSeconds: number;
-}
 
 export const joins: Scenario = {
   name: 'joins',
@@ -56,7 +46,7 @@ export const joins: Scenario = {
         const before = usage(...target.pids).cpuSeconds;
         const { joined, failed, wrong, bytes, ms, lateMs, ownSeconds } = await (program === undefined
           ? byNode(target.url, count)
-          : byProgram(program, target.url, count));
+          : runJoins(program, target.url, { listeners: count, rate: count, staySeconds: STAY_SECONDS }));
         const cpu = usage(...target.pids).cpuSeconds - before;
         figures.checkedBytes += bytes;
         if (failed + wrong > 0 || joined !== count)
@@ -86,33 +76,12 @@ export const joins: Scenario = {
   },
 };
 
-async function byProgram(program: string, url: string, count: number): Promise<Joins> {
-  const { host, port, path } = loopbackTarget(url);
-  const run = new Started(program, [host, String(port), path, String(count), String(count), String(STAY_SECONDS)]);
-  let text = '';
-  run.stdout.on('data', (part: Buffer) => {
-    text += part;
-  });
-  await run.ended;
-  if (text === '') throw run.failure('no report');
-  const said = JSON.parse(text) as Record<string, number> & { ms: Joins['ms'] };
-  const failed = said['refused']! + said['dropped']! + said['unanswered']!;
-  return {
-    joined: said['joined']!,
-    failed,
-    wrong: said['icyErrors']! + said['breaks']!,
-    bytes: said['bytes']!,
-    ms: said.ms,
-    lateMs: said['lateMs']!,
-    ownSeconds: said['cpuSeconds']!,
-  };
-}
-
 async function byNode(url: string, count: number): Promise<Joins> {
   const crowd = await runCrowd({ url, listeners: count, rate: count, warmSeconds: 0, seconds: STAY_SECONDS });
   const failed = total(crowd.refused) + total(crowd.dropped);
   return {
     joined: crowd.connected,
+    resumed: 0,
     failed,
     wrong: crowd.icyErrors + crowd.breaks,
     bytes: crowd.bytes.all,

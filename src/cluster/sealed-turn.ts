@@ -1,7 +1,7 @@
 /**
  * Secrets that machines have in common and one of them decides (a certificate that several serve, the keys of TLS tickets): a lease for each, beside
- * those of the audio (tapes/leases.ts). Its facts are what the others are to have, sealed by the secret of the cluster: neither Redis nor who may read
- * it must have them.
+ * those of the audio (tapes/leases.ts). Its facts are what the others are to have, sealed by the secret of the cluster: neither Redis nor who may
+ * read it must have them.
  *
  *   facts = base64url( nonce 12 · tag 16 · AES-256-GCM of the JSON; the name is authenticated with it )
  */

@@ -14,7 +14,7 @@ import { tempFolder } from '../kit/temp-folder.js';
 
 const SECONDS = 150;
 /** Until this version knows the option. */
-const MAY_BE_SKIPPED = ['workers'];
+const MAY_BE_SKIPPED = ['workers', 'tls'];
 
 t.setTimeout(SECONDS * SCENARIOS.length * 1000);
 
