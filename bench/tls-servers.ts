@@ -56,7 +56,8 @@ ${ownProcess(folder)}
   server {
     listen 127.0.0.1:${port} ssl backlog=4096; listen 127.0.0.1:${clear};
     location = /record.json { root ${folder}; default_type application/json; add_header Cache-Control "public, max-age=1"; }
-    location / { proxy_pass http://127.0.0.1:${origin}; proxy_http_version 1.1; proxy_buffering off; chunked_transfer_encoding off; proxy_read_timeout 1h; }
+    proxy_http_version 1.1; proxy_buffering off; chunked_transfer_encoding off; proxy_read_timeout 1h;
+    location / { proxy_pass http://127.0.0.1:${origin}; }
   }
 }
 `,

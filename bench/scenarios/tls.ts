@@ -29,8 +29,9 @@ const SECONDS = 20;
 const RATE = 200;
 const JOINS_PER_SECOND = 500;
 const JOIN_SECONDS = 4;
-/** How long all stay after the last join, in which what is still due to them is sent. */
-const STAY_SECONDS = 3;
+/** How long all stay after the last join; in the quick form, which may run beside much else, until each has its audio. */
+const STAY_SECONDS = 4;
+const QUICK_STAY_SECONDS = 12;
 
 /** One column: where its listeners come, and whose CPU and memory that costs. */
 interface Column {
@@ -124,6 +125,7 @@ async function startTlsPeers(context: Context, figures: Figures, files: Certific
 
 async function joining(context: Context, figures: Figures, program: string): Promise<void> {
   const count = context.either(JOINS_PER_SECOND * JOIN_SECONDS, 50);
+  const staySeconds = context.either(STAY_SECONDS, QUICK_STAY_SECONDS);
   for (const kind of KEYS) {
     const files = makeCertificate(kind, context.folder());
     const targets: Secured[] = [];
@@ -136,11 +138,11 @@ async function joining(context: Context, figures: Figures, program: string): Pro
           context.say(`  joins, ${kind}, ${mode}, round ${round}: ${name}`);
           const before = usage(...pids).cpuSeconds;
           const tls = mode === 'clear' ? {} : { tls: mode };
-          const plan = { listeners: count, rate: JOINS_PER_SECOND, staySeconds: STAY_SECONDS, ...tls };
+          const plan = { listeners: count, rate: JOINS_PER_SECOND, staySeconds, ...tls };
           const joins = await runJoins(program, mode === 'clear' ? url : tlsUrl, plan);
           const cpu = usage(...pids).cpuSeconds - before;
           judge(figures, { name: `${name}, ${kind}, ${mode}`, isPeer: false }, joins, count);
-          if (mode === 'resumed' && joins.resumed !== count)
+          if (mode === 'resumed' && joins.resumed < joins.joined)
             figures.faults.push(`${name}, ${kind}: ${joins.resumed} of ${count} were resumed`);
           const row = `${JOINS_PER_SECOND} joins a second, ${kind}, ${mode}`;
           for (const [share, value] of shares(joins.ms))
