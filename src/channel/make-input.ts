@@ -3,9 +3,11 @@
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
+import type { FileTitleConfig } from '../config/file-config.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/files/file.js';
+import type { FileTitle } from '../source/files/file-player.js';
 import type { Input, NextInput } from '../source/input.js';
 import { makePull } from './pulled.js';
 
@@ -27,6 +29,11 @@ export function encoderOf({ sources }: ChannelConfig): EncoderConfig | undefined
   return sources.find((source) => source.type === 'encoder');
 }
 
+function fileTitle({ at, artist, song, album, duration, id }: FileTitleConfig): FileTitle {
+  const title = { artist, song, album, durationSeconds: duration, cover: '', ...(id !== '' && { id }) };
+  return { atMs: at * 1000, title };
+}
+
 export function makeInput(
   config: SourceConfig,
   { key, config: channel, all, clock, log, roomMs }: InputParts,
@@ -36,7 +43,7 @@ export function makeInput(
   const returnMs = config.type === 'encoder' ? config.lingerSeconds * 1000 : 0;
   const bitrateKbps = config.type === 'file' ? 0 : (channel.bitrateKbps ?? 0);
   const make = (input: Input) => {
-    if (config.type === 'file') return new FileSource(input, clock, config.path, roomMs);
+    if (config.type === 'file') return new FileSource(input, clock, config.path, roomMs, config.titles.map(fileTitle));
     if (config.type === 'pull') {
       return makePull(config, all, {
         channel: key,

@@ -24,7 +24,15 @@ const place = z.int().min(-1).max(MAX_PLACE);
 /** A title from a source (source/source.ts, SourceTitle). */
 export const titleSchema = z.union([
   line,
-  z.looseObject({ artist: text, song: text, separator: line.exactOptional(), cover: cleaned(MAX_PUSH.urlBytes) }),
+  z.looseObject({
+    artist: text,
+    song: text,
+    separator: line.exactOptional(),
+    cover: cleaned(MAX_PUSH.urlBytes),
+    album: text.exactOptional(),
+    durationSeconds: counted.exactOptional(),
+    id: text.exactOptional(),
+  }),
 ]);
 
 const fileSchema = z.looseObject({
@@ -33,6 +41,7 @@ const fileSchema = z.looseObject({
   framer: framerState,
   aheadMs: signedMs,
   wallMs: moment,
+  round: z.looseObject({ audioMs: z.number().min(0), titles: counted }).exactOptional(),
 });
 
 const entrySchema = z.looseObject({

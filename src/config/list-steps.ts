@@ -24,7 +24,7 @@ export interface ListSteps<T> {
 
 /** A channel's encoder is always the same source, and never restarted; a pulled stream is identified by its first URL, a file by its path. */
 export function sourceSteps(before: readonly SourceConfig[], next: readonly SourceConfig[]): ListSteps<SourceConfig> {
-  return stepsOf(before, next, nameOfSource, (a, b) => b.type === 'pull' && !isDeepStrictEqual(plain(a), plain(b)));
+  return stepsOf(before, next, nameOfSource, (a, b) => b.type !== 'encoder' && !isDeepStrictEqual(plain(a), plain(b)));
 }
 
 /** An address is identified by its host and port; its connections stay whatever else changes. */

@@ -14,7 +14,6 @@ import {
   keyed,
   list,
   mount,
-  readableFile,
   seconds,
   section,
   text,
@@ -22,6 +21,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
+import { fileSchema } from './file-config.js';
 import { channelHlsSchema } from './hls-config.js';
 import { streamInfoSchema } from './listed/stream-info-config.js';
 import { picture } from './page-config.js';
@@ -58,14 +58,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
     charset: charset().optional(),
     titleOffsetMs: titleOffset().optional(),
   });
-  const file = section({
-    type: z.literal('file'),
-    path: readableFile(folder).superRefine((path, context) => {
-      const message = audioProblem?.(path) ?? null;
-      if (message !== null) context.addIssue({ code: 'custom', message });
-    }),
-    titleOffsetMs: titleOffset().optional(),
-  });
+  const file = fileSchema(folder, audioProblem).safeExtend({ titleOffsetMs: titleOffset().optional() });
   const pull = pullSchema({ env, folder }).extend({
     charset: charset().optional(),
     titleOffsetMs: titleOffset().optional(),

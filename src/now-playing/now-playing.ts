@@ -42,7 +42,10 @@ export interface PlainTitle {
   readonly source: 'encoder' | 'upstream';
   /** The URL of an image; absent: none. */
   readonly cover?: string;
-  /** As in a track. */
+  /** As in a track; absent: as a push without them. */
+  readonly album?: string;
+  readonly durationSeconds?: number;
+  readonly id?: string;
   readonly saidBy?: string | undefined;
 }
 
@@ -186,8 +189,15 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
-  const { artist, song, source, separator = DEFAULT_SEPARATOR, cover = '' } = title;
-  return takeNow(state, asTitleOf({ ...newPlay(at), artist, song, separator, cover, source }, title), at);
+  return takeNow(state, playOf(title, at), at);
+}
+
+/** The play that a title begins. */
+function playOf(title: PlainTitle, at: Moment): Track {
+  const { artist, song, source, separator = DEFAULT_SEPARATOR, cover = '', album = '', durationSeconds = 0, id } = title;
+  const { madeId, ...play } = newPlay(at);
+  const named = id === undefined ? { madeId } : { id };
+  return asTitleOf({ ...play, ...named, artist, song, separator, cover, album, durationSeconds, source }, title);
 }
 
 /** Whether a source says the cover of its title later, or another one. */

@@ -14,7 +14,7 @@ import { workersAsked } from '../config/cluster-config.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planText } from '../config/plan.js';
 import { programName } from '../setup/program-name.js';
-import { type NextConfig, readCommand } from './reload/configuration.js';
+import { type NextConfig, operatorOf, readCommand } from './reload/configuration.js';
 import { Reloading } from './reload/reloading.js';
 import { Reloads } from './reload/reloads.js';
 import { leave, stopWhenBroken } from './restart/leaving.js';
@@ -94,7 +94,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   log.info({ ports, shoutcastPorts }, 'listening');
   // A disk that is full, a pipe that is gone: it can be played without.
   process.stdout.on('error', () => undefined);
-  if (!stop.aborted) process.stdout.write(banner(config, ports, programName()));
+  if (!stop.aborted) process.stdout.write(banner(config, ports, programName(), operatorOf(read.source)));
   service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
   onSignal = (signal) => (signal === 'SIGHUP' ? void service.reload(reload) : restart());
   for (const signal of asked) onSignal(signal);

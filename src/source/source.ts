@@ -19,7 +19,16 @@ export type SourceState = 'idle' | 'starting' | 'up';
  */
 export type SourceTitle =
   | string
-  | { readonly artist: string; readonly song: string; readonly separator?: string; readonly cover: string };
+  | {
+      readonly artist: string;
+      readonly song: string;
+      readonly separator?: string;
+      readonly cover: string;
+      /** As in a track; these only a file's titles have. */
+      readonly album?: string;
+      readonly durationSeconds?: number;
+      readonly id?: string;
+    };
 
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {

@@ -20,7 +20,7 @@ export function plainTitle(
   const origin = titleOriginOf(source);
   if (origin === null) return null;
   // Icecast writes characters that Latin-1 lacks as entities.
-  const read = origin === 'upstream' ? readEntities : (text: string) => text;
+  const read = source.kind === 'pull' ? readEntities : (text: string) => text;
   const title =
     typeof sourceTitle === 'string'
       ? partsOf(oneLine(read(sourceTitle)), origin)
@@ -52,8 +52,8 @@ function withoutArtist(song: string, artist: string): string {
   return separator === undefined ? song : rest.slice(separator.length).trim() || song;
 }
 
-/** The origin of a source's titles; null: sources of this kind have none. */
+/** The origin of a source's titles; null: it has none. Those of a file are at their place in what is played, as those of an upstream are. */
 export function titleOriginOf(source: Source): PlainTitle['source'] | null {
-  if (source.kind === 'file') return null;
-  return source.kind === 'pull' ? 'upstream' : 'encoder';
+  if (source.kind === 'encoder') return 'encoder';
+  return source.kind === 'pull' || source.sender !== undefined ? 'upstream' : null;
 }

@@ -15,9 +15,14 @@ const DEMO_AUDIO = 'config/demo/airsplice.mp3';
 
 /**
  * Each line leads to the first address that serves it to a client that comes straight there; what none serves is not shown.
- * @param ports the port of each address, in configured order @param program how it was called
+ * @param ports the port of each address, in configured order @param program how it was called @param operator with a password that is shown here only
  */
-export function banner(config: Config, ports: readonly number[], program: string): string {
+export function banner(
+  config: Config,
+  ports: readonly number[],
+  program: string,
+  operator: { readonly user: string; readonly password: string } | null = null,
+): string {
   const channels = Object.values(config.stations).flatMap((station) => Object.entries(station.channels));
   // The channel that an encoder feeds shows the most; else the first.
   const best = channels.find(([, channel]) => encoderOf(channel) !== undefined) ?? channels[0];
@@ -34,6 +39,10 @@ export function banner(config: Config, ports: readonly number[], program: string
     if (address !== undefined) lines.push(`  ${what.padEnd(6)} ${line(address)}\n`);
   };
   show('open', null, (at) => `${at.url}/`);
+  if (operator !== null) {
+    const { user, password } = operator;
+    show('admin', 'admin', (at) => `${at.url}/admin as ${user} with the password ${password}, made for this start`);
+  }
   show('hear', 'stream', (at) => `ffplay -nodisp ${at.url}${mount}`);
   if (hlsOf(config.streams.hls, channel) !== null) show('hls', 'stream', (at) => `mpv ${at.url}${mount}/hls.m3u8`);
   show('push', 'push', (at) => {

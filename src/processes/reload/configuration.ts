@@ -1,6 +1,6 @@
 /** Arguments and configuration of the command. The file is read and parsed here, once; children are given what it says. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LOG_LEVELS, type LogLevel } from '../../base/log.js';
@@ -10,6 +10,7 @@ import { type CommandLine, messageOf, numberOf, parseLine, textOf, UsageError } 
 import { commandMeant, commandNamed } from '../../cli/commands.js';
 import { usageOf } from '../../cli/terminal/help.js';
 import { type CheckedConfig, checkConfig, type LoadedConfig, remakeConfig } from '../../config/load.js';
+import { DEMO_OPERATOR, demoPassword, withOperator } from '../../setup/demo-operator.js';
 import { audioProblem } from '../../source/files/audio-file.js';
 
 const DEMO = fileURLToPath(packageFile('config/demo.yaml'));
@@ -53,9 +54,15 @@ export function readCommand(args: readonly string[]): NextConfig {
 /** Reads the file; audio files too are looked at. Throws ConfigError, UsageError for a LOG_LEVEL that is none. */
 export function readConfig({ path, port, logLevel }: ConfigOptions): NextConfig {
   const options = { path, port, logLevel };
-  const read = () => checkConfig(path, environment(options), undefined, audioProblem);
+  const text = path === DEMO ? withOperator(readFileSync(DEMO, 'utf8')) : undefined;
+  const read = () => checkConfig(path, environment(options), text, audioProblem);
   const { config, checked } = measured('reload', read);
   return { config: withOptions(config, options), source: { ...options, ...checked } };
+}
+
+/** A user whose password was made at the start; null: the configuration was named, and has its own. */
+export function operatorOf({ path }: ConfigOptions): { readonly user: string; readonly password: string } | null {
+  return path === DEMO ? { user: DEMO_OPERATOR, password: demoPassword() } : null;
 }
 
 /** The same configuration in a child. Throws where a file that it names has gone. */

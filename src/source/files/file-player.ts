@@ -7,7 +7,8 @@
  * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of
  * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
  * room, which another source has left, it plays a tenth faster. At rest its time stands still. After `end` nothing is passed on, whatever was under
- * way: nothing is shared with the next player. Owned by a file source (file.ts), which makes one for each start.
+ * way: nothing is shared with the next player. A title of the file is said between two frames, at its place, and committed before the next frame is
+ * passed on. Owned by a file source (file.ts), which makes one for each start.
  */
 
 import type { Stats } from 'node:fs';
@@ -17,7 +18,7 @@ import type { Frame } from '../../audio/frames/frame.js';
 import type { FramerState, FrameSink } from '../../audio/frames/framer.js';
 import type { OggFramerState } from '../../audio/ogg/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import type { SourceInput } from '../source.js';
+import type { SourceInput, SourceTitle } from '../source.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
@@ -34,6 +35,13 @@ const MIN_ROOM_MS = 500;
 /** Of what it plays while there is room, this share takes no time. */
 const SURPLUS = 0.1;
 
+/** A title of what is in a file. */
+export interface FileTitle {
+  /** Its place, in audio from the beginning of the file. */
+  readonly atMs: number;
+  readonly title: SourceTitle;
+}
+
 /** Where a player stands in its file, as plain data. */
 export interface FilePlace {
   /** Which file: another one is played from its beginning. */
@@ -44,6 +52,8 @@ export interface FilePlace {
   /** How much audio was passed on ahead of the clock, and when that was, wall clock milliseconds. */
   readonly aheadMs: number;
   readonly wallMs: number;
+  /** How much audio of the file was passed on in this round, and how many titles were said. Absent: an older version has not counted. */
+  readonly round?: { readonly audioMs: number; readonly titles: number };
 }
 
 const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mtimeMs}`;
@@ -57,6 +67,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   readonly #clock: Clock;
   readonly #path: string;
   readonly #roomMs: () => number;
+  readonly #titles: readonly FileTitle[];
   /** Null: at rest, and before it begins. */
   #piece: Buffer | null = null;
   #framer = framerFor(this);
@@ -72,18 +83,29 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   /** Of the file that is open, and how much of it the framer has taken. */
   #id = '';
   #atByte = 0;
-  /** Enough audio is ahead: the framer hands on nothing more of what it was given. */
+  /** Of this round; and half of the latest frame: a title begins at the edge of a frame that is nearest. */
+  #roundMs = 0;
+  #halfFrameMs = 0;
+  #titlesSaid = 0;
+  /** Enough audio is ahead, or a title comes: the framer hands on nothing more of what it was given. */
   #isPaused = false;
 
   /**
    * @param path absolute, or relative to the process; looked at only by `play`
-   * @param roomMs how much audio the channel's delay line lacks, milliseconds
+   * @param roomMs how much audio the channel's delay line lacks, milliseconds @param titles in the order of their places
    */
-  constructor(input: SourceInput, clock: Clock, path: string, roomMs: () => number) {
+  constructor(
+    input: SourceInput,
+    clock: Clock,
+    path: string,
+    roomMs: () => number,
+    titles: readonly FileTitle[],
+  ) {
     this.#input = input;
     this.#clock = clock;
     this.#path = path;
     this.#roomMs = roomMs;
+    this.#titles = titles;
   }
 
   get contentType(): string | undefined {
@@ -95,15 +117,17 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     const { state: framer } = this.#framer;
     if (!this.isUp || framer === null) return null;
     const aheadMs = this.isResting ? 0 : this.#aheadMs;
-    return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs() };
+    const round = { audioMs: this.#roundMs, titles: this.#titlesSaid };
+    return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs(), round };
   }
 
   /**
-   * As Source has it. Ogg goes on: titles stand in its audio.
+   * As Source has it. A file with titles goes on, and so does Ogg, in which they may stand.
    * @returns false also while it reads, or has no audio yet
    */
   rest(): boolean {
-    if (!this.isUp || this.#alarm === null || this.contentType === contentTypeOf('vorbis')) return false;
+    const hasTitles = this.#titles.length > 0 || this.contentType === contentTypeOf('vorbis');
+    if (!this.isUp || this.#alarm === null || hasTitles) return false;
     this.#alarm.cancel();
     this.#alarm = null;
     this.#piece = null;
@@ -164,11 +188,14 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#audioMs += frame.durationMs;
     if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= frame.durationMs * SURPLUS;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
+    this.#roundMs += frame.durationMs;
+    this.#halfFrameMs = frame.durationMs / 2;
     const aheadMs = this.#aheadMs;
-    if (aheadMs >= MAX_AHEAD_MS) {
+    if (aheadMs >= MAX_AHEAD_MS || this.#isTitleDue) {
       this.#isPaused = true;
       this.#framer.pause();
-    } else if (aheadMs < -MAX_BEHIND_MS) this.#startMs -= aheadMs;
+    }
+    if (aheadMs < -MAX_BEHIND_MS) this.#startMs -= aheadMs;
     this.#input.onFrame(frame);
   }
 
@@ -198,8 +225,11 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     try {
       this.#id = idOf(stats);
       this.#atByte = 0;
+      this.#roundMs = 0;
+      this.#titlesSaid = 0;
       const isSame = place?.id === this.#id;
       if (isSame) await this.#resume(place!);
+      else await this.#sayTitle();
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
         const piece = (this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES));
@@ -216,8 +246,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
   }
 
-  #resume({ atByte, framer, aheadMs, wallMs }: FilePlace): Promise<void> {
+  #resume({ atByte, framer, aheadMs, wallMs, round }: FilePlace): Promise<void> {
     this.#atByte = atByte;
+    this.#roundMs = round?.audioMs ?? 0;
+    this.#titlesSaid = round?.titles ?? this.#titles.length;
     this.#framer.adopt(framer);
     const elapsedMs = Math.max(0, this.#clock.wallMs() - wallMs);
     // After a longer time it catches up as after any hiccup.
@@ -239,9 +271,23 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       }
       // Of a page of Ogg the framer has taken more than it has handed on: it goes on with nothing.
       if (!this.#isPaused) return;
-      await this.#pause(this.#aheadMs - MIN_AHEAD_MS);
+      await this.#sayTitle();
+      const waitMs = this.#aheadMs - MIN_AHEAD_MS;
+      if (waitMs > 0) await this.#pause(waitMs);
       if (this.#piece === null && piece.length > 0) return;
     }
+  }
+
+  get #isTitleDue(): boolean {
+    const next = this.#titles[this.#titlesSaid];
+    return next !== undefined && next.atMs - this.#roundMs <= this.#halfFrameMs;
+  }
+
+  /** Resolves when it is committed: no frame behind it is passed on before. */
+  async #sayTitle(): Promise<void> {
+    let due: FileTitle | undefined;
+    while (this.#isTitleDue) due = this.#titles[this.#titlesSaid++];
+    if (due !== undefined && !this.#hasEnded) await this.#input.onTitle(due.title);
   }
 
   /** Waits so long, or until `end`. */

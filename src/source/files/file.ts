@@ -5,9 +5,10 @@
 
 import type { AudioFormat } from '../../audio/frames/audio-format.js';
 import type { Clock } from '../../base/clock.js';
-import { audioFormat } from './audio-file.js';
-import { type FilePlace, FilePlayer } from './file-player.js';
+import { contentTag } from '../../metadata/etag.js';
 import type { Source, SourceInput, SourceState } from '../source.js';
+import { audioFormat } from './audio-file.js';
+import { type FilePlace, FilePlayer, type FileTitle } from './file-player.js';
 
 export class FileSource implements Source {
   readonly kind = 'file';
@@ -15,6 +16,9 @@ export class FileSource implements Source {
   readonly #clock: Clock;
   readonly #path: string;
   readonly #roomMs: () => number;
+  readonly #titles: readonly FileTitle[];
+  /** As Source has it. */
+  readonly sender: string | undefined;
   #player: FilePlayer | null = null;
   #place: FilePlace | null = null;
   format: AudioFormat | null = null;
@@ -23,13 +27,21 @@ export class FileSource implements Source {
 
   /**
    * @param path absolute, or relative to the process; looked at only after `start`
-   * @param roomMs how much audio the channel's delay line lacks, milliseconds
+   * @param roomMs how much audio the channel's delay line lacks, milliseconds @param titles in the order of their places
    */
-  constructor(input: SourceInput, clock: Clock, path: string, roomMs = () => 0) {
+  constructor(
+    input: SourceInput,
+    clock: Clock,
+    path: string,
+    roomMs = () => 0,
+    titles: readonly FileTitle[] = [],
+  ) {
     this.#input = input;
     this.#clock = clock;
     this.#path = path;
     this.#roomMs = roomMs;
+    this.#titles = titles;
+    this.sender = titles.length > 0 ? contentTag(path) : undefined;
   }
 
   get state(): SourceState {
@@ -54,7 +66,7 @@ export class FileSource implements Source {
 
   start(): void {
     if (this.#player !== null) return;
-    this.#player = new FilePlayer(this.#input, this.#clock, this.#path, this.#roomMs);
+    this.#player = new FilePlayer(this.#input, this.#clock, this.#path, this.#roomMs, this.#titles);
     void this.#player.play(this.#place);
     this.#place = null;
   }
