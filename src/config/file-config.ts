@@ -27,7 +27,7 @@ export function fileSchema(folder: string, audioProblem: (path: string) => strin
       if (message !== null) context.addIssue({ code: 'custom', message });
     }),
     titles: list(titleSchema(), 0, MAX_TITLES)
-      .refine((titles) => titles.every(({ at }, i) => i === 0 || at > titles[i - 1]!.at), {
+      .refine((titles) => titles.every(({ at }, i) => i === 0 || !(at <= titles[i - 1]!.at)), {
         error: 'must be in the order of their places (at), of which each is another',
         when: ({ value }) => Array.isArray(value) && value.every((title) => onAnyMap({ value: title })),
       })

@@ -237,10 +237,15 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
 }
 
-/** Whether a title with the text of the one in force is that play. */
-function isStillSaid(now: TrackRecord, { source }: PlainTitle, { ageMs }: Moment): boolean {
+/** Durations are whole seconds: a play that is said again this much before its end is another one. */
+const ROUNDED_MS = 1000;
+
+/** Whether a title with the text of the one in force is that play. A source that says durations says a title once: behind its end it is another play. */
+function isStillSaid(now: TrackRecord, { source, durationSeconds = 0 }: PlainTitle, { ageMs }: Moment): boolean {
   if (now.source === 'fallback') return false;
-  return now.source === source || now.durationSeconds === 0 || ageMs(now) < now.durationSeconds * 1000;
+  if (now.durationSeconds === 0) return true;
+  const endMs = now.durationSeconds * 1000;
+  return durationSeconds > 0 ? ageMs(now) < endMs - ROUNDED_MS : now.source === source || ageMs(now) < endMs;
 }
 
 function lineOf(title: PlainTitle): string {

@@ -167,7 +167,7 @@ t.test('config/example.yaml is valid as it stands, and mostly the defaults', asy
   );
 });
 
-t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
+t.test('config/demo.yaml: three channels that play by themselves, on this machine only', async (t) => {
   const config = loadConfig('config/demo.yaml', {});
   t.strictSame(config.addresses, [{ host: '127.0.0.1', port: 8000 }]);
   t.equal(config.data.folder, resolve('config/data'));
@@ -181,8 +181,8 @@ t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
     ]),
     [
       ['demo', ['/demo.mp3'], 128, ['file']],
-      ['studio', ['/studio.mp3'], 128, ['encoder', 'file']],
-      ['relay', ['/relay.mp3'], undefined, ['pull']],
+      ['studio', ['/studio.mp3'], undefined, ['encoder', 'file']],
+      ['relay', ['/relay.mp3'], undefined, ['file']],
     ],
   );
   for (const [key, { pushTokens }] of Object.entries(channels)) t.ok(secretMatches(pushTokens, `${key}-token`));
@@ -190,13 +190,10 @@ t.test('config/demo.yaml: three channels, on this machine only', async (t) => {
   const moved = loadConfig('config/demo.yaml', { HOST: '::1', PORT: '9001', DATA: '/srv/air' });
   t.strictSame(moved.addresses, [{ host: '::1', port: 9001 }]);
   t.equal(moved.data.folder, '/srv/air');
-  t.match(moved.stations['demo']?.channels['relay']?.sources[0], {
-    url: 'http://127.0.0.1:9001/demo.mp3',
-    onDemand: true,
-  });
+  t.equal(moved.streams.publicUrl, 'http://127.0.0.1:9001');
   t.throws(
     () => loadConfig('config/demo.yaml', { HOST: '0.0.0.0' }),
-    /^config.demo.yaml:7:11: addresses.0..host: can be/,
+    /^config.demo.yaml:8:11: addresses.0..host: can be/,
   );
 });
 

@@ -54,6 +54,20 @@ t.test('each line leads to an address that serves it', async (t) => {
   t.match(line('feed'), `source:demo-source@127.0.0.1:${app.ports[4]}/demo.mp3`);
 });
 
+t.test('an operator whose password was made is shown where /admin is served, and nowhere else', async (t) => {
+  const operator = { user: 'operator', password: 'made' };
+  const lines = async (addresses: string) => {
+    const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${STATIONS}`);
+    const config = loadConfig(join(folder, 'config.yaml'), process.env);
+    t.notMatch(banner(config, app.ports, 'airsplice'), /admin/);
+    const text = banner(config, app.ports, 'airsplice', operator);
+    return { text, ports: app.ports };
+  };
+  const { text, ports } = await lines(`${address('roles: [stream]')}, ${address('roles: [admin]')}`);
+  t.match(text, `  admin  http://127.0.0.1:${ports[1]}/admin as operator with the password made,`);
+  t.notMatch((await lines(address('roles: [stream]'))).text, /password/);
+});
+
 t.test('it says that the channel plays only where a file does', async (t) => {
   const text = async (sources: string) => {
     const stations = `stations: { house: { channels: { wave: { sources: [${sources}] } } } }\n`;
