@@ -185,7 +185,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'now-playing/effect': ['now-playing/now-playing', 'now-playing/story'],
   'now-playing/repeat': ['now-playing/now-playing', 'now-playing/story', 'behaviour/one-play'],
   'source/encoder-connection': ['source/encoder-source', 'http/ingest/encoder-acceptor', 'behaviour/encoder-takeover'],
-  'source/files/file-player': ['source/files/file'],
   'source/input': ['source/switch', 'source/switch-steady', 'source/switch-titles'],
   'source/reception': ['source/pull-source', 'source/pull-stream', 'source/upstream'],
   'setup/icecast-mounts': ['setup/icecast-draft'],

@@ -3,8 +3,8 @@
 import type { Clock } from '../base/clock.js';
 import { live } from '../base/live.js';
 import type { Log } from '../base/log.js';
-import type { FileTitleConfig } from '../config/file-config.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
+import type { FileTitleConfig } from '../config/sources/file-config.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/files/file.js';
 import type { FileTitle } from '../source/files/file-player.js';

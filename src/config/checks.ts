@@ -8,10 +8,10 @@ import { KEY } from '../base/key.js';
 import type { Path } from './document.js';
 import { MOUNT } from './field.js';
 import { HLS_DEFAULTS, MAX_REWIND_SEGMENTS, MIN_SPARE_SEGMENTS } from './hls-config.js';
-import { BODY_TIMEOUT_SECONDS, PIECE_SECONDS, STALL_SECONDS } from './pull-config.js';
 import { reservedAs } from './reserved.js';
 import { DEMO_SECRETS_CONSENT } from './schema.js';
 import { parseSecret } from './secret.js';
+import { BODY_TIMEOUT_SECONDS, PIECE_SECONDS, STALL_SECONDS } from './sources/pull-config.js';
 
 export interface Finding {
   readonly path: Path;

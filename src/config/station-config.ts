@@ -7,26 +7,13 @@ import { z } from 'zod';
 import { WINDOWS } from '../base/charset.js';
 import { ACCESS, encoderHookSchema } from './access-config.js';
 import { coversSchema } from './covers-config.js';
-import {
-  charset,
-  choice,
-  flag,
-  keyed,
-  list,
-  mount,
-  seconds,
-  section,
-  text,
-  timezone,
-  webUrl,
-  whole,
-} from './field.js';
-import { fileSchema } from './file-config.js';
+import { charset, choice, flag, keyed, list, mount, seconds, section, text, timezone, webUrl, whole } from './field.js';
 import { channelHlsSchema } from './hls-config.js';
 import { streamInfoSchema } from './listed/stream-info-config.js';
 import { picture } from './page-config.js';
-import { pullSchema } from './pull-config.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
+import { fileSchema } from './sources/file-config.js';
+import { pullSchema } from './sources/pull-config.js';
 import { titleWebhookSchema } from './title-webhooks-config.js';
 
 export interface ConfigContext {

@@ -21,7 +21,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
-import { type Password, passwordSchema } from './pull-config.js';
+import { type Password, passwordSchema } from './sources/pull-config.js';
 
 export const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
 export type TitleFormat = (typeof TITLE_FORMATS)[number];

@@ -194,7 +194,16 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
 
 /** The play that a title begins. */
 function playOf(title: PlainTitle, at: Moment): Track {
-  const { artist, song, source, separator = DEFAULT_SEPARATOR, cover = '', album = '', durationSeconds = 0, id } = title;
+  const {
+    artist,
+    song,
+    source,
+    separator = DEFAULT_SEPARATOR,
+    cover = '',
+    album = '',
+    durationSeconds = 0,
+    id,
+  } = title;
   const { madeId, ...play } = newPlay(at);
   const named = id === undefined ? { madeId } : { id };
   return asTitleOf({ ...play, ...named, artist, song, separator, cover, album, durationSeconds, source }, title);
@@ -240,7 +249,7 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
 /** Durations are whole seconds: a play that is said again this much before its end is another one. */
 const ROUNDED_MS = 1000;
 
-/** Whether a title with the text of the one in force is that play. A source that says durations says a title once: behind its end it is another play. */
+/** Whether a title with the text of the one in force is that play. What a source says with a duration is another play behind the end of that. */
 function isStillSaid(now: TrackRecord, { source, durationSeconds = 0 }: PlainTitle, { ageMs }: Moment): boolean {
   if (now.source === 'fallback') return false;
   if (now.durationSeconds === 0) return true;

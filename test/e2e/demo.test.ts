@@ -38,38 +38,48 @@ async function nowOf({ server }: Demo, channel: string) {
   return answer.status === 200 ? await answer.json() : {};
 }
 
-t.test('three channels; titles change by themselves, where the audio does', { timeout: patient(120_000) }, async (t) => {
-  const demo = await startDemo(t);
-  await Promise.all(
-    Object.entries(CHANNELS).map(async ([key, { file, titles }]) => {
-      const audio = readFileSync(new URL(`../../config/demo/${file}.mp3`, import.meta.url));
-      // On a busy machine the first title is later than the audio that begins with the server.
-      await until(async () => (await nowOf(demo, key)).song !== undefined, 10_000);
-      const player = new Player(demo.port, `/${key}.mp3`, { keep: true });
-      t.teardown(() => player.close());
-      const songOf = (title: string) => title.replace(/^.* - /, '') as keyof typeof titles;
-      const changes = () => player.titles.filter((_, i) => i > 0 && songOf(player.titles[i - 1]!.title) in titles);
-      await player.until(({ audioBytes }) => (changes()[1]?.atByte ?? Number.POSITIVE_INFINITY) + SOUND_BYTES < audioBytes, 70_000);
-      const seen = changes().slice(0, 2);
-      const heard = player.audio;
-      player.close();
-      for (const { title, atByte } of seen) {
-        const song = songOf(title);
-        t.ok(song in titles, `${key}: ${title}`);
-        // Where the audio at the block stands in the file.
-        const at = audio.indexOf(heard.subarray(atByte, atByte + SOUND_BYTES)) / (audio.length / FILE_SECONDS);
-        t.ok(at >= 0 && at >= titles[song] - 0.03 && at < titles[song] + BLOCK_SECONDS, `${title} at ${at} s`);
-      }
-    }),
-  );
-});
+t.test(
+  'three channels; titles change by themselves, where the audio does',
+  { timeout: patient(120_000) },
+  async (t) => {
+    const demo = await startDemo(t);
+    await Promise.all(
+      Object.entries(CHANNELS).map(async ([key, { file, titles }]) => {
+        const audio = readFileSync(new URL(`../../config/demo/${file}.mp3`, import.meta.url));
+        // On a busy machine the first title is later than the audio that begins with the server.
+        await until(async () => (await nowOf(demo, key)).song !== undefined, 10_000);
+        const player = new Player(demo.port, `/${key}.mp3`, { keep: true });
+        t.teardown(() => player.close());
+        const songOf = (title: string) => title.replace(/^.* - /, '') as keyof typeof titles;
+        const changes = () => player.titles.filter((_, i) => i > 0 && songOf(player.titles[i - 1]!.title) in titles);
+        await player.until(
+          ({ audioBytes }) => (changes()[1]?.atByte ?? Number.POSITIVE_INFINITY) + SOUND_BYTES < audioBytes,
+          70_000,
+        );
+        const seen = changes().slice(0, 2);
+        const heard = player.audio;
+        player.close();
+        for (const { title, atByte } of seen) {
+          const song = songOf(title);
+          t.ok(song in titles, `${key}: ${title}`);
+          // Where the audio at the block stands in the file.
+          const at = audio.indexOf(heard.subarray(atByte, atByte + SOUND_BYTES)) / (audio.length / FILE_SECONDS);
+          t.ok(at >= 0 && at >= titles[song] - 0.03 && at < titles[song] + BLOCK_SECONDS, `${title} at ${at} s`);
+        }
+      }),
+    );
+  },
+);
 
 t.test('each title has a cover, which is served, and a duration', async (t) => {
   const demo = await startDemo(t);
   for (const key of Object.keys(CHANNELS)) {
     let now: { cover?: string; duration?: number; id?: string; album?: string } = {};
     await until(async () => (now = await nowOf(demo, key)).cover !== undefined && now.cover !== '', 10_000);
-    t.match(now.cover, new RegExp(`^http://127\\.0\\.0\\.1:${demo.port}/metadata/channel/${key}/cover/${now.id}\\.jpg$`));
+    t.match(
+      now.cover,
+      new RegExp(`^http://127\\.0\\.0\\.1:${demo.port}/metadata/channel/${key}/cover/${now.id}\\.jpg$`),
+    );
     t.ok(now.duration! >= 16 && now.album !== '');
     const picture = await fetch(now.cover!);
     t.strictSame([picture.status, picture.headers.get('content-type')], [200, 'image/jpeg']);
@@ -110,8 +120,14 @@ t.test('the password that is printed opens /admin, another one each start, and n
     t.match(await self.json(), { name: 'operator', rights: ['read', 'titles', 'operate'] });
     // The same after a reload of the demo's file.
     server.child.kill('SIGHUP');
-    await until(() => /nothing has changed|reload/i.test(server.err), 10_000, () => server.err);
-    const again = await fetch(`${server.base}/admin/api/self`, { headers: { Cookie, 'X-Requested-With': 'airsplice' } });
+    await until(
+      () => /nothing has changed|reload/i.test(server.err),
+      10_000,
+      () => server.err,
+    );
+    const again = await fetch(`${server.base}/admin/api/self`, {
+      headers: { Cookie, 'X-Requested-With': 'airsplice' },
+    });
     t.equal(again.status, 200);
     t.match(await (await fetch(`http://127.0.0.1:${port}/`)).text(), 'Airsplice Radio');
     await server.end('SIGTERM');

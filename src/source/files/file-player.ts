@@ -94,13 +94,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
    * @param path absolute, or relative to the process; looked at only by `play`
    * @param roomMs how much audio the channel's delay line lacks, milliseconds @param titles in the order of their places
    */
-  constructor(
-    input: SourceInput,
-    clock: Clock,
-    path: string,
-    roomMs: () => number,
-    titles: readonly FileTitle[],
-  ) {
+  constructor(input: SourceInput, clock: Clock, path: string, roomMs: () => number, titles: readonly FileTitle[]) {
     this.#input = input;
     this.#clock = clock;
     this.#path = path;

@@ -29,13 +29,7 @@ export class FileSource implements Source {
    * @param path absolute, or relative to the process; looked at only after `start`
    * @param roomMs how much audio the channel's delay line lacks, milliseconds @param titles in the order of their places
    */
-  constructor(
-    input: SourceInput,
-    clock: Clock,
-    path: string,
-    roomMs = () => 0,
-    titles: readonly FileTitle[] = [],
-  ) {
+  constructor(input: SourceInput, clock: Clock, path: string, roomMs = () => 0, titles: readonly FileTitle[] = []) {
     this.#input = input;
     this.#clock = clock;
     this.#path = path;

@@ -1,13 +1,13 @@
 /** Titles of a file: each stands at its place in every round, committed before the frame behind it, and a player of another process goes on behind it. */
 
 import t from 'tap';
-import type { Frame } from '../../src/audio/frames/frame.js';
-import { SystemClock } from '../../src/base/clock.js';
-import { FilePlayer, type FileTitle } from '../../src/source/file-player.js';
-import type { SourceInput, SourceTitle } from '../../src/source/source.js';
-import { pause } from '../kit/pause.js';
-import { DEMO_AUDIO } from '../kit/server.js';
-import { until } from '../kit/until.js';
+import type { Frame } from '../../../src/audio/frames/frame.js';
+import { SystemClock } from '../../../src/base/clock.js';
+import { FilePlayer, type FileTitle } from '../../../src/source/files/file-player.js';
+import type { SourceInput, SourceTitle } from '../../../src/source/source.js';
+import { pause } from '../../kit/pause.js';
+import { DEMO_AUDIO } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 t.jobs = 3;
 

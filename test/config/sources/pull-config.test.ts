@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import t, { type Test } from 'tap';
-import type { PullConfig } from '../../src/channel/pulled.js';
-import { ConfigError, loadConfig } from '../../src/config/load.js';
-import { PEM } from '../kit/certificate.js';
-import { Random } from '../kit/random.js';
-import { startServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
-import { audioOf, streamHead, Upstream } from '../kit/upstream.js';
+import type { PullConfig } from '../../../src/channel/pulled.js';
+import { ConfigError, loadConfig } from '../../../src/config/load.js';
+import { PEM } from '../../kit/certificate.js';
+import { Random } from '../../kit/random.js';
+import { startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
+import { audioOf, streamHead, Upstream } from '../../kit/upstream.js';
 
 /** The source as it was read, or what is wrong with it. */
 function read(t: Test, options: string, env: NodeJS.ProcessEnv = {}): PullConfig | string {

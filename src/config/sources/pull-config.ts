@@ -17,7 +17,7 @@ import {
   section,
   text,
   whole,
-} from './field.js';
+} from '../field.js';
 
 /** The longest piece in which audio may come, and how long an encoder may send nothing, which must be longer (checks.ts). */
 export const PIECE_SECONDS = 10;

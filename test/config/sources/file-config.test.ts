@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { ConfigError, type LoadedConfig, loadConfig } from '../../src/config/load.js';
-import { planReload } from '../../src/config/plan.js';
-import { DEMO_AUDIO } from '../kit/server.js';
+import { ConfigError, type LoadedConfig, loadConfig } from '../../../src/config/load.js';
+import { planReload } from '../../../src/config/plan.js';
+import { DEMO_AUDIO } from '../../kit/server.js';
 
 function load(t: Test, titles: string): LoadedConfig {
   const text = `stations: { s: { channels: { c: { sources: [{ type: file, path: ${DEMO_AUDIO}, titles: ${titles} }] } } } }`;
@@ -21,8 +21,7 @@ function problems(t: Test, titles: string): string[] {
   }
 }
 
-const many = (count: number) =>
-  `[${Array.from({ length: count }, (_, i) => `{ at: ${i}, song: a }`).join(', ')}]`;
+const many = (count: number) => `[${Array.from({ length: count }, (_, i) => `{ at: ${i}, song: a }`).join(', ')}]`;
 
 t.test('what a title may be', async (t) => {
   t.strictSame(problems(t, '[]'), []);
@@ -30,9 +29,7 @@ t.test('what a title may be', async (t) => {
   t.strictSame(problems(t, many(1000)), []);
   t.strictSame(problems(t, many(1001)), ['titles: must be a list of 0 to 1000 items']);
   t.strictSame(problems(t, '[{ at: 3, id: x }]'), ['titles[0]: must have an artist or a song']);
-  t.strictSame(problems(t, '[{ at: 86401, song: a }]'), [
-    'titles[0].at: must be a number of seconds from 0 to 86400',
-  ]);
+  t.strictSame(problems(t, '[{ at: 86401, song: a }]'), ['titles[0].at: must be a number of seconds from 0 to 86400']);
   t.strictSame(problems(t, `[{ song: ${'x'.repeat(255)} }]`), []);
   t.match(problems(t, `[{ song: ${'x'.repeat(256)} }]`), [/^titles\[0\]\.song: must be text of 0 to 255/]);
   t.match(problems(t, `[{ song: a, id: ${'x'.repeat(129)} }]`), [/^titles\[0\]\.id: must be text of 0 to 128/]);
