@@ -308,7 +308,7 @@ const PICTURES = {
     }
     return pixel;
   },
-  'window-seat': (x, y) => {
+  'open-window': (x, y) => {
     const frame = Math.max(Math.abs(x - 0.5) / 0.33, Math.abs(y - 0.47) / 0.36);
     const wall = mixed(rgb(0xe9967a), rgb(0xd9775f), y);
     if (frame > 1.08) return mixed(wall, rgb(0xb9573f), below(y, 0.88));

@@ -11,7 +11,7 @@ import { patient, until } from '../kit/until.js';
 
 /** Channel → its file, how long that plays, and where its titles begin, in seconds. */
 const CHANNELS = {
-  demo: { file: 'airsplice', titles: { 'Paper Boats': 0, 'Window Seat': 16, 'First Light': 32 } },
+  demo: { file: 'airsplice', titles: { 'Paper Boats': 0, 'Open Window': 16, 'First Light': 32 } },
   studio: { file: 'studio', titles: { 'Blue Hour Tape': 0, 'Coffee and Cables': 20, 'Slow Fader': 40 } },
   relay: { file: 'night', titles: { 'Carrier Wave': 0, 'Last Train Lights': 20, 'Moon on the Mast': 40 } },
 } as const;
