@@ -33,9 +33,17 @@ async function startDemo(t: Test): Promise<Demo> {
   return { server, port };
 }
 
-async function nowOf({ server }: Demo, channel: string) {
+interface Now {
+  readonly song?: string;
+  readonly album?: string;
+  readonly cover?: string;
+  readonly id?: string;
+  readonly duration?: number;
+}
+
+async function nowOf({ server }: Demo, channel: string): Promise<Now> {
   const answer = await fetch(`${server.base}/metadata/channel/${channel}.json`);
-  return answer.status === 200 ? await answer.json() : {};
+  return answer.status === 200 ? ((await answer.json()) as Now) : {};
 }
 
 t.test(
@@ -74,7 +82,7 @@ t.test(
 t.test('each title has a cover, which is served, and a duration', async (t) => {
   const demo = await startDemo(t);
   for (const key of Object.keys(CHANNELS)) {
-    let now: { cover?: string; duration?: number; id?: string; album?: string } = {};
+    let now: Now = {};
     await until(async () => (now = await nowOf(demo, key)).cover !== undefined && now.cover !== '', 10_000);
     t.match(
       now.cover,
