@@ -9,8 +9,8 @@ export function nextWhole(everyMs: number, nowMs: number): number {
 }
 
 /**
- * For a timer of the system, which counts whole milliseconds from the beginning of the present turn of the loop: one that ends a moment too soon would
- * be a wake-up for nothing.
+ * For a timer of the system, which counts whole milliseconds from the beginning of the present turn of the loop: one that ends a moment too soon
+ * would be a wake-up for nothing.
  */
 export function msUntil(dueMs: number): number {
   return Math.max(1, Math.ceil(dueMs - performance.now()) + 1);

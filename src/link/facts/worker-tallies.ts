@@ -1,6 +1,6 @@
 /**
- * A worker's side of the shared counts: sends what has changed here, and applies the counts of the others that the hub sends. While nothing changes it
- * looks once a second, for numbers that only a look finds. Owned by WorkerLink.
+ * A worker's side of the shared counts: sends what has changed here, and applies the counts of the others that the hub sends. While nothing changes
+ * it looks once a second, for numbers that only a look finds. Owned by WorkerLink.
  */
 
 import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../../base/clock.js';
