@@ -322,7 +322,7 @@ t.test('what needs a restart is refused and named; with --restart it is one', as
   const top = 'limits: { handshakes: 99 }';
   const refused = await changing.reload({ top, more: ['come'] });
   t.equal(refused.code, 2);
-  t.match(refused.err, /! limits\.handshakes: \d+ → 99 \(needs a restart\)\n.* reload --restart CONFIG /);
+  t.match(refused.err, /! limits\.handshakes: \d+ → 99 \(needs a restart\)\n.* reload --restart CONFIG` /);
   t.same(await changing.statuses('/come.m3u'), everywhere(404), 'nothing was changed');
   t.strictSame(changing.pids(), before);
 

@@ -36,6 +36,7 @@ const ABOUT = [
     /^cli\/|newcomer|package|cluster-example|monitoring|systemd/,
   ],
   [/^src\/(docs|web|client|http\/admin)\//, /generated-clients|^docs\/|page-acts|firefox/],
+  [/(^|\/)[^/]+\.md$|^src\/(cli|setup|processes)\/|^config\/|^package\.json$/, /typed-lines/],
   [/^bench\//, /long\/(bench|truth|soak)/],
 ];
 

@@ -142,7 +142,7 @@ const ROTATED = [
     programs: [
       ...files('e2e', 'reload-deaths start store systemd transcribed'),
       ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak whose-title'),
-      ...files('docs', 'page playout'),
+      ...files('docs', 'page playout typed-lines'),
       ...files('http/admin', 'page-acts'),
       ...files('audio/ogg', 'ogg-rendering'),
       ...files('net/front', 'connections proxy-protocol'),
@@ -205,6 +205,7 @@ const LONGEST = [
   ...files('behaviour', 'lost-again reading-players secrets-stay-secret tls'),
   ...files('cluster/tapes', 'tape-server'),
   ...files('e2e', 'reload-workers kept-statistics'),
+  ...files('docs', 'typed-lines'),
   ...files('http/admin', 'api'),
   ...files('http/watch', 'web-socket-watch'),
   ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),

@@ -122,7 +122,8 @@ export async function settingFindings(
     if (text === null || needed === 0) continue;
     const value = text.trim().replace(/\s+/g, ' ');
     if (read(text) >= needed) findings.good(`${name} = ${value}`);
-    else findings.note(`${name} = ${value}: ${why}`, `sysctl -w ${name}=${set(needed)}, and a line in /etc/sysctl.d/`);
+    else
+      findings.note(`${name} = ${value}: ${why}`, `\`sysctl -w ${name}=${set(needed)}\`, and a line in /etc/sysctl.d/`);
   }
   return findings.all;
 }

@@ -19,7 +19,7 @@ The configuration gets its digest (under stations, the station, channels, ${chan
     pushTokens:
       - ${option}
 
-Two may stand there at once: add the new one, \`${programName()} reload CONFIG\` (of the service: systemctl reload airsplice), give it to
+Two may stand there at once: add the new one, \`${programName()} reload CONFIG\` (of the service: \`systemctl reload airsplice\`), give it to
 the playout system, then take the old one out, and reload again.
 `);
   return 0;

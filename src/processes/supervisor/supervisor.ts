@@ -297,4 +297,4 @@ export class Supervisor {
 /** What this process reads itself, and cannot change. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
 /** For the rest. */
-const BY_RESTART = `${programName()} reload --restart CONFIG changes them, with new processes`;
+const BY_RESTART = `\`${programName()} reload --restart CONFIG\` changes them, with new processes`;

@@ -119,10 +119,10 @@ t.test('kernel: each setting at its least and one below, and what a container do
   t.strictSame(
     low.map(({ verdict, advice }) => `${verdict} ${advice.split(',')[0]}`),
     [
-      'note sysctl -w net.core.somaxconn=4096',
-      'note sysctl -w net.ipv4.ip_local_port_range="1024 65535"',
-      'note sysctl -w net.netfilter.nf_conntrack_max=20000',
-      'note sysctl -w net.ipv4.tcp_wmem="4096 65536 4194304"',
+      'note `sysctl -w net.core.somaxconn=4096`',
+      'note `sysctl -w net.ipv4.ip_local_port_range="1024 65535"`',
+      'note `sysctl -w net.netfilter.nf_conntrack_max=20000`',
+      'note `sysctl -w net.ipv4.tcp_wmem="4096 65536 4194304"`',
     ],
   );
 });
