@@ -28,7 +28,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'docs/playout': 'the templates of config/playout.md',
   'docs/readme': 'what README.md shows to be pasted',
   'docs/validity': 'both documents, by the schemas of their specifications',
-  'docs/typed-lines': 'what documents and commands tell to type',
+  'docs/typed-lines': 'the lines to type in documents and output',
   'docs/routes': 'the documents and the routes of the server, compared',
   'docs/words': 'the words of comments, names and documents',
   'http/admin/depth': 'one channel, as GET /admin/api/channels/{channelkey} has it',

@@ -1,5 +1,5 @@
 /**
- * Every line that somebody is told to type is typed here, as it stands, in a copy of the clone on a machine of its own: those of the documents, and
+ * Every line that readers are to type is typed here, as it stands, in a copy of the clone on a machine of its own: those of the documents, and
  * those that these commands print in their turn. What is typed in the place of a word is a rule's `as`; what cannot be typed here stands in ELSEWHERE,
  * with the reason. A line without a rule fails, and so does a rule or a reason without a line.
  */
@@ -12,7 +12,7 @@ import { type DocumentedLine, documentedLines } from '../kit/documented.js';
 import { missing } from '../kit/program.js';
 import { withoutShellMachine } from '../kit/shell-machine.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { type Rule, ToldReader } from '../kit/told-reader.js';
+import { type Rule, Typist } from '../kit/typist.js';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const DOCUMENTED = documentedLines();
@@ -107,7 +107,7 @@ const SECRETS =
 const ADMIN = 'curl .* -u "admin:\\$ADMIN" .*/admin/api';
 
 const FIRST_DAY: Rule[] = [
-  on('mkdir ~/radio && npx airsplice init \\S+', WRITTEN, { isAsked: true, tells: SECRETS }),
+  on('mkdir ~/radio && npx airsplice init \\S+', WRITTEN, { isAsked: true, secrets: SECRETS }),
   on('npm start -- ~/radio/airsplice.yaml', RUNS, { holds: ready(8000), goesOn: 'stays' }),
   on('ffmpeg .*:8000/live', /Stream mapping/, { as: [OUR_MP3], holds: fed(8000), goesOn: 'stays' }),
   ...atServer('live'),
@@ -120,7 +120,7 @@ const FIRST_DAY: Rule[] = [
   on('AIRSPLICE token \\S+|npm run token -- CHANNEL', /sha256:[0-9a-f]{64}/),
   on(`AIRSPLICE reload ${YAML}|${CHANGE}`, /airsplice: reloaded/),
   on(`AIRSPLICE doctor( ${YAML})?`, /\d+ good, \d+ to note, \d+ bad/, { codes: [0, 1] }),
-  on(`${ADMIN}/.*/tokens`, /"token":/, { tells: /"id":"(?<ID>[^"]+)"/ }),
+  on(`${ADMIN}/.*/tokens`, /"token":/, { secrets: /"id":"(?<ID>[^"]+)"/ }),
   on(`${ADMIN}/.*/rotate"`, /"token":/),
   on(`${ADMIN}/statistics\\.csv.*`, /^at,connections,listeners/m),
   on(`${ADMIN}/statistics/royalty\\.csv.*`, /Nina Simone,Feeling Good/),
@@ -195,16 +195,16 @@ function cloneOf(t: Test): string {
 const isElsewhere = ({ file, text }: DocumentedLine) => ELSEWHERE.some(([line]) => line.test(`${file}: ${text}`));
 /** The cluster's page has its own server at the demo's port. */
 const isOfCluster = ({ file }: DocumentedLine) => file === 'config/cluster/README.md';
-const HERE = DOCUMENTED.filter((told) => !isElsewhere(told));
+const HERE = DOCUMENTED.filter((documented) => !isElsewhere(documented));
 const OF_CLUSTER = HERE.filter(isOfCluster).map(({ text }) => text);
-const LINES = HERE.filter((told) => !isOfCluster(told)).map(({ text }) => text);
+const LINES = HERE.filter((documented) => !isOfCluster(documented)).map(({ text }) => text);
 
 t.test('lines to type', { skip: withoutShellMachine() || missing('script'), timeout: 900_000 }, async (t) => {
   const folder = cloneOf(t);
   const [typed, followed] = [new Set<string>(), new Set<Rule>()];
-  const scene = (name: string, skip: string | false, play: (reader: ToldReader) => Promise<void>) =>
+  const scene = (name: string, skip: string | false, play: (reader: Typist) => Promise<void>) =>
     t.test(name, { skip }, async (t) => {
-      const reader = await ToldReader.sit(t, folder);
+      const reader = await Typist.sit(t, folder);
       await play(reader);
       await reader.stop();
       reader.end();
@@ -240,7 +240,7 @@ t.test('lines that are typed elsewhere', async (t) => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   for (const [line, why] of ELSEWHERE) {
     const lines = DOCUMENTED.filter(({ file, text }) => line.test(`${file}: ${text}`));
-    t.ok(lines.length > 0, `${line} is still told`);
+    t.ok(lines.length > 0, `${line} still has a line`);
     for (const [test] of why.matchAll(/test\/\S+\.ts/g)) t.ok(existsSync(join(ROOT, test)), test);
     for (const { text } of lines) {
       t.equal(spawnSync('bash', ['-n', '-c', text]).status, 0, text);

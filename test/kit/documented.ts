@@ -1,5 +1,5 @@
 /**
- * The lines of shell that somebody is told to type: in the documents those of blocks, and those in backticks that begin with a program; in what the
+ * The lines of shell that readers are to type: in the documents those of blocks, and those in backticks that begin with a program; in what the
  * program prints those behind a name or an arrow, and those in backticks.
  */
 
@@ -13,7 +13,7 @@ const BLOCK = /^```(\w+)\n(.*?)^```$/gms;
 const PROGRAMS =
   'npm|npx|node|airsplice|config/cluster/start\\.sh|curl|ffmpeg|ffprobe|ffplay|mpv|mkdir|docker|apt|systemctl|promtool|git|openssl';
 const IN_LINE = new RegExp(`^(?:sudo |[A-Z_]+=\\S+ )*(?:${PROGRAMS})(?: .*)?$`);
-/** A name of a program alone tells nothing to type. */
+/** A name of a program alone is not a line to type. */
 const ALONE = new RegExp(`^(?:${PROGRAMS})$`);
 
 export interface DocumentedLine {
@@ -26,8 +26,8 @@ function documents(): string[] {
   const all = ROOMS.flatMap((room) =>
     readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' }).map((file) => `${room}/${file}`),
   );
-  const told = all.filter((file) => /^config\/[^/]+\.md$|\/README\.md$/.test(file)).sort();
-  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...told];
+  const named = all.filter((file) => /^config\/[^/]+\.md$|\/README\.md$/.test(file)).sort();
+  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...named];
 }
 
 /** In the order of the documents; the same line of one document once. */
@@ -38,8 +38,8 @@ export function documentedLines(): DocumentedLine[] {
     const inLine = [...page.replace(BLOCK, '').matchAll(/`([^`\n]+)`/g)].map(([, text]) =>
       text!.replaceAll('\\|', '|'),
     );
-    const told = inLine.filter((text) => IN_LINE.test(text) && !ALONE.test(text));
-    const texts = new Set([...blocks.flatMap(([, , text]) => linesOf(text!)), ...told]);
+    const named = inLine.filter((text) => IN_LINE.test(text) && !ALONE.test(text));
+    const texts = new Set([...blocks.flatMap(([, , text]) => linesOf(text!)), ...named]);
     return [...texts].map((text) => ({ file, text }));
   });
 }
@@ -54,7 +54,7 @@ const ROW = new RegExp(`^(?: {2}[a-z]+ +| +→ )((?:${PROGRAMS}|sysctl) .+?)(?: 
 const USAGE = /^usage: (.+?)(?: \[.*| [A-Z].*)?$/gm; /** Not where each comes to its end. */
 const LEFT = /\b(npx airsplice|node \S*main\.js|npm (run|start)|(?<!of )systemctl|sysctl -w)\b.*/;
 
-/** What the output of a command tells to type. Throws if it names a command so that nobody could tell where it ends. */
+/** The lines to type in the output of a command. Throws where the end of a command is not clear. */
 export function printedLines(out: string): string[] {
   // npm shows the script that it runs.
   const said = out.replace(/^> .*\n/gm, '');

@@ -1,4 +1,4 @@
-/** Somebody who types, by rules and in their order, the lines that are told, and then those that were printed in their turn. */
+/** Types lines of documents, by rules and in their order, and then those that were printed in their turn. */
 
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -22,15 +22,15 @@ export interface Rule {
   readonly isAsked?: true;
   /** Of what says by its code what it has found. */
   readonly codes?: readonly number[];
-  /** What it tells once, by the names by which the documents ask for it. */
-  readonly tells?: RegExp;
+  /** Secrets in its output, by the names that documents use. */
+  readonly secrets?: RegExp;
   /** What it prints is typed in another scene. */
   readonly isKnown?: true;
 }
 
 const OF_SYSTEM = /^(sysctl|systemctl) /;
 
-export class ToldReader {
+export class Typist {
   readonly machine: ShellMachine;
   readonly #t: Test;
   readonly #printed = new Set<string>();
@@ -45,8 +45,8 @@ export class ToldReader {
   }
 
   /** @param folder a built clone */
-  static async sit(t: Test, folder: string): Promise<ToldReader> {
-    return new ToldReader(t, await ShellMachine.boot(t, folder, join(tempFolder(t), 'home')));
+  static async sit(t: Test, folder: string): Promise<Typist> {
+    return new Typist(t, await ShellMachine.boot(t, folder, join(tempFolder(t), 'home')));
   }
 
   /** @param lines of which those are typed that have a rule */
@@ -54,8 +54,8 @@ export class ToldReader {
     for (let before = -1; before < this.#printed.size; ) {
       before = this.#printed.size;
       for (const rule of rules) {
-        const told = new Set([...lines, ...this.#printed].filter((text) => rule.line.test(text)));
-        for (const text of told) if (!this.typed.has(text)) await this.#type(text, rule);
+        const chosen = new Set([...lines, ...this.#printed].filter((text) => rule.line.test(text)));
+        for (const text of chosen) if (!this.typed.has(text)) await this.#type(text, rule);
       }
     }
   }
@@ -83,7 +83,7 @@ export class ToldReader {
     const result = await this.#t.test(text, { skip: !isOurs && missing(program) }, async (t) => {
       const form = this.#form(text, rule);
       const said = rule.goesOn === undefined ? await this.#once(t, form, rule) : await this.#meanwhile(t, form, rule);
-      Object.assign(this.machine.env, rule.tells?.exec(said)?.groups);
+      Object.assign(this.machine.env, rule.secrets?.exec(said)?.groups);
       if (!rule.isKnown) for (const printed of printedLines(said)) this.#printed.add(printed);
     });
     if (rule.goesOn === 'stays' && result?.ok !== true) throw new Error(`the others need ${text}`);
@@ -92,9 +92,9 @@ export class ToldReader {
   /** As it is typed. */
   #form(text: string, { as = [] }: Rule): string {
     const known = ['TOKEN', 'PASSWORD'].filter((name) => this.machine.env[name] !== undefined);
-    const told = known.map((name) => [new RegExp(`(?<![$\\w])${name}\\b`), this.machine.env[name]!] as const);
+    const chosen = known.map((name) => [new RegExp(`(?<![$\\w])${name}\\b`), this.machine.env[name]!] as const);
     const own = [[/\b(CONFIG|FILE)(?=$| &&)/g, '~/radio/airsplice.yaml'] as const];
-    return [...as, ...told, ...own].reduce((form, [from, to]) => form.replace(from, () => to), text);
+    return [...as, ...chosen, ...own].reduce((form, [from, to]) => form.replace(from, () => to), text);
   }
 
   async #once(t: Test, form: string, { says, codes = [0], holds, isAsked }: Rule): Promise<string> {
