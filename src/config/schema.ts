@@ -31,8 +31,8 @@ import {
 import { hlsSchema } from './hls-config.js';
 import { directorySchema, LISTED_AT } from './listed/directories-config.js';
 import { pageSchema } from './page-config.js';
-import { sourcesSchema } from './sources/pull-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
+import { sourcesSchema } from './sources/pull-config.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
 

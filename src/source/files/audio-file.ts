@@ -7,8 +7,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { type AudioFormat, frameFormat } from '../../audio/frames/audio-format.js';
 import { type AnyFramer, framerFor } from '../../audio/frames/format.js';
-import { MAX_GARBAGE_BYTES } from './file-player.js';
 import { nameOfFormat } from '../magic.js';
+import { MAX_GARBAGE_BYTES } from './file-player.js';
 
 const READ_BYTES = 65_536;
 
