@@ -7,7 +7,7 @@ import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import type { FileTitleConfig } from '../config/sources/file-config.js';
 import { type EncoderOptions, EncoderSource } from '../source/encoder-source.js';
 import { FileSource } from '../source/files/file.js';
-import type { FileTitle } from '../source/files/file-player.js';
+import type { FileTitle } from '../source/files/file-titles.js';
 import type { Input, NextInput } from '../source/input.js';
 import { makePull } from './pulled.js';
 

@@ -7,14 +7,14 @@
  * A source that fails its listeners again and again is unsteady (steadiness.ts). An encoder that is restarted once or twice is on air at once.
  */
 
-import type { AudioFormat } from '../audio/frames/audio-format.js';
 import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Due } from './due.js';
-import { Health, type HealthOptions, type SourceEvent } from './health.js';
+import { Health, type HealthOptions } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
 import type { Source, SourceInput, SourceSettings, SourceTitle } from './source.js';
 import { Steadiness, type SteadinessOptions } from './steadiness.js';
+import type { SwitchOutput } from './switch-output.js';
 
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
   /** The longest piece in which a source may send its audio (due.ts). */
@@ -27,20 +27,6 @@ export interface InputOptions extends HealthOptions, AirPacerOptions, Steadiness
 const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
 const MAX_AT_ONCE = 2000;
-
-/** Where the switch sends what is on air. */
-export interface SwitchOutput {
-  onFrame(frame: Frame): void;
-  onTitle(title: SourceTitle, source: Source): Promise<void>;
-  /** What listeners hear, as far as frames have come of it; null: nothing. */
-  readonly format: AudioFormat | null;
-  /** Another source is on air; null: none is. */
-  onSourceChanged(source: Source | null, reason: string): void;
-  /** The source on air delivers nothing until its audio is read, or goes on. */
-  onRest(isResting: boolean): void;
-  /** Something of any source that the operator should know (health.ts). */
-  onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
-}
 
 /** A source that the channel is to have. */
 export interface NextInput {
@@ -123,10 +109,6 @@ export class Input implements SourceInput, AlarmHandler {
 
   get isUnsteady(): boolean {
     return this.health.troubles.unsteady;
-  }
-
-  get isResting(): boolean {
-    return this.source.isResting === true;
   }
 
   /** As Source has it. Of the one on air. */
@@ -247,7 +229,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** Whether it could be on air, as far as its frames show. */
   isGood(nowMs: number): boolean {
-    if (this.isResting) return true;
+    if (this.source.isResting) return true;
     const { stallMs } = this.#options;
     const patienceMs = this.#owner.isOnAir(this.index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
@@ -255,7 +237,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** Whether it has ended, or sends nothing, and may come back. Of the one on air. */
   isAwaited(nowMs: number): boolean {
-    return this.isAway || (!this.isResting && nowMs - this.#due.atMs > this.#options.stallMs);
+    return this.isAway || (!this.source.isResting && nowMs - this.#due.atMs > this.#options.stallMs);
   }
 
   /** Another source is on air from now on, or none. */
@@ -266,7 +248,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   look(nowMs: number): void {
-    if (this.isResting) return;
+    if (this.source.isResting) return;
     this.#steadiness.look(nowMs, this.#due.atMs === Number.NEGATIVE_INFINITY, this.isGood(nowMs));
     const isLate = this.#waiting !== null && nowMs - this.#waitingSinceMs >= TITLE_WAIT_MS;
     if (isLate && this.#alarm === null) this.#write();

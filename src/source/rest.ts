@@ -4,7 +4,8 @@
  */
 
 import type { Clock } from '../base/clock.js';
-import type { Input, InputOptions, SwitchOutput } from './input.js';
+import type { Input, InputOptions } from './input.js';
+import type { SwitchOutput } from './switch-output.js';
 
 export interface RestParts {
   readonly clock: Pick<Clock, 'now'>;
@@ -37,7 +38,7 @@ export class Rest {
     const input = onAir();
     if (input === undefined) return;
     const mayRest = nowMs - this.#unreadSinceMs >= options.restMs;
-    if (mayRest === input.isResting) return;
+    if (mayRest === (input.source.isResting === true)) return;
     if (mayRest && !input.rest()) return;
     output.onRest(mayRest);
     if (!mayRest) input.wake();

@@ -17,10 +17,11 @@ import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../base/cloc
 import { nextWhole } from '../base/whole-time.js';
 import { awaitedOf, isComing, isFileComing, orderOf } from './files/file-order.js';
 import type { Health } from './health.js';
-import { CHECK_MS, Input, type InputOptions, type NextInput, type SwitchOutput } from './input.js';
+import { CHECK_MS, Input, type InputOptions, type NextInput } from './input.js';
 import { AirPacer } from './pacer.js';
 import { Rest } from './rest.js';
 import type { Source, SourceSettings, SourceTitle } from './source.js';
+import type { SwitchOutput } from './switch-output.js';
 
 /** How often it is looked at, at least: each CHECK_MS while something is under way; for a stall when it would be one. */
 const REST_MS = 1000;

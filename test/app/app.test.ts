@@ -188,9 +188,11 @@ ${STATIONS}`,
         log,
       );
     await t.rejects(start(ADDRESS, unreadable), /cannot be read/, 'while it is put together');
-    t.match(lines, [line]);
+    // That a busy machine stood still is said too.
+    const said = () => lines.filter((each) => each['part'] === undefined);
+    t.match(said(), [line]);
     await t.rejects(start(await takenAddress(t), new UnclosableStore()), /EADDRINUSE/, 'where it would listen');
-    t.match(lines, [line, line]);
+    t.match(said(), [line, line]);
   });
 }
 

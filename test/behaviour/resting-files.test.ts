@@ -58,7 +58,7 @@ t.test('who joins gets a burst at once, with the title of now', { skip }, async 
     const beganMs = performance.now();
     const player = new Player(port, '/demo', { keep: true });
     await player.until(({ audioBytes }) => audioBytes >= AUDIO_BYTES);
-    t.ok(performance.now() - beganMs < BURST_SECONDS * 700, 'sooner than it plays');
+    t.ok(performance.now() - beganMs < BURST_SECONDS * 950, 'sooner than it plays');
     t.match(player.titles[0], { title: 'Jóga', atByte: player.metaint });
     await player.until(({ audioBytes }) => audioBytes >= 1.2 * AUDIO_BYTES);
     player.close();

@@ -67,7 +67,7 @@ t.test('a small file gives every default', async (t) => {
         titleOffsetMs: 0,
         partTime: false,
         webhooks: [],
-        sources: [{ type: 'file', path: join(file, '../tone.mp3') }],
+        sources: [{ type: 'file', path: join(file, '../tone.mp3'), titles: [] }],
       },
     },
   });

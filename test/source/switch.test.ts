@@ -335,6 +335,8 @@ t.test(
 
 t.test('a file on air that nobody reads rests, is not overdue, and goes on for the next one who reads', (t) => {
   const REST_MS = 30_000;
+  // At whole seconds.
+  const LOOK_MS = 1100;
   const make = () => setUp(['encoder', 'file'], 0, STALLS_PER_MINUTE, Promise.resolve(), REST_MS);
   const { audio, clock, fakes, heard, pass, rests, changes, events } = make();
   const [encoder, file] = fakes as [FakeSource, FakeSource];
@@ -342,7 +344,7 @@ t.test('a file on air that nobody reads rests, is not overdue, and goes on for t
   pass(REST_MS + 1000, file);
   t.strictSame(rests, [], 'it has not stood still: it is asked again');
   file.mayRest = true;
-  pass(200, file);
+  pass(LOOK_MS, file);
   t.strictSame(rests, ['rests']);
   clock.advance(100_000);
   t.strictSame([heard(), changes, events], ['file', ['file'], []]);
@@ -353,7 +355,7 @@ t.test('a file on air that nobody reads rests, is not overdue, and goes on for t
   audio.rest.read(false);
   pass(REST_MS - 1000, file);
   t.strictSame(rests, ['rests', 'wakes']);
-  pass(1200, file);
+  pass(1000 + LOOK_MS, file);
   t.strictSame(rests, ['rests', 'wakes', 'rests']);
 
   encoder.send();

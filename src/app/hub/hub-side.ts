@@ -95,8 +95,7 @@ export class HubSide {
       onTimeMoved: () => clients().onTimeMoved(),
     });
     const { channels, cluster, engine, titles, saves } = this.hub;
-    this.hls = makeHls(core, this.names, (channel) => shared()?.hlsElsewhere(channel));
-    const { hls } = this;
+    const hls = (this.hls = makeHls(core, this.names, (channel) => shared()?.hlsElsewhere(channel)));
     this.recorder = makeRecorder(core, store, (salts) => clients().share({ type: 'salts', salts }));
     const stateOf = (channel: string) => engine.state(channel);
     const storeFault = () => store.fault();

@@ -18,7 +18,8 @@ import type { Frame } from '../../audio/frames/frame.js';
 import type { FramerState, FrameSink } from '../../audio/frames/framer.js';
 import type { OggFramerState } from '../../audio/ogg/ogg-state.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import type { SourceInput, SourceTitle } from '../source.js';
+import type { SourceInput } from '../source.js';
+import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
@@ -35,13 +36,6 @@ const MIN_ROOM_MS = 500;
 /** Of what it plays while there is room, this share takes no time. */
 const SURPLUS = 0.1;
 
-/** A title of what is in a file. */
-export interface FileTitle {
-  /** Its place, in audio from the beginning of the file. */
-  readonly atMs: number;
-  readonly title: SourceTitle;
-}
-
 /** Where a player stands in its file, as plain data. */
 export interface FilePlace {
   /** Which file: another one is played from its beginning. */
@@ -52,8 +46,8 @@ export interface FilePlace {
   /** How much audio was passed on ahead of the clock, and when that was, wall clock milliseconds. */
   readonly aheadMs: number;
   readonly wallMs: number;
-  /** How much audio of the file was passed on in this round, and how many titles were said. Absent: an older version has not counted. */
-  readonly round?: { readonly audioMs: number; readonly titles: number };
+  /** Of this round. Absent: an older version has not counted. */
+  readonly round?: TitlesPlace;
 }
 
 const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mtimeMs}`;
@@ -67,7 +61,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   readonly #clock: Clock;
   readonly #path: string;
   readonly #roomMs: () => number;
-  readonly #titles: readonly FileTitle[];
+  readonly #titles: FileTitles;
   /** Null: at rest, and before it begins. */
   #piece: Buffer | null = null;
   #framer = framerFor(this);
@@ -83,10 +77,6 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   /** Of the file that is open, and how much of it the framer has taken. */
   #id = '';
   #atByte = 0;
-  /** Of this round; and half of the latest frame: a title begins at the edge of a frame that is nearest. */
-  #roundMs = 0;
-  #halfFrameMs = 0;
-  #titlesSaid = 0;
   /** Enough audio is ahead, or a title comes: the framer hands on nothing more of what it was given. */
   #isPaused = false;
 
@@ -99,7 +89,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#clock = clock;
     this.#path = path;
     this.#roomMs = roomMs;
-    this.#titles = titles;
+    this.#titles = new FileTitles(titles);
   }
 
   get contentType(): string | undefined {
@@ -111,7 +101,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     const { state: framer } = this.#framer;
     if (!this.isUp || framer === null) return null;
     const aheadMs = this.isResting ? 0 : this.#aheadMs;
-    const round = { audioMs: this.#roundMs, titles: this.#titlesSaid };
+    const round = this.#titles.place;
     return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs(), round };
   }
 
@@ -120,7 +110,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
    * @returns false also while it reads, or has no audio yet
    */
   rest(): boolean {
-    const hasTitles = this.#titles.length > 0 || this.contentType === contentTypeOf('vorbis');
+    const hasTitles = !this.#titles.isNone || this.contentType === contentTypeOf('vorbis');
     if (!this.isUp || this.#alarm === null || hasTitles) return false;
     this.#alarm.cancel();
     this.#alarm = null;
@@ -182,10 +172,9 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#audioMs += frame.durationMs;
     if (this.#roomMs() > MIN_ROOM_MS) this.#startMs -= frame.durationMs * SURPLUS;
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
-    this.#roundMs += frame.durationMs;
-    this.#halfFrameMs = frame.durationMs / 2;
+    this.#titles.pass(frame.durationMs);
     const aheadMs = this.#aheadMs;
-    if (aheadMs >= MAX_AHEAD_MS || this.#isTitleDue) {
+    if (aheadMs >= MAX_AHEAD_MS || this.#titles.isDue) {
       this.#isPaused = true;
       this.#framer.pause();
     }
@@ -219,8 +208,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     try {
       this.#id = idOf(stats);
       this.#atByte = 0;
-      this.#roundMs = 0;
-      this.#titlesSaid = 0;
+      this.#titles.begin({ audioMs: 0, titles: 0 });
       const isSame = place?.id === this.#id;
       if (isSame) await this.#resume(place!);
       else await this.#sayTitle();
@@ -242,8 +230,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
 
   #resume({ atByte, framer, aheadMs, wallMs, round }: FilePlace): Promise<void> {
     this.#atByte = atByte;
-    this.#roundMs = round?.audioMs ?? 0;
-    this.#titlesSaid = round?.titles ?? this.#titles.length;
+    this.#titles.begin(round);
     this.#framer.adopt(framer);
     const elapsedMs = Math.max(0, this.#clock.wallMs() - wallMs);
     // After a longer time it catches up as after any hiccup.
@@ -272,16 +259,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
   }
 
-  get #isTitleDue(): boolean {
-    const next = this.#titles[this.#titlesSaid];
-    return next !== undefined && next.atMs - this.#roundMs <= this.#halfFrameMs;
-  }
-
   /** Resolves when it is committed: no frame behind it is passed on before. */
   async #sayTitle(): Promise<void> {
-    let due: FileTitle | undefined;
-    while (this.#isTitleDue) due = this.#titles[this.#titlesSaid++];
-    if (due !== undefined && !this.#hasEnded) await this.#input.onTitle(due.title);
+    const due = this.#titles.take();
+    if (due !== undefined && !this.#hasEnded) await this.#input.onTitle(due);
   }
 
   /** Waits so long, or until `end`. */

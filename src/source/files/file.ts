@@ -8,7 +8,8 @@ import type { Clock } from '../../base/clock.js';
 import { contentTag } from '../../metadata/etag.js';
 import type { Source, SourceInput, SourceState } from '../source.js';
 import { audioFormat } from './audio-file.js';
-import { type FilePlace, FilePlayer, type FileTitle } from './file-player.js';
+import { type FilePlace, FilePlayer } from './file-player.js';
+import type { FileTitle } from './file-titles.js';
 
 export class FileSource implements Source {
   readonly kind = 'file';

@@ -3,7 +3,8 @@
 import t from 'tap';
 import type { Frame } from '../../../src/audio/frames/frame.js';
 import { SystemClock } from '../../../src/base/clock.js';
-import { FilePlayer, type FileTitle } from '../../../src/source/files/file-player.js';
+import { FilePlayer } from '../../../src/source/files/file-player.js';
+import type { FileTitle } from '../../../src/source/files/file-titles.js';
 import type { SourceInput, SourceTitle } from '../../../src/source/source.js';
 import { pause } from '../../kit/pause.js';
 import { DEMO_AUDIO } from '../../kit/server.js';
