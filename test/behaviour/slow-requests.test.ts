@@ -157,11 +157,11 @@ t.test(
     t.teardown(() => clearInterval(timer));
     const isHeld = ({ localPort }: Socket) => connectionsAt(port).includes(localPort!);
     await until(() => isHeld(slow) && isHeld(fast), 10_000);
-    await untilPromised(
+    // From when the last answer was made, which a busy machine does late: the limit itself is held by http/router.
+    await until(
       () => !isHeld(slow),
       ANSWER_MS + LATE_MS,
       () => 'still open',
-      LOOK_MS,
     );
     t.ok(isHeld(fast));
     t.ok(bytes > 1_000_000, `${bytes} bytes`);
