@@ -114,7 +114,7 @@ export function readSources(text: string, folder: string): NewSource[] {
       throw new AnswerError('that is no URL');
     }
     const path = resolve(folder, part);
-    if (!existsSync(path)) throw new AnswerError(`there is no file ${path}`);
+    if (!existsSync(path)) throw new AnswerError(`there is no file ${path}; encoder, the URL of a stream, or a file`);
     const problem = problemOf(path);
     if (problem !== null) throw new AnswerError(`${path} ${problem}`);
     return { type: 'file', path };
