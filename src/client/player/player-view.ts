@@ -218,13 +218,15 @@ export class PlayerView {
     this.#logo = logo;
     this.#drawnFor = key;
     for (const old of this.#parts.cover.querySelectorAll('.drawn, .logo')) old.remove();
-    this.#parts.cover.prepend(drawnCover(key));
+    const drawn = drawnCover(key);
+    this.#parts.cover.prepend(drawn);
     if (logo === '') return;
     const image = make('img', 'logo');
     image.alt = '';
     image.src = logo;
+    image.onload = () => drawn.remove(); // a logo may be transparent, at its corners or all over
     image.onerror = () => image.remove();
-    this.#parts.cover.querySelector('.drawn')!.after(image);
+    drawn.after(image);
   }
 
   /** Where covers are framed; null: they are images of this page. */
