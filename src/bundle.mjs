@@ -39,20 +39,22 @@ async function buildProgram() {
     entryPoints: ['src/main.ts', 'src/cli/terminal/write-man.ts'],
     chunkNames: 'chunks/[name]-[hash]',
   });
-  // Browsers and other programs take them as they are, with the types that tsc writes.
-  const modules = readdirSync('src/client').filter((name) => name.endsWith('.ts'));
+  // Browsers, other programs and the package (src/client/package.json) take them as they are, with the types that tsc writes.
+  const modules = readdirSync('src/client', { recursive: true }).filter((name) => name.endsWith('.ts'));
   const client = await build({
     ...common,
     entryPoints: modules.map((name) => `src/client/${name}`),
     format: 'esm',
     target: 'es2022',
-    sourcemap: true,
-    sourcesContent: false,
+    minify: true,
   });
   // The pages' script, and the player as an element: each is one file (http/page/page-files.ts).
   const page = await build({
     ...common,
-    entryPoints: ['src/web/page.js', 'src/client/player/player.ts'].filter((file) => existsSync(file)),
+    entryPoints: [
+      { in: 'src/web/page.js', out: 'web/page' },
+      { in: 'src/client/player/player.ts', out: 'web/player' },
+    ].filter((entry) => existsSync(entry.in)),
     bundle: true,
     format: 'esm',
     target: 'es2022',

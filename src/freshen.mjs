@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const changedMs = (file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-const sources = readdirSync('src', { recursive: true }).filter((file) => !file.endsWith('.md'));
+// `npm pack ./src/client` copies the build to client/dist and takes it away again.
+const sources = readdirSync('src', { recursive: true }).filter(
+  (file) => !/\.md$|^client(\/dist|\/LICENSE|$)/.test(file),
+);
 const others = ['package-lock.json', 'tsconfig.json', 'tsconfig.client.json'];
 const newestMs = Math.max(...[...sources.map((file) => `src/${file}`), ...others].map(changedMs));
 // The last file that the build writes.

@@ -14,7 +14,6 @@ const OTHERS = [
   'THIRD-PARTY-LICENSES',
   'client/client.d.ts',
   'client/client.js',
-  'client/client.js.map',
   'cluster/log/one.lua',
   'web/admin.js',
   'web/hls.js',

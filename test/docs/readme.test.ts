@@ -157,8 +157,8 @@ t.test('for apps', { skip: noChromium }, async (t) => {
   await t.test('the module in Node, over a restart of the server', async (t) => {
     const file = join(tempFolder(t), 'app.mjs');
     const source = new URL('../../src/client/client.ts', import.meta.url).href;
-    t.match(module, "from 'airsplice/client'");
-    writeFileSync(file, at(server, module!).replace('airsplice/client', source));
+    t.match(module, "from 'airsplice-client'");
+    writeFileSync(file, at(server, module!).replace('airsplice-client', source));
     const app = spawn(process.execPath, [...TYPESCRIPT, file], { env: { ...process.env, NODE_OPTIONS: '' } });
     t.teardown(() => app.kill('SIGKILL'));
     let out = '';

@@ -1,5 +1,5 @@
 /**
- * `/player.js`, and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element"). Importing it is enough; a page
+ * `/player.js`, `airsplice-client/player` and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element"). Importing it is enough; a page
  * that has another copy keeps that.
  */
 

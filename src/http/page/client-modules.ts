@@ -25,7 +25,7 @@ export function registerClient(app: FastifyInstance): void {
   const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
   const entry = `${imports}export * from './web/client/client.js';\n`;
   serveText(app, '/client.js', () => textOf(SCRIPT_TYPE, entry), FOR_ALL);
-  const player = builtScript('client/player/player.js', 'client/player/player.ts');
+  const player = builtScript('web/player.js', 'client/player/player.ts');
   serveText(app, '/player.js', player, FOR_ALL);
   serveText(app, '/web/hls.js', hlsScript, FOR_ALL);
 }
