@@ -24,6 +24,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'config/bounds': 'the bounds of every number in config/*.ts, taken from the schema',
   'config/encoder': 'the encoder entry of config/station-config.ts, with its password',
   'docs/citations': 'what comments and documents cite',
+  'docs/examples': 'the examples of the OpenAPI document (docs/examples.ts), sent',
   'docs/page': 'the page /docs, in a browser',
   'docs/playout': 'the templates of config/playout.md',
   'docs/readme': 'what README.md shows to be pasted',

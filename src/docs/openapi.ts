@@ -10,6 +10,7 @@ import type { PushLimits } from '../metadata/push-schema.js';
 import { administration } from './admin-docs.js';
 import { hoisted } from './components.js';
 import { encoders } from './encoders.js';
+import { withExamples } from './examples.js';
 import { hls } from './hls-docs.js';
 import type { Json } from './json.js';
 import { operations, ownDocuments } from './operate.js';
@@ -135,9 +136,11 @@ export function paths(limits: PushLimits & ReadLimits, all = schemas(limits)): J
     ...listenerStatistics(),
     ...ownDocuments(),
   };
-  return Object.fromEntries(
-    Object.entries(described).map(([path, item]) => [path, { parameters: pathParameters(path), ...(item as Json) }]),
-  );
+  const whole = Object.entries(described).map(([path, item]) => [
+    path,
+    { parameters: pathParameters(path), ...(item as Json) },
+  ]);
+  return withExamples(Object.fromEntries(whole));
 }
 
 /**
@@ -155,7 +158,7 @@ export async function openApi(limits: PushLimits & ReadLimits, version: string, 
       title: 'airsplice',
       version,
       description:
-        'Push the titles of radio streams, and read them by polling, WebSocket (see /asyncapi.json) or server-sent events. ' +
+        'Push the titles of radio streams, and read them by polling, WebSocket or server-sent events, whose messages are at [/docs/messages](/docs/messages) (/asyncapi.json). ' +
         'Refusals are problem+json (RFC 9457); 401, 403, 404 and 503 for which Accept names text/html are a page. A method that a path does not take is answered with 405 and Allow. ' +
         'What is read by GET is answered to HEAD too, without the body; a push is not (405). Reads answer OPTIONS as a CORS preflight of pages of any origin. ' +
         'Where there is no room for another connection it is 503 with Retry-After, and the connection is closed. ' +

@@ -1,5 +1,6 @@
 /**
- * The documents of the interface, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`).
+ * The documents of the interface, for programs (`/openapi.json`, `/asyncapi.json`, `/schemas/record.json`) and for people (`/docs`,
+ * `/docs/messages`).
  * Open to all, with CORS for any origin. `/docs` loads everything from this host; its policy allows nothing else.
  */
 
@@ -9,6 +10,8 @@ import type { FastifyInstance } from 'fastify';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
+import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
+import { messagesPage } from './messages-page.js';
 import { readRoute, refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
@@ -24,6 +27,10 @@ const POLICY = {
   'frame-ancestors': "'self'",
 };
 
+const POLICY_TEXT = Object.entries(POLICY)
+  .map(([name, value]) => `${name} ${value}`)
+  .join('; ');
+
 /** Paths at which the package serves copies of the document, with their types. */
 const COPIES: Readonly<Record<string, string>> = {
   '/docs/json': 'application/json; charset=utf-8',
@@ -34,6 +41,10 @@ const COPIES: Readonly<Record<string, string>> = {
 export function registerDocuments(app: FastifyInstance, documents: () => Promise<ApiDocuments>): void {
   const openApi = serve(app, '/openapi.json', async () => (await documents()).openApi);
   serve(app, '/asyncapi.json', async () => (await documents()).asyncApi);
+  readRoute(app, '/docs/messages', async (_, reply) => {
+    reply.headers({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': POLICY_TEXT });
+    return reply.type('text/html; charset=utf-8').send(messagesPage((await documents()).asyncApi));
+  });
   serve(app, '/schemas/record.json', async () => (await documents()).record);
   // The package registers no HEAD.
   app.addHook('onRoute', (route) => {
@@ -48,7 +59,11 @@ export function registerDocuments(app: FastifyInstance, documents: () => Promise
   void app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: POLICY,
-    theme: { title: 'airsplice: the interface' },
+    theme: {
+      title: 'airsplice: the interface',
+      css: [{ filename: 'theme.css', content: THEME_STYLE }],
+      js: [{ filename: 'theme.js', content: THEME_SCRIPT }],
+    },
     uiConfig: {
       layout: 'BaseLayout',
       docExpansion: 'list',

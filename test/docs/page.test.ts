@@ -23,6 +23,7 @@ t.test('the page at /docs and its files are open, with a policy that keeps every
   for (const path of [
     '/docs',
     '/docs/',
+    '/docs/messages',
     '/docs/static/swagger-ui-bundle.js',
     '/docs/static/swagger-ui.css',
     '/docs/json',

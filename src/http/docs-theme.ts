@@ -1,0 +1,29 @@
+/**
+ * How `/docs` looks: Swagger UI, dark where its reader's system is, within the width of a phone, and with the names and contrast that axe asks for.
+ */
+
+/** Swagger UI has a dark mode, whose switch is in a bar that this page lacks. */
+export const THEME_SCRIPT = `
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+const viewport = document.createElement('meta');
+Object.assign(viewport, { name: 'viewport', content: 'width=device-width, initial-scale=1' });
+document.head.append(viewport);
+document.getElementById('swagger-ui').setAttribute('role', 'main');
+`;
+
+export const THEME_STYLE = `
+html.dark-mode body { background: #1c2022; }
+.swagger-ui { overflow-wrap: anywhere; }
+.swagger-ui .wrapper { padding: 0 12px; }
+@media (max-width: 640px) {
+  .swagger-ui .opblock .opblock-summary, .swagger-ui .opblock-tag, .swagger-ui .scheme-container .schemes { flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }
+  .swagger-ui table, .swagger-ui tbody, .swagger-ui tr, .swagger-ui td { display: block; width: auto; min-width: 0; }
+  .swagger-ui thead { display: none; }
+  .swagger-ui .opblock-body, .swagger-ui .table-container, .swagger-ui .model-box { max-width: 100%; overflow-x: auto; }
+  .swagger-ui input, .swagger-ui select, .swagger-ui textarea { max-width: 100%; min-width: 0 !important; }
+}
+`;
