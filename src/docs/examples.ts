@@ -25,7 +25,8 @@ const FORM: Values = { mode: 'updinfo', mount: '/studio.mp3', song: 'Nina Simone
 const FALLBACK: Values = { mount: '/demo.mp3', fallback: '/studio.mp3' };
 const LISTENER: Values = { mount: '/demo.mp3', id: '1' };
 const MOVE: Values = { mount: '/demo.mp3', destination: '/studio.mp3' };
-const MONTH: Values = { month: '2026-11' };
+const OF_DEMO: Values = { channel: 'demo' };
+const MONTH: Values = { ...OF_DEMO, month: '2026-11' };
 
 /** By the ids of operations: the parameters in the query that a request needs to be of use. */
 const IN_QUERY: Readonly<Record<string, Values>> = {
@@ -43,6 +44,10 @@ const IN_QUERY: Readonly<Record<string, Values>> = {
   'icecast-moveclients-post': MOVE,
   'icecast-fallbacks': FALLBACK,
   'icecast-fallbacks-post': FALLBACK,
+  statisticsSeries: OF_DEMO,
+  statisticsSeriesCsv: OF_DEMO,
+  statisticsTitles: OF_DEMO,
+  statisticsTitlesCsv: OF_DEMO,
   statisticsRoyalty: MONTH,
   statisticsRoyaltyCsv: MONTH,
 };

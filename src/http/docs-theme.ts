@@ -15,10 +15,13 @@ document.getElementById('swagger-ui').setAttribute('role', 'main');
 `;
 
 export const THEME_STYLE = `
+html:not(.dark-mode) .swagger-ui :is(.info a, .info .link, .info .url, .markdown a) { color: #1f5fae; }
 html.dark-mode body { background: #1c2022; }
-.swagger-ui { overflow-wrap: anywhere; }
 .swagger-ui .wrapper { padding: 0 12px; }
 @media (max-width: 640px) {
+  .swagger-ui { overflow-wrap: anywhere; }
+  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; }
+  .swagger-ui .opblock .opblock-section-header h4 { flex: 1 0 auto; }
   .swagger-ui .opblock .opblock-summary, .swagger-ui .opblock-tag, .swagger-ui .scheme-container .schemes { flex-wrap: wrap; }
   .swagger-ui .opblock .opblock-summary-path { max-width: 100%; word-break: break-all; }
   .swagger-ui table, .swagger-ui tbody, .swagger-ui tr, .swagger-ui td { display: block; width: auto; min-width: 0; }

@@ -1,6 +1,7 @@
 /** The readable page at /docs in a real browser: it shows every operation, takes everything from this host, and complains of nothing. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 import t from 'tap';
 import { ADMIN_USERS } from '../kit/admin-client.js';
@@ -15,6 +16,7 @@ interface SwaggerUi {
 type Bundle = (config: object) => SwaggerUi;
 declare const window: { ui: SwaggerUi };
 
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const CHROMIUM = '/usr/bin/chromium';
 const skip = existsSync(CHROMIUM) ? false : `${CHROMIUM} is missing`;
 
@@ -120,7 +122,27 @@ t.test('in a browser', { skip }, async (t) => {
   await way.locator('button.authorize').click();
   await page.locator('.close-modal').click();
   t.match(await answered('Admin-adminSelf', {}, 200), /reader/);
+  const overflow = 'document.documentElement.scrollWidth - innerWidth';
+  const isDark = `document.documentElement.classList.contains('dark-mode')`;
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    t.equal(await page.evaluate(isDark), colorScheme === 'dark', 'it follows the system');
+    for (const width of [390, 320]) {
+      await page.setViewportSize({ width, height: 900 });
+      t.equal(await page.evaluate(overflow), 0, `no sideways scroll at ${width} px`);
+    }
+  }
   if (process.env['SHOT']) await page.screenshot({ path: process.env['SHOT'], fullPage: false });
+
+  await page.goto(`${base}/docs/messages`);
+  await page.evaluate(AXE);
+  t.match(await page.textContent('main'), /\/metadata\/sse\/listener\/\{metaid\}/, 'the messages, to read');
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    t.equal(await page.evaluate(overflow), 0, 'no sideways scroll');
+    const { violations } = (await page.evaluate('axe.run()')) as { violations: { id: string }[] };
+    t.strictSame(violations, [], colorScheme);
+  }
   t.strictSame(complaints, []);
   t.strictSame(elsewhere, []);
 });
