@@ -50,7 +50,10 @@ export function messagesPage(document: Json): string {
     const own = Object.keys(channels).filter((name) => name.startsWith(`${key}-`));
     return `<section><h2>${PROTOCOLS[key] ?? text(key)}</h2>\n<p>${text(description)}</p>\n${own.map((name) => channelPart(channels[name]!)).join('')}</section>\n`;
   };
-  const message = ({ name, title, description = '' }: Named): [string, string] => [name, text(`${title}. ${description}`)];
+  const message = ({ name, title, description = '' }: Named): [string, string] => [
+    name,
+    text(`${title}. ${description}`),
+  ];
   const shapes = Object.values(components.schemas).map(
     ({ title, properties = {} }) =>
       `<section><h2>${text(title)}</h2>\n${terms(Object.entries(properties).map(([name, each]) => [name, member(each)]))}</section>\n`,
