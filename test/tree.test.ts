@@ -66,7 +66,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/ingest': ['app/app', 'http/ingest/encoder-acceptor', 'http/ingest/shoutcast'],
   'app/worker/worker-readers': ['app/app', 'http/poll/poll', 'http/watch/web-socket-watch'],
   'http/document-routes': ['docs/documents', 'docs/page'],
-  'http/messages-page': ['docs/page'],
+  'http/page/messages-page': ['docs/page'],
   'http/page/page-document': ['http/page/page-routes', 'e2e/station-page'],
   'app/worker/page-facts': ['http/page/page-routes', 'http/cover'],
   'client/player/channel-directory': ['e2e/station-page'],

@@ -10,8 +10,8 @@ import type { FastifyInstance } from 'fastify';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
-import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
-import { messagesPage } from './messages-page.js';
+import { THEME_SCRIPT, THEME_STYLE } from './page/docs-theme.js';
+import { messagesPage } from './page/messages-page.js';
 import { readRoute, refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 

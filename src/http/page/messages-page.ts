@@ -1,7 +1,7 @@
 /** `/docs/messages`: the AsyncAPI document to read, as one page without scripts. */
 
-import type { Json } from '../docs/json.js';
-import { escapeMarkup } from './markup.js';
+import type { Json } from '../../docs/json.js';
+import { escapeMarkup } from '../markup.js';
 
 interface Schema {
   readonly type?: string | readonly string[];
@@ -48,7 +48,8 @@ export function messagesPage(document: Json): string {
   const { info, servers, channels, components } = document as unknown as Read;
   const protocol = ([key, { description }]: [string, { readonly description: string }]) => {
     const own = Object.keys(channels).filter((name) => name.startsWith(`${key}-`));
-    return `<section><h2>${PROTOCOLS[key] ?? text(key)}</h2>\n<p>${text(description)}</p>\n${own.map((name) => channelPart(channels[name]!)).join('')}</section>\n`;
+    const parts = own.map((name) => channelPart(channels[name]!)).join('');
+    return `<section><h2>${PROTOCOLS[key] ?? text(key)}</h2>\n<p>${text(description)}</p>\n${parts}</section>\n`;
   };
   const message = ({ name, title, description = '' }: Named): [string, string] => [
     name,
