@@ -44,6 +44,8 @@ const ELSE: Readonly<Record<string, number>> = {
   // Of a listing, that changes: there is none with this name.
   ...{ cover: 404, adminWithdrawHeld: 404, adminRotateToken: 404, adminRevokeToken: 404, adminEndListener: 404 },
   ...{ hlsSegment: 404, adminWithdrawNext: 404 },
+  // A token has no login to end; this server was started without a file to read again.
+  ...{ adminLogOut: 409, adminReload: 409 },
   // The demo has no encoder before one connects, no rewind and no streamInfo.
   ...{ adminEndEncoder: 404, adminMoveEncoder: 409, hlsRewind: 404, streamInfo: 404, streamInfoOfChannel: 404 },
 };
