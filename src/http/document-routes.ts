@@ -10,9 +10,9 @@ import type { FastifyInstance } from 'fastify';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
+import { readRoute, refuseWrites } from './methods.js';
 import { THEME_SCRIPT, THEME_STYLE } from './page/docs-theme.js';
 import { messagesPage } from './page/messages-page.js';
-import { readRoute, refuseWrites } from './methods.js';
 import { matchesTag } from './reads.js';
 
 /** The policy of `/docs`. Its script sets styles, and its icons are data: URLs. */
