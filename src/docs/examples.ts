@@ -5,10 +5,10 @@
 
 import type { Json } from './json.js';
 
-type Values = Readonly<Record<string, unknown>>;
+type ExampleValues = Readonly<Record<string, unknown>>;
 
 /** By the names of parameters in paths. */
-const IN_PATH: Values = {
+const IN_PATH: ExampleValues = {
   channelkey: 'demo',
   stationkey: 'demo',
   metaid: 'Zx3vKq8TmWb5LrYc0HdN2g',
@@ -20,16 +20,16 @@ const IN_PATH: Values = {
   network: '192.0.2.7',
 };
 
-const TITLE: Values = { artist: 'Nina Simone', song: 'Feeling Good', duration: 177 };
-const FORM: Values = { mode: 'updinfo', mount: '/studio.mp3', song: 'Nina Simone - Feeling Good' };
-const FALLBACK: Values = { mount: '/demo.mp3', fallback: '/studio.mp3' };
-const LISTENER: Values = { mount: '/demo.mp3', id: '1' };
-const MOVE: Values = { mount: '/demo.mp3', destination: '/studio.mp3' };
-const OF_DEMO: Values = { channel: 'demo' };
-const MONTH: Values = { ...OF_DEMO, month: '2026-11' };
+const TITLE: ExampleValues = { artist: 'Nina Simone', song: 'Feeling Good', duration: 177 };
+const FORM: ExampleValues = { mode: 'updinfo', mount: '/studio.mp3', song: 'Nina Simone - Feeling Good' };
+const FALLBACK: ExampleValues = { mount: '/demo.mp3', fallback: '/studio.mp3' };
+const LISTENER: ExampleValues = { mount: '/demo.mp3', id: '1' };
+const MOVE: ExampleValues = { mount: '/demo.mp3', destination: '/studio.mp3' };
+const OF_DEMO: ExampleValues = { channel: 'demo' };
+const MONTH: ExampleValues = { ...OF_DEMO, month: '2026-11' };
 
 /** By the ids of operations: the parameters in the query that a request needs to be of use. */
-const IN_QUERY: Readonly<Record<string, Values>> = {
+const IN_QUERY: Readonly<Record<string, ExampleValues>> = {
   pushGet: TITLE,
   pushGetBearer: TITLE,
   updinfoGet: FORM,
@@ -53,7 +53,7 @@ const IN_QUERY: Readonly<Record<string, Values>> = {
 };
 
 /** By the ids of operations: the body, whichever its type is. */
-const BODIES: Readonly<Record<string, Values>> = {
+const BODIES: Readonly<Record<string, ExampleValues>> = {
   pushPost: TITLE,
   pushPostBearer: TITLE,
   updinfoPost: FORM,
@@ -73,7 +73,7 @@ const BODIES: Readonly<Record<string, Values>> = {
 /** @param paths every one, written out */
 export function withExamples(paths: Json): Json {
   return mapped(paths, (item) =>
-    mapped(item as Json, (part) => (Array.isArray(part) ? part.map(inPath) : shown(part))),
+    mapped(item as Json, (part) => (Array.isArray(part) ? part.map(inPath) : withOwn(part))),
   );
 }
 
@@ -82,13 +82,13 @@ const mapped = (object: Json, map: (value: unknown) => unknown): Json =>
 
 const inPath = (parameter: Json) => exampleOf(parameter, IN_PATH);
 
-function exampleOf(parameter: Json, values: Values): Json {
+function exampleOf(parameter: Json, values: ExampleValues): Json {
   const example = values[String(parameter['name'])];
   return example === undefined ? parameter : { ...parameter, example };
 }
 
 /** An operation with its examples. */
-function shown(part: unknown): Json {
+function withOwn(part: unknown): Json {
   const operation = part as Json & { readonly parameters?: readonly Json[]; readonly requestBody?: Json };
   const { parameters, requestBody } = operation;
   const id = String(operation['operationId']);

@@ -11,12 +11,12 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
 }
-interface Named {
+interface NamedMessage {
   readonly name: string;
   readonly title: string;
   readonly description?: string;
 }
-interface Channel {
+interface ReadChannel {
   readonly address: string;
   readonly description: string;
   readonly parameters: Readonly<Record<string, { readonly description: string }>>;
@@ -26,9 +26,9 @@ interface Channel {
 interface Read {
   readonly info: { readonly version: string; readonly description: string };
   readonly servers: Readonly<Record<string, { readonly description: string }>>;
-  readonly channels: Readonly<Record<string, Channel>>;
+  readonly channels: Readonly<Record<string, ReadChannel>>;
   readonly components: {
-    readonly messages: Readonly<Record<string, Named>>;
+    readonly messages: Readonly<Record<string, NamedMessage>>;
     readonly schemas: Readonly<Record<string, Schema & { readonly title: string }>>;
   };
 }
@@ -51,7 +51,7 @@ export function messagesPage(document: Json): string {
     const parts = own.map((name) => channelPart(channels[name]!)).join('');
     return `<section><h2>${PROTOCOLS[key] ?? text(key)}</h2>\n<p>${text(description)}</p>\n${parts}</section>\n`;
   };
-  const message = ({ name, title, description = '' }: Named): [string, string] => [
+  const message = ({ name, title, description = '' }: NamedMessage): [string, string] => [
     name,
     text(`${title}. ${description}`),
   ];
@@ -82,7 +82,7 @@ ${shapes.join('')}</main>
 
 const text = (value: string) => escapeMarkup(value);
 
-function channelPart({ address, description, parameters, messages }: Channel): string {
+function channelPart({ address, description, parameters, messages }: ReadChannel): string {
   const needed = Object.entries(parameters).map(([name, each]): [string, string] => [name, text(each.description)]);
   const names = Object.keys(messages).map((name) => `<code>${text(name)}</code>`);
   return `<h3><code>${text(address)}</code></h3>\n<p>${text(description)} Messages: ${names.join(', ')}.</p>\n${terms(needed)}`;
