@@ -1,6 +1,6 @@
 /**
- * The module for pages and apps, as `airsplice-client`, as `airsplice/client` or from a server's `/client.js`: the titles of a channel, a station or a
- * listener as they change, and an audio element with the titles that are heard (README.md). Runs in browsers and in Node, without dependencies.
+ * The module for pages and apps, as `airsplice-client`, as `airsplice/client` or from a server's `/client.js`: the titles of a channel, a station or
+ * a listener as they change, and an audio element with the titles that are heard (README.md). Runs in browsers and in Node, without dependencies.
  */
 
 export { attach } from './attach.js';

@@ -1,6 +1,6 @@
 /**
- * `/player.js`, `airsplice-client/player` and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element"). Importing
- * it is enough; a page that has another copy keeps that.
+ * `/player.js`, `airsplice-client/player` and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element").
+ * Importing it is enough; a page that has another copy keeps that.
  */
 
 import { AirsplicePlayer } from './player-element.js';
