@@ -24,6 +24,8 @@ const DOCUMENTED = documentedLines();
 const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/^README.md: npm (pack|i -g .*)$|: npm (pack|install)( -g.*)?$/, 'test/e2e/package.test.ts'],
   [/^CONTRIBUTING.md: npm ci$/, 'test/e2e/package.test.ts'],
+  [/: npm pack \.\/src\/client$/, 'test/e2e/client-package.test.ts'],
+  [/: npx airsplice$|^config\/cluster\/README.md: airsplice cluster$/, 'the name of a command'],
   [/: (npm ci && )?npm run -s deb$|: sudo apt install /, 'test/long/debian-package.test.ts'],
   [/^config\/deploy\/README.md: (apt|rm|systemctl|liquidsoap) /, 'a machine with systemd: test/long/newcomer.test.ts'],
   [/^config\/deploy\/README.md: docker build /, 'pulls an image; what it copies: test/e2e/container.test.ts'],
@@ -39,7 +41,7 @@ const ELSEWHERE: readonly (readonly [RegExp, string])[] = [
   [/: (npm run -s build && )?([A-Z_]+=\d+ )+node test\/kit\/run.mjs test\/(long|behaviour)\//, 'a tier runs it'],
 ];
 
-const NAME = String.raw`(?:npx airsplice|airsplice|node dist/main\.js)`;
+const NAME = String.raw`(?:npx airsplice|airsplice|node (?:\S*/)?dist/main\.js)`;
 
 /** @param text of the whole line; the program by any of its names */
 function on(text: string, says: RegExp, more: Omit<Rule, 'line' | 'says'> = {}): Rule {
@@ -150,6 +152,7 @@ const LAST_DAY: Rule[] = [
 
 /** Another beginning. */
 const MADE: Rule[] = [
+  on('AIRSPLICE init --yes FILE', WRITTEN, { as: [['FILE', '~/plain.yaml']] }),
   on('AIRSPLICE init --from stations.json', WRITTEN),
   on('AIRSPLICE init --force \\S+ --.*', WRITTEN, { as: [[OURS[0], '~/nord.yaml']] }),
   on('AIRSPLICE init --force \\S+', WRITTEN, { as: [[OURS[0], '~/asked.yaml']], isAsked: true }),
@@ -224,7 +227,7 @@ t.test('lines to type', { skip: withoutShellMachine() || missing('script'), time
     await reader.stop();
     await reader.follow(LAST_DAY, LINES);
   });
-  const beginnings = LINES.filter((text) => /^airsplice init --f/.test(text));
+  const beginnings = LINES.filter((text) => /^(npx )?airsplice init --[fy]/.test(text));
   for (const made of beginnings) await scene(made, false, (reader) => reader.follow(MADE, [made]));
   const noCluster = missing('redis-server', 'haproxy');
   await scene('at two machines', noCluster, (reader) => reader.follow(CLUSTER, OF_CLUSTER));
