@@ -4,7 +4,15 @@ import t from 'tap';
 import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
 import type { Input } from '../../src/source/input.js';
 import type { SourceKind } from '../../src/source/source.js';
-import { CHECK_MS, FakeSource, LINGER_MS, STALL_MS, STALLS_PER_MINUTE, setUp } from '../kit/switch-harness.js';
+import {
+  BURST_MS,
+  CHECK_MS,
+  FakeSource,
+  LINGER_MS,
+  STALL_MS,
+  STALLS_PER_MINUTE,
+  setUp,
+} from '../kit/switch-harness.js';
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
   const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
@@ -368,5 +376,18 @@ t.test('a file on air that nobody reads rests, is not overdue, and goes on for t
   t.strictSame(rests, ['rests', 'wakes', 'rests'], 'it has begun anew: there is nothing to wake');
   clock.advance(1700);
   t.equal(heard(), null, 'it is overdue as ever');
+  t.end();
+});
+
+t.test('behind a rest, however short, all that a listener begins with comes at once', (t) => {
+  const { audio, clock, fakes, rests } = setUp(['file'], 0, STALLS_PER_MINUTE, Promise.resolve(), 1000);
+  const [file] = fakes as [FakeSource];
+  file.mayRest = true;
+  audio.start();
+  file.send('f', 1000);
+  clock.advance(1100);
+  audio.rest.read(true);
+  t.strictSame(rests, ['rests', 'wakes']);
+  t.equal(file.input.aheadMs, -BURST_MS);
   t.end();
 });
