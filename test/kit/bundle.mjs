@@ -6,35 +6,50 @@
  * holds.
  */
 
-import { readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { FOR_NODE } from '../../src/bundle.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Beside the packages that are not in the chunks. A copy of the clone may share it (docs/typed-lines.test.ts), so each run has a folder in it. */
 const FOLDER = `${ROOT}node_modules/.cache/tests/`;
+/** No run takes so long; what is older is left from one that was killed. */
+const MAX_AGE_MS = 86_400_000;
 
 /** One for the files of a process and for what runs them (file-runner.mjs): it is in no chunk. */
 const TAP = pathToFileURL(`${ROOT}test/kit/current-file.mjs`).href;
 
 /**
  * @param files `test/x/y.test.ts`
- * @returns the folder in which `test/x/y.test.js` stands for each
+ * @returns the folder in which `test/x/y.test.js` stands for each, until this process ends
  */
 export async function bundleTests(files) {
   const { dependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'));
   const bundled = new Set(Object.keys(dependencies).filter((name) => !FOR_NODE.external.includes(name)));
-  rmSync(FOLDER, { recursive: true, force: true });
+  const folder = ownFolder();
   await build({
     ...FOR_NODE,
     absWorkingDir: ROOT,
     entryPoints: files,
-    outdir: FOLDER,
+    outdir: folder,
     outbase: ROOT,
     chunkNames: 'chunks/[hash]',
     plugins: [{ name: 'tests', setup: (made) => setUp(made, bundled) }],
   });
-  return FOLDER;
+  return folder;
+}
+
+function ownFolder() {
+  mkdirSync(FOLDER, { recursive: true });
+  for (const name of readdirSync(FOLDER)) {
+    const path = `${FOLDER}${name}`;
+    const atMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - atMs > MAX_AGE_MS) rmSync(path, { recursive: true, force: true });
+  }
+  const folder = `${mkdtempSync(`${FOLDER}run-`)}/`;
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 function setUp(made, bundled) {
