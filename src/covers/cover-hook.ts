@@ -6,12 +6,11 @@
  * Owned by covers.ts. Its URL may hold a secret: it is in no log line.
  */
 
-import { lookup } from 'node:dns';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.js';
 import type { CoversConfig } from '../config/covers-config.js';
 import { imageUrl } from '../metadata/image-url.js';
-import { Outbound } from '../net/outbound/outbound.js';
+import { boundedAnswer } from '../net/outbound/bounded-answer.js';
 import { Target } from '../net/outbound/target.js';
 
 export type CoverOutcome = 'found' | 'none' | 'failed' | 'dropped';
@@ -33,8 +32,7 @@ interface Remembered {
   readonly untilMs: number;
 }
 
-const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-const MAX_BODY_BYTES = 16 * 1024;
+const LIMITS = { ca: undefined, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
 /** Questions at a time; what comes beyond them has no cover. */
 export const MAX_ASKED = 4;
 /** After a failure. */
@@ -50,7 +48,7 @@ export class CoverHook {
   readonly #output: CoverHookOutput;
   readonly #remembered: LRUCache<string, Remembered>;
   readonly #asking = new Map<string, Promise<string>>();
-  readonly #requests = new Set<Outbound>();
+  readonly #closing = new AbortController();
   #isFailing = false;
 
   /** @param urlBytes the longest URL of a cover */
@@ -87,12 +85,13 @@ export class CoverHook {
 
   /** What was asked is of no interest any more. Idempotent. */
   close(): void {
-    for (const request of this.#requests) request.abort();
+    this.#closing.abort();
   }
 
   async #ask(song: Song, name: string): Promise<string> {
     const { cacheSeconds } = this.#config;
     const answer = await this.#request(song);
+    if (this.#closing.signal.aborted) return '';
     const isFailed = answer instanceof Error;
     const found = isFailed ? '' : imageUrl(answer);
     const cover = Buffer.byteLength(found) <= this.#urlBytes() ? found : '';
@@ -104,47 +103,24 @@ export class CoverHook {
     return cover;
   }
 
-  /** Never rejects. @returns the text of the answer; `''`: there is none; an error: why it could not be had, without any part of the URL */
-  #request({ artist, song }: Song): Promise<string | Error> {
+  /** Never rejects. @returns `''`: there is none; an error: why it could not be had, without any part of the URL */
+  async #request({ artist, song }: Song): Promise<string | Error> {
     const url = new URL(this.#config.hook);
     for (const [field, value] of Object.entries({ artist, song, channelkey: this.#channel })) {
       url.searchParams.set(field, value);
     }
     const target = Target.named(url.href, undefined, true);
     const headers = { Accept: 'application/json', 'User-Agent': 'airsplice' };
-    return new Promise((resolve) => {
-      const chunks: Buffer[] = [];
-      let bytes = 0;
-      const over = (answer: string | Error) => {
-        clearTimeout(deadline);
-        this.#requests.delete(outbound);
-        resolve(answer);
-      };
-      const onBody = (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= MAX_BODY_BYTES) chunks.push(chunk);
-        else {
-          over(new Error('the answer is too long'));
-          outbound.abort();
-        }
-      };
-      const outbound = new Outbound({ target, method: 'GET', headers }, CONNECTION, {
-        onAnswer: () => {
-          const { status } = outbound;
-          if (status === 200)
-            outbound.receive({ onBody, onEnd: () => over(coverIn(Buffer.concat(chunks).toString())) });
-          else over(NONE.has(status) ? '' : new Error(`status ${status}`));
-        },
-        onFailed: (_, code) => over(new Error(code ?? 'the connection failed')),
-        onClosed: () => over(new Error('no answer')),
-      });
-      const deadline = setTimeout(() => {
-        over(new Error('no answer in time'));
-        outbound.abort();
-      }, this.#config.timeoutSeconds * 1000);
-      this.#requests.add(outbound);
-      outbound.start();
-    });
+    const timeoutMs = this.#config.timeoutSeconds * 1000;
+    try {
+      const limits = { ...LIMITS, timeoutMs, signal: this.#closing.signal };
+      const { status, body } = await boundedAnswer({ target, method: 'GET', headers }, limits);
+      if (status === 200) return coverIn(body.toString());
+      return NONE.has(status) ? '' : new Error(`status ${status}`);
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      return new Error(code ?? message);
+    }
   }
 }
 

@@ -19,7 +19,7 @@ export interface BoundedAnswer {
   readonly body: Buffer;
 }
 
-/** Rejects with a reason that holds no URL. */
+/** Rejects with a reason, which may name the host, and with its `code` where it has one, which holds nothing of the URL. */
 export function boundedAnswer(request: OutboundRequest, limits: AnswerLimits): Promise<BoundedAnswer> {
   const { ca, headBytes, bodyBytes, timeoutMs, signal } = limits;
   return new Promise((resolve, reject) => {
@@ -29,10 +29,10 @@ export function boundedAnswer(request: OutboundRequest, limits: AnswerLimits): P
       clearTimeout(deadline);
       signal.removeEventListener('abort', onAbort);
     };
-    const fail = (reason: string) => {
+    const fail = (reason: string, code?: string) => {
       end();
       outbound.abort();
-      reject(new Error(reason));
+      reject(Object.assign(new Error(reason), { code }));
     };
     const onAbort = () => fail('it was broken off');
     const onBody = (chunk: Buffer) => {
@@ -51,7 +51,7 @@ export function boundedAnswer(request: OutboundRequest, limits: AnswerLimits): P
           };
           outbound.receive({ onBody, onEnd });
         },
-        onFailed: (reason) => fail(reason),
+        onFailed: fail,
         onClosed: () => fail('no answer'),
       },
     );
