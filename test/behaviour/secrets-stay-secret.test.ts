@@ -1,5 +1,6 @@
 /** Secrets that come over the wire stand nowhere afterwards: not in the log, the metrics, an answer, a page or a document. */
 
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -16,10 +17,12 @@ import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { Wire } from '../kit/wire.js';
 
-const TOKEN = 'demo-token';
-const PASSWORD = 'demo-source';
+/** In the place of the demo's, which the examples of /docs show. */
+const TOKEN = 'own-token-of-demo';
+const PASSWORD = 'own-password-of-encoder';
 /** No channel's; made so that it is found wherever it comes out. */
 const WRONG = 'wrong-secret-of-a-guesser';
+const hashOf = (secret: string) => `sha256:${createHash('sha256').update(secret).digest('hex')}`;
 const basic = (password: string) => `Authorization: Basic ${Buffer.from(`source:${password}`).toString('base64')}`;
 const JSON_TYPE = 'Content-Type: application/json';
 
@@ -28,7 +31,9 @@ t.test('no secret of a request comes out again', async (t) => {
   const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
   const file = join(tempFolder(t), 'access.log');
   const yaml = demoYaml(`limits: { wrongSecretsPerMinute: 100, secretQueue: 0 }
-accessLog: { file: '${file}' }`);
+accessLog: { file: '${file}' }`)
+    .replaceAll('demo-token', hashOf(TOKEN))
+    .replaceAll('demo-source', hashOf(PASSWORD));
   const { port, app } = await startServer(t, yaml, tempFolder(t), log);
   const got: string[] = [];
   const say = async (line: string, headers = '', body = '') => {
