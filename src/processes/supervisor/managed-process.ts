@@ -1,8 +1,8 @@
 /**
  * A child process as its supervisor sees it: it is started, given its work, and ended where it hangs.
  *
- *   starting ──waiting──► booting ──ready──► running ──► ended        hanging: no sign of life for HANGING_MS; killed
- *       └── what it is sent waits until it is known to understand it                not started: ended, with why
+ *   starting ──waiting──► booting ──ready──► running ──► ended        hanging: no sign of life for HANGING_MS, in
+ *       └── what it is sent waits until it is known to understand it                which it could run; killed
  */
 
 import { ChildProcess, fork } from 'node:child_process';
@@ -24,11 +24,14 @@ import {
 } from '../messages.js';
 import type { ConfigSource } from '../reload/configuration.js';
 import type { ReloadParticipant } from '../reload/stepped-reloads.js';
+import { Silence } from './silence.js';
 
 /** How long a child may need until it is ready: its store may have to be looked through. */
 const START_MS = 120_000;
 /** Where a look comes this late, this process itself stood still. */
 const STILL_MS = 250;
+/** How much longer one that gets no processor may be silent. */
+const MAX_STARVED_MS = 4 * HANGING_MS;
 /** How long a step of a reload may take: a large configuration is made in it. */
 const STEP_MS = 10_000;
 
@@ -80,7 +83,7 @@ export class ManagedProcess implements ReloadParticipant {
   readonly requests: Requests;
   readonly #parts: ManagedProcessParts;
   readonly #process: SystemProcess;
-  #aliveMs = performance.now();
+  readonly #silence = new Silence(MAX_STARVED_MS);
   #lookMs = performance.now();
   #reason: string | null = null;
   #wasHanging = false;
@@ -127,7 +130,7 @@ export class ManagedProcess implements ReloadParticipant {
 
   /** It does its work, and says so. */
   get isServing(): boolean {
-    return this.isReady && !this.hasEnded && performance.now() - this.#aliveMs < 2 * HANGING_MS;
+    return this.isReady && !this.hasEnded && this.#silence.ms(performance.now()) < 2 * HANGING_MS;
   }
 
   get number(): number {
@@ -199,7 +202,7 @@ export class ManagedProcess implements ReloadParticipant {
   }
 
   #onMessage(message: FromChild, socket: Socket | undefined): void {
-    this.#aliveMs = performance.now();
+    this.#silence.end();
     if (message.type === 'waiting') this.#boot(message.version);
     else if (message.type === 'ready') {
       this.isReady = true;
@@ -242,8 +245,10 @@ export class ManagedProcess implements ReloadParticipant {
   /** Where this process itself stood still, what children said waits to be read: they get the time once more. */
   #look(): void {
     const nowMs = performance.now();
-    if (nowMs - this.#lookMs > STILL_MS) this.#aliveMs = Math.max(this.#aliveMs, nowMs - ALIVE_MS);
-    const leftMs = this.#aliveMs + (this.isReady ? HANGING_MS : START_MS) - nowMs;
+    if (nowMs - this.#lookMs > STILL_MS) this.#silence.cut(ALIVE_MS, nowMs);
+    const maxSilentMs = this.isReady ? HANGING_MS : START_MS;
+    if (this.#silence.ms(nowMs) > maxSilentMs - ALIVE_MS) this.#silence.look(this.pid ?? 0, nowMs);
+    const leftMs = maxSilentMs - this.#silence.ms(nowMs);
     if (leftMs <= 0 && !this.isStopping) {
       this.#wasHanging = true;
       this.kill();

@@ -1,5 +1,6 @@
 /** A child as its supervisor has it: what it is sent when, and the end of one that was never started. The child is a few lines. */
 
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import net, { type Socket } from 'node:net';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { MESSAGES_VERSION, type ToChild } from '../../../src/processes/messages.js';
 import { type EndOfProcess, launchOf, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
+import { processorUse } from '../../../src/processes/supervisor/silence.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
@@ -29,6 +31,19 @@ process.on('message', ({ type, id, step }) => {
   if (type === 'backup') process.send({ type: 'backedUp', id, name: id === 1 ? 'copy' : null, reason: 'the disk is full' });
   if (type === 'reloadStep') process.send({ type, id, step, reason: step === 'commit' ? 'no' : null });
   if (type === 'handover') process.send({ type: 'released' });
+});
+process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${MESSAGES_VERSION} }));
+process.send({ type: 'loaded' });
+`;
+
+/** It runs, and spins until the file is there; then it is alive again. */
+const SPINS = (file: string) => `
+import { existsSync } from 'node:fs';
+process.on('message', ({ type }) => {
+  if (type === 'boot') process.send({ type: 'ready', steps: 0 });
+  if (type !== 'reopen') return;
+  while (!existsSync(${JSON.stringify(file)}));
+  process.send({ type: 'loaded' });
 });
 process.on('SIGUSR2', () => process.send({ type: 'waiting', version: ${MESSAGES_VERSION} }));
 process.send({ type: 'loaded' });
@@ -137,6 +152,42 @@ t.test('one that hangs: of the sockets on their way all but the first stay', asy
   t.same(sent, [true, false, false]);
   await until(() => sockets[0]!.isOver(), 10_000);
   t.same([sockets[1]!.isOver(), sockets[2]!.isOver()], [false, false]);
+});
+
+t.test('one that spins is killed; one that gets no processor is not', async (t) => {
+  const spin = async (folder: string) => {
+    const file = join(folder, 'enough');
+    const child = await new Child(t, SPINS(file)).loaded();
+    child.run();
+    await until(() => child.process.isReady, 10_000);
+    child.process.send({ type: 'reopen' });
+    return { child, file, sinceMs: performance.now() };
+  };
+  const spinning = await spin(tempFolder(t));
+  await spinning.child.process.ended();
+  t.match(spinning.child.why, { signal: 'SIGKILL', wasHanging: true });
+
+  const starving = await spin(tempFolder(t));
+  const pid = String(starving.child.process.pid);
+  const ofOneCpu = spawnSync('taskset', ['-cp', '0', pid]);
+  t.equal(ofOneCpu.status, 0, String(ofOneCpu.stderr));
+  t.equal(spawnSync('chrt', ['-a', '--idle', '-p', '0', pid]).status, 0, 'it runs where no other wants to');
+  const others = [1, 2, 3].map(() => spawn('taskset', ['-c', '0', process.execPath, '-e', 'for (;;);']));
+  const endOthers = () => {
+    for (const other of others) other.kill('SIGKILL');
+  };
+  t.teardown(endOthers);
+  const { ranMs } = processorUse(Number(pid));
+  await until(() => performance.now() - starving.sinceMs > 5000, 10_000);
+  t.equal(starving.child.why, null, 'it lives after twice the time');
+  const use = processorUse(Number(pid));
+  t.ok(use.isRunnable && use.ranMs - ranMs < 2500, `it has waited: it ran for ${use.ranMs - ranMs} ms`);
+  endOthers();
+  writeFileSync(starving.file, '');
+  await starving.child.loaded();
+  process.kill(Number(pid), 'SIGSTOP');
+  await starving.child.process.ended();
+  t.match(starving.child.why, { signal: 'SIGKILL', wasHanging: true }, 'one that is stopped waits for no processor');
 });
 
 t.test('what it answers, each in its own way', async (t) => {
