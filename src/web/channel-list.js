@@ -164,8 +164,9 @@ export class ChannelList {
       if (logo === '' || tile === null) continue;
       const image = document.createElement('img');
       image.alt = '';
+      // Nothing is drawn behind a logo that has loaded: its corners may be transparent.
+      image.onload = () => tile.replaceChildren(image);
       image.src = await loadPicture(addressOf(this.#parts.root, logo));
-      tile.append(image);
     }
   }
 }
