@@ -53,6 +53,8 @@ export class TitleService {
   /** Titles of encoders and upstreams beyond the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
+  /** The play and title of each channel that the log had last: a cover that comes late is no new title. */
+  readonly #said = new WeakMap<Channel, string>();
   /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;
   readonly #speakers: Speakers;
@@ -194,7 +196,12 @@ export class TitleService {
       const late = known.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
     }
-    this.#parts.log.info({ channel, connection, type, source, title: view.title }, 'title');
+    const said = `${type} ${record.id} ${view.title}`;
+    const isSaid = this.#said.get(known) === said;
+    this.#said.set(known, said);
+    const fields = { channel, connection, type, source, title: view.title };
+    if (isSaid) this.#parts.log.debug(fields, 'title corrected');
+    else this.#parts.log.info(fields, 'title');
   }
 
   /** How long ago the audio of the title on air arrived, milliseconds; negative: it will. */
