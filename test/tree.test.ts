@@ -197,6 +197,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'statistics/slot': ['statistics/recorder'],
   'statistics/plays': ['statistics/recorder'],
   'store/lmdb': ['store/store', 'store/disk'],
+  'store/lmdb-transactions': ['store/store', 'store/disk'],
   'store/lmdb-history': ['store/store'],
   'feed/sequence': ['behaviour/record-order', 'link/worker-titles'],
   'link/facts/channel-facts': ['e2e/workers'],

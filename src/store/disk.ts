@@ -1,7 +1,7 @@
 /**
  * Whether what is saved now reaches the file at the store's path, and fits: the file is the one that was opened (identity.ts), and the
  * disk has room for all saves under way. Checked before and after each commit. The system is asked once in a turn of the event loop, and
- * once in the tick in which the saves of a transaction end. Owned by lmdb.ts.
+ * once in the tick in which the saves of a transaction end. Owned by lmdb-transactions.ts.
  */
 
 import { statfsSync } from 'node:fs';

@@ -9,7 +9,17 @@ import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, MAX_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
-import { type HistoryKey, isSamePlay, parseEntry } from './stored.js';
+import { entryText, type HistoryKey, historyKey, isSamePlay, parseEntry } from './stored.js';
+
+/** An entry as it is stored; without a text there is none. */
+export type HistoryText = readonly [HistoryKey, string | undefined];
+
+/** What a change of a channel writes, what is there now, and how many entries the channel has then (undefined: as many as before). */
+interface HistoryChange {
+  readonly wanted: readonly HistoryText[];
+  readonly former: readonly HistoryText[];
+  readonly count?: number;
+}
 
 interface HistoryRange {
   readonly start: HistoryKey;
@@ -24,11 +34,11 @@ const NEXT_WITHIN_MS = 86_400_000;
 const AFTER_ALL = '\uffff';
 
 export class LmdbHistory {
-  readonly database: Database<string, HistoryKey>;
+  readonly #database: Database<string, HistoryKey>;
   /** Number of a channel's entries, as they were counted or committed last. */
   readonly counts = new Map<string, number>();
   /** The time by which an entry is too old. */
-  readonly time: SteadyTime;
+  readonly #time: SteadyTime;
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly #begun = new LastBegun();
   readonly #bounds: HistoryBounds;
@@ -42,19 +52,19 @@ export class LmdbHistory {
     onError: (error: Error) => void,
     clock: Pick<Clock, 'now' | 'wallMs'>,
   ) {
-    this.database = root.openDB({ name: 'history', encoding: 'string' });
+    this.#database = root.openDB({ name: 'history', encoding: 'string' });
     this.#clock = clock;
-    this.time = new SteadyTime(clock, this.#knownMs(clock.wallMs()));
+    this.#time = new SteadyTime(clock, this.#knownMs(clock.wallMs()));
     this.#bounds = bounds;
     this.#onError = onError;
   }
 
   read(channel: string, { limit, beforeMs }: HistoryPage): HistoryEntry[] {
-    const wallMs = this.time.ms();
+    const wallMs = this.#time.ms();
     const start = beforeMs === undefined ? [channel, AFTER_ALL] : [channel, beforeMs];
     const range = { start: start as unknown as HistoryKey, end: [channel] as unknown as HistoryKey, reverse: true };
     const page: HistoryEntry[] = [];
-    for (const { key, value } of this.database.getRange(range)) {
+    for (const { key, value } of this.#database.getRange(range)) {
       if (page.length === limit) break;
       // A reverse range begins at its start, which is not wanted.
       if (beforeMs !== undefined && key[1] >= beforeMs) continue;
@@ -67,28 +77,69 @@ export class LmdbHistory {
     return page;
   }
 
+  has(channel: string, entry: HistoryEntry): boolean {
+    return this.#ofPlay(channel, entry)?.[2].toMs === entry.toMs;
+  }
+
+  /** What storing these entries changes: they take the place of those of the same plays, and push out the oldest. */
+  change(channel: string, entries: readonly HistoryEntry[]): HistoryChange {
+    const wanted: HistoryText[] = [];
+    const former: HistoryText[] = [];
+    if (entries.length === 0) return { wanted, former };
+    let added = 0;
+    for (const entry of entries) {
+      const key = historyKey(channel, entry);
+      const [thereKey, thereText, there] = this.#ofPlay(channel, entry) ?? [];
+      if (there !== undefined && there.toMs !== null && entry.toMs === null) continue;
+      const text = this.#database.get(key);
+      // An entry that ends may have been pruned, and is stored again with its end.
+      if (text === undefined) added++;
+      wanted.push([key, entryText(entry)]);
+      former.push([key, text]);
+      if (thereKey === undefined || (thereKey[2] === key[2] && thereKey[3] === key[3])) continue;
+      added--;
+      wanted.push([thereKey, undefined]);
+      former.push([thereKey, thereText]);
+    }
+    const begun = entries.findLast(({ toMs }) => toMs === null);
+    for (const [was, is] of begun === undefined ? [] : this.#fromAhead(channel, begun.fromMs)) {
+      const [key, text] = this.#ofPlay(channel, was)!;
+      wanted.push([key, undefined], [historyKey(channel, is), entryText(is)]);
+      former.push([key, text]);
+      if (is.fromMs !== was.fromMs) former.push([historyKey(channel, is), undefined]);
+    }
+    const count = (this.counts.get(channel) ?? this.#database.getKeysCount(allOf(channel))) + added;
+    const expired = added <= 0 ? [] : this.#expired(channel, count);
+    for (const [key, text] of expired) {
+      wanted.push([key, undefined]);
+      former.push([key, text]);
+    }
+    return { wanted, former, count: count - expired.length };
+  }
+
+  /** Within a transaction of lmdb.ts. */
+  put([key, text]: HistoryText): Promise<boolean> {
+    return text === undefined ? this.#database.remove(key) : this.#database.put(key, text);
+  }
+
   /** The entry of the same play, with its key and text; undefined: there is none. */
-  ofPlay(channel: string, entry: HistoryEntry): readonly [HistoryKey, string, HistoryEntry] | undefined {
+  #ofPlay(channel: string, entry: HistoryEntry): readonly [HistoryKey, string, HistoryEntry] | undefined {
     const range = { start: [channel, entry.fromMs], end: [channel, entry.fromMs, AFTER_ALL] };
-    for (const { key, value } of this.database.getRange(range as unknown as { start: HistoryKey; end: HistoryKey })) {
+    for (const { key, value } of this.#database.getRange(range as unknown as { start: HistoryKey; end: HistoryKey })) {
       const there = this.#entry(channel, value);
       if (there !== null && isSamePlay(there, entry)) return [key, value, there];
     }
     return undefined;
   }
 
-  count(channel: string): number {
-    return this.counts.get(channel) ?? this.database.getKeysCount(allOf(channel));
-  }
-
   /**
    * The oldest entries, as far as they are too many, too old, or cannot be read. @param count of the entries, with those that are about to be stored
    */
-  expired(channel: string, count: number): [HistoryKey, string][] {
+  #expired(channel: string, count: number): [HistoryKey, string][] {
     const surplus = count - this.#bounds.entries;
     const expired: [HistoryKey, string][] = [];
-    const wallMs = this.time.ms();
-    for (const { key, value } of this.database.getRange({ ...allOf(channel), limit: PRUNE_STEP })) {
+    const wallMs = this.#time.ms();
+    for (const { key, value } of this.#database.getRange({ ...allOf(channel), limit: PRUNE_STEP })) {
       const entry = expired.length < surplus ? null : this.#entry(channel, value);
       if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
       expired.push([key, value]);
@@ -100,11 +151,11 @@ export class LmdbHistory {
    * Entries that are in the future, since they came while the clock was ahead, and the one before them: as they are, and as they should be.
    * @param fromMs when a title begins that is about to be stored
    */
-  fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
+  #fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
     const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] } as unknown as HistoryRange;
     const above = this.#entries(channel, { ...after, limit: MAX_FROM_AHEAD + 1 });
     const nowMs = this.#clock.now();
-    const isMoved = areFromAhead(above, fromMs, this.time);
+    const isMoved = areFromAhead(above, fromMs, this.#time);
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)!.fromMs, nowMs) : 0;
     this.#begun.note(channel, fromMs, nowMs);
     if (!isMoved) return [];
@@ -116,7 +167,7 @@ export class LmdbHistory {
   }
 
   #entries(channel: string, range: HistoryRange): HistoryEntry[] {
-    return [...this.database.getRange(range)].flatMap(({ value }) => this.#entry(channel, value) ?? []);
+    return [...this.#database.getRange(range)].flatMap(({ value }) => this.#entry(channel, value) ?? []);
   }
 
   /**
@@ -130,7 +181,7 @@ export class LmdbHistory {
       // A clock from before this program was written is behind in any case.
       let lastMs =
         this.#lastKey([channel, wallMs])?.[1] ?? (wallMs < FIRST_PLAUSIBLE_MS ? Number.POSITIVE_INFINITY : wallMs);
-      for (const [, fromMs] of this.database.getKeys({
+      for (const [, fromMs] of this.#database.getKeys({
         start: [channel, wallMs],
         end: [channel, AFTER_ALL],
       } as never)) {
@@ -148,7 +199,7 @@ export class LmdbHistory {
     const end = before.length > 1 ? { end: [before[0]] } : {};
     const range = { start: before, ...end, reverse: true, limit: 2 } as unknown as HistoryRange;
     // A reverse range begins at its start.
-    return [...this.database.getKeys(range)].find((key) => before.length > 1 || key[0] !== before[0]);
+    return [...this.#database.getKeys(range)].find((key) => before.length > 1 || key[0] !== before[0]);
   }
 
   /** Null: it cannot be read. One damaged entry must not hide the others. */

@@ -6,8 +6,7 @@
  *   figures   [kind, scope, ms] → a text of its owner's (lmdb-figures.ts)
  *   documents admin → {…}
  *
- * A save resolves when its transaction has been flushed to the disk. Saves of one turn of the event loop, and those that come while
- * another is being flushed, share a transaction and so its fate.
+ * A save resolves when its transaction has been flushed to the disk (lmdb-transactions.ts).
  */
 
 import { existsSync } from 'node:fs';
@@ -17,9 +16,9 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { retryLater } from '../base/refusal.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { Disk } from './disk.js';
 import { LmdbFigures } from './lmdb-figures.js';
-import { LmdbHistory } from './lmdb-history.js';
+import { type HistoryText, LmdbHistory } from './lmdb-history.js';
+import { LmdbTransactions } from './lmdb-transactions.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import {
   type FigureKey,
@@ -33,7 +32,7 @@ import {
 } from './store.js';
 import { checkFile, mustBeWritable } from './store-check.js';
 import { copyBeside } from './store-copy.js';
-import { entryText, type HistoryKey, historyKey, parseState, stateText } from './stored.js';
+import { parseState, stateText } from './stored.js';
 
 /** In the data folder. */
 export const FILE = 'airsplice.mdb';
@@ -51,17 +50,6 @@ type StoreClock = Pick<Clock, 'now' | 'wallMs'>;
 
 /** Of the file that LMDB itself keeps beside each database. */
 const LOCK_SUFFIX = '-lock';
-
-/** The text of a channel's state, and of some history entries; undefined: none. */
-interface Texts {
-  readonly state: string | undefined;
-  readonly history: readonly (readonly [HistoryKey, string | undefined])[];
-}
-
-/** lmdb reports the reason of a failure in another promise. */
-interface CommitFailure {
-  readonly commitError?: Promise<never>;
-}
 
 /**
  * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
@@ -152,18 +140,17 @@ async function make(file: string): Promise<void> {
 }
 
 class LmdbStore implements Store {
+  readonly #file: string;
+  readonly #lock: FolderLock;
+  readonly #onError: (error: Error) => void;
   readonly #root: RootDatabase;
+  readonly #transactions: LmdbTransactions;
   readonly #channels: Database<string, string>;
   readonly #documents: Database<string, string>;
   readonly #history: LmdbHistory;
   readonly #figures: LmdbFigures;
   /** Loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
   readonly #committed = new Map<string, ChannelState>();
-  readonly #disk: Disk;
-  readonly #lock: FolderLock;
-  readonly #onError: (error: Error) => void;
-  readonly #file: string;
-  readonly #underWay = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -173,15 +160,15 @@ class LmdbStore implements Store {
     onError: (error: Error) => void,
     clock: StoreClock,
   ) {
+    this.#file = file;
+    this.#lock = lock;
+    this.#onError = onError;
     this.#root = open({ path: file, ...OPTIONS });
+    this.#transactions = new LmdbTransactions(this.#root, file);
     this.#channels = this.#root.openDB({ name: 'channels', encoding: 'string' });
     this.#documents = this.#root.openDB({ name: 'documents', encoding: 'string' });
     this.#history = new LmdbHistory(this.#root, bounds, onError, clock);
     this.#figures = new LmdbFigures(this.#root);
-    this.#disk = new Disk(file);
-    this.#lock = lock;
-    this.#onError = onError;
-    this.#file = file;
   }
 
   load(channel: string): ChannelState | undefined {
@@ -198,6 +185,41 @@ class LmdbStore implements Store {
     return state;
   }
 
+  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
+    let count: number | undefined;
+    await this.#transactions.save(`The state of channel ${channel}`, () => {
+      const change = this.#history.change(channel, history);
+      count = change.count;
+      const text = stateText(state);
+      const last = this.#committed.get(channel);
+      const lastText = last === undefined ? this.#channels.get(channel) : undefined;
+      return {
+        units: change.wanted.reduce((sum, [, entry = '']) => sum + entry.length, text.length),
+        write: (writes) => this.#put(writes, channel, text, change.wanted),
+        takeBack: {
+          what: `a change of channel ${channel}`,
+          // The former text is made only when it is needed.
+          write: (writes) => this.#put(writes, channel, last === undefined ? lastText : stateText(last), change.former),
+        },
+      };
+    });
+    this.#committed.set(channel, state);
+    if (count !== undefined) this.#history.counts.set(channel, count);
+  }
+
+  #put(writes: Promise<unknown>[], channel: string, state: string | undefined, history: readonly HistoryText[]): void {
+    writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
+    for (const entry of history) writes.push(this.#history.put(entry));
+  }
+
+  history(channel: string, page: HistoryPage): HistoryEntry[] {
+    return this.#history.read(channel, page);
+  }
+
+  hasEntry(channel: string, entry: HistoryEntry): boolean {
+    return this.#history.has(channel, entry);
+  }
+
   figures(kind: string, scope: string, page: FigurePage): StoredFigure[] {
     return this.#figures.read(kind, scope, page);
   }
@@ -210,12 +232,14 @@ class LmdbStore implements Store {
     return this.#figures.count(kind, scope);
   }
 
+  /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
   async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
-    await this.#underWayUntil('Figures', () => this.#saveFigures(figures));
-  }
-
-  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
-    await this.#underWayUntil(`The state of channel ${channel}`, () => this.#save(channel, state, history));
+    await this.#transactions.save('Figures', () => ({
+      units: figures.reduce((sum, [, text = '']) => sum + text.length, 0),
+      write: (writes) => {
+        for (const [key, text] of figures) writes.push(this.#figures.put(key, text));
+      },
+    }));
   }
 
   document(name: string): unknown {
@@ -227,170 +251,22 @@ class LmdbStore implements Store {
   }
 
   async saveDocument(name: string, value: unknown): Promise<void> {
-    await this.#underWayUntil(`The document ${name}`, () => this.#saveText(name, JSON.stringify(value)));
+    const text = JSON.stringify(value);
+    await this.#transactions.save(`The document ${name}`, () => ({
+      units: text.length,
+      write: (writes) => writes.push(this.#documents.put(name, text)),
+    }));
   }
 
   fault(): string | null {
-    return this.#disk.fault();
-  }
-
-  /** A save that the store is not closed before. Rejects with what could not be saved, and why. */
-  async #underWayUntil(what: string, save: () => Promise<void>): Promise<void> {
-    // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
-    if (this.#closing !== undefined) throw new Error('The store is closed');
-    const saved = save();
-    this.#underWay.add(saved);
-    try {
-      await saved;
-    } catch (error) {
-      throw new Error(`${what} cannot be saved: ${(error as Error).message}`, { cause: error });
-    } finally {
-      this.#underWay.delete(saved);
-    }
-  }
-
-  async #save(channel: string, state: ChannelState, history: readonly HistoryEntry[]): Promise<void> {
-    const { wanted, former, count } = this.#texts(channel, state, history);
-    const bytes = this.#disk.begin(unitsOf(wanted));
-    try {
-      await this.#commit(channel, wanted);
-      // Also after the commit: what went into a file that was being removed is lost, and must not be answered with success.
-      const fault = this.#disk.faultOfCommit();
-      if (fault !== null) {
-        await this.#takeBack(channel, former(), fault);
-        throw new Error(fault);
-      }
-    } finally {
-      this.#disk.end(bytes);
-    }
-    this.#committed.set(channel, state);
-    if (count !== undefined) this.#history.counts.set(channel, count);
-  }
-
-  /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
-  #saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
-    const units = figures.reduce((sum, [, text = '']) => sum + text.length, 0);
-    return this.#put(units, (writes) => {
-      for (const [key, text] of figures) writes.push(this.#figures.put(key, text));
-    });
-  }
-
-  #saveText(name: string, text: string): Promise<void> {
-    return this.#put(text.length, (writes) => writes.push(this.#documents.put(name, text)));
-  }
-
-  /** @param units of all texts that are written */
-  async #put(units: number, write: (writes: Promise<unknown>[]) => void): Promise<void> {
-    const bytes = this.#disk.begin(units);
-    try {
-      await this.#transact(write);
-      const fault = this.#disk.faultOfCommit();
-      if (fault !== null) throw new Error(fault);
-    } finally {
-      this.#disk.end(bytes);
-    }
-  }
-
-  /** lmdb still has the file open, wherever it is now: when it is put back, it must not hold what was refused. */
-  #takeBack(channel: string, former: Texts, fault: string): Promise<void> {
-    return this.#commit(channel, former).catch((cause: Error) => {
-      const reason = `a change of channel ${channel} that was refused cannot be taken back (${cause.message})`;
-      this.#disk.condemn(`${fault}, and then restart: ${reason}`);
-    });
-  }
-
-  /** What to store, and what is stored now: state, entries, and those that they push out; and the count of entries then. */
-  #texts(
-    channel: string,
-    state: ChannelState,
-    history: readonly HistoryEntry[],
-  ): { readonly wanted: Texts; readonly former: () => Texts; readonly count?: number } {
-    const last = this.#committed.get(channel);
-    const lastText = last === undefined ? this.#channels.get(channel) : undefined;
-    const wanted: [HistoryKey, string | undefined][] = [];
-    const stored: [HistoryKey, string | undefined][] = [];
-    // The state's text is made only when it is needed.
-    const former = () => ({ state: last === undefined ? lastText : stateText(last), history: stored });
-    if (history.length === 0) return { wanted: { state: stateText(state), history: wanted }, former };
-    let added = 0;
-    for (const entry of history) {
-      const key = historyKey(channel, entry);
-      const [formerly, formerText, former] = this.#history.ofPlay(channel, entry) ?? [];
-      if (former !== undefined && former.toMs !== null && entry.toMs === null) continue;
-      const text = this.#history.database.get(key);
-      // An entry that ends may have been pruned, and is stored again with its end.
-      if (text === undefined) added++;
-      wanted.push([key, entryText(entry)]);
-      stored.push([key, text]);
-      if (formerly === undefined || (formerly[2] === key[2] && formerly[3] === key[3])) continue;
-      added--;
-      wanted.push([formerly, undefined]);
-      stored.push([formerly, formerText]);
-    }
-    const begun = history.findLast(({ toMs }) => toMs === null);
-    for (const [was, is] of begun === undefined ? [] : this.#history.fromAhead(channel, begun.fromMs)) {
-      const [key, text] = this.#history.ofPlay(channel, was)!;
-      wanted.push([key, undefined], [historyKey(channel, is), entryText(is)]);
-      stored.push([key, text]);
-      if (is.fromMs !== was.fromMs) stored.push([historyKey(channel, is), undefined]);
-    }
-    const count = this.#history.count(channel) + added;
-    const expired = added <= 0 ? [] : this.#history.expired(channel, count);
-    for (const [key, text] of expired) {
-      wanted.push([key, undefined]);
-      stored.push([key, text]);
-    }
-    return { wanted: { state: stateText(state), history: wanted }, former, count: count - expired.length };
-  }
-
-  #commit(channel: string, { state, history }: Texts): Promise<void> {
-    return this.#transact((writes) => {
-      writes.push(state === undefined ? this.#channels.remove(channel) : this.#channels.put(channel, state));
-      for (const [key, text] of history) {
-        writes.push(text === undefined ? this.#history.database.remove(key) : this.#history.database.put(key, text));
-      }
-    });
-  }
-
-  /** One transaction. Rejects with lmdb's reason. @param write pushes the promise of each write: none may be left without a handler */
-  async #transact(write: (writes: Promise<unknown>[]) => void): Promise<void> {
-    const writes: Promise<unknown>[] = [];
-    writes.push(this.#root.batch(() => write(writes)));
-    const failed = (await Promise.allSettled(writes)).filter((write) => write.status === 'rejected');
-    if (failed.length === 0) {
-      this.#disk.ended(null);
-      return;
-    }
-    // No promise may be left without a handler.
-    const [cause] = await Promise.all(
-      failed.map(({ reason }) => {
-        const { commitError } = reason as CommitFailure;
-        return commitError === undefined ? reason : commitError.catch((rejected: unknown) => rejected);
-      }),
-    );
-    this.#disk.ended((cause as Error).message);
-    throw cause;
-  }
-
-  history(channel: string, page: HistoryPage): HistoryEntry[] {
-    return this.#history.read(channel, page);
-  }
-
-  hasEntry(channel: string, entry: HistoryEntry): boolean {
-    return this.#history.ofPlay(channel, entry)?.[2].toMs === entry.toMs;
+    return this.#transactions.fault();
   }
 
   /** Several may be under way: each has a snapshot of its own. */
   backup(): Promise<string> {
-    if (this.#closing !== undefined) return Promise.reject(new Error('The store is closed'));
-    const copied = copyBeside(dirname(this.#file), this.#file, (path) => this.#root.backup(path, false));
-    // It must not be closed meanwhile.
-    const ended = copied.then(
-      () => undefined,
-      () => undefined,
+    return this.#transactions.beforeClose(() =>
+      copyBeside(dirname(this.#file), this.#file, (path) => this.#root.backup(path, false)),
     );
-    this.#underWay.add(ended);
-    return copied.finally(() => this.#underWay.delete(ended));
   }
 
   checkReaders(): void {
@@ -398,17 +274,7 @@ class LmdbStore implements Store {
   }
 
   close(): Promise<void> {
-    // A save that is under way may have to be rolled back.
-    this.#closing ??= Promise.allSettled(this.#underWay)
-      .then(() => this.#root.close())
-      .then(() => this.#lock.release());
+    this.#closing ??= this.#transactions.close().then(() => this.#lock.release());
     return this.#closing;
   }
-}
-
-/** UTF-16 units of all texts. */
-function unitsOf({ state = '', history }: Texts): number {
-  let units = state.length;
-  for (const [, text] of history) units += text?.length ?? 0;
-  return units;
 }
