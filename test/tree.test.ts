@@ -196,6 +196,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'statistics/reports': ['statistics/recorder', 'behaviour/statistics'],
   'statistics/slot': ['statistics/recorder'],
   'statistics/plays': ['statistics/recorder'],
+  'statistics/kept-plays': ['statistics/recorder'],
   'store/lmdb': ['store/store', 'store/disk'],
   'store/lmdb-transactions': ['store/store', 'store/disk'],
   'store/lmdb-history': ['store/store'],

@@ -15,8 +15,9 @@ import {
   startOf,
   stationScope,
 } from './figures.js';
+import { TITLE_KIND } from './kept-plays.js';
 import type { PlayedTitle } from './plays.js';
-import { figureKind, TITLE_KIND } from './recorder.js';
+import { figureKind } from './recorder.js';
 import { eachInSteps, sortedInSteps } from './sliced-work.js';
 
 /** Whose statistics: a channel's, or those of a station's channels. */

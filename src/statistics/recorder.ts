@@ -4,29 +4,19 @@
  *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds, which also removes the oldest
  *
  * Invariants: a minute is stored whole or not; a failed save is retried with the next one. Only current periods are in memory, so one that was
- * interrupted is read again first. Salts and sketches are removed when their day has ended.
+ * interrupted is read again first; and plays that wait for a save (kept-plays.ts). Salts and sketches are removed when their day has ended.
  */
 
-import { setImmediate as breath } from 'node:timers/promises';
 import type { Clock } from '../base/clock.js';
 import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, LastBegun, MAX_FROM_AHEAD } from '../store/from-ahead.js';
 import type { FigureKey, Store } from '../store/store.js';
 import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
-import {
-  DIMENSIONS,
-  type FigureRow,
-  type MinuteFigures,
-  PERIOD_MS,
-  PERIODS,
-  type Period,
-  startOf,
-  type TitleRow,
-} from './figures.js';
-import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
+import { DIMENSIONS, type FigureRow, type MinuteFigures, PERIOD_MS, PERIODS, type Period, startOf } from './figures.js';
+import { KeptPlays, MAX_PAUSE_MS, TITLE_KIND } from './kept-plays.js';
 import { type DaySalt, saltsFor } from './salts.js';
 import { Sketch } from './sketch.js';
+import { Slices } from './sliced-work.js';
 import { Slot, type StoredSketches } from './slot.js';
 
 export interface KeptStatistics {
@@ -38,8 +28,7 @@ export interface KeptStatistics {
   readonly titlesPerChannel: number;
 }
 
-/** Kinds of figures in the store besides those of a period. */
-export const TITLE_KIND = 'title';
+/** Kinds of figures in the store. */
 const SALT_KIND = 'salt';
 const sketchKind = (period: Period) => `sketch ${period}`;
 /** Of the totals of a period, or of a dimension. */
@@ -48,14 +37,10 @@ export const figureKind = (period: Period, dimension?: string) =>
 
 /** From the first row of a minute until it is stored: time for the other processes' rows. */
 const GATHER_MS = 2000;
-/** Longest work in one turn of the event loop. */
-const SLICE_MS = 4;
 /** Figures of a scope and kind removed with each save at most: more than are added. */
 const MAX_PRUNED = 16;
 /** A period is kept in memory for this long after its end. */
 const LATE_MS = 300_000;
-/** A last title older than this says nothing about the time: the station may have paused. */
-const MAX_PAUSE_MS = 60 * 86_400_000;
 /** Entries of each channel's history that are read at the start, for those since the last save. */
 const ENTRIES_READ = 200;
 
@@ -66,12 +51,7 @@ export class Recorder {
   readonly #onError: (error: unknown) => void;
   readonly #isKnown: (scope: string) => boolean;
   readonly #slots: Readonly<Record<Period, Map<string, Slot>>> = { minute: new Map(), hour: new Map(), day: new Map() };
-  /** Plays to be stored, by channel and key. */
-  readonly #plays = new Map<string, Map<number, PlayedTitle>>();
-  readonly #titleCounts = new Map<string, number>();
-  readonly #begun = new LastBegun();
-  /** Plays that were moved: the old key is to be removed, and processes may still count for it for a minute. */
-  readonly #movedPlays = new Map<string, readonly [channel: string, was: number, is: number, movedMs: number]>();
+  readonly #plays: KeptPlays;
   /** The time by which salts and sketches expire: it does not jump with the wall clock. */
   #time: SteadyTime;
   /** The same for longer retention; also right if the clock was wrong when this process started. */
@@ -97,6 +77,7 @@ export class Recorder {
     this.#kept = kept;
     this.#onError = onError;
     this.#isKnown = isKnown;
+    this.#plays = new KeptPlays(clock, store, () => this.#scheduleSave());
     this.#time = this.#ageTime = new SteadyTime(clock);
   }
 
@@ -113,7 +94,7 @@ export class Recorder {
     this.#salts = this.#store.figures(SALT_KIND, '', all).map(({ atMs, text }) => [atMs, text]);
     this.#renewSalts();
     for (const channel of channels) {
-      const isNew = this.#titleCount(channel) === 0;
+      const isNew = this.#plays.count(channel) === 0;
       const [last] = this.#store.history(channel, { limit: 1 });
       if (last !== undefined && last.fromMs <= wallMs) lastMs = Math.max(lastMs, last.fromMs);
       const missed = this.#store.history(channel, { limit: isNew ? 1 : ENTRIES_READ }).reverse();
@@ -125,48 +106,7 @@ export class Recorder {
 
   /** A change has added or changed these entries of a channel's history. */
   onTitle(channel: string, entries: readonly HistoryEntry[]): void {
-    if (!this.#kept().enabled) return;
-    for (const entry of entries) {
-      const known = this.#play(channel, playKey(entry));
-      const play = withEntry(known, entry);
-      if (play === known) continue;
-      this.#setPlay(channel, playKey(entry), play);
-      if (known === undefined) this.#titleCounts.set(channel, this.#titleCount(channel) + 1);
-    }
-    const begun = entries.findLast(({ toMs }) => toMs === null);
-    if (begun !== undefined) this.#moveFuturePlays(channel, playKey(begun));
-  }
-
-  /** A title begins: plays in the future, recorded while the clock was ahead, are moved before it. */
-  #moveFuturePlays(channel: string, atMs: number): void {
-    const nowMs = this.#clock.now();
-    const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MAX_FROM_AHEAD + 1);
-    const isMoved = areFromAhead(
-      above.map(([fromMs, { toMs }]) => ({ fromMs, toMs })),
-      atMs,
-      this.#time,
-    );
-    const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)![0], nowMs) : 0;
-    this.#begun.note(channel, atMs, nowMs);
-    if (!isMoved) return;
-    const below = this.#playsIn(channel, atMs - MAX_PAUSE_MS, atMs, Number.MAX_SAFE_INTEGER).at(-1);
-    for (const [was, [is, play]] of playsBefore(above, below, atMs, agoMs)) {
-      if (was !== is) {
-        this.#plays.get(channel)?.delete(was);
-        this.#movedPlays.set(`${channel} ${was}`, [channel, was, is, nowMs]);
-      }
-      this.#setPlay(channel, is, play);
-    }
-  }
-
-  /** Stored plays and those to be stored, in order. */
-  #playsIn(channel: string, fromMs: number, beforeMs: number, limit: number): NamedPlay[] {
-    const stored = this.#store.figures(TITLE_KIND, channel, { fromMs, beforeMs, limit });
-    const plays = new Map(stored.map(({ atMs, text }) => [atMs, JSON.parse(text) as PlayedTitle]));
-    for (const [atMs, play] of this.#plays.get(channel) ?? [])
-      if (atMs >= fromMs && atMs < beforeMs) plays.set(atMs, play);
-    for (const [ofChannel, was] of this.#movedPlays.values()) if (ofChannel === channel) plays.delete(was);
-    return [...plays].sort(([one], [other]) => one - other);
+    if (this.#kept().enabled) this.#plays.onTitle(channel, entries, this.#time);
   }
 
   /** Adds the figures of a process. @param process its number */
@@ -203,7 +143,7 @@ export class Recorder {
       if (turn !== undefined) await turn;
     }
     for (const title of titles) {
-      if (isTitleRow(title)) this.#addTitle(title);
+      if (isTitleRow(title)) this.#plays.addAudience(title);
       else wrong++;
     }
     if (wrong > 0) throw new Error(`process ${process} reported impossible figures: ${wrong} rows are left out`);
@@ -233,27 +173,6 @@ export class Recorder {
     return this.#slots.day.has(`${startOf('day', minuteMs)} ${scope}`) || this.#isKnown(scope);
   }
 
-  #addTitle([channel, namedMs, performances, listenedMs]: TitleRow): void {
-    const atMs = this.#movedPlays.get(`${channel} ${namedMs}`)?.[2] ?? namedMs;
-    const play = this.#play(channel, atMs);
-    // A title on air is in the history or came with a change, except one without text.
-    if (play !== undefined) this.#setPlay(channel, atMs, withAudience(play, performances, listenedMs));
-  }
-
-  #play(channel: string, atMs: number): PlayedTitle | undefined {
-    const waiting = this.#plays.get(channel)?.get(atMs);
-    if (waiting !== undefined) return waiting;
-    const page = { fromMs: atMs, beforeMs: atMs + 1, limit: 1 };
-    const [stored] = this.#store.figures(TITLE_KIND, channel, page);
-    return stored && (JSON.parse(stored.text) as PlayedTitle);
-  }
-
-  #setPlay(channel: string, atMs: number, play: PlayedTitle): void {
-    const plays = this.#plays.get(channel) ?? new Map<number, PlayedTitle>();
-    this.#plays.set(channel, plays.set(atMs, play));
-    this.#scheduleSave();
-  }
-
   #slotOf(period: Period, scope: string, atMs: number): Slot {
     const key = `${atMs} ${scope}`;
     let slot = this.#slots[period].get(key);
@@ -279,17 +198,14 @@ export class Recorder {
   }
 
   async #save(): Promise<void> {
-    const plays = [...this.#plays].flatMap(([channel, each]) => [...each].map(([at, play]) => ({ channel, at, play })));
+    const plays = this.#plays.take();
     const slots = PERIODS.flatMap((period) =>
       [...this.#slots[period].values()].filter(({ isDirty }) => isDirty).map((slot) => ({ period, slot })),
     );
     for (const { slot } of slots) slot.isDirty = false;
-    this.#plays.clear();
     const expired = this.#expired();
-    const moved = [...this.#movedPlays];
     const rows = new Map<string, readonly [FigureKey, string | undefined]>();
     const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
-    for (const [, [channel, was]] of moved) put([TITLE_KIND, channel, was], undefined);
     for (const key of expired) put(key, undefined);
     const rest = new Slices();
     for (const { period, slot } of slots) {
@@ -297,22 +213,16 @@ export class Recorder {
       const turn = rest.pause();
       if (turn !== undefined) await turn;
     }
-    for (const { channel, at, play } of plays) put([TITLE_KIND, channel, at], JSON.stringify(play));
+    this.#plays.put(plays, put);
     for (const [day, salt] of this.#salts) put([SALT_KIND, '', day], salt);
     if (rows.size === 0) return;
     try {
       await this.#store.saveFigures([...rows.values()]);
-      const beforeMs = this.#clock.now() - 2 * PERIOD_MS.minute;
-      for (const [name, [, , , movedMs]] of moved) if (movedMs < beforeMs) this.#movedPlays.delete(name);
-      for (const [kind, scope] of expired) {
-        if (kind === TITLE_KIND) this.#titleCounts.set(scope, this.#titleCount(scope) - 1);
-      }
+      this.#plays.onSaved(plays, expired);
       this.#forget();
     } catch (error) {
       for (const { slot } of slots) slot.isDirty = true;
-      for (const { channel, at, play } of plays) {
-        if (this.#plays.get(channel)?.has(at) !== true) this.#setPlay(channel, at, play);
-      }
+      this.#plays.putBack(plays);
       this.#onError(error);
       this.#scheduleSave();
     }
@@ -336,7 +246,7 @@ export class Recorder {
     const expired: FigureKey[] = [];
     const prune = (kind: string, beforeMs: number, maxTitles?: number) => {
       for (const scope of this.#store.figureScopes(kind)) {
-        const surplus = maxTitles === undefined ? 0 : this.#titleCount(scope) - maxTitles;
+        const surplus = maxTitles === undefined ? 0 : this.#plays.count(scope) - maxTitles;
         const page = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: MAX_PRUNED };
         const oldest = this.#store.figures(kind, scope, page);
         for (const [i, { atMs }] of oldest.entries()) {
@@ -356,15 +266,6 @@ export class Recorder {
     return expired;
   }
 
-  /** Cached, as the store counts all of them. */
-  #titleCount(channel: string): number {
-    let count = this.#titleCounts.get(channel);
-    if (count === undefined) {
-      this.#titleCounts.set(channel, (count = this.#store.figureCount(TITLE_KIND, channel)));
-    }
-    return count;
-  }
-
   /** Drops periods that have ended from memory. */
   #forget(): void {
     const wallMs = this.#clock.wallMs();
@@ -379,18 +280,5 @@ export class Recorder {
     this.#salts = saltsFor(this.#clock.wallMs(), this.#salts, this.#time.ms());
     this.#scheduleSave();
     this.#onSalts(this.#salts);
-  }
-}
-
-/** Interrupts long work after each SLICE_MS. */
-class Slices {
-  #sinceMs = performance.now();
-
-  /** Undefined: go on. */
-  pause(): Promise<void> | undefined {
-    if (performance.now() - this.#sinceMs < SLICE_MS) return undefined;
-    return breath().then(() => {
-      this.#sinceMs = performance.now();
-    });
   }
 }

@@ -4,6 +4,21 @@ import { setImmediate as breath } from 'node:timers/promises';
 
 /** Rows of one step: a millisecond or two. */
 const STEP = 500;
+/** Longest work in one turn of the event loop, where rows differ. */
+const SLICE_MS = 4;
+
+/** For loops of their own: interrupts them after each SLICE_MS. */
+export class Slices {
+  #sinceMs = performance.now();
+
+  /** Undefined: go on. */
+  pause(): Promise<void> | undefined {
+    if (performance.now() - this.#sinceMs < SLICE_MS) return undefined;
+    return breath().then(() => {
+      this.#sinceMs = performance.now();
+    });
+  }
+}
 
 export async function eachInSteps<T>(rows: Iterable<T>, onRow: (row: T) => void): Promise<void> {
   let left = STEP;
