@@ -1,33 +1,25 @@
 /**
- * The table of all connections: limits in all and by address, and which connection is closed to make room.
+ * The table of all connections: limits in all and by address, and what each connection may use.
  *
  *   accepted ─► silent ─► speaking ──a stranger's request──► busy ⇄ idle                at most `connections` − `reserved` strangers
  *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
  *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * At the accept no client is known; the reserve is for requests of encoders, playout systems and operators. To make room the oldest
- * connection of the largest of three queues is closed: silent, speaking (incomplete head), kept; while all three fit into the reserve, the
- * oldest idle stranger. An address makes room for itself first. Busy, proven and admitted connections are never closed to make room; pending
- * ones (a secret or a body is awaited) only beyond half of the reserve, or of an address's limit, so that strangers cannot fill it.
+ * At the accept no client is known; the reserve is for requests of encoders, playout systems and operators. Where there is no room, one that
+ * is not needed is closed to make some (closable-connections.ts); an address makes room for itself first. Busy, proven and admitted
+ * connections are never closed for that.
  *
- * Invariant: every open connection is counted once, in all and for its address. No step looks at more than a few entries. Sockets that were
- * never entered (tests) have no limits. Made by app/worker/guards.ts; fronts enter, acceptors and the router report (src/net/README.md,
- * "Connections"). Processes share the limits: each adds the others' counts to its own, and makes room among its own.
+ * Invariant: every open connection is counted once, in all and for its address. Sockets that were never entered (tests) have no limits.
+ * Made by app/worker/guards.ts; fronts enter, acceptors and the router report (src/net/README.md, "Connections"). Processes share the
+ * limits: each adds the others' counts to its own, and makes room among its own.
  */
 
 import type { Socket } from 'node:net';
 import { originOf, plainAddress } from '../../base/ip.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
-import { Queue } from '../limits/queue.js';
-import {
-  type ConnectionOrigin,
-  type ConnectionState,
-  ENTRY,
-  type Entered,
-  sideOf,
-  TrackedConnection,
-} from './tracked-connection.js';
+import { ClosableConnections } from './closable-connections.js';
+import { type ConnectionOrigin, ENTRY, type Entered, TrackedConnection } from './tracked-connection.js';
 
 /** Why a connection was not served: labels of the metric. */
 export type ConnectionRefusal = 'full' | 'reserved' | 'address' | 'files' | 'blocked';
@@ -69,15 +61,8 @@ export class Connections {
   #restricted = Number.POSITIVE_INFINITY;
   readonly #all: Tally;
   readonly #byOrigin: Tally;
-  readonly #pendingByOrigin: Tally;
   readonly #origins = new Map<string, ConnectionOrigin>();
-  readonly #queues: Readonly<Record<Exclude<ConnectionState, null>, Queue<TrackedConnection>>> = {
-    silent: new Queue(),
-    speaking: new Queue(),
-    kept: new Queue(),
-    idle: new Queue(),
-    pending: new Queue(),
-  };
+  readonly #closable: ClosableConnections;
   /** Connections since the start. */
   #entered = 0;
   #count = 0;
@@ -91,8 +76,11 @@ export class Connections {
     const tallies = limits.tallies ?? new Tallies();
     this.#all = tallies.all;
     this.#byOrigin = tallies.tally('connections');
-    this.#pendingByOrigin = tallies.tally('pending connections');
-    tallies.onLook(() => this.#look());
+    this.#closable = new ClosableConnections(tallies);
+    tallies.onLook(() => {
+      this.#all.set('connections', this.#count);
+      this.#all.set('strangers', this.#strangers);
+    });
     const leave = (entry: TrackedConnection) => this.#leave(entry);
     this.#onClose = function () {
       leave(this[ENTRY]!);
@@ -105,8 +93,7 @@ export class Connections {
 
   /** Connections without a request: not known to be strangers yet, and of strangers. */
   get loose(): { readonly undecided: number; readonly idle: number } {
-    const { silent, speaking, kept, idle } = this.#queues;
-    return { undecided: silent.size + speaking.size + kept.size, idle: idle.size };
+    return { undecided: this.#closable.undecided, idle: this.#closable.idle.size };
   }
 
   /** Connections that were closed to make room. */
@@ -131,7 +118,7 @@ export class Connections {
     const entry = new TrackedConnection(socket, this.#limits.process, ++this.#entered);
     (socket as Entered)[ENTRY] = entry;
     this.#count++;
-    this.#place(entry, 'silent');
+    this.#closable.place(entry, 'silent');
     socket.on('close', this.#onClose);
     if (address !== null && !this.#claim(entry, address)) return false;
     if (this.#hasRoom || this.#makeRoomFor(entry, address)) return true;
@@ -155,7 +142,7 @@ export class Connections {
   /** Its first bytes have come, after PROXY header and TLS. */
   speak(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry?.state === 'silent') this.#place(entry, 'speaking');
+    if (entry?.state === 'silent') this.#closable.place(entry, 'speaking');
   }
 
   /**
@@ -168,15 +155,15 @@ export class Connections {
     if (entry === undefined) return true;
     if (entry.isGone) return false;
     if (!entry.isStranger && !isReserved) {
-      if (!this.#hasRoomForStranger && !this.#close(this.#queues.idle.oldest)) {
+      if (!this.#hasRoomForStranger && !this.#close(this.#closable.idle.oldest)) {
         return this.#report('reserved', entry.address, entry.id);
       }
       entry.isStranger = true;
       this.#strangers++;
     }
     entry.owed++;
-    if (entry.isStranger || entry.isProven) this.#place(entry, null);
-    else if (entry.state !== 'pending') this.#place(entry, 'pending');
+    if (entry.isStranger || entry.isProven) this.#closable.place(entry, null);
+    else if (entry.state !== 'pending') this.#closable.place(entry, 'pending');
     return true;
   }
 
@@ -185,7 +172,7 @@ export class Connections {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || entry.owed === 0) return;
     entry.isProven = true;
-    this.#place(entry, null);
+    this.#closable.place(entry, null);
   }
 
   /** A request was answered. */
@@ -193,21 +180,19 @@ export class Connections {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || --entry.owed > 0) return;
     entry.isProven = false;
-    this.#place(entry, entry.isStranger ? 'idle' : 'kept');
+    this.#closable.place(entry, entry.isStranger ? 'idle' : 'kept');
   }
 
   /** A request was answered at once: it is now the newest of its queue. */
   touch(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry === undefined || entry.inAll === null) return;
-    this.#queues[entry.state!].renew(entry.inAll);
-    if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
+    if (entry !== undefined) this.#closable.renew(entry);
   }
 
   /** An encoder was admitted: it is not a stranger, and is not closed. */
   admit(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
-    if (entry !== undefined && !entry.isGone) this.#place(entry, null);
+    if (entry !== undefined && !entry.isGone) this.#closable.place(entry, null);
   }
 
   /** Reports why a connection is about to be closed. */
@@ -218,7 +203,7 @@ export class Connections {
 
   /** The system has no file descriptor left. */
   outOfFiles(): void {
-    this.#makeRoom();
+    this.#close(this.#closable.next(this.#reserved));
     this.#report('files', '');
   }
 
@@ -245,13 +230,6 @@ export class Connections {
     return this.#strangers < this.#max - this.#reserved && inAll < this.#limits.connections - this.#totalReserved;
   }
 
-  #look(): void {
-    this.#all.set('connections', this.#count);
-    this.#all.set('strangers', this.#strangers);
-    this.#all.set('undecided', this.loose.undecided);
-    this.#all.set('pending', this.#queues.pending.size);
-  }
-
   #claim(entry: TrackedConnection, address: string): boolean {
     entry.address = address;
     if (this.#limits.isBlocked?.(address) === true) return this.#refuse(entry, 'blocked');
@@ -261,37 +239,20 @@ export class Connections {
     // Before it is counted, so that it does not make room for itself.
     const inAll = origin.count + this.#byOrigin.others(key);
     const isFull = inAll >= this.#limits.perAddress && !this.#limits.isShared(address);
-    const hasRoom = !isFull || this.#close(origin.loose?.oldest) || this.#closePendingOf(origin);
+    const hasRoom = !isFull || this.#close(this.#closable.nextOf(origin, this.#limits.perAddress));
     origin.count++;
     this.#byOrigin.add(key, 1);
     this.#origins.set(key, origin);
     entry.origin = origin;
     if (!hasRoom) return this.#refuse(entry, 'address');
-    this.#place(entry, entry.state);
+    this.#closable.place(entry, entry.state);
     return true;
-  }
-
-  #closePendingOf({ key, pending }: ConnectionOrigin): boolean {
-    if (pending === null) return false;
-    return this.#pendingByOrigin.count(key) > this.#limits.perAddress / 2 && this.#close(pending.oldest);
-  }
-
-  /** Undecided connections must not displace idle ones: beyond the reserve they make room themselves. */
-  #makeRoom(except?: TrackedConnection): boolean {
-    const { silent, speaking, kept, idle, pending } = this.#queues;
-    // The largest queue makes room, and not the connection that has just come.
-    const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));
-    const undecided = largest.oldest === except ? (speaking.oldest ?? kept.oldest) : largest.oldest;
-    const inAll = this.loose.undecided + this.#all.others('undecided');
-    const isCrowd = inAll > this.#reserved;
-    if (this.#close(isCrowd ? undecided : idle.oldest) || this.#close(isCrowd ? idle.oldest : undecided)) return true;
-    return pending.size + this.#all.others('pending') > this.#reserved / 2 && this.#close(pending.oldest);
   }
 
   #makeRoomFor(entry: TrackedConnection, address: string | null): boolean {
     const own = entry.origin?.loose?.oldest;
     if (own !== undefined && own !== entry && !this.#limits.isShared(address!)) return this.#close(own);
-    return this.#makeRoom(entry);
+    return this.#close(this.#closable.next(this.#reserved, entry));
   }
 
   #close(entry: TrackedConnection | undefined): boolean {
@@ -302,29 +263,10 @@ export class Connections {
     return true;
   }
 
-  /** Moves it to the end of a queue, of all and of its address. */
-  #place(entry: TrackedConnection, state: ConnectionState): void {
-    const { origin } = entry;
-    if (entry.inOrigin !== null) {
-      const side = sideOf(entry.state);
-      const queue = origin![side]!;
-      queue.remove(entry.inOrigin);
-      if (queue.size === 0) origin![side] = null;
-      if (side === 'pending') this.#pendingByOrigin.add(origin!.key, -1);
-      entry.inOrigin = null;
-    }
-    if (entry.inAll !== null) this.#queues[entry.state!].remove(entry.inAll);
-    entry.inAll = state === null ? null : this.#queues[state].add(entry);
-    entry.state = state;
-    if (state === null || origin === null) return;
-    entry.inOrigin = (origin[sideOf(state)] ??= new Queue()).add(entry);
-    if (state === 'pending') this.#pendingByOrigin.add(origin.key, 1);
-  }
-
   /** Counts it no more, even before its socket has closed. */
   #leave(entry: TrackedConnection): void {
     if (entry.isGone) return;
-    this.#place(entry, null);
+    this.#closable.place(entry, null);
     entry.isGone = true;
     this.#count--;
     if (entry.isStranger) this.#strangers--;

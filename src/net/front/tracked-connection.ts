@@ -15,10 +15,6 @@ export interface ConnectionOrigin {
 /** The queue of a connection that may be closed; null: it may not. */
 export type ConnectionState = 'silent' | 'speaking' | 'kept' | 'idle' | 'pending' | null;
 
-export function sideOf(state: ConnectionState): 'pending' | 'loose' {
-  return state === 'pending' ? 'pending' : 'loose';
-}
-
 export class TrackedConnection {
   socket: Socket;
   /** The socket as it was accepted; with TLS it is below `socket`. */
