@@ -1,6 +1,7 @@
 /**
  * HLS beside each mount `M`: what all may read and any cache may keep, and the playlists of private listeners (hls-private.ts), which name the same
- * segments. What is listed and cut is the channel's own (src/hls); here requests find it, and wait where there is nothing to list yet.
+ * segments. What is listed and cut is the channel's own (src/hls); here requests find it. Where there is nothing to list yet they wait
+ * (hls-waiting.ts).
  *
  *   M/hls.m3u8 ─► M/hls/live.m3u8 ──┬─► M/hls/{n}-{hex}.mp3, M/hls/init-{hex}.mp4          M.m3u8 ─► M/hls.m3u8
  *                 M/hls/rewind.m3u8 ┘
@@ -10,13 +11,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Counts } from '../../base/counts.js';
-import { Refusal, retryLater, shuttingDown } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
 import { pathOf, plainPath } from '../../base/request-target.js';
 import type { Mount } from '../../channel/mount.js';
-import type { ChannelHls } from '../../hls/channel-hls.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFile } from '../../hls/playlist.js';
-import type { HlsWindow } from '../../hls/window.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
 import type { Proxies } from '../../net/front/peer.js';
 import type { CompressibleBody } from '../compression.js';
@@ -24,7 +23,7 @@ import type { Exchange, HttpService } from '../http-service.js';
 import { type InFlight, weightOf } from '../in-flight.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import { READ_PREFLIGHT, readOnly } from '../reads.js';
-import type { WaitingRequest, WaitingRequests } from '../waiting-requests.js';
+import type { WaitingRequests } from '../waiting-requests.js';
 import {
   CORS,
   MEDIA_CACHE,
@@ -39,12 +38,10 @@ import {
   VARIANT_CACHE,
 } from './hls-answers.js';
 import { askedToken, type HlsPrivate, type PrivatePlayer } from './hls-private.js';
-import { noHls, noSegment, notHereYet, RETRY_SECONDS, refuseVorbis } from './hls-refusals.js';
+import { noHls, noSegment, RETRY_SECONDS, refuseVorbis } from './hls-refusals.js';
+import { HlsWaiting } from './hls-waiting.js';
 import { safeQueryOf } from './playlists.js';
 import type { PublicUrl } from './public-url.js';
-
-/** Beside what a segment lasts. */
-const WAIT_MORE_MS = 2000;
 
 const PLAYLISTS = [
   ['variant', VARIANT],
@@ -78,11 +75,13 @@ export class HlsService implements HttpService {
   /** By `what status`. */
   readonly requests = new Counts();
   readonly #parts: HlsServiceParts;
+  readonly #waiting: HlsWaiting;
   /** Of each window the last playlist that was asked for, with its compressed forms. */
   readonly #bodies = new WeakMap<object, { readonly text: string; readonly body: CompressibleBody }>();
 
   constructor(parts: HlsServiceParts) {
     this.#parts = parts;
+    this.#waiting = new HlsWaiting(parts.channels, parts.waiting, (response, error) => this.#refuse(response, error));
   }
 
   /** Requests that wait for a first segment, or for one that is cut in another process. */
@@ -148,7 +147,7 @@ export class HlsService implements HttpService {
     else if (privates.isPrivate(request.url!, mount)) {
       this.#privateVariant(mount, request, response).catch((error) => this.#refuse(response, error));
     } else {
-      this.#whenListed(mount, request, response, (window) => {
+      this.#waiting.untilListed(mount, request, response, (window) => {
         this.#send(request, response, playlistBody(window.variant(nameOf(mount))), VARIANT_CACHE);
       });
     }
@@ -201,7 +200,7 @@ export class HlsService implements HttpService {
 
   /** @param player null: one of those who share it */
   #sendMedia(mount: Mount, request: IncomingMessage, response: ServerResponse, player: PrivatePlayer | null): void {
-    this.#whenListed(mount, request, response, (window, channel) => {
+    this.#waiting.untilListed(mount, request, response, (window, channel) => {
       const body = this.#bodyOf(window, window.playlist);
       const send = () => this.#send(request, response, body, player === null ? MEDIA_CACHE : PRIVATE_CACHE);
       // What it names has its file: another process that goes on gives no number once more.
@@ -222,61 +221,19 @@ export class HlsService implements HttpService {
 
   async #privateVariant(mount: Mount, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const whenListed = () =>
-      new Promise<void>((resolve, reject) => this.#whenListed(mount, request, response, () => resolve(), reject));
+      new Promise<void>((resolve, reject) =>
+        this.#waiting.untilListed(mount, request, response, () => resolve(), reject),
+      );
     const admittance = await this.#parts.privates.admit(request, response, mount, VARIANT, whenListed);
     if (admittance === null) return;
     if ('location' in admittance) {
       redirect(response, admittance.location);
       return;
     }
-    this.#whenListed(mount, request, response, (window) => {
+    this.#waiting.untilListed(mount, request, response, (window) => {
       const body = playlistBody(window.variant(nameOf(mount), admittance.token));
       this.#send(request, response, body, PRIVATE_CACHE);
     });
-  }
-
-  /** Where there is nothing to list it waits, if something may come. @param onRefused absent: it is answered @throws Refusal */
-  #whenListed(
-    mount: Mount,
-    { method }: IncomingMessage,
-    response: ServerResponse,
-    onListed: (window: HlsWindow, channel: ChannelHls) => void,
-    onRefused = (error: unknown) => this.#refuse(response, error),
-  ): void {
-    const { channels, waiting } = this.#parts;
-    // A reload may have ended it while the hook was asked.
-    const channel = channels.ask(mount);
-    if (channel === null) throw noHls();
-    const { window } = channel;
-    const isListed = () => channel.isWhole && !window.isEmpty;
-    if (isListed()) {
-      onListed(window, channel);
-      return;
-    }
-    const mayCome = () => !channel.isWhole || (method !== 'HEAD' && (mount.hasAudio || mount.hopeful));
-    if (!mayCome()) throw noSegment();
-    let isOver = false;
-    const held = this.#hold(response, mount.hls!.segmentSeconds * 1000 + WAIT_MORE_MS, () => {
-      isOver = true;
-      window.leave(reader);
-      if (isListed() && !response.destroyed) onListed(window, channel);
-      else onRefused(waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment());
-    });
-    const look = () => {
-      if (isListed() || !mayCome()) held.end();
-      else if (!channel.isWhole && !isOver) void channel.comes().then(look);
-    };
-    const reader = { onListed: look };
-    window.await(reader);
-    look();
-  }
-
-  /** @throws Refusal where too many wait @param onEnd called once */
-  #hold(response: ServerResponse, waitMs: number, onEnd: () => void): WaitingRequest {
-    const { waiting } = this.#parts;
-    const held = waiting.hold(response, waitMs, onEnd);
-    if (held === null) throw waiting.isClosed ? shuttingDown(RETRY_SECONDS) : noSegment();
-    return held;
   }
 
   #send(request: IncomingMessage, response: ServerResponse, body: CompressibleBody, cache: string): void {
@@ -295,24 +252,8 @@ export class HlsService implements HttpService {
 
   #segment(mount: Mount, name: string, request: IncomingMessage, response: ServerResponse): void {
     const found = this.#parts.channels.file(mount, name);
-    if (!(found instanceof Promise)) {
-      this.#sendFile(found, request, response);
-      return;
-    }
-    let answer: (() => void) | null = null;
-    const held = this.#hold(response, WAIT_MORE_MS, () => {
-      if (response.destroyed) return;
-      try {
-        if (answer === null) throw this.#parts.waiting.isClosed ? shuttingDown(RETRY_SECONDS) : notHereYet();
-        answer();
-      } catch (error) {
-        this.#refuse(response, error);
-      }
-    });
-    void found.then((file) => {
-      answer = () => this.#sendFile(file, request, response);
-      held.end();
-    });
+    if (!(found instanceof Promise)) this.#sendFile(found, request, response);
+    else this.#waiting.untilFound(found, response, (file) => this.#sendFile(file, request, response));
   }
 
   #sendFile(file: HlsFile | undefined, request: IncomingMessage, response: ServerResponse): void {
