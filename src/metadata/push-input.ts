@@ -2,23 +2,17 @@
  * Parses a push from HTTP into a typed value; the only place that does. All other code trusts the result: texts are NFC without
  * controls, numbers whole and in range, times expressible in RFC 3339.
  *
- * A push is applied completely or refused, with every bad field named at once. The rules: src/metadata/README.md, "Push fields".
+ * A push is applied completely or refused, with every bad field named at once (bad-fields.ts). The rules: src/metadata/README.md, "Push fields".
  */
 
 import type { z } from 'zod';
 import { decodeCharset, isUtf8Name } from '../base/charset.js';
-import { type FieldError, Refusal } from '../base/refusal.js';
+import { Refusal } from '../base/refusal.js';
+import { type BadField, badFields, refusalOf } from './bad-fields.js';
 import { imageUrl, webImages } from './image-url.js';
 import { isUnfilled } from './placeholder.js';
 import { OF_CHARSET, type PushFields, printableName, urlFields } from './push-fields.js';
-import {
-  bodySchema,
-  isTooLarge,
-  type PushIssues,
-  type PushLimits,
-  type QueryFields,
-  querySchema,
-} from './push-schema.js';
+import { bodySchema, isTooLarge, type PushLimits, type QueryFields, querySchema } from './push-schema.js';
 import { type RawValue, rawMembers } from './rawjson.js';
 import type { TrackType } from './record.js';
 import { cleanText, decodeUtf8, utf8Bytes } from './text.js';
@@ -55,10 +49,6 @@ export interface ReadPush {
   readonly input: PushInput;
   /** Names in lower case: unknown parameters, unfilled placeholders, invalid `timezone`, `encoding`, `time`, `duration`, covers and images. */
   readonly ignored: readonly string[];
-}
-
-interface BadField extends FieldError {
-  readonly kind: 'bad-request' | 'too-large' | 'invalid';
 }
 
 /** Cached, since making a schema costs far more than using it. */
@@ -125,7 +115,7 @@ export function parsePushFields(pushed: PushFields, limits: PushLimits): ReadPus
   if (values['time'] !== undefined) values['time'] = withZone(plusBefore(values['time'].trim()), values['timezone']);
   const parsed = parseWithout(query, values, isStrict ? [] : LESS_THAN_A_TITLE, ignored);
   bad.push(...badFields(parsed));
-  if (bad.length > 0 || !parsed.success) throw refusal(bad);
+  if (bad.length > 0 || !parsed.success) throw refusalOf(bad);
   const fields = parsed.data;
   const input = given<PushInput>({
     ...shared(fields),
@@ -197,7 +187,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   if (isNothingLeft(unfilled, values)) bad.push(...unfilled.map(unfilledField));
   const raw = rawMembers(json);
   for (const field of ['images', 'extdata'] as const) bad.push(...oversize(field, raw.get(field), limits));
-  if (bad.length > 0 || !parsed.success) throw refusal(bad);
+  if (bad.length > 0 || !parsed.success) throw refusalOf(bad);
   const fields = parsed.data;
   const images = fields.images ? raw.get('images')?.text : undefined;
   // An invalid image does not invalidate the title.
@@ -281,23 +271,6 @@ function shared(fields: Pick<QueryFields, SharedFields>) {
     isrc: fields.isrc ?? undefined,
     timezone: fields.timezone || undefined,
   };
-}
-
-function badFields(parsed: PushIssues): BadField[] {
-  const issues = parsed.error?.issues ?? [];
-  return issues.map((issue) => ({
-    field: issue.path.join('.'),
-    message: issue.message,
-    kind: isTooLarge(issue) ? 'too-large' : 'invalid',
-  }));
-}
-
-/** The worst kind counts: unreadable, too large, invalid. All bad fields are named. */
-function refusal(bad: readonly BadField[]): Refusal {
-  const kind = (['bad-request', 'too-large', 'invalid'] as const).find((kind) => bad.some((one) => one.kind === kind))!;
-  const names = [...new Set(bad.map(({ field }) => field))].join(', ');
-  const errors = bad.map(({ field, message }) => ({ field, message }));
-  return new Refusal(kind, `Nothing was applied; look at: ${names}`, { errors });
 }
 
 /** Leaves out what is undefined. */
