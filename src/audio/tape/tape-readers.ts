@@ -1,6 +1,6 @@
 /**
  * Who reads a channel's tape: its listeners, or an instant before they come, and observers, which pass it on to others (playable-audio.ts).
- * While there are any, the tape keeps all of its lag. Owned by ChannelAudio; per frame it costs a look at a list that is empty.
+ * While there are any, the tape keeps all of its lag. Owned by its PlayableAudio; per frame it costs a look at a list that is empty.
  */
 
 import type { LateTitle, TapeObserver } from '../playable-audio.js';
@@ -39,6 +39,14 @@ export class TapeReaders implements TapeObserver {
 
   onLate(late: LateTitle): void {
     for (const observer of this.#observers) observer.onLate(late);
+  }
+
+  onRetitled(seq: number): void {
+    for (const observer of this.#observers) observer.onRetitled?.(seq);
+  }
+
+  onFacts(): void {
+    for (const observer of this.#observers) observer.onFacts?.();
   }
 
   onFence(): void {

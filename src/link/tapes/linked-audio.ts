@@ -8,39 +8,16 @@
  * Written by its TapeReceiver; the audience writes `listeners` and `playing`.
  */
 
-import { Arrivals } from '../../audio/frames/arrivals.js';
-import type { LinkPages, OggSegment } from '../../audio/ogg/ogg-segment.js';
 import type { PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
-import type { Segment } from '../../audio/tape/segment.js';
+import { TapeReaders } from '../../audio/tape/tape-readers.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { ChannelFacts } from '../control-messages.js';
 import { NO_FACTS } from '../facts/channel-facts.js';
 import { readAll } from '../wire/members.js';
-import {
-  FACTS,
-  FALLEN,
-  FENCE,
-  FRAMES_SEGMENT,
-  GROWTH,
-  LATE,
-  LINK_HEAD,
-  MARK,
-  NO_TAPE,
-  OGG_SEGMENT,
-  REVISION,
-  TAPE,
-} from '../wire/message-types.js';
+import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from '../wire/message-types.js';
 import { type MessageReader, WireError } from '../wire/wire.js';
-import { LinkedMarks } from './linked-marks.js';
 import { ReplicaTape } from './replica-tape.js';
-import {
-  type CameSegment,
-  readFramesSegment,
-  readLate,
-  readLinkHead,
-  readOggSegment,
-  readRevision,
-} from './segment-message.js';
+import { SegmentReceiver } from './segment-receiver.js';
 import {
   type AudioStats,
   FENCE_MEMBERS,
@@ -83,18 +60,13 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
   #known: ChannelFacts = NO_FACTS;
   #tape: ReplicaTape | undefined;
   #hasIcy = false;
-  /** The hub that has sent the marks. */
-  #hub = '';
-  readonly #marks: LinkedMarks;
-  #head: { readonly number: number; readonly pages: LinkPages } | null = null;
-  #arrivals = new Arrivals(0);
-  #arrivedMs = Number.NEGATIVE_INFINITY;
-  readonly #observers: TapeObserver[] = [];
+  readonly #readers = new TapeReaders();
+  readonly #segments: SegmentReceiver;
 
   constructor(parts: LinkedAudioParts) {
     this.key = parts.key;
     this.#parts = parts;
-    this.#marks = new LinkedMarks(parts.key);
+    this.#segments = new SegmentReceiver(parts.key, parts.clock, this.#readers);
   }
 
   get contentType(): string {
@@ -177,7 +149,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
 
   /** The highest number of a mark that has arrived. */
   get lastMark(): number {
-    return this.#marks.last;
+    return this.#segments.lastMark;
   }
 
   /** The subscription to send: the tape that it has, from its end on. */
@@ -207,32 +179,26 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
 
   /** Drops the tape after a bad message. */
   drop(): void {
-    this.#marks.clear();
-    this.#head = null;
+    this.#segments.clear();
     this.#replace(undefined);
   }
 
   arrivedMs(atMs: number): number {
-    return this.#arrivals.momentOf(atMs);
+    return this.#segments.arrivedMs(atMs);
   }
 
   observe(observer: TapeObserver): void {
-    this.#observers.push(observer);
+    this.#readers.add(observer);
   }
 
   unobserve(observer: TapeObserver): void {
-    const place = this.#observers.indexOf(observer);
-    if (place >= 0) this.#observers.splice(place, 1);
+    this.#readers.remove(observer);
   }
 
   /** Handles a message of its subscription. @throws WireError */
   onMessage(type: number, message: MessageReader): void {
-    if (type === FRAMES_SEGMENT || type === OGG_SEGMENT) this.#onSegment(type, message);
-    else if (type === GROWTH) this.#onGrowth(message);
-    else if (type === MARK) this.#marks.read(message);
-    else if (type === REVISION) this.#onRevision(message);
-    else if (type === LATE) this.#onLate(message);
-    else if (type === LINK_HEAD) this.#head = readLinkHead(message);
+    if (this.#segments.onMessage(type, message, this.#tape)) return;
+    if (type === GROWTH) this.#onGrowth(message);
     else if (type === FACTS) this.#onFacts(message);
     else if (type === FENCE) this.#onFence(message);
     else if (type === TAPE) this.#onTape(message);
@@ -245,40 +211,27 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
 
   #onFacts(message: MessageReader): void {
     this.#facts = readFacts(message);
-    for (const observer of this.#observers) observer.onFacts?.();
+    this.#readers.onFacts();
   }
 
   #onTape(message: MessageReader): void {
     const facts = readTape(message);
     this.#answered = this.subscription;
     this.#hasIcy = facts.hasIcy;
-    this.#head = null;
     if (facts.goesOn) {
       const tape = this.#theTape();
       const isTheirs = canGoOn(facts.name, tape.name, tape.head) && facts.first === tape.head;
       if (!isTheirs) throw new WireError('another tape goes on');
+      this.#segments.resume();
       tape.name = facts.name;
       tape.fenceAt(facts.joinFrom);
       tape.comesTo = facts.head;
-      for (const observer of this.#observers) observer.onFence();
+      this.#readers.onFence();
       return;
     }
-    if (facts.name.hub !== this.#hub) this.#marks.clear();
-    this.#hub = facts.name.hub;
     const lagMs = Math.min(facts.lagMs, this.#parts.mostLagMs());
-    this.#arrivals = new Arrivals(lagMs);
+    this.#segments.begin(facts.name.hub, lagMs);
     this.#replace(new ReplicaTape({ ...facts, lagMs }));
-  }
-
-  #onSegment(type: number, message: MessageReader): void {
-    const tape = this.#theTape();
-    const came: CameSegment<Segment | OggSegment> =
-      type === FRAMES_SEGMENT
-        ? readFramesSegment(message, this.#marks, tape)
-        : readOggSegment(message, this.#marks, (number) => this.#headOf(number));
-    tape.append(came.seq, came.segment, came.rest);
-    this.#noteArrival(came.arrivedMs, came.segment.endMs);
-    for (const observer of this.#observers) observer.onGrown();
   }
 
   #onGrowth(message: MessageReader): void {
@@ -288,19 +241,7 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     this.audioMs = audioMs;
     this.delayedMs = delayedMs;
     this.bitrateKbps = bitrateKbps;
-    for (const observer of this.#observers) observer.onGrown();
-  }
-
-  #onRevision(message: MessageReader): void {
-    const { seq, titles } = readRevision(message, this.#marks);
-    this.#theTape().retitle(seq, titles);
-    for (const observer of this.#observers) observer.onRetitled?.(seq);
-  }
-
-  #onLate(message: MessageReader): void {
-    const late = readLate(message, this.#marks);
-    this.#theTape();
-    for (const observer of this.#observers) observer.onLate(late);
+    this.#readers.onGrown();
   }
 
   #onFence(message: MessageReader): void {
@@ -308,12 +249,12 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     const { joinFrom } = readAll(message, FENCE_MEMBERS);
     if (joinFrom > Math.max(tape.head, tape.comesTo) + 1) throw new WireError(`a fence at ${joinFrom}`);
     tape.fenceAt(joinFrom);
-    for (const observer of this.#observers) observer.onFence();
+    this.#readers.onFence();
   }
 
   #onFallen(): void {
     this.#tape?.lose();
-    for (const observer of this.#observers) observer.onTape();
+    this.#readers.onTape();
   }
 
   /** Readers of the former tape, which has ended, continue with this one or are disconnected. */
@@ -321,23 +262,11 @@ export class LinkedAudio implements PlayableAudio, AlarmHandler {
     // Listeners who have fallen off it have their own ending.
     if (this.#tape?.tail !== Number.POSITIVE_INFINITY) this.#tape?.end();
     this.#tape = tape;
-    for (const observer of this.#observers) observer.onTape();
-  }
-
-  /** @param wallMs unix milliseconds by the clock of its feeder; bounded by the present time */
-  #noteArrival(wallMs: number, endMs: number): void {
-    const { clock } = this.#parts;
-    this.#arrivedMs = Math.max(this.#arrivedMs, clock.now() - Math.max(0, clock.wallMs() - wallMs));
-    this.#arrivals.note(this.#arrivedMs, endMs);
+    this.#readers.onTape();
   }
 
   #theTape(): ReplicaTape {
     if (this.#tape === undefined) throw new WireError('there is no tape');
     return this.#tape;
-  }
-
-  #headOf(number: number): LinkPages {
-    if (this.#head?.number !== number) throw new WireError(`the head of link ${number} is not known`);
-    return this.#head.pages;
   }
 }

@@ -5,6 +5,8 @@
 
 import t from 'tap';
 import type { TapeObserver } from '../../../src/audio/playable-audio.js';
+import type { AudioTape } from '../../../src/audio/tape/audio-tape.js';
+import type { Segment } from '../../../src/audio/tape/segment.js';
 import { forkedAt, TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { TapeReceiver } from '../../../src/link/tapes/tape-receiver.js';
 import { TapeSender } from '../../../src/link/tapes/tape-sender.js';
@@ -133,6 +135,24 @@ t.test('where it forks before that, they get the other tape, and nobody goes on 
   t.not(far.linked.tape, tape);
   t.equal(far.linked.tape!.head, audio.tape!.head);
   t.equal(far.linked.tape!.name.forks.length, 1);
+  t.same(far.near.broken, []);
+  t.end();
+});
+
+t.test('a title that came late while the middle was cut off is on the segments of all, as they go on', (t) => {
+  const far = playing();
+  const { audio } = far.near;
+  const lateOf = (tape: AudioTape | undefined) => {
+    const { tail, head } = audio.tape!;
+    return Array.from({ length: head - tail }, (_, i) => (tape!.at(tail + i) as Segment).late?.view.record.id);
+  };
+  far.near.pipe.hub.destroy();
+  far.near.title(8000);
+  t.ok(lateOf(audio.tape).includes('1'), 'which all had');
+  far.near.connect();
+  far.settle();
+  t.same(lateOf(far.middle.tape), lateOf(audio.tape));
+  t.same(lateOf(far.linked.tape), lateOf(audio.tape));
   t.same(far.near.broken, []);
   t.end();
 });
