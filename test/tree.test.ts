@@ -177,6 +177,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/wire/message-writer': ['link/wire/wire'],
   'link/tapes/segment-message': ['link/tapes/replica-tape', 'link/tapes/tape-receiver'],
   'link/tapes/tape-messages': ['link/tapes/tape-receiver', 'link/tapes/tape-sender'],
+  'link/tapes/tape-cursor': ['link/tapes/tape-sender', 'link/tapes/replica-tape', 'link/tapes/linked-audio'],
   'link/tapes/tape-subscription': ['link/tapes/tape-sender', 'link/tapes/replica-tape'],
   'link/tapes/segment-sender': ['link/tapes/tape-sender', 'link/tapes/replica-tape'],
   'listener/unique-tally': ['behaviour/joined-limits'],

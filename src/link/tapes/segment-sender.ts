@@ -1,5 +1,5 @@
 /**
- * Sends the segments of the tape of one subscription, each after the marks and the Ogg link header that it refers to. Owned by a TapeSubscription.
+ * Sends the segments of the tape of one subscription, each after the marks and the Ogg link header that it refers to. Owned by a TapeCursor.
  */
 
 import { type LinkPages, OggSegment } from '../../audio/ogg/ogg-segment.js';

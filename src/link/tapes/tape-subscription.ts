@@ -1,30 +1,17 @@
 /**
- * One channel that one worker takes, at the hub: follows the channel's audio and sends what the worker lacks. It has no queue: unsent segments stay
- * on the tape, where the subscription is a cursor, like a listener.
- *
- *   tape     │ 41 │ 42 │ 43 │ 44 │ open      the worker has 41 and 42; a late title has changed 42
- *                    ▲ revised ▲ cursor      next: the titles of 42, then 43, 44 and how far the open one has come
- *
- * Invariant: a worker gets each segment of a tape once and in order, as it is at that time, and later changes of its titles afterwards. A worker
- * that falls off the tape is notified, and begins anew. Owned by a TapeSender.
+ * One channel that one worker takes, at the hub: follows the channel's audio, knows which of its tapes the worker has, and has a cursor on that
+ * (tape-cursor.ts). A tape that the worker has goes on where it can, else another one begins. A worker that falls off the tape is notified, and
+ * begins anew. Owned by a TapeSender.
  */
 
 import type { LateTitle, PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import { NOTHING, Segment } from '../../audio/tape/segment.js';
 import type { Clock } from '../../base/clock.js';
 import type { LinkConnection } from '../wire/link-connection.js';
-import { FACTS, FALLEN, FENCE, GROWTH, NO_TAPE, TAPE } from '../wire/message-types.js';
+import { FACTS, FALLEN, NO_TAPE, TAPE } from '../wire/message-types.js';
 import type { MessageWriter } from '../wire/message-writer.js';
-import { SegmentSender } from './segment-sender.js';
-import {
-  type AudioStats,
-  type Listening,
-  type Subscribe,
-  writeFacts,
-  writeGrowth,
-  writeTape,
-} from './tape-messages.js';
+import { TapeCursor } from './tape-cursor.js';
+import { type AudioStats, type Listening, type Subscribe, writeFacts, writeTape } from './tape-messages.js';
 import { canGoOn, type TapeName, type TapeNames } from './tape-names.js';
 
 export interface SubscriptionParts {
@@ -42,21 +29,12 @@ export class TapeSubscription implements TapeObserver {
   readonly #id: number;
   #audio: PlayableAudio;
   readonly #parts: SubscriptionParts;
-  readonly #segments: SegmentSender;
-  /** The tape of which the worker has the segments before `#cursor`; undefined: none. */
+  readonly #cursor: TapeCursor;
+  /** The tape of which the worker has the segments before the cursor; undefined: none. */
   #tape: AudioTape | undefined;
-  #cursor = 0;
   /** The name of the tape that the worker knows. */
   #name: TapeName | null = null;
-  /** The first segment whose titles have changed since it was sent; `#cursor`: none. */
-  #revised = 0;
-  /** The last title that came late since, for sessions. */
-  #late: LateTitle | null = null;
-  #joinFrom = 0;
   #facts: AudioStats | null = null;
-  /** The part of the open segment that the worker has, and the end of its tape. */
-  #restBytes = 0;
-  #endMs = Number.NaN;
   /** Whether the worker still waits for its first answer, which may be that there is no tape. */
   #isAnswered = false;
   /** The tape that the worker has, while it is unknown whether there is one here, or until it has arrived here as far. */
@@ -70,7 +48,7 @@ export class TapeSubscription implements TapeObserver {
     this.#id = id;
     this.#audio = audio;
     this.#parts = parts;
-    this.#segments = new SegmentSender(id, parts.connection);
+    this.#cursor = new TapeCursor(id, parts.connection, parts.clock);
     // Before the first read, as the tape keeps what is observed.
     audio.observe(this);
     this.#awaiting = subscribe;
@@ -110,7 +88,7 @@ export class TapeSubscription implements TapeObserver {
     former.unobserve(this);
     count(former, -listening.listeners, -listening.playing);
     // It may return to this tape before anything was sent, without the titles that came late meanwhile.
-    this.#revised = 0;
+    this.#cursor.revise(0);
     this.#note();
   }
 
@@ -123,27 +101,21 @@ export class TapeSubscription implements TapeObserver {
   onGrown(): void {
     const tape = tapeOf(this.#audio);
     if (tape === undefined) return;
-    if (tape === this.#tape && tape.head > this.#cursor) this.#parts.onSegment(this);
+    if (tape === this.#tape && tape.head > this.#cursor.next) this.#parts.onSegment(this);
     else if (this.isDue) return;
-    else if (tape !== this.#tape || tape.openRestBytes !== this.#restBytes) this.#note();
+    else if (tape !== this.#tape || tape.openRestBytes !== this.#cursor.restBytes) this.#note();
     else if (!this.isGrown) this.#parts.onGrown(this);
   }
 
   onLate(late: LateTitle): void {
     const tape = tapeOf(this.#audio);
     if (tape === undefined || tape !== this.#tape) return;
-    let revised = this.#revised;
-    while (revised > tape.tail && tape.at(revised - 1)!.endMs > late.atMs) revised--;
-    this.#revised = revised;
-    // While the link is blocked only the last of several late titles is sent.
-    this.#late = { ...late, before: this.#late === null ? late.before : this.#late.before };
+    this.#cursor.onLate(late, tape);
     this.#note();
   }
 
   onRetitled(seq: number): void {
-    if (tapeOf(this.#audio) !== this.#tape || seq >= this.#revised) return;
-    this.#revised = seq;
-    this.#note();
+    if (tapeOf(this.#audio) === this.#tape && this.#cursor.revise(seq)) this.#note();
   }
 
   onFacts(): void {
@@ -166,18 +138,7 @@ export class TapeSubscription implements TapeObserver {
     // A hub that forwards the tape needs its facts first.
     this.#sendFacts();
     if (!this.#sendTape()) return true;
-    const tape = this.#tape;
-    if (tape === undefined) return true;
-    if (this.#revised < this.#cursor) this.#sendRevised(tape);
-    if (this.#late !== null) this.#sendLate(this.#late, tape);
-    while (this.#cursor < tape.head) {
-      if (connection.isFull) return false;
-      this.#sendFences(tape);
-      this.#sendSegment(tape, this.#cursor);
-    }
-    this.#sendFences(tape);
-    if (tape.endMs !== this.#endMs) this.#sendGrowth(tape);
-    return true;
+    return this.#tape === undefined || this.#cursor.send(this.#audio, this.#tape);
   }
 
   /**
@@ -186,7 +147,7 @@ export class TapeSubscription implements TapeObserver {
   #sendTape(): boolean {
     const { tape: whole } = this.#audio;
     const tape = tapeOf(this.#audio);
-    if (this.#tape !== undefined && this.#tape === whole && this.#cursor < whole.tail) {
+    if (this.#tape !== undefined && this.#tape === whole && this.#cursor.next < whole.tail) {
       this.#begin(FALLEN).end();
       this.#tape = undefined;
     }
@@ -195,61 +156,56 @@ export class TapeSubscription implements TapeObserver {
       return true;
     }
     if (tape !== undefined && this.#isTheirs(tape)) {
-      if (isToCome(tape, this.#cursor)) return false;
-      const goesOn = this.#cursor >= tape.tail && this.#cursor <= tape.head;
+      if (isToCome(tape, this.#cursor.next)) return false;
+      const goesOn = this.#cursor.next >= tape.tail && this.#cursor.next <= tape.head;
       if (goesOn) this.#resumeIn(tape);
       else this.#begin(FALLEN).end();
       if (goesOn) return true;
     }
     this.#isAnswered = true;
-    this.#late = null;
-    this.#segments.clear();
+    this.#cursor.clear();
     this.#tape = tape;
     if (tape === undefined) this.#begin(NO_TAPE).end();
-    else this.#announce(tape, tape.tail, false);
+    else {
+      this.#cursor.begin(tape, tape.tail);
+      this.#announce(tape, false);
+    }
     return true;
   }
 
   /** Whether it is the tape of the worker, in another audio, or taken anew by this one. */
   #isTheirs(tape: AudioTape): boolean {
     const { names } = this.#parts;
-    return this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor);
+    return (
+      this.#tape !== undefined && this.#name !== null && canGoOn(names.nameOf(tape), this.#name, this.#cursor.next)
+    );
   }
 
   #resumeIn(tape: AudioTape): void {
     this.#tape = tape;
     if (this.#parts.names.nameOf(tape) !== this.#name) this.#rename(tape);
-    // Unknown are the titles that came late meanwhile, and the part of the open segment.
-    this.#revised = tape.tail;
-    this.#late = null;
-    this.#segments.resume();
-    this.#restBytes = 0;
-    this.#endMs = Number.NaN;
+    this.#cursor.resumeIn(tape);
   }
 
   /** The tape of the worker continues under another name. */
   #rename(tape: AudioTape): void {
-    const revised = this.#revised;
-    this.#announce(tape, this.#cursor, true);
-    this.#revised = revised;
-    this.#segments.resume();
+    this.#cursor.resume(tape);
+    this.#announce(tape, true);
   }
 
   /** The worker has the segments before `next` of this tape. */
   #resume(tape: AudioTape, next: number): void {
     this.#isAnswered = true;
     this.#tape = tape;
-    this.#announce(tape, next, true);
     // The titles that came late meanwhile are unknown.
-    this.#revised = tape.tail;
+    this.#cursor.begin(tape, next, tape.tail);
+    this.#announce(tape, true);
   }
 
-  #announce(tape: AudioTape, first: number, goesOn: boolean): void {
+  /** Says which tape it is, from the cursor on. @param goesOn the worker has what is before it */
+  #announce(tape: AudioTape, goesOn: boolean): void {
     const { metaint, segmentBytes, lagMs, head, joinFrom } = tape;
-    this.#cursor = this.#revised = first;
-    this.#joinFrom = joinFrom;
-    this.#restBytes = 0;
-    this.#endMs = Number.NaN;
+    const first = this.#cursor.next;
     const name = this.#parts.names.nameOf(tape);
     this.#name = name;
     const message = this.#begin(TAPE);
@@ -282,52 +238,6 @@ export class TapeSubscription implements TapeObserver {
     const message = this.#begin(FACTS);
     writeFacts(message, this.#facts);
     message.end();
-  }
-
-  #sendRevised(tape: AudioTape): void {
-    for (let seq = Math.max(this.#revised, tape.tail); seq < this.#cursor; seq++) {
-      const segment = tape.at(seq);
-      if (!(segment instanceof Segment) || segment.late === null) continue;
-      this.#segments.sendTitles(tape, seq, segment);
-    }
-    this.#revised = this.#cursor;
-  }
-
-  #sendLate(late: LateTitle, tape: AudioTape): void {
-    this.#late = null;
-    this.#segments.sendLate(tape, late);
-  }
-
-  #sendSegment(tape: AudioTape, seq: number): void {
-    const { clock } = this.#parts;
-    const segment = tape.at(seq)!;
-    // An unknown time is replaced by the present one.
-    const agoMs = clock.now() - Math.min(clock.now(), this.#audio.arrivedMs(segment.endMs));
-    const rest = tape.rest(seq + 1, false);
-    this.#segments.send(tape, segment, { seq, arrivedMs: clock.wallMs() - agoMs, rest });
-    this.#restBytes = rest.length;
-    this.#cursor++;
-    if (this.#revised === seq) this.#revised++;
-  }
-
-  /** Sent before the segment in which the format changes, so that listeners who cannot continue are ended before it. */
-  #sendFences(tape: AudioTape): void {
-    for (let next = tape.fenceAfter(this.#joinFrom); next <= this.#cursor + 1; next = tape.fenceAfter(next)) {
-      this.#joinFrom = next;
-      this.#begin(FENCE).whole(next).end();
-    }
-  }
-
-  #sendGrowth(tape: AudioTape): void {
-    const { connection } = this.#parts;
-    const { endMs, head, openRestBytes } = tape;
-    const { audioMs, delayedMs, bitrateKbps } = this.#audio;
-    const restFrom = this.#restBytes;
-    const rest = openRestBytes === restFrom ? NOTHING : tape.rest(head, false).subarray(restFrom);
-    writeGrowth(this.#begin(GROWTH), { endMs, audioMs, delayedMs, bitrateKbps, open: head, restFrom });
-    connection.endWith(rest);
-    this.#restBytes = openRestBytes;
-    this.#endMs = endMs;
   }
 
   #begin(type: number): MessageWriter {
