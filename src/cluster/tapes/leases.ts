@@ -1,7 +1,7 @@
 /**
  * Which node feeds which channel. Redis holds a lease for each channel, with an epoch that rises with every change of owner. A node asks for all its
  * channels together, three times a second, and at once after a change. Without Redis nothing changes; a node that loses contact to an owner feeds the
- * channel for its own listeners (shared-audio.ts).
+ * channel for its own listeners (feeding.ts).
  */
 
 import { must } from '../../metadata/record-schema.js';

@@ -29,6 +29,8 @@ export interface OwnerLinkParts {
 const LINGER_MS = 10_000;
 /** Between two attempts to connect. */
 const RETRY_MS = 200;
+/** How long the last segments of HLS are waited for when a tape was taken. */
+const HLS_WHOLE_MS = 200;
 
 export class OwnerLink {
   readonly audio: LinkedAudio;
@@ -55,6 +57,27 @@ export class OwnerLink {
     return this.#connection !== null;
   }
 
+  /**
+   * Whether the part of the owner's tape that existed when it was asked for has arrived, as listeners continue at its edge. The rest of a former
+   * owner's tape does not count.
+   */
+  get isThere(): boolean {
+    const { tape, isAnswered } = this.audio;
+    return isAnswered && tape !== undefined && tape.head > tape.tail && tape.head >= tape.comesTo;
+  }
+
+  /** Resolves when the segments of HLS that were asked for are here, or do not come in time. */
+  hlsIsWhole(): Promise<void> {
+    const { clock } = this.#parts;
+    return new Promise((resolve) => {
+      const alarm = clock.alarm(clock.now() + HLS_WHOLE_MS, { onAlarm: () => resolve() });
+      void this.hls.whole().then(() => {
+        alarm.cancel();
+        resolve();
+      });
+    });
+  }
+
   /** Connects if the tape is wanted and missing, or disconnects. */
   look(): void {
     const owner = this.#parts.owner();
@@ -63,6 +86,13 @@ export class OwnerLink {
       this.found();
       this.disconnect();
     } else if (this.#connection === null && !this.#isConnecting && this.#retry === null) void this.#open(owner);
+  }
+
+  /** The tape is not waited for any more. */
+  giveUp(): void {
+    this.found();
+    this.disconnect();
+    this.audio.want(false);
   }
 
   disconnect(): void {

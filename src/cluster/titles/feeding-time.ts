@@ -5,13 +5,13 @@
  *   known until: asked + 4 s ──► not known: audio is held (audio/frames/held-frames.ts) ──► another answer, or 3 s without Redis ──► it goes on
  *   not looked at for 0.5 s ───► not known
  *
- * Owned by one SharedAudio. All times are monotonic milliseconds.
+ * Owned by one Feeding. All times are monotonic milliseconds.
  */
 
 import { KNOWN_MS } from '../tapes/leases.js';
 
 /**
- * A longer gap between two checks is a suspension. Another machine takes the channels over later than that (leases.ts, STALE_MS; shared-audio.ts,
+ * A longer gap between two checks is a suspension. Another machine takes the channels over later than that (leases.ts, STALE_MS; claim.ts,
  * QUIET_MS).
  */
 const STILL_MS = 500;
