@@ -129,6 +129,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cli/status-report': ['cli/status-command'],
   'cli/terminal/terminal': ['cli/status-command', 'cli/status-table', 'cli/watch-command'],
   'cli/backup/restore': ['e2e/backup'],
+  'cluster/titles/log-arrivals': ['cluster/titles/cluster-engine', 'behaviour/cluster-titles'],
   'cluster/titles/node-link': ['cluster/titles/cluster-engine'],
   'cluster/titles/ordered': ['cluster/titles/merge'],
   'cluster/titles/ordered-schema': ['cluster/titles/log-entry'],

@@ -12,7 +12,6 @@
 import { randomUUID } from 'node:crypto';
 import { retryLater, shuttingDown } from '../../base/refusal.js';
 import type { Sequence } from '../../feed/sequence.js';
-import { check } from '../../metadata/record-schema.js';
 import { stampedChange } from '../../now-playing/stamp.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
@@ -20,12 +19,13 @@ import type { Engine } from '../../titles/engine.js';
 import type { ClusterTime } from '../cluster-time.js';
 import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
 import type { SharedLog } from '../log/shared-log.js';
-import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
-import { type Joined, type LogPlace, NodeLink } from './node-link.js';
-import { NOTHING, type Ordered } from './ordered.js';
-import { aheadFault, placeSchema } from './ordered-schema.js';
+import { LogArrivals } from './log-arrivals.js';
+import type { BadEntry, LogBell, LogEntry } from './log-entry.js';
+import { LogPosition } from './log-position.js';
+import { type Joined, NodeLink } from './node-link.js';
+import { orderedAfter } from './ordered.js';
 import { Sender } from './sender.js';
-import { playOf, SharedChannel } from './shared-channel.js';
+import { SharedChannel } from './shared-channel.js';
 
 export interface ClusterOptions {
   /** The name of this node; no other has it. */
@@ -58,60 +58,54 @@ export interface ClusterEngineParts {
   onError(error: unknown): void;
 }
 
-/** Saved with the log position, for a node that starts while Redis is away. */
-interface KeptSkew {
-  readonly skewMs?: number;
-}
-
 const RETRY_SECONDS = 2;
-/** A smaller change of the skew is not saved. */
-const KEPT_SKEW_STEP_MS = 1000;
-/** Of the store's documents. */
-const PLACE = 'cluster';
 
 export class ClusterEngine implements Engine {
   readonly #parts: ClusterEngineParts;
   readonly #channels = new Map<string, SharedChannel>();
   readonly #link: NodeLink;
   readonly #sender: Sender;
+  readonly #arrivals: LogArrivals;
+  readonly #position: LogPosition;
   /** Prefix of all ids that this process makes. */
   readonly #run = randomUUID();
   #made = 0;
-  /** Channels added since the last values were read. */
-  readonly #unread = new Set<string>();
-  /** While the log is read after a joining: the plays in it, by channel. */
-  readonly #seen = new Map<string, Set<string>>();
   #log: SharedLog | null = null;
-  #place: LogPlace;
-  /** The position of the last entry that was read; `#place` stays behind it while past entries are read. */
-  #read: LogPlace;
-  #savedPlace = '';
   /** The cluster time. */
   readonly time: ClusterTime;
-  #savedSkewMs: number;
   #isDelivering = false;
   #isClosed = false;
 
   constructor(parts: ClusterEngineParts) {
-    const { options, store, sequence, onError } = parts;
+    const { options, sequence, onError } = parts;
     this.#parts = parts;
-    const kept = check<LogPlace & KeptSkew>(placeSchema, store.document(PLACE)).value;
-    this.#place = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
-    this.#read = this.#place;
-    this.#savedSkewMs = kept?.skewMs ?? 0;
-    this.time = parts.makeTime(this.#savedSkewMs);
+    this.#position = new LogPosition(parts.store);
+    this.time = parts.makeTime(this.#position.skewMs);
     this.#link = new NodeLink({
       open: parts.open,
-      place: () => this.#place,
+      place: () => this.#position.place,
       lastStamp: () => sequence.last,
       time: this.time,
       onJoined: (joined) => this.#onJoined(joined),
       onEntry: (entry) => this.#onEntry(entry),
-      onPast: (entry) => this.#take(entry),
-      onCaughtUp: (isOther) => this.#onCaughtUp(isOther),
+      onPast: (entry) => this.#arrivals.take(entry),
+      onCaughtUp: (isOther) => {
+        this.#position.onCaughtUp();
+        this.#arrivals.onCaughtUp(isOther ? this.#log : null);
+      },
       onLost: (reason) => this.#onLost(reason),
     });
     this.#sender = new Sender({ ...options, link: this.#link, sequence, onError });
+    this.#arrivals = new LogArrivals({
+      ...parts,
+      link: this.#link,
+      sender: this.#sender,
+      node: options.node,
+      nowMs: () => this.time.ms(),
+      channels: () => this.#channels.values(),
+      channel: (key) => this.#channel(key),
+      newId: () => this.#newId(),
+    });
   }
 
   /** Resolves after the first attempt to join, which is repeated in the background. Until `begin` changes are applied but not delivered. */
@@ -128,39 +122,8 @@ export class ClusterEngine implements Engine {
 
   /** Reads the last values of channels that were added to the configuration. */
   learn(added: readonly string[]): void {
-    for (const channel of added) {
-      this.#channel(channel);
-      this.#unread.add(channel);
-    }
-    if (this.#log !== null) void this.#readUnread(this.#log);
-  }
-
-  async #readUnread(log: SharedLog): Promise<void> {
-    const channels = [...this.#unread];
-    if (channels.length === 0) return;
-    try {
-      const last = await this.#link.last(log, channels);
-      for (const channel of channels) {
-        this.#unread.delete(channel);
-        this.#restart(this.#channel(channel), last.get(channel), false);
-        void this.#sender.flush(log, this.#channel(channel));
-      }
-    } catch (error) {
-      // Retried when Redis is reached again.
-      if (!log.isLost) this.#parts.onError(error);
-    }
-  }
-
-  #restart(shared: SharedChannel, last: Ordered | BadLast | undefined, isOther: boolean): void {
-    const { options, onBad, onError } = this.#parts;
-    const bad = last === undefined ? null : this.#faultOf(shared, last, []);
-    if (bad !== null) {
-      onBad(`the last value of channel ${shared.channel}`, bad);
-      shared.skip('bad' in last! ? last.version : last!.state.version).catch(onError);
-      return;
-    }
-    const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node: options.node };
-    shared.restart((last as Ordered | undefined) ?? NOTHING, isOther, this.#newId(), decided).catch(onError);
+    for (const channel of added) this.#channel(channel);
+    this.#arrivals.expect(added, this.#log);
   }
 
   /** Asks for leases. Null: Redis is away. Rejects as Redis does. */
@@ -185,7 +148,7 @@ export class ClusterEngine implements Engine {
 
   /** The number of the last entry that was read. */
   get seq(): number {
-    return this.#read.seq;
+    return this.#position.seq;
   }
 
   /** How long ago the log was last read to its end, milliseconds; less than two seconds while it is reached. */
@@ -223,18 +186,7 @@ export class ClusterEngine implements Engine {
 
   /** Saves the position in the log, from which this node continues after a restart. Called periodically and at the end. Never rejects. */
   async savePlace(): Promise<void> {
-    const { skewMs } = this.time;
-    if (Math.abs(skewMs - this.#savedSkewMs) > KEPT_SKEW_STEP_MS) this.#savedSkewMs = skewMs;
-    const place = { ...this.#place, skewMs: this.#savedSkewMs };
-    const text = JSON.stringify(place);
-    if (text === this.#savedPlace) return;
-    await this.#settled();
-    try {
-      await this.#parts.store.saveDocument(PLACE, place);
-      this.#savedPlace = text;
-    } catch (error) {
-      this.#parts.onError(error);
-    }
+    await this.#position.save(this.time.skewMs, () => this.#settled()).catch(this.#parts.onError);
   }
 
   /** Resolves when all entries that were read are applied. */
@@ -251,7 +203,8 @@ export class ClusterEngine implements Engine {
       const change = decide(shared.state);
       if (change === null) return null;
       const id = this.#newId();
-      const made = await this.#sender.commit(log, shared, this.#ordered(shared, change.state), change, id);
+      const ordered = orderedAfter(shared.base, shared.state, change.state, this.#decided(shared));
+      const made = await this.#sender.commit(log, shared, ordered, change, id);
       if (made !== null) return made;
       if (log.isLost) {
         await this.#link.awake();
@@ -293,33 +246,9 @@ export class ClusterEngine implements Engine {
 
   #onJoined({ log, epoch, isOther, last }: Joined): void {
     this.#log = log;
-    this.#read = { epoch, seq: this.#link.seq, id: last === null ? this.#place.id : '' };
-    // If this process ends before the history is read, the next one reads it again.
-    this.#place = last === null ? this.#read : { epoch, seq: 0, id: '' };
-    this.#seen.clear();
-    for (const shared of this.#channels.values()) {
-      if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
-      void this.#sender.flush(log, shared);
-    }
-    if (last === null) void this.#readUnread(log);
-    else this.#unread.clear();
+    this.#position.join(epoch, this.#link.seq, last === null);
+    this.#arrivals.onJoined(log, last, isOther);
     this.#parts.onReached(null);
-  }
-
-  /** The log was read to its end. If its epoch is new, the plays that it lacks are sent, so that all nodes have the same history. */
-  #onCaughtUp(isOther: boolean): void {
-    const { options, onError } = this.#parts;
-    const log = this.#log;
-    this.#place = this.#read;
-    if (isOther && log !== null) {
-      for (const shared of this.#channels.values()) {
-        const decided = { atMs: 1, node: options.node };
-        shared
-          .sendHistory(this.#seen.get(shared.channel) ?? new Set(), () => this.#newId(), decided)
-          .then(() => this.#sender.flush(log, shared), onError);
-      }
-    }
-    this.#seen.clear();
   }
 
   #onLost(reason: Error): void {
@@ -331,68 +260,9 @@ export class ClusterEngine implements Engine {
   }
 
   #onEntry(entry: LogEntry | LogBell | BadEntry): void {
-    const { seq, id } = entry;
-    this.#read = { epoch: this.#place.epoch, seq, id };
-    if (!this.#link.isReadingPast) this.#place = this.#read;
-    if ('bad' in entry || 'ordered' in entry) void this.#take(entry);
+    this.#position.onRead(entry.seq, entry.id, this.#link.isReadingPast);
+    if ('bad' in entry || 'ordered' in entry) void this.#arrivals.take(entry);
     else this.#parts.onBell?.();
-  }
-
-  /** Resolves when the entry is applied, or skipped. */
-  async #take(entry: LogEntry | LogBell | BadEntry): Promise<void> {
-    const { sequence, has, onBad, onError } = this.#parts;
-    const { seq, id } = entry;
-    if (!('bad' in entry || 'ordered' in entry)) return;
-    const shared = has(entry.channel) ? this.#channel(entry.channel) : null;
-    const bad = this.#faultOf(shared, entry, 'bad' in entry ? [] : entry.history);
-    if (bad !== null || 'bad' in entry) {
-      onBad(`entry ${seq} of the log`, bad!);
-      shared?.skip('bad' in entry ? entry.version : entry.ordered.state.version).catch(onError);
-      this.#sender.onBad(id, retryLater('unavailable', 'The change was not taken by the cluster.', RETRY_SECONDS));
-      return;
-    }
-    const { channel, stamp, ordered, history } = entry;
-    if (this.#link.isCatchingUp) this.#noteSeen(channel, history);
-    if (shared === null) {
-      sequence.follow(stamp);
-      return;
-    }
-    if (stamp > 0) sequence.expect(stamp);
-    await shared
-      .arrive({ ordered, history, id, own: this.#sender.own(id) })
-      .then(
-        (made) => this.#sender.onMade(id, made),
-        (error: unknown) => {
-          onError(error);
-          this.#sender.onMade(id, null);
-        },
-      )
-      .finally(() => sequence.settle(stamp));
-  }
-
-  /** Why a value from outside is rejected; null: it is accepted. */
-  #faultOf(
-    shared: SharedChannel | null,
-    said: LogEntry | BadEntry | Ordered | BadLast,
-    history: LogEntry['history'],
-  ): string | null {
-    if ('bad' in said) return said.bad;
-    const ordered = 'ordered' in said ? said.ordered : said;
-    return aheadFault(ordered, history, this.time.ms(), shared?.base.state.version ?? 0);
-  }
-
-  #noteSeen(channel: string, history: LogEntry['history']): void {
-    const seen = this.#seen.get(channel) ?? new Set();
-    for (const entry of history) seen.add(playOf(entry));
-    this.#seen.set(channel, seen);
-  }
-
-  #ordered(shared: SharedChannel, state: ChannelState): Ordered {
-    const { base, state: before } = shared;
-    const decided = this.#decided(shared);
-    const isNow = state.now !== before.now || state.covered !== before.covered || state.lost !== before.lost;
-    const isNext = state.next !== before.next;
-    return { state, now: isNow ? decided : base.now, next: isNext ? decided : base.next };
   }
 
   #decided(shared: SharedChannel) {

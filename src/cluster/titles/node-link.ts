@@ -10,17 +10,9 @@ import type { Commit, CommitAnswer } from '../log/log-schema.js';
 import type { Pairs, SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
 import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
+import type { LogPlace } from './log-position.js';
 import type { Ordered } from './ordered.js';
 import { nodeName } from './ordered-schema.js';
-
-/** How far a node has come in the log. */
-export interface LogPlace {
-  /** '': it was never in a cluster. */
-  readonly epoch: string;
-  readonly seq: number;
-  /** Of the change there. */
-  readonly id: string;
-}
 
 export interface Joined {
   readonly log: SharedLog;

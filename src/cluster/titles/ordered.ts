@@ -72,6 +72,13 @@ export function unsentOf(before: ChannelState, { state, history }: Change, id: s
   };
 }
 
+/** The common state after a change that was decided on `before`, with the decisions that are still in force. */
+export function orderedAfter(base: Ordered, before: ChannelState, state: ChannelState, decided: Decided): Ordered {
+  const isNow = state.now !== before.now || state.covered !== before.covered || state.lost !== before.lost;
+  const isNext = state.next !== before.next;
+  return { state, now: isNow ? decided : base.now, next: isNext ? decided : base.next };
+}
+
 export function isSameHeld(one: Track, other: Track): boolean {
   return isDeepStrictEqual(one, other);
 }

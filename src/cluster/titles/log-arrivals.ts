@@ -1,0 +1,151 @@
+/**
+ * What a node reads from the log, new and past entries and last values, goes to its channels: checked first, and what is malformed is skipped. Owned
+ * by the engine.
+ */
+
+import { retryLater } from '../../base/refusal.js';
+import type { Sequence } from '../../feed/sequence.js';
+import type { SharedLog } from '../log/shared-log.js';
+import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
+import type { LastValues, NodeLink } from './node-link.js';
+import { NOTHING, type Ordered } from './ordered.js';
+import { aheadFault } from './ordered-schema.js';
+import type { Sender } from './sender.js';
+import { playOf, type SharedChannel } from './shared-channel.js';
+
+export interface LogArrivalsParts {
+  readonly link: Pick<NodeLink, 'isCatchingUp' | 'last'>;
+  readonly sender: Pick<Sender, 'flush' | 'onBad' | 'onMade' | 'own'>;
+  readonly sequence: Sequence;
+  readonly node: string;
+  /** Unix milliseconds of the cluster time. */
+  nowMs(): number;
+  channels(): Iterable<SharedChannel>;
+  channel(key: string): SharedChannel;
+  /** See ClusterEngineParts. */
+  has(channel: string): boolean;
+  onBad(place: string, reason: string): void;
+  onError(error: unknown): void;
+  newId(): string;
+}
+
+const RETRY_SECONDS = 2;
+
+export class LogArrivals {
+  readonly #parts: LogArrivalsParts;
+  /** Channels added since the last values were read. */
+  readonly #unread = new Set<string>();
+  /** While the log is read after a joining: the plays in it, by channel. */
+  readonly #seen = new Map<string, Set<string>>();
+
+  constructor(parts: LogArrivalsParts) {
+    this.#parts = parts;
+  }
+
+  /** The last values of these are to be read: now, or when Redis is reached again. */
+  expect(channels: readonly string[], log: SharedLog | null): void {
+    for (const channel of channels) this.#unread.add(channel);
+    if (log !== null) void this.#readUnread(log);
+  }
+
+  /** The node has joined. @param last of all channels; null: the log continues from where this node was @param isOther as Joined has it */
+  onJoined(log: SharedLog, last: LastValues | null, isOther: boolean): void {
+    this.#seen.clear();
+    for (const shared of this.#parts.channels()) {
+      if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
+      void this.#parts.sender.flush(log, shared);
+    }
+    if (last === null) void this.#readUnread(log);
+    else this.#unread.clear();
+  }
+
+  /** An entry of the log. Resolves when it is applied, or skipped, as a bell is. */
+  async take(entry: LogEntry | LogBell | BadEntry): Promise<void> {
+    if (!('bad' in entry || 'ordered' in entry)) return;
+    const { link, sender, sequence, has, onBad, onError } = this.#parts;
+    const { seq, id } = entry;
+    const shared = has(entry.channel) ? this.#parts.channel(entry.channel) : null;
+    const bad = this.#faultOf(shared, entry, 'bad' in entry ? [] : entry.history);
+    if (bad !== null || 'bad' in entry) {
+      onBad(`entry ${seq} of the log`, bad!);
+      shared?.skip('bad' in entry ? entry.version : entry.ordered.state.version).catch(onError);
+      sender.onBad(id, retryLater('unavailable', 'The change was not taken by the cluster.', RETRY_SECONDS));
+      return;
+    }
+    const { channel, stamp, ordered, history } = entry;
+    if (link.isCatchingUp) this.#noteSeen(channel, history);
+    if (shared === null) {
+      sequence.follow(stamp);
+      return;
+    }
+    if (stamp > 0) sequence.expect(stamp);
+    await shared
+      .arrive({ ordered, history, id, own: sender.own(id) })
+      .then(
+        (made) => sender.onMade(id, made),
+        (error: unknown) => {
+          onError(error);
+          sender.onMade(id, null);
+        },
+      )
+      .finally(() => sequence.settle(stamp));
+  }
+
+  /** The log was read to its end. @param lacking it has lost what it had: the plays that it lacks are sent, so that all nodes have the same history */
+  onCaughtUp(lacking: SharedLog | null): void {
+    const { sender, node, channels, newId, onError } = this.#parts;
+    for (const shared of lacking === null ? [] : channels()) {
+      shared
+        .sendHistory(this.#seen.get(shared.channel) ?? new Set(), newId, { atMs: 1, node })
+        .then(() => sender.flush(lacking!, shared), onError);
+    }
+    this.#seen.clear();
+  }
+
+  /** Never rejects. */
+  async #readUnread(log: SharedLog): Promise<void> {
+    const { link, sender, channel, onError } = this.#parts;
+    const keys = [...this.#unread];
+    if (keys.length === 0) return;
+    try {
+      const last = await link.last(log, keys);
+      for (const key of keys) {
+        this.#unread.delete(key);
+        this.#restart(channel(key), last.get(key), false);
+        void sender.flush(log, channel(key));
+      }
+    } catch (error) {
+      // Retried when Redis is reached again.
+      if (!log.isLost) onError(error);
+    }
+  }
+
+  #restart(shared: SharedChannel, last: Ordered | BadLast | undefined, isOther: boolean): void {
+    const { node, newId, onBad, onError } = this.#parts;
+    const bad = last === undefined ? null : this.#faultOf(shared, last, []);
+    if (bad !== null) {
+      onBad(`the last value of channel ${shared.channel}`, bad);
+      shared.skip('bad' in last! ? last.version : last!.state.version).catch(onError);
+      return;
+    }
+    const decided = { atMs: shared.base.state.now?.effectAtMs ?? 1, node };
+    shared.restart((last as Ordered | undefined) ?? NOTHING, isOther, newId(), decided).catch(onError);
+  }
+
+  /** Why a value from outside is rejected; null: it is accepted. */
+  #faultOf(
+    shared: SharedChannel | null,
+    said: LogEntry | BadEntry | Ordered | BadLast,
+    history: LogEntry['history'],
+  ): string | null {
+    if ('bad' in said) return said.bad;
+    const ordered = 'ordered' in said ? said.ordered : said;
+    return aheadFault(ordered, history, this.#parts.nowMs(), shared?.base.state.version ?? 0);
+  }
+
+  #noteSeen(channel: string, history: LogEntry['history']): void {
+    const seen = this.#seen.get(channel) ?? new Set();
+    for (const entry of history) seen.add(playOf(entry));
+    this.#seen.set(channel, seen);
+  }
+}

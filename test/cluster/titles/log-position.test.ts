@@ -1,0 +1,63 @@
+/** From where in the log a node continues after a restart: never behind what it has not read, and with its clock as it was last known. */
+
+import t from 'tap';
+import { LogPosition } from '../../../src/cluster/titles/log-position.js';
+import { MemoryStore } from '../../../src/store/memory.js';
+
+const applied = async () => undefined;
+
+t.test('it was never in a cluster', async (t) => {
+  const { place, seq, skewMs } = new LogPosition(new MemoryStore());
+  t.same({ place, seq, skewMs }, { place: { epoch: '', seq: 0, id: '' }, seq: 0, skewMs: 0 });
+});
+
+t.test('it continues behind the last entry that it has read', async (t) => {
+  const store = new MemoryStore();
+  const position = new LogPosition(store);
+  position.join('first', 4, false);
+  position.onCaughtUp();
+  position.onRead(5, 'a', false);
+  await position.save(0, applied);
+  const next = new LogPosition(store);
+  t.same(next.place, { epoch: 'first', seq: 5, id: 'a' });
+  next.join('first', 5, true);
+  t.same(next.place, { epoch: 'first', seq: 5, id: 'a' });
+});
+
+t.test('while the past is read it would begin again there, though new entries are read', async (t) => {
+  const store = new MemoryStore();
+  const position = new LogPosition(store);
+  position.join('other', 40, false);
+  position.onRead(41, 'a', true);
+  t.equal(position.seq, 41);
+  await position.save(0, applied);
+  t.same(new LogPosition(store).place, { epoch: 'other', seq: 0, id: '' });
+  position.onCaughtUp();
+  await position.save(0, applied);
+  t.same(new LogPosition(store).place, { epoch: 'other', seq: 41, id: 'a' });
+});
+
+t.test('it is saved once what was read is applied, and only when it has changed', async (t) => {
+  const store = new MemoryStore();
+  const position = new LogPosition(store);
+  position.join('first', 7, true);
+  let asked = 0;
+  const save = (skewMs: number) => {
+    return position.save(skewMs, async () => {
+      asked++;
+      t.not(new LogPosition(store).seq, position.seq, 'not before');
+    });
+  };
+  await save(0);
+  await position.save(1000, async () => void t.fail('a small change of the clock is not saved'));
+  t.equal(asked, 1);
+  position.onRead(8, 'b', false);
+  await save(1001);
+  t.equal(new LogPosition(store).skewMs, 1001);
+});
+
+t.test('what was saved and is malformed counts as nothing', async (t) => {
+  const store = new MemoryStore();
+  await store.saveDocument('cluster', { epoch: 'first', seq: -1, id: '' });
+  t.equal(new LogPosition(store).place.epoch, '');
+});
