@@ -139,6 +139,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
     'e2e/cluster',
     'e2e/woken-node',
   ],
+  'cluster/tapes/other-machines': ['cluster/tapes/shared-tapes', 'e2e/cluster', 'long/lying-peers'],
   'cluster/tapes/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/hub/hub-cluster': ['e2e/cluster', 'behaviour/cluster-titles'],
   'cluster/log/held-leases': ['cluster/log/held-log', 'cluster/log/remote-log'],

@@ -13,15 +13,16 @@ import type { HubTallies } from '../../link/facts/hub-tallies.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import type { SessionRegistry } from '../../link/sessions/session-registry.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
-import { LeftAlone, machineOf } from '../../link/wire/left-alone.js';
+import { machineOf } from '../../link/wire/left-alone.js';
 import { ClusterCounts } from '../cluster-counts.js';
 import { serveLog } from '../log/remote-log.js';
 import { SessionBridges } from '../session-bridges.js';
 import { type ChannelSettings, ClusterSettings, type Difference } from '../titles/channel-settings.js';
 import type { ClusterEngine } from '../titles/cluster-engine.js';
 import { type Leased, type LeaseOwner, Leases } from './leases.js';
+import { OtherMachines } from './other-machines.js';
 import { SharedAudio } from './shared-audio.js';
-import { askForSessions, askForTape, type Machine, prepareToAsk, type TapeClientOptions } from './tape-client.js';
+import { askForSessions, askForTape, prepareToAsk, type TapeClientOptions } from './tape-client.js';
 import type { HlsOfNode } from './tape-giving.js';
 import { TapeServer } from './tape-server.js';
 
@@ -76,12 +77,6 @@ const TICK_MS = 100;
 const MAX_ANSWER_MS = 3000;
 /** Interval at which the numbers of listeners are sent. */
 const SAY_TICKS = 2;
-/** Interval at which the list of nodes is read, for reports. */
-const NODES_MS = 1000;
-/** A node that has been absent longer is not asked for tapes. */
-const GONE_MS = 5000;
-/** Maximum number of machines whose URL is remembered. */
-const MAX_URLS = 1000;
 
 export class SharedTapes {
   readonly #parts: SharedTapesParts;
@@ -89,19 +84,15 @@ export class SharedTapes {
   readonly #server: TapeServer;
   readonly #bridges: SessionBridges;
   readonly #settings: ClusterSettings;
-  readonly #alone: LeftAlone;
-  /** Names of other machines, by their last URL. */
-  readonly #peers = new Map<string, string>();
+  readonly #machines: OtherMachines;
   #leases: Leases | null = null;
   #url = '';
   #timer: NodeJS.Timeout | null = null;
-  #nodesTimer: NodeJS.Timeout | null = null;
-  #nodes: ReadonlyMap<string, { readonly seenMs: number }> = new Map();
 
   constructor(parts: SharedTapesParts) {
     this.#parts = parts;
-    const { host, port, tls, secret } = parts.options;
-    this.#alone = new LeftAlone(parts.clock);
+    const { options, clock, engine } = parts;
+    const { host, port, tls, secret, node } = options;
     const onError = (error: unknown) => this.#onError(error);
     this.#server = new TapeServer({
       host,
@@ -109,29 +100,33 @@ export class SharedTapes {
       tls,
       secret,
       onError,
-      isLeftAlone: (node, stream) => this.#alone.has(machineOf(node, stream)),
+      isLeftAlone: (node, stream) => this.#machines.isLeftAlone(node, stream),
       isOwnHost: (host) => this.#url !== '' && host === new URL(this.#url).host,
       onTape: (request, stream) => this.#audios.get(request.channel)?.serve(request, stream) ?? false,
       // Without the cluster time it is unknown which of two sessions is newer.
-      onSessions: (node, stream) =>
-        void (parts.engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
-      onLog: (stream, node) =>
-        void serveLog(stream, () => parts.engine.open(), parts.clock, onError, machineOf(node, stream)),
+      onSessions: (node, stream) => void (engine.time.isKnown ? this.#bridges.take(node, stream) : stream.destroy()),
+      onLog: (stream, node) => void serveLog(stream, () => engine.open(), clock, onError, machineOf(node, stream)),
     });
-    const { options, clock } = parts;
+    this.#machines = new OtherMachines({
+      clock,
+      engine,
+      node,
+      onSeen: (others) => this.#bridges.look(others),
+      onError: parts.onError,
+    });
     this.#settings = new ClusterSettings({
       channels: () => parts.settings(),
       onDiffers: (difference) => parts.onDiffers(difference),
     });
     this.#bridges = new SessionBridges({
       registry: parts.sessions,
-      node: options.node,
+      node,
       clock,
       onError,
       counts: new ClusterCounts({ counted: parts.counted, channels: () => parts.channels.keys() }),
       settings: this.#settings,
       has: (channel) => parts.channels.has(channel),
-      ask: (machine) => this.#unlessAlone(machine, () => askForSessions(machine.url, this.#client)),
+      ask: (machine) => this.#machines.ask(machine, () => askForSessions(machine.url, this.#client)),
     });
     this.refresh();
   }
@@ -161,8 +156,7 @@ export class SharedTapes {
     };
     tick();
     this.#timer = setInterval(tick, TICK_MS);
-    await this.#lookForNodes();
-    this.#nodesTimer = setInterval(() => void this.#lookForNodes(), NODES_MS);
+    await this.#machines.start();
   }
 
   /** A reload has changed the channels. */
@@ -214,26 +208,12 @@ export class SharedTapes {
 
   /** The nodes that share audio, as of some seconds ago, with the time of their last question, unix milliseconds of the cluster time. */
   get nodes(): ReadonlyMap<string, { readonly seenMs: number }> {
-    return this.#nodes;
+    return this.#machines.nodes;
   }
 
   /** Settings that differ at other machines, for reports. */
   get differences(): readonly Difference[] {
     return this.#settings.differences;
-  }
-
-  async #lookForNodes(): Promise<void> {
-    const { engine, onError } = this.#parts;
-    if (!engine.isReached) return;
-    await engine.nodes().then(
-      (nodes) => {
-        this.#nodes = nodes;
-        this.#bridges.look(this.#othersOf(nodes));
-      },
-      (error: unknown) => {
-        if (engine.isReached) onError(error);
-      },
-    );
   }
 
   /** The next process of this node takes over: its leases are kept. */
@@ -243,7 +223,8 @@ export class SharedTapes {
   }
 
   #end(): void {
-    for (const timer of [this.#timer, this.#nodesTimer]) if (timer !== null) clearInterval(timer);
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#machines.close();
     for (const audio of this.#audios.values()) audio.close();
     this.#bridges.close();
     this.#server.close();
@@ -261,34 +242,14 @@ export class SharedTapes {
     return { secret, node, url: this.#url, ca, mayAsk };
   }
 
-  /** Name of each present node → the URL of its tapes. */
-  #othersOf(nodes: Awaited<ReturnType<ClusterEngine['nodes']>>): ReadonlyMap<string, string> {
-    const { clock, options } = this.#parts;
-    const nowMs = clock.wallMs();
-    const others = [...nodes].filter(([node, { seenMs }]) => node !== options.node && nowMs - seenMs <= GONE_MS);
-    return new Map(others.map(([node, { url }]) => [node, url]));
-  }
-
   /** No links with a machine for a while after a bad message on any kind of link. */
   #onError(error: unknown): void {
-    this.#alone.note(error);
+    this.#machines.note(error);
     this.#parts.onError(error);
   }
 
-  /** Rejects during that time, whichever link was bad. Before its first connection has shown its address, the machine is asked. */
-  async #unlessAlone({ node, url }: Machine, ask: () => Promise<Duplex>): Promise<Duplex> {
-    const known = this.#peers.get(url);
-    const stream = known !== undefined && this.#alone.has(known) ? null : await ask();
-    const peer = stream === null ? known! : machineOf(node, stream);
-    if (!this.#peers.has(url) && this.#peers.size >= MAX_URLS) this.#peers.clear();
-    this.#peers.set(url, peer);
-    if (stream !== null && !this.#alone.has(peer)) return stream;
-    stream?.destroy();
-    throw new Error(`${peer} sent what it must not, and is not asked again for now`);
-  }
-
   #make(channel: Channel): SharedAudio {
-    const { options, clock, log, engine, names, hls, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
+    const { options, clock, log, names, hls, isReturned, onMoved, onFacts, onOwned, mostLagMs } = this.#parts;
     const onError = (error: unknown) => this.#onError(error);
     const { node, mayFeed, answerMs } = options;
     return new SharedAudio(channel, {
@@ -305,8 +266,8 @@ export class SharedTapes {
       onError,
       ...(mostLagMs && { mostLagMs }),
       ask: (machine, key, purpose, epoch): Promise<Duplex> =>
-        this.#unlessAlone(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
-      others: async () => [...this.#othersOf(await engine.nodes())].map(([node, url]) => ({ node, url })),
+        this.#machines.ask(machine, () => askForTape(machine.url, key, purpose, this.#client, epoch)),
+      others: () => this.#machines.present(),
       isFenced: answerMs <= MAX_ANSWER_MS,
       onDue: () => this.#leases?.poke(),
     });
