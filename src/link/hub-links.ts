@@ -2,7 +2,7 @@
  * The links of all workers, at the hub. Every committed change goes to all of them in one order; a push is answered when all
  * workers have it, so that the client which pushed it reads it from any worker.
  *
- *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        a worker that is silent delays it by APPLY_MS at most
+ *   change ──► turn 8 ──► worker 1, worker 2 ──applied 8──► answer        a worker that is silent delays it (applied-turns.ts)
  */
 
 import type { Duplex } from 'node:stream';
@@ -10,7 +10,6 @@ import type { HubQuestion } from '../admin/admin-reports.js';
 import type { PlayableAudio } from '../audio/playable-audio.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
-import { nextWhole } from '../base/whole-time.js';
 import type { Channel } from '../channel/channel.js';
 import type { Sequence } from '../feed/sequence.js';
 import { encode } from '../metadata/codec.js';
@@ -19,6 +18,7 @@ import type { Change, ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { States } from '../titles/engine.js';
 import type { PushDecisions } from '../titles/push-decider.js';
+import { AppliedTurns } from './applied-turns.js';
 import {
   type AskedProcess,
   type ChannelFacts,
@@ -29,7 +29,7 @@ import {
   type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
-import { areSame, factsOf } from './facts/channel-facts.js';
+import { FACTS_LOOK_MS, HubFacts } from './facts/hub-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';
 import type { HlsOfChannels } from './hls/hls-sender.js';
@@ -37,15 +37,6 @@ import { HubLink, type HubLinkParts, type HubState } from './hub-link.js';
 import { SessionRegistry } from './sessions/session-registry.js';
 import { TapeNames } from './tapes/tape-names.js';
 import { LeftAlone, workerOf } from './wire/left-alone.js';
-
-/** Maximum time that an answer waits for workers. */
-const APPLY_MS = 250;
-/** Interval at which facts are compared, as they change by themselves; shorter after a change of source, until there is audio, for SOON_FOR_MS. */
-const LOOK_MS = 250;
-/** The same while there is no audio. */
-const REST_MS = 1000;
-const SOON_MS = 40;
-const SOON_FOR_MS = 2000;
 
 export interface HubLinksParts {
   readonly clock: Clock;
@@ -92,13 +83,6 @@ export interface HubLinksParts {
 /** The handler of each request of a worker. */
 type QuestionAnswers = { readonly [Q in Question]: (ask: Questions[Q]['ask']) => Promise<Questions[Q]['answer']> };
 
-/** An answer that waits until all workers have a change. */
-interface WaitingAnswer {
-  readonly turn: number;
-  readonly resolve: () => void;
-  readonly alarm: Alarm;
-}
-
 export class HubLinks implements AlarmHandler {
   /** The sessions of all workers. */
   readonly sessions: SessionRegistry;
@@ -106,10 +90,8 @@ export class HubLinks implements AlarmHandler {
   readonly #links = new Set<HubLink>();
   readonly #alone: LeftAlone;
   readonly #linkParts: HubLinkParts;
-  readonly #facts = new Map<string, ChannelFacts>();
-  readonly #waiting = new Set<WaitingAnswer>();
-  /** Channels whose audio is about to begin → until when they are compared more often, monotonic milliseconds. */
-  readonly #beginning = new Map<string, number>();
+  readonly #facts: HubFacts;
+  readonly #turns: AppliedTurns;
   readonly #answers: QuestionAnswers = {
     push: ({ channel, input, connection }) => this.#applied(this.#parts.decisions.push(channel, input, connection)),
     withdraw: ({ channel, what }) => this.#applied(this.#parts.decisions.withdraw(channel, what)),
@@ -131,8 +113,9 @@ export class HubLinks implements AlarmHandler {
     const { clock, channels, states, sequence } = parts;
     this.#alone = new LeftAlone(clock);
     this.sessions = new SessionRegistry(parts.mostMetaids);
-    for (const [key, channel] of channels) this.#facts.set(key, this.#factsOf(channel));
-    this.#alarm = clock.alarm(clock.now() + LOOK_MS, this);
+    this.#turns = new AppliedTurns(this.#links, clock);
+    this.#facts = new HubFacts({ ...parts, send: (channel, facts) => this.#send({ type: 'facts', channel, facts }) });
+    this.#alarm = clock.alarm(clock.now() + FACTS_LOOK_MS, this);
     const has = (channel: string) => channels.has(channel);
     this.#tallies = new HubTallies(parts.tallies, parts.remembered, clock, parts.mostKeys, has);
     this.#linkParts = {
@@ -144,10 +127,7 @@ export class HubLinks implements AlarmHandler {
         parts.elsewhere?.(channel)?.audio ?? channels.get(channel)?.audio,
       states: () => this.#states(states),
       hub: this.#hub,
-      facts: () => {
-        for (const channel of channels.keys()) this.look(channel);
-        return this.#facts;
-      },
+      facts: () => this.#facts.now(),
       onFigures: ({ worker }, figures) => parts.onFigures?.(figures, worker),
       openStamps: () => sequence.open,
       onQuestion: (question, ask) => this.#answers[question](ask),
@@ -155,12 +135,12 @@ export class HubLinks implements AlarmHandler {
       onGreeted: (link) => this.#tallies.enter(link),
       onLastMetrics: ({ worker }, metrics) => parts.onLastMetrics(worker, metrics),
       onTallies: (link, message) => this.#tallies.hear(link, message),
-      onApplied: () => this.#release(),
+      onApplied: () => this.#turns.onApplied(),
       onEnded: (link) => {
         this.#links.delete(link);
         parts.onGone?.();
         this.#tallies.leave(link);
-        this.#release();
+        this.#turns.onApplied();
       },
       isLeftAlone: (worker) => this.#alone.has(workerOf(worker)),
       onBroken: (error) => {
@@ -202,23 +182,14 @@ export class HubLinks implements AlarmHandler {
     this.#send({ type: 'change', turn: this.#hub.turn, channel, change, open: sequence.open });
   }
 
-  /**
-   * Another source is on air, or connects: changed facts are sent at once, after the channel has handled it. Before, the channel may look as if no
-   * source were expected, and a listener who connects in that moment would be refused.
-   */
+  /** Another source is on air, or connects. */
   sourceChanged(channel: string): void {
-    queueMicrotask(() => this.look(channel));
-    const { clock } = this.#parts;
-    if (this.#beginning.size === 0) clock.alarm(clock.now() + SOON_MS, { onAlarm: (nowMs) => this.#lookAgain(nowMs) });
-    this.#beginning.set(channel, clock.now() + SOON_FOR_MS);
+    this.#facts.sourceChanged(channel);
   }
 
   /** A reload has added and removed channels. Workers know new ones before they apply the configuration themselves. */
   refresh(added: readonly string[], removed: readonly string[]): void {
-    for (const channel of removed) {
-      this.#facts.delete(channel);
-      this.#beginning.delete(channel);
-    }
+    for (const channel of removed) this.#facts.forget(channel);
     for (const channel of added) {
       this.#send({ type: 'state', channel, state: this.#parts.states.state(channel) });
       this.look(channel);
@@ -233,14 +204,7 @@ export class HubLinks implements AlarmHandler {
 
   /** Sends the facts of a channel now, if they have changed. */
   look(channel: string): void {
-    const found = this.#parts.channels.get(channel);
-    // It was removed meanwhile.
-    if (found === undefined) return;
-    const facts = this.#factsOf(found);
-    const last = this.#facts.get(channel);
-    if (last !== undefined && areSame(last, facts)) return;
-    this.#facts.set(channel, facts);
-    this.#send({ type: 'facts', channel, facts });
+    this.#facts.look(channel);
   }
 
   /** The shared counts, to which other machines contribute (cluster/cluster-counts.ts). */
@@ -254,38 +218,18 @@ export class HubLinks implements AlarmHandler {
     this.look(channel);
   }
 
-  #factsOf(channel: Channel): ChannelFacts {
-    return this.#parts.elsewhere?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
-  }
-
   onAlarm(nowMs: number): void {
-    for (const channel of this.#parts.channels.keys()) this.look(channel);
+    this.#facts.lookAll();
     const fault = this.#parts.storeFault();
     if (fault !== this.#hub.storeFault) {
       this.#hub.storeFault = fault;
       this.#send({ type: 'store', fault });
     }
-    this.#alarm = this.#parts.clock.alarm(this.#changesByItself ? nowMs + LOOK_MS : nextWhole(REST_MS, nowMs), this);
-  }
-
-  /** Of a channel without audio, that no other machine feeds, nothing changes but by what is noticed. */
-  get #changesByItself(): boolean {
-    for (const [channel, { onAir, hasSegments }] of this.#facts)
-      if (onAir !== null || hasSegments || this.#parts.elsewhere?.(channel) !== undefined) return true;
-    return false;
-  }
-
-  #lookAgain(nowMs: number): void {
-    for (const [channel, untilMs] of this.#beginning) {
-      this.look(channel);
-      if (this.#facts.get(channel)?.hasSegments !== false || nowMs > untilMs) this.#beginning.delete(channel);
-    }
-    const again: AlarmHandler = { onAlarm: (laterMs) => this.#lookAgain(laterMs) };
-    if (this.#beginning.size > 0) this.#parts.clock.alarm(nowMs + SOON_MS, again);
+    this.#alarm = this.#parts.clock.alarm(this.#facts.nextLookMs(nowMs), this);
   }
 
   close(): void {
-    this.#beginning.clear();
+    this.#facts.close();
     this.#alarm.cancel();
     this.#tallies.close();
     for (const link of [...this.#links]) link.close();
@@ -304,7 +248,7 @@ export class HubLinks implements AlarmHandler {
   /** Resolves as `decided`, once the change is in force at all workers. */
   async #applied<T>(decided: Promise<T>): Promise<T> {
     const answer = await decided;
-    await this.#settled(this.#hub.turn);
+    await this.#turns.reached(this.#hub.turn);
     return answer;
   }
 
@@ -328,30 +272,5 @@ export class HubLinks implements AlarmHandler {
     );
     await Promise.allSettled(asked);
     return { answers, linked: new Set(greeted.map(({ worker }) => worker)) };
-  }
-
-  /** Resolves when this change is in force at all workers, or after APPLY_MS. */
-  #settled(turn: number): Promise<void> {
-    if (this.#isApplied(turn)) return Promise.resolve();
-    const { clock } = this.#parts;
-    return new Promise((resolve) => {
-      const end = () => {
-        this.#waiting.delete(waiting);
-        waiting.alarm.cancel();
-        resolve();
-      };
-      const alarm = clock.alarm(clock.now() + APPLY_MS, { onAlarm: end });
-      const waiting = { turn, resolve: end, alarm };
-      this.#waiting.add(waiting);
-    });
-  }
-
-  #isApplied(turn: number): boolean {
-    for (const link of this.#links) if (link.worker !== 0 && link.applied < turn) return false;
-    return true;
-  }
-
-  #release(): void {
-    for (const waiting of this.#waiting) if (this.#isApplied(waiting.turn)) waiting.resolve();
   }
 }
