@@ -7,9 +7,7 @@
 
 import type { Duplex } from 'node:stream';
 import type { ProcessQuestion } from '../admin/admin-reports.js';
-import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Refusal } from '../base/refusal.js';
-import { Requests } from '../base/requests.js';
+import type { Clock } from '../base/clock.js';
 import type { Tallies } from '../base/tallies.js';
 import type { Sequence } from '../feed/sequence.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
@@ -27,12 +25,12 @@ import {
   type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
-import { readFromHub, readHubAnswer } from './control-schema.js';
+import { readFromHub } from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
 import { followTime } from './facts/shared-time.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
 import { HlsReceiver } from './hls/hls-receiver.js';
-import { LinkLost, refusalOf, refusalOfLost } from './question-errors.js';
+import { HubRequests } from './hub-requests.js';
 import { WorkerSessions } from './sessions/worker-sessions.js';
 import type { LinkedAudio } from './tapes/linked-audio.js';
 import { offerTapes } from './tapes/tape-offer.js';
@@ -42,8 +40,6 @@ import { LinkConnection } from './wire/link-connection.js';
 import { OtherVersion } from './wire/link-version.js';
 import { WorkerTitles } from './worker-titles.js';
 
-/** How long a request waits for a hub. */
-const PATIENCE_MS = 10_000;
 /** How long a tape is taken after its last listener has left, for listeners who return. */
 const LINGER_MS = 10_000;
 const HUB = 'the hub';
@@ -86,13 +82,11 @@ export class WorkerLink implements ControlHandler<FromHub> {
   readonly #tallies: WorkerTallies;
   readonly #alone: LeftAlone;
   readonly #lives = new Map<string, LinkedLive>();
-  readonly #questions = new Requests();
+  readonly #requests: HubRequests;
   #control: Control<FromHub, FromWorker> | null = null;
   #connection: LinkConnection | null = null;
-  #isReady = false;
   /** Statistics of minutes without a hub. */
   #figures: MinuteFigures[] = [];
-  #waiting: (() => void)[] = [];
 
   constructor(parts: WorkerLinkParts) {
     this.#parts = parts;
@@ -100,17 +94,18 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.sessions = new WorkerSessions();
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies, parts.clock);
+    this.#requests = new HubRequests(parts.clock, (message) => this.#control?.send(message) ?? null);
     this.titles = new WorkerTitles((question, ask) => this.ask(question, ask));
   }
 
   /** Whether there is a hub whose states are known. */
   get isReady(): boolean {
-    return this.#isReady;
+    return this.#requests.isReady;
   }
 
   /** Resolves when there is a hub whose states are known. */
-  async ready(): Promise<void> {
-    while (!this.#isReady) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  ready(): Promise<void> {
+    return this.#requests.ready();
   }
 
   /** The audio of a channel, always the same one. */
@@ -127,7 +122,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
 
   /** Resolves when the hub has sent the states of these channels; at once without a hub, as the next one sends them first. */
   async known(channels: readonly string[]): Promise<void> {
-    if (this.#isReady) await Promise.all(channels.map((channel) => this.titles.known(channel)));
+    if (this.isReady) await Promise.all(channels.map((channel) => this.titles.known(channel)));
   }
 
   /** These channels were removed from the configuration. */
@@ -178,17 +173,9 @@ export class WorkerLink implements ControlHandler<FromHub> {
     offerTapes(stream, this.#tapes.offered(), this.#parts.clock, this.#parts.onError);
   }
 
-  /** Retried on the next hub if the link is lost: requests must be idempotent. Rejects with a Refusal, also if no hub comes in time. */
-  async ask<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
-    const endMs = performance.now() + PATIENCE_MS;
-    for (;;) {
-      const isConnected = await this.#isConnected(endMs - performance.now());
-      try {
-        return await this.#askOnce(question, ask);
-      } catch (error) {
-        if (!(error instanceof LinkLost) || !isConnected) throw refusalOfLost(error);
-      }
-    }
+  /** See HubRequests. */
+  ask<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
+    return this.#requests.ask(question, ask);
   }
 
   /** Sends the last metrics of this process, which is about to exit. */
@@ -201,7 +188,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
   sendFigures(figures: MinuteFigures): void {
     this.#figures.push(figures);
     this.#figures.splice(0, this.#figures.length - MINUTES);
-    if (this.#isReady) this.#sayFigures();
+    if (this.isReady) this.#sayFigures();
   }
 
   onControl(message: FromHub): void {
@@ -230,10 +217,10 @@ export class WorkerLink implements ControlHandler<FromHub> {
         this.#onChange(message);
         break;
       case 'answer':
-        this.#questions.answer(message.id, message.answer);
+        this.#requests.onAnswer(message.id, message.answer);
         break;
       case 'refused':
-        this.#questions.fail(message.id, refusalOf(message.refusal));
+        this.#requests.onRefused(message.id, message.refusal);
         break;
       case 'tallies':
         this.#tallies.onMessage(message);
@@ -247,8 +234,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.#control = null;
     this.#connection = null;
     this.#tallies.lose();
-    this.#isReady = false;
-    this.#questions.lose(new LinkLost());
+    this.#requests.onLost();
     this.titles.onLost();
   }
 
@@ -263,13 +249,12 @@ export class WorkerLink implements ControlHandler<FromHub> {
 
   #onReady(open: readonly number[]): void {
     this.#parts.sequence.setRemote(open);
-    this.#isReady = true;
+    this.#requests.onReady();
     this.#sayFigures();
     this.#tapes.connect(this.#connection!);
     this.hls.connect(this.#connection!);
     this.#parts.onReady();
     this.sessions.onReady();
-    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #onChange({ turn, channel, change, open }: Extract<FromHub, { type: 'change' }>): void {
@@ -293,28 +278,5 @@ export class WorkerLink implements ControlHandler<FromHub> {
       this.#parts.onError(error);
       return null;
     }
-  }
-
-  #askOnce<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']> {
-    const send = (id: number) => {
-      if (this.#control === null) this.#questions.fail(id, new LinkLost());
-      else if (!this.#control.send({ type: 'ask', id, question, ask }))
-        this.#questions.fail(id, new Refusal('too-large', 'It is longer than one process can pass on to another.'));
-    };
-    return this.#questions.ask(send, { read: (answer) => readHubAnswer(question, answer) });
-  }
-
-  async #isConnected(withinMs: number): Promise<boolean> {
-    if (this.#isReady) return true;
-    if (withinMs <= 0) return false;
-    const { clock } = this.#parts;
-    let alarm: Alarm | undefined;
-    await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-      const handler: AlarmHandler = { onAlarm: () => resolve() };
-      alarm = clock.alarm(clock.now() + withinMs, handler);
-    });
-    alarm?.cancel();
-    return this.#isReady;
   }
 }
