@@ -41,8 +41,8 @@ export interface InputOwner {
   readonly output: SwitchOutput;
   /** Of all that goes on air. */
   readonly pacer: AirPacer;
-  claimAir(index: number): boolean;
-  isOnAir(index: number): boolean;
+  claimAir(input: Input): boolean;
+  isOnAir(input: Input): boolean;
   /** It is looked at (`look`) not later than this. */
   lookBy(dueMs: number): void;
   check(reason: string): void;
@@ -50,8 +50,9 @@ export interface InputOwner {
 
 export class Input implements SourceInput, AlarmHandler {
   settings: SourceSettings;
-  /** Its place in the order of preference. */
-  index: number;
+  /** Its place in the order of preference, and its rank among all: lower is better. OrderedInputs writes both. */
+  index = 0;
+  rank = 0;
   readonly #owner: InputOwner;
   readonly #clock: Clock;
   readonly #options: InputOptions;
@@ -62,8 +63,6 @@ export class Input implements SourceInput, AlarmHandler {
   running = false;
   /** Since when it has run, on the clock. */
   runningSinceMs = 0;
-  /** Lower is better; its switch writes it. */
-  rank = 0;
   /** Ended, and waited for. */
   isAway = false;
   /** It was lost, and nothing has come since. */
@@ -79,13 +78,12 @@ export class Input implements SourceInput, AlarmHandler {
   #lostReason: string | null = null;
   #isEnded = false;
 
-  constructor(owner: InputOwner, index: number, settings: SourceSettings, clock: Clock, options: InputOptions) {
+  constructor(owner: InputOwner, settings: SourceSettings, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) =>
       owner.output.onEvent(this.index, event, fields, isOver),
     );
     this.#steadiness = new Steadiness(this.health, options);
     this.#owner = owner;
-    this.index = index;
     this.settings = settings;
     this.#clock = clock;
     this.#options = options;
@@ -132,7 +130,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.isAway = false;
     this.hasFailed = false;
     this.health.frame(frame.bytes, durationMs, due.atMs, link === undefined);
-    if (!this.#owner.claimAir(this.index)) return 0;
+    if (!this.#owner.claimAir(this)) return 0;
     if (this.#waiting !== null) {
       this.#waiting.push(keepFrame(frame, nowMs));
       return 0;
@@ -207,7 +205,7 @@ export class Input implements SourceInput, AlarmHandler {
   setTitle(title: SourceTitle): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     this.#title = { title, sender: this.source.sender };
-    return this.#owner.isOnAir(this.index) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
+    return this.#owner.isOnAir(this) ? this.#owner.output.onTitle(title, this.source) : Promise.resolve();
   }
 
   onUp(): void {
@@ -221,7 +219,7 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   #lose(reason: string): void {
-    if (this.settings.returnMs > 0 && this.#owner.isOnAir(this.index)) this.isAway = true;
+    if (this.settings.returnMs > 0 && this.#owner.isOnAir(this)) this.isAway = true;
     else this.#forgetLost();
     this.hasFailed = true;
     this.#owner.check(reason);
@@ -231,7 +229,7 @@ export class Input implements SourceInput, AlarmHandler {
   isGood(nowMs: number): boolean {
     if (this.source.isResting) return true;
     const { stallMs } = this.#options;
-    const patienceMs = this.#owner.isOnAir(this.index) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
+    const patienceMs = this.#owner.isOnAir(this) ? Math.max(stallMs, this.settings.returnMs) : stallMs;
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
@@ -291,7 +289,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   /** An operator who connects an encoder anew wants it on air at once, however often; no operator wants an upstream to break. */
   #forgetLost(): void {
-    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this.index)) this.#steadiness.count(this.#clock.now());
+    if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this)) this.#steadiness.count(this.#clock.now());
     this.forget();
   }
 }

@@ -11,7 +11,7 @@ export interface RestParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly options: Pick<InputOptions, 'restMs'>;
   readonly output: Pick<SwitchOutput, 'onRest'>;
-  onAir(): Input | undefined;
+  onAir(): Input | null;
 }
 
 export class Rest {
@@ -36,7 +36,7 @@ export class Rest {
   look(nowMs: number): void {
     const { options, output, onAir } = this.#parts;
     const input = onAir();
-    if (input === undefined) return;
+    if (input === null) return;
     const mayRest = nowMs - this.#unreadSinceMs >= options.restMs;
     if (mayRest === (input.source.isResting === true)) return;
     if (mayRest && !input.rest()) return;

@@ -14,11 +14,7 @@ const FILE_MS = 500;
  * @param playing what listeners hear; null: nothing has played
  * @returns inputs, each once
  */
-export function orderOf(
-  inputs: readonly Input[],
-  onAir: Input | undefined,
-  playing: AudioFormat | null,
-): readonly Input[] {
+export function orderOf(inputs: readonly Input[], onAir: Input | null, playing: AudioFormat | null): readonly Input[] {
   const files = inputs.filter(({ source }) => source.kind === 'file');
   if (files.length < 2 || playing === null) return inputs;
   const likenessOf = (input: Input) => {
@@ -29,10 +25,10 @@ export function orderOf(
   return inputs.map((input) => (input.source.kind === 'file' ? files.shift()! : input));
 }
 
-/** Whether a file that is better than this input is about to deliver. @param onAir place of the input on air */
-export function isFileComing(inputs: readonly Input[], input: Input, onAir: number, nowMs: number): boolean {
+/** Whether a file that is better than this input is about to deliver. */
+export function isFileComing(inputs: readonly Input[], input: Input, onAir: Input | null, nowMs: number): boolean {
   return inputs.some((each) => {
-    const isBetter = each.source.kind === 'file' && each.rank < input.rank && each.index !== onAir && !each.hasFailed;
+    const isBetter = each.source.kind === 'file' && each.rank < input.rank && each !== onAir && !each.hasFailed;
     return isBetter && (!each.running || isComing(each, nowMs));
   });
 }
@@ -40,9 +36,4 @@ export function isFileComing(inputs: readonly Input[], input: Input, onAir: numb
 /** Whether it was started a moment ago. */
 export function isComing({ source, runningSinceMs }: Input, nowMs: number): boolean {
   return source.kind === 'file' && nowMs - runningSinceMs < FILE_MS;
-}
-
-/** New sources at or before this place that may come by themselves: a file would be there at once, an encoder perhaps never. */
-export function awaitedOf(inputs: readonly Input[], place: number, kept: ReadonlySet<Input>): readonly Input[] {
-  return inputs.slice(0, place + 1).filter((input) => !kept.has(input) && input.source.kind === 'pull');
 }
