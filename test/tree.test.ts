@@ -218,6 +218,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/sessions/worker-sessions': ['listener/sessions/shared-sessions', 'e2e/sessions'],
   'listener/cursor/listener-stay': ['listener/cursor/audience', 'listener/cursor/backlog'],
   'listener/sessions/followed-sessions': ['listener/sessions/shared-sessions'],
+  'listener/sessions/session': ['listener/sessions/sessions', 'behaviour/heard-places', 'behaviour/media-clock'],
   'listener/sessions/session-copy': ['listener/sessions/shared-sessions'],
   'link/worker-link': ['link/worker-titles', 'e2e/workers'],
   'processes/hub-process': ['e2e/workers', 'e2e/rolling-restart'],

@@ -7,7 +7,7 @@ import type { Phase } from '../../audio/tape/phase.js';
 import type { Mount } from '../../channel/mount.js';
 import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import type { CountedListener } from '../../listener/listener-stats.js';
-import type { Session } from '../../listener/sessions/sessions.js';
+import type { Session } from '../../listener/sessions/session.js';
 import type { Admitted } from './admission.js';
 import type { StreamRequest } from './stream-request.js';
 

@@ -7,9 +7,9 @@
 
 import { METAID } from '../../base/key.js';
 import { REPORT_BYTES, REPORT_VERDICTS, type ReportVerdict } from '../../listener/sessions/heard-reports.js';
+import type { HeardTitle, Session } from '../../listener/sessions/session.js';
 import type { CopiedTitle, SessionState } from '../../listener/sessions/session-copy.js';
 import { plays, type SessionTimes } from '../../listener/sessions/session-place.js';
-import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
 import { PLAYER_KEY } from '../../listener/sessions/shared-players.js';
 import type { LinkConnection } from '../wire/link-connection.js';
 import { byte, list, type MemberTable, number, readAll, readMembers, rest, text, whole } from '../wire/members.js';

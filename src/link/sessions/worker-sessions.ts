@@ -2,8 +2,8 @@
 
 import { Requests } from '../../base/requests.js';
 import type { HeardReports, ReportVerdict } from '../../listener/sessions/heard-reports.js';
+import type { HeardTitle, Session } from '../../listener/sessions/session.js';
 import type { SessionTimes } from '../../listener/sessions/session-place.js';
-import type { HeardTitle, Session } from '../../listener/sessions/sessions.js';
 import { isPlayerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
 import type { SessionLink, SharedSessions } from '../../listener/sessions/shared-sessions.js';
 import { LinkLost } from '../question-errors.js';

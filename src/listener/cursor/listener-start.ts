@@ -3,7 +3,7 @@
 import type { Phase } from '../../audio/tape/phase.js';
 import type { PlayerClock } from '../player/player-clock.js';
 import type { Runs } from '../sessions/runs.js';
-import type { Session } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
 import type { Ending } from './ending.js';
 
 /** Who listens, as its request said. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import type { Session } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
 import type { ListenerBacklog } from './backlog.js';
 import { ENDINGS, type Ending } from './ending.js';
 import type { Listener } from './listener.js';

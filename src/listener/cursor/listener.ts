@@ -14,7 +14,7 @@ import type { Phase } from '../../audio/tape/phase.js';
 import { type AudioSegment, inForceAt, NOTHING } from '../../audio/tape/segment.js';
 import { PlayerClock } from '../player/player-clock.js';
 import type { Runs } from '../sessions/runs.js';
-import type { Session } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
 import type { Slotted } from '../sessions/slots.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';

@@ -17,7 +17,7 @@ import type { HlsWindow } from '../../hls/window.js';
 import type { Ending } from '../cursor/ending.js';
 import type { ListenerClient } from '../cursor/listener-start.js';
 import { PlayerClock } from '../player/player-clock.js';
-import type { Session } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
 
 /** How far behind the end of the list players begin. */
 const TARGETS_BEHIND = 3;

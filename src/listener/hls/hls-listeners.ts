@@ -15,7 +15,8 @@ import type { Audience } from '../cursor/audience.js';
 import type { Ending } from '../cursor/ending.js';
 import type { ListenerClient } from '../cursor/listener-start.js';
 import type { ListenerRequest, ListenerStats } from '../listener-stats.js';
-import type { Session, Sessions } from '../sessions/sessions.js';
+import type { Session } from '../sessions/session.js';
+import type { Sessions } from '../sessions/sessions.js';
 import { playerKey, type SharedPlayers } from '../sessions/shared-players.js';
 import { HlsListener } from './hls-listener.js';
 

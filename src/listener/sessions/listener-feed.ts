@@ -8,7 +8,8 @@
 import type { Feed, Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
 import type { ReadableSession } from './readable-session.js';
-import type { HeardTitle, Session, SessionOutput, Sessions } from './sessions.js';
+import type { HeardTitle, Session, SessionOutput } from './session.js';
+import type { Sessions } from './sessions.js';
 import type { SharedSessions } from './shared-sessions.js';
 
 const TIMINGS: readonly Sync[] = ['audio', 'wire'];

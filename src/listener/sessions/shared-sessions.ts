@@ -15,9 +15,10 @@ import type { Feed, Sync } from '../../feed/feed.js';
 import { type FollowedSession, FollowedSessions } from './followed-sessions.js';
 import type { OtherReports, ReportBudget, ReportVerdict } from './heard-reports.js';
 import { differs, publishedOf, type ReadableSession, type SessionDirectory } from './readable-session.js';
+import type { HeardTitle, Session } from './session.js';
 import { type CopiedTitle, SessionCopy, type SessionState } from './session-copy.js';
 import { isSameSession, plays, precedes, type SessionPlace, type SessionTimes } from './session-place.js';
-import type { HeardTitle, Session, SessionPeers, Sessions } from './sessions.js';
+import type { SessionPeers, Sessions } from './sessions.js';
 
 /** After this time with a new hub, sessions that it has not confirmed are forgotten. */
 const SETTLE_MS = 2000;

@@ -2,7 +2,8 @@
 
 import t from 'tap';
 import { Mark } from '../../../src/audio/tape/mark.js';
-import { type Session, Sessions } from '../../../src/listener/sessions/sessions.js';
+import type { Session } from '../../../src/listener/sessions/session.js';
+import { Sessions } from '../../../src/listener/sessions/sessions.js';
 import { FakeClock } from '../../kit/clock.js';
 import { viewOf } from '../../kit/record.js';
 

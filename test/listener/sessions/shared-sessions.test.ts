@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { Mark } from '../../../src/audio/tape/mark.js';
 import type { Message, Sync } from '../../../src/feed/feed.js';
 import { SessionRegistry } from '../../../src/link/sessions/session-registry.js';
-import type { Session } from '../../../src/listener/sessions/sessions.js';
+import type { Session } from '../../../src/listener/sessions/session.js';
 import { FakeClock } from '../../kit/clock.js';
 import { Random } from '../../kit/random.js';
 import { viewOf } from '../../kit/record.js';
