@@ -1,8 +1,13 @@
-/** The metaids whose sessions in other processes are followed here, and the readers that wait for them. Owned by SharedSessions. */
+/**
+ * The metaids whose sessions in other processes are followed here: the readers that wait for them, and what watchers get of them. Owned by
+ * SharedSessions.
+ */
 
 import type { Alarm, Clock } from '../../base/clock.js';
-import type { PublishedSession } from './readable-session.js';
-import type { SessionCopy } from './session-copy.js';
+import type { Feed, Message, Sync } from '../../feed/feed.js';
+import { differs, type PublishedSession, publishedOf } from './readable-session.js';
+import { SessionCopy, type SessionState } from './session-copy.js';
+import { plays, type SessionPlace } from './session-place.js';
 
 /** How long a session is followed after a poll: the next poll is likely to come. */
 const LINGER_MS = 10_000;
@@ -30,15 +35,18 @@ export class FollowedSessions {
   readonly #followed = new Map<string, FollowedSession>();
   readonly #onChannel = new Map<string, Set<FollowedSession>>();
   readonly #clock: Clock;
+  readonly #feed: Pick<Feed, 'publishListener' | 'last'>;
   readonly #onError: (error: unknown) => void;
   readonly #onFollow: (metaid: string, isFollowed: boolean) => void;
 
   constructor(
     clock: Clock,
+    feed: Pick<Feed, 'publishListener' | 'last'>,
     onError: (error: unknown) => void,
     onFollow: (metaid: string, isFollowed: boolean) => void,
   ) {
     this.#clock = clock;
+    this.#feed = feed;
     this.#onError = onError;
     this.#onFollow = onFollow;
   }
@@ -82,6 +90,51 @@ export class FollowedSessions {
     let others = this.#onChannel.get(copy.channel);
     if (others === undefined) this.#onChannel.set(copy.channel, (others = new Set()));
     others.add(followed);
+  }
+
+  /**
+   * Its state has come from the process that has it: its watchers get what they have missed.
+   * @param place of the metaid's first session, whose state it is
+   */
+  catchUp(followed: FollowedSession, place: SessionPlace, state: SessionState): void {
+    const { published } = followed;
+    const isPublished = published instanceof SessionCopy && published.id === state.id;
+    const copy = followed.copy ?? (isPublished ? published : new SessionCopy(followed.metaid, place, state));
+    const channelBefore = published?.channel;
+    // It may be on another channel now.
+    if (copy.channel !== state.channel) this.setCopy(followed, null);
+    copy.place = place;
+    // Watchers get nothing more of a session that has ended: the copy is for polls.
+    if (isPublished && !plays(place)) followed.published = publishedOf(published);
+    const { written, heard } = copy.catchUp(state);
+    this.setCopy(followed, copy);
+    followed.isFresh = true;
+    if (!plays(place)) return;
+    followed.published = copy;
+    const isFirst = published === null || state.isNew;
+    if ((!isPublished && isFirst) || channelBefore !== copy.channel) this.#publishNext(copy);
+    for (const [sync, missed] of [
+      ['wire', written],
+      ['audio', heard],
+    ] as const) {
+      const isOther = isPublished || isFirst || differs(copy, published, sync);
+      // An older session that is current again: only its last record, as readers may have had the earlier ones.
+      for (const message of isPublished || isFirst ? missed : missed.slice(-1))
+        if (isOther) this.publish(copy, sync, message);
+    }
+  }
+
+  /** Its watchers get this. */
+  publish({ metaid }: SessionCopy, sync: Sync, message: Message): void {
+    this.#feed.publishListener(metaid, sync, message);
+  }
+
+  #publishNext(copy: SessionCopy): void {
+    const view = this.#feed.last(copy.channel, 'next');
+    if (view == null) return;
+    const message = copy.nextMessage(view);
+    this.publish(copy, 'audio', message);
+    this.publish(copy, 'wire', message);
   }
 
   /** A poll has come. */

@@ -2,26 +2,25 @@
  * The sessions of all processes as one worker knows them. It always knows which metaids have a session in another process. That session's titles
  * it receives only while it follows the session: while the metaid has a watcher here, and for a while after a poll.
  *
- *   elsewhere   metaid → the first session of the other processes (session-place.ts)
- *   followed    metaid → a copy of that session, from which polls and watchers here are served
+ *   elsewhere   metaid → the first session of the other processes (sessions-elsewhere.ts)
+ *   followed    metaid → a copy of that session, from which polls and watchers here are served (followed-sessions.ts)
  *
  * Invariant: a watcher gets the same messages in the same order as at the session's own worker. A `next` reaches each worker by itself, which
  * passes it on to its own watchers. A metaid is a secret: it is in no log.
  */
 
-import type { Alarm, Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { retryLater } from '../../base/refusal.js';
-import type { Feed, Sync } from '../../feed/feed.js';
+import type { Feed } from '../../feed/feed.js';
 import { type FollowedSession, FollowedSessions } from './followed-sessions.js';
 import type { OtherReports, ReportBudget, ReportVerdict } from './heard-reports.js';
-import { differs, publishedOf, type ReadableSession, type SessionDirectory } from './readable-session.js';
+import { publishedOf, type ReadableSession, type SessionDirectory } from './readable-session.js';
 import type { HeardTitle, Session } from './session.js';
-import { type CopiedTitle, SessionCopy, type SessionState } from './session-copy.js';
-import { isSameSession, plays, precedes, type SessionPlace, type SessionTimes } from './session-place.js';
+import type { CopiedTitle, SessionCopy, SessionState } from './session-copy.js';
+import { isSameSession, plays, type SessionPlace, type SessionTimes } from './session-place.js';
 import type { SessionPeers, Sessions } from './sessions.js';
+import { type Elsewhere, SessionsElsewhere } from './sessions-elsewhere.js';
 
-/** After this time with a new hub, sessions that it has not confirmed are forgotten. */
-const SETTLE_MS = 2000;
 const RETRY_SECONDS = 1;
 
 /** Messages to the other processes (link/sessions/worker-sessions.ts). */
@@ -52,31 +51,26 @@ export interface SharedSessionsParts {
   onError(error: unknown): void;
 }
 
-/** A metaid's first session in the other processes. */
-interface Elsewhere extends ReportBudget {
-  readonly place: SessionPlace;
-  /** By the present hub. */
-  isConfirmed: boolean;
-}
-
 export class SharedSessions implements SessionDirectory, SessionPeers, OtherReports {
   readonly #parts: SharedSessionsParts;
-  readonly #elsewhere = new Map<string, Elsewhere>();
+  readonly #elsewhere: SessionsElsewhere;
   readonly #followed: FollowedSessions;
   /** Metaids that other processes follow. */
   readonly #followers = new Set<string>();
-  #settling: Alarm | null = null;
 
   constructor(parts: SharedSessionsParts) {
     this.#parts = parts;
     const { sessions, feed, clock, link, onError } = parts;
     sessions.peers = this;
-    this.#followed = new FollowedSessions(clock, onError, (metaid, isFollowed) => link.follow(metaid, isFollowed));
+    this.#elsewhere = new SessionsElsewhere(parts, (metaid) => this.#onRanked(metaid));
+    this.#followed = new FollowedSessions(clock, feed, onError, (metaid, isFollowed) =>
+      link.follow(metaid, isFollowed),
+    );
     feed.onListenerWatched = (metaid, isWatched) => this.#onWatched(metaid, isWatched);
   }
 
   get(metaid: string): ReadableSession | undefined | Promise<ReadableSession | undefined> {
-    const elsewhere = this.#ahead(metaid);
+    const elsewhere = this.#elsewhere.ahead(metaid);
     if (elsewhere === null) return this.#parts.sessions.get(metaid);
     const followed = this.#follow(metaid);
     this.#followed.linger(followed);
@@ -84,7 +78,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     if (known !== null) return known;
     return new Promise((resolve, reject) => {
       this.#followed.awaitPoll(followed, () => {
-        const ahead = this.#ahead(metaid);
+        const ahead = this.#elsewhere.ahead(metaid);
         if (ahead === null) resolve(this.#parts.sessions.get(metaid));
         else {
           const copy = this.#known(followed, ahead);
@@ -97,7 +91,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   playing(metaid: string): ReadableSession | undefined {
-    const elsewhere = this.#ahead(metaid);
+    const elsewhere = this.#elsewhere.ahead(metaid);
     if (elsewhere === null) return this.#parts.sessions.playing(metaid);
     const followed = this.#followed.get(metaid);
     if (!plays(elsewhere.place) || followed === undefined) return undefined;
@@ -111,19 +105,19 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   /** Copies of sessions that play on this channel and are current. */
   *onChannel(channel: string): Iterable<SessionCopy> {
     for (const { metaid, copy } of this.#followed.onChannel(channel)) {
-      const elsewhere = this.#ahead(metaid);
+      const elsewhere = this.#elsewhere.ahead(metaid);
       if (elsewhere !== null && plays(elsewhere.place) && isSameSession(copy!.place, elsewhere.place)) yield copy!;
     }
   }
 
   /** How many metaids have a session in other processes, playing or ended. */
   get count(): number {
-    return this.#elsewhere.size;
+    return this.#elsewhere.count;
   }
 
   /** How often a metaid's player may report to another process. Null: its session is here. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
-    const elsewhere = this.#ahead(metaid);
+    const elsewhere = this.#elsewhere.ahead(metaid);
     if (elsewhere === null) return null;
     return plays(elsewhere.place) ? elsewhere : 'not-playing';
   }
@@ -166,8 +160,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   }
 
   isOutranked(session: Session): boolean {
-    const place = this.#elsewhere.get(session.metaid)?.place;
-    return place !== undefined && precedes(place, this.#own(session));
+    return this.#elsewhere.outranks(session);
   }
 
   onWritten(session: Session, title: HeardTitle): void {
@@ -182,19 +175,16 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** Connected to a hub: reports our sessions to it; it will report the others'. */
   onLinked(): void {
-    const { clock, link, sessions } = this.#parts;
+    const { link, sessions } = this.#parts;
     for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
     for (const { metaid } of this.#followed.all()) link.follow(metaid, true);
-    if (this.#elsewhere.size === 0) return;
-    this.#settling = clock.alarm(clock.now() + SETTLE_MS, { onAlarm: () => this.#forgetUnconfirmed() });
+    this.#elsewhere.onLinked();
   }
 
   /** The hub is lost. What is known stays, but is no longer updated. */
   onLost(): void {
-    // The next hub gets a new one.
-    this.#settling?.cancel();
+    this.#elsewhere.onLost();
     this.#followers.clear();
-    for (const elsewhere of this.#elsewhere.values()) elsewhere.isConfirmed = false;
     for (const followed of this.#followed.all()) {
       followed.isFresh = false;
       this.#followed.giveUp(followed);
@@ -203,13 +193,12 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** The others' first session of a metaid. */
   onPlace(metaid: string, place: SessionPlace | null): void {
-    if (place === null) this.#elsewhere.delete(metaid);
-    else {
-      const known = this.#elsewhere.get(metaid);
-      const isKnown = known !== undefined && isSameSession(known.place, place);
-      const reportableMs = isKnown ? known.reportableMs : Number.NEGATIVE_INFINITY;
-      this.#elsewhere.set(metaid, { place, isConfirmed: true, reportableMs });
-    }
+    this.#elsewhere.set(metaid, place);
+    this.#onRanked(metaid);
+  }
+
+  /** Another session of this metaid may be the first. */
+  #onRanked(metaid: string): void {
     const { sessions } = this.#parts;
     const own = sessions.playing(metaid);
     const followed = this.#followed.get(metaid);
@@ -240,59 +229,22 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   onState(metaid: string, worker: number, sinceMs: number, state: SessionState): void {
     const followed = this.#followed.get(metaid);
-    const place = this.#ahead(metaid)?.place;
+    const place = this.#elsewhere.ahead(metaid)?.place;
     if (followed === undefined || place === undefined || !isSameSession(place, { worker, sinceMs })) return;
-    const { published } = followed;
-    const isPublished = published instanceof SessionCopy && published.id === state.id;
-    const copy = followed.copy ?? (isPublished ? published : new SessionCopy(metaid, place, state));
-    const channelBefore = published?.channel;
-    // It may be on another channel now.
-    if (copy.channel !== state.channel) this.#followed.setCopy(followed, null);
-    copy.place = place;
-    // Watchers get nothing more of a session that has ended: the copy is for polls.
-    if (isPublished && !plays(place)) followed.published = publishedOf(published);
-    const { written, heard } = copy.catchUp(state);
-    this.#followed.setCopy(followed, copy);
-    followed.isFresh = true;
-    if (plays(place)) {
-      followed.published = copy;
-      const isFirst = published === null || state.isNew;
-      if ((!isPublished && isFirst) || channelBefore !== copy.channel) this.#publishNext(copy);
-      for (const [sync, missed] of [
-        ['wire', written],
-        ['audio', heard],
-      ] as const) {
-        const isOther = isPublished || isFirst || differs(copy, published, sync);
-        // An older session that is current again: only its last record, as readers may have had the earlier ones.
-        for (const message of isPublished || isFirst ? missed : missed.slice(-1))
-          if (isOther) this.#publish(copy, sync, message);
-      }
-    }
+    this.#followed.catchUp(followed, place, state);
     this.#wake(followed);
   }
 
   onTitle(metaid: string, worker: number, sinceMs: number, title: CopiedTitle): void {
     const copy = this.#copyOf(metaid, { worker, sinceMs });
-    if (copy !== null) this.#publish(copy, 'wire', copy.write(title));
+    if (copy !== null) this.#followed.publish(copy, 'wire', copy.write(title));
   }
 
   /** @param order of the title */
   onHeardTitle(metaid: string, worker: number, sinceMs: number, order: number): void {
     const copy = this.#copyOf(metaid, { worker, sinceMs });
     const message = copy?.hear(order) ?? null;
-    if (copy !== null && message !== null) this.#publish(copy, 'audio', message);
-  }
-
-  /** The session in another process that precedes ours; null: none. */
-  #ahead(metaid: string): Elsewhere | null {
-    const elsewhere = this.#elsewhere.get(metaid);
-    if (elsewhere === undefined) return null;
-    const own = this.#parts.sessions.get(metaid);
-    return own === undefined || precedes(elsewhere.place, this.#own(own)) ? elsewhere : null;
-  }
-
-  #own({ sinceMs, endedMs }: Session): SessionPlace {
-    return { worker: this.#parts.worker, sinceMs, endedMs };
+    if (copy !== null && message !== null) this.#followed.publish(copy, 'audio', message);
   }
 
   #known({ copy }: FollowedSession, { place }: Elsewhere): SessionCopy | null {
@@ -301,7 +253,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   #copyOf(metaid: string, session: Pick<SessionPlace, 'worker' | 'sinceMs'>): SessionCopy | null {
     const copy = this.#followed.get(metaid)?.copy ?? null;
-    const place = this.#ahead(metaid)?.place;
+    const place = this.#elsewhere.ahead(metaid)?.place;
     return copy !== null && place !== undefined && isSameSession(place, session) && isSameSession(copy.place, session)
       ? copy
       : null;
@@ -325,7 +277,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   /** Something has changed: drops a wrong copy, requests a missing one, and serves those that wait. */
   #look(followed: FollowedSession): void {
-    const ahead = this.#ahead(followed.metaid);
+    const ahead = this.#elsewhere.ahead(followed.metaid);
     if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
       this.#followed.setCopy(followed, null);
     }
@@ -337,21 +289,5 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
   #wake(followed: FollowedSession): void {
     this.#followed.giveUp(followed);
     if (this.playing(followed.metaid) !== undefined) this.#followed.wakeWatchers(followed);
-  }
-
-  #publish({ metaid }: SessionCopy, sync: Sync, message: Parameters<Feed['publishListener']>[2]): void {
-    this.#parts.feed.publishListener(metaid, sync, message);
-  }
-
-  #publishNext(copy: SessionCopy): void {
-    const view = this.#parts.feed.last(copy.channel, 'next');
-    if (view == null) return;
-    const message = copy.nextMessage(view);
-    this.#publish(copy, 'audio', message);
-    this.#publish(copy, 'wire', message);
-  }
-
-  #forgetUnconfirmed(): void {
-    for (const [metaid, { isConfirmed }] of this.#elsewhere) if (!isConfirmed) this.onPlace(metaid, null);
   }
 }
