@@ -53,7 +53,7 @@ export class TitleService {
   /** Titles of encoders and upstreams beyond the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
-  /** The play and title of each channel that the log had last: a cover that comes late is no new title. */
+  /** The play and title of each channel that the log had last: a cover that comes late is not another title. */
   readonly #said = new WeakMap<Channel, string>();
   /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;

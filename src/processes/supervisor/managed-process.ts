@@ -24,7 +24,7 @@ import {
 } from '../messages.js';
 import type { ConfigSource } from '../reload/configuration.js';
 import type { ReloadParticipant } from '../reload/stepped-reloads.js';
-import { Silence } from './silence.js';
+import { ProcessSilence } from './process-silence.js';
 
 /** How long a child may need until it is ready: its store may have to be looked through. */
 const START_MS = 120_000;
@@ -83,7 +83,7 @@ export class ManagedProcess implements ReloadParticipant {
   readonly requests: Requests;
   readonly #parts: ManagedProcessParts;
   readonly #process: SystemProcess;
-  readonly #silence = new Silence(MAX_STARVED_MS);
+  readonly #silence = new ProcessSilence(MAX_STARVED_MS);
   #lookMs = performance.now();
   #reason: string | null = null;
   #wasHanging = false;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { MESSAGES_VERSION, type ToChild } from '../../../src/processes/messages.js';
 import { type EndOfProcess, launchOf, ManagedProcess } from '../../../src/processes/supervisor/managed-process.js';
-import { processorUse } from '../../../src/processes/supervisor/silence.js';
+import { processorUse } from '../../../src/processes/supervisor/process-silence.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 

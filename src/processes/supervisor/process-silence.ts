@@ -27,7 +27,7 @@ export function processorUse(pid: number): ProcessorUse {
 }
 
 /** Times are monotonic milliseconds. */
-export class Silence {
+export class ProcessSilence {
   readonly #maxGivenMs: number;
   #sinceMs = performance.now();
   /** When its use of processors was looked at last, what it had run until then, and how much it was given in all. */
