@@ -222,7 +222,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'listener/sessions/session-copy': ['listener/sessions/shared-sessions'],
   'link/worker-link': ['link/worker-titles', 'e2e/workers'],
   'processes/hub-process': ['e2e/workers', 'e2e/rolling-restart'],
-  'processes/supervisor/process-silence': ['processes/supervisor/managed-process'],
   'processes/messages': ['e2e/other-version', 'processes/supervisor/managed-process'],
   'processes/encoder-schema': ['processes/encoder-pipe', 'processes/restart/hub-returns'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],
