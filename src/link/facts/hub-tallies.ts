@@ -8,7 +8,7 @@
  * it has sent on its present link. Owned by HubLinks.
  */
 
-import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import {
   isKnownName,
   type NoticeName,
@@ -17,8 +17,8 @@ import {
   type TallyName,
   type TallyRows,
 } from '../../base/tallies.js';
-import { nextWhole } from '../../base/whole-time.js';
-import { LOOK_MS, MAX_TALLY_ROWS, TALLY_MS, TALLY_PASS_MS, type TallyMessage } from './tally-messages.js';
+import { TallyAlarm } from './tally-alarm.js';
+import { MAX_TALLY_ROWS, TALLY_MS, TALLY_PASS_MS, type TallyMessage } from './tally-messages.js';
 import type { TallySender } from './worker-tallies.js';
 
 /** A new hub waits until all workers have sent their counts before it sends any; until then workers use the counts they know. */
@@ -36,16 +36,12 @@ interface Participant {
   isFirst: boolean;
 }
 
-export class HubTallies implements AlarmHandler {
+export class HubTallies {
   readonly #tallies: Tallies;
   readonly #participants = new Map<TallySender, Participant>();
   readonly #peaks = new Map<PeakKey, number>();
   readonly #hub: Participant;
-  readonly #clock: Clock;
-  #alarm: Alarm | null = null;
-  /** When changed counts were sent, or looked for, last, monotonic milliseconds. */
-  #passedMs = Number.NEGATIVE_INFINITY;
-  #isClosed = false;
+  readonly #alarm: TallyAlarm;
   readonly #settledMs: number;
   readonly #remembered: number;
   readonly #mostKeys: () => number;
@@ -66,7 +62,8 @@ export class HubTallies implements AlarmHandler {
     this.#has = has;
     this.#tallies = tallies;
     this.#remembered = remembered;
-    this.#clock = clock;
+    this.#alarm = new TallyAlarm(clock, TALLY_PASS_MS, (nowMs) => this.#sendAll(nowMs));
+    this.#alarm.start();
     this.#settledMs = clock.now() + SETTLE_MS;
     tallies.onChange = this.#onChange;
     tallies.share();
@@ -104,28 +101,16 @@ export class HubTallies implements AlarmHandler {
     return sum;
   }
 
-  onAlarm(nowMs: number): void {
-    this.#alarm = null;
-    this.pass(nowMs);
+  /** Sends changed counts to all. */
+  pass(nowMs: number): void {
+    this.#alarm.run(nowMs);
   }
 
   close(): void {
-    this.#isClosed = true;
-    this.#alarm?.cancel();
+    this.#alarm.stop();
   }
 
-  readonly #onChange = () => this.#passBy(Math.max(this.#passedMs + TALLY_PASS_MS, this.#clock.now()));
-
-  #passBy(dueMs: number): void {
-    if (!this.#isClosed) this.#alarm = alarmBy(dueMs, this.#clock, this.#alarm, this);
-  }
-
-  /** Sends changed counts to all. */
-  pass(nowMs: number): void {
-    this.#passedMs = nowMs;
-    const isMore = this.#sendAll(nowMs);
-    this.#passBy(isMore ? nowMs + TALLY_PASS_MS : nextWhole(LOOK_MS, nowMs));
-  }
+  readonly #onChange = () => this.#alarm.onChange();
 
   /** @returns whether there may be more to be sent soon */
   #sendAll(nowMs: number): boolean {
