@@ -133,12 +133,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/titles/node-link': ['cluster/titles/cluster-engine'],
   'cluster/titles/ordered': ['cluster/titles/merge'],
   'cluster/titles/ordered-schema': ['cluster/titles/log-entry'],
-  'cluster/tapes/feeding': [
-    'cluster/tapes/shared-audio',
-    'cluster/tapes/shared-tapes',
-    'e2e/cluster',
-    'e2e/woken-node',
-  ],
   'cluster/tapes/other-machines': ['cluster/tapes/shared-tapes', 'e2e/cluster', 'long/lying-peers'],
   'cluster/tapes/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/hub/hub-cluster': ['e2e/cluster', 'behaviour/cluster-titles'],

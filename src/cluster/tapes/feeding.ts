@@ -94,7 +94,7 @@ export class Feeding {
     return this.#owner;
   }
 
-  /** @throws CheckError if the facts are malformed */
+  /** @throws CheckError if the facts are malformed; the answer is skipped as a whole */
   onOwner(owner: LeaseOwner): void {
     const { channel, link, played } = this.#of;
     const before = this.#owner;
@@ -103,9 +103,9 @@ export class Feeding {
     if (owner.epoch < before.epoch && this.#parts.clock.now() < this.#provisionalUntilMs) return;
     // Redis was emptied: nothing changes until the owner has asked again.
     if (owner.node === '' && owner.beforeNode === '' && before.node !== '') return;
-    this.#owner = owner;
     const isMine = owner.node === this.#parts.node;
     if (owner.facts !== '' && !isMine) this.#learn(owner);
+    this.#owner = owner;
     if (isMine || this.#isAlone) this.#time.onMine(owner.askedMs, this.#parts.clock.now());
     if (this.#phase === 'taking') return;
     const isNewOwner = owner.node !== before.node || owner.url !== before.url;
