@@ -122,7 +122,7 @@ export class Channel {
           this.#output?.onSourceChanged(key);
         },
         onRest: (isResting) => (isResting ? audio.rest() : audio.wake()),
-        onEvent: (place, event, fields, isOver) => this.#sourceLog.report(place, event, fields, isOver),
+        onEvent: (source, event, fields, isOver) => this.#sourceLog.report(source, event, fields, isOver),
       },
       clock,
       inputOptions(config, all),

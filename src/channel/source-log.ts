@@ -45,8 +45,8 @@ export class SourceLog {
     const { key, log, sources } = this.#parts;
     log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
     log.debug({ channel: key, sources: this.#states() }, 'sources, best first');
-    const place = source === null ? -1 : sources().sources.indexOf(source);
-    this.#note('on-air', place === -1 ? null : place, source?.kind ?? null, reason);
+    const place = source === null ? null : placeOf(source, sources());
+    this.#note('on-air', place, source?.kind ?? null, reason);
   }
 
   /** From here on listeners get another format: those end whose players cannot go on in it. One line a second at most. */
@@ -62,11 +62,12 @@ export class SourceLog {
   }
 
   /** One line a second at most for each source and event. */
-  report(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
+  report(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
     const { key, log, sources } = this.#parts;
-    const kind = sources().sources[place]?.kind;
+    const { kind } = source;
+    const place = placeOf(source, sources());
     const all = { channel: key, source: kind, place, event, ...fields };
-    this.#note(event, place, kind ?? null, '', isOver);
+    this.#note(event, place, kind, '', isOver);
     if (isOver) log.info(all, 'source recovered');
     else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
@@ -83,4 +84,10 @@ export class SourceLog {
   #note(what: string, place: number | null, kind: string | null, reason: string, isOver = false): void {
     this.#timeline.add({ atMs: Math.round(this.#parts.clock.wallMs()), what, place, kind, reason, isOver });
   }
+}
+
+/** Null: one that a reload has taken out, and that plays on for a while, has none. */
+function placeOf(source: Source, { sources }: Switch): number | null {
+  const place = sources.indexOf(source);
+  return place === -1 ? null : place;
 }

@@ -50,8 +50,7 @@ export interface InputOwner {
 
 export class Input implements SourceInput, AlarmHandler {
   settings: SourceSettings;
-  /** Its place in the order of preference, and its rank among all: lower is better. OrderedInputs writes both. */
-  index = 0;
+  /** Among all, lower is better; OrderedInputs writes it. */
   rank = 0;
   readonly #owner: InputOwner;
   readonly #clock: Clock;
@@ -80,7 +79,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   constructor(owner: InputOwner, settings: SourceSettings, clock: Clock, options: InputOptions) {
     this.health = new Health(options, (event, fields, isOver) =>
-      owner.output.onEvent(this.index, event, fields, isOver),
+      owner.output.onEvent(this.source, event, fields, isOver),
     );
     this.#steadiness = new Steadiness(this.health, options);
     this.#owner = owner;

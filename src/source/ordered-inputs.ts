@@ -91,7 +91,8 @@ export class OrderedInputs {
     const all = [...next];
     if (onAir !== null && !next.includes(onAir)) {
       // It stands behind the place that it had.
-      const place = this.#leaving === null ? onAir.index : onAir.index - 1;
+      const index = before.indexOf(onAir);
+      const place = this.#leaving === null ? index : index - 1;
       this.#leaving = this.#leavingFor(onAir, next, place, nowMs);
       if (this.#leaving === null) this.#onAir = null;
       else all.splice(place + 1, 0, onAir);
@@ -164,7 +165,6 @@ export class OrderedInputs {
 
   #set(all: readonly Input[]): void {
     this.#all = all;
-    for (const [i, input] of all.entries()) input.index = i;
     this.#arrange();
   }
 

@@ -15,5 +15,5 @@ export interface SwitchOutput {
   /** The source on air delivers nothing until its audio is read, or goes on. */
   onRest(isResting: boolean): void;
   /** Something of any source that the operator should know (health.ts). */
-  onEvent(place: number, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
+  onEvent(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }

@@ -105,7 +105,8 @@ export function setUp(
         reasons.push(reason);
       },
       onRest: (isResting) => void rests.push(isResting ? 'rests' : 'wakes'),
-      onEvent: (place, event, _, isOver) => void events.push(`${names[place]} ${isOver ? 'no more ' : ''}${event}`),
+      onEvent: (source, event, _, isOver) =>
+        void events.push(`${(source as FakeSource).name} ${isOver ? 'no more ' : ''}${event}`),
     },
     clock,
     {
