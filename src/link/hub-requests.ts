@@ -18,7 +18,7 @@ export class HubRequests {
   readonly #send: (message: FromWorker) => boolean | null;
   readonly #requests = new Requests();
   #isReady = false;
-  #waiting: (() => void)[] = [];
+  readonly #waiting = new Set<() => void>();
 
   /** @param send false: it is too long; null: there is no link */
   constructor(clock: Clock, send: (message: FromWorker) => boolean | null) {
@@ -33,7 +33,7 @@ export class HubRequests {
 
   /** Resolves when there is a hub whose states are known. */
   async ready(): Promise<void> {
-    while (!this.#isReady) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    while (!this.#isReady) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
   /** Retried on the next hub if the link is lost: requests must be idempotent. Rejects with a Refusal, also if no hub comes in time. */
@@ -60,7 +60,8 @@ export class HubRequests {
 
   onReady(): void {
     this.#isReady = true;
-    for (const wake of this.#waiting.splice(0)) wake();
+    for (const wake of this.#waiting) wake();
+    this.#waiting.clear();
   }
 
   onLost(): void {
@@ -84,8 +85,12 @@ export class HubRequests {
     if (withinMs <= 0) return false;
     let alarm: Alarm | undefined;
     await new Promise<void>((resolve) => {
-      this.#waiting.push(resolve);
-      alarm = this.#clock.alarm(this.#clock.now() + withinMs, { onAlarm: () => resolve() });
+      this.#waiting.add(resolve);
+      const onAlarm = () => {
+        this.#waiting.delete(resolve);
+        resolve();
+      };
+      alarm = this.#clock.alarm(this.#clock.now() + withinMs, { onAlarm });
     });
     alarm?.cancel();
     return this.#isReady;

@@ -5,7 +5,7 @@
 
 import { type Frame, type KeptFrame, keepFrame } from './frame.js';
 
-/** How long it may not be known (cluster/titles/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
+/** How long it may not be known (cluster/tapes/feeding-time.ts), and a little more. Past it the oldest frames are dropped. */
 export const MAX_HELD_MS = 5000;
 
 export class HeldFrames {

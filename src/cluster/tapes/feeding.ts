@@ -12,8 +12,8 @@
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
 import { forkedAt } from '../../link/tapes/tape-names.js';
-import { FeedingTime } from '../titles/feeding-time.js';
 import type { Claim } from './claim.js';
+import { FeedingTime } from './feeding-time.js';
 import type { LeaseOwner } from './leases.js';
 import type { OwnerLink } from './owner-link.js';
 import type { PlayedAudio } from './played-audio.js';

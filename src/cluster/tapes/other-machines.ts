@@ -35,6 +35,7 @@ export class OtherMachines {
   readonly #peers = new Map<string, string>();
   #nodes: Nodes = new Map();
   #timer: NodeJS.Timeout | null = null;
+  #isClosed = false;
 
   constructor(parts: OtherMachinesParts) {
     this.#parts = parts;
@@ -44,10 +45,11 @@ export class OtherMachines {
   /** Resolves after the first look. */
   async start(): Promise<void> {
     await this.#look();
-    this.#timer = setInterval(() => void this.#look(), NODES_MS);
+    if (!this.#isClosed) this.#timer = setInterval(() => void this.#look(), NODES_MS);
   }
 
   close(): void {
+    this.#isClosed = true;
     if (this.#timer !== null) clearInterval(this.#timer);
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Log } from '../../base/log.js';
-import { ALONE_MS } from '../titles/feeding-time.js';
+import { ALONE_MS } from './feeding-time.js';
 import type { OwnerLink } from './owner-link.js';
 import type { RemoteFacts } from './remote-facts.js';
 

@@ -8,7 +8,7 @@
  * Owned by one Feeding. All times are monotonic milliseconds.
  */
 
-import { KNOWN_MS } from '../tapes/leases.js';
+import { KNOWN_MS } from './leases.js';
 
 /**
  * A longer gap between two checks is a suspension. Another machine takes the channels over later than that (leases.ts, STALE_MS; claim.ts,

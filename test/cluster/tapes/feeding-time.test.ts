@@ -1,8 +1,8 @@
 /** Until when an owner feeds: at each bound, and one past it. */
 
 import t from 'tap';
+import { FeedingTime } from '../../../src/cluster/tapes/feeding-time.js';
 import { KNOWN_MS } from '../../../src/cluster/tapes/leases.js';
-import { FeedingTime } from '../../../src/cluster/titles/feeding-time.js';
 
 const TICK_MS = 100;
 const STILL_MS = 500;
