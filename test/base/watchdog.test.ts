@@ -9,6 +9,7 @@ import { measured } from '../../src/base/watchdog.js';
 import { EncoderSource } from '../../src/source/encoder-source.js';
 import { FakeClock } from '../kit/clock.js';
 import { block, pause } from '../kit/pause.js';
+import { Player } from '../kit/player.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { demoYaml, startServer } from '../kit/server.js';
@@ -247,6 +248,9 @@ t.test('a process that was stopped says so, and not as a warning, unless players
   );
   const server = new ServerProcess(t, port, [config], {});
   await server.plays();
+  // Without a client the clock rests until the next alarm: how much of that time it was stopped for nobody knows.
+  const player = new Player(port, '/studio');
+  await player.until(() => player.audioBytes > 0);
   const lines = () =>
     server.err
       .split('\n')

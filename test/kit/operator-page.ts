@@ -75,8 +75,12 @@ export async function openPage(t: Test, url: string, options: PageOptions = {}):
 }
 
 /** Waits until an element is there that has this text. */
-export async function sees(page: Page, selector: string, text: string | RegExp): Promise<void> {
-  await page.locator(selector).filter({ hasText: text }).first().waitFor();
+export async function sees(page: Page, selector: string, text: string | RegExp, withinMs?: number): Promise<void> {
+  await page
+    .locator(selector)
+    .filter({ hasText: text })
+    .first()
+    .waitFor({ ...(withinMs !== undefined && { timeout: withinMs }) });
 }
 
 /** Presses a button, looks at the question, and says yes. */

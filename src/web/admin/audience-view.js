@@ -23,6 +23,8 @@ const KINDS = /** @type {const} */ ([
   ['player', 'Players', 'Player'],
   ['page', 'Pages', 'Page'],
 ]);
+/** Figures come with each minute. */
+const EVERY_MS = 30_000;
 /** Rows of a table; the downloads have all. */
 const MOST = 20;
 /** Where the report of a month begins. */
@@ -51,6 +53,7 @@ export class AudienceView {
   /** How often it was asked. */
   #asked = 0;
   #isFilled = false;
+  #timer = setInterval(() => document.hidden || !this.#isFilled || void this.#look(), EVERY_MS);
 
   /** @param {import('./page.js').Page} page */
   constructor({ live }) {
@@ -76,6 +79,7 @@ export class AudienceView {
   }
 
   close() {
+    clearInterval(this.#timer);
     this.#asked++;
   }
 
