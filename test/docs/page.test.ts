@@ -7,6 +7,7 @@ import t from 'tap';
 import { ADMIN_USERS } from '../kit/admin-client.js';
 import { operations } from '../kit/documents.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
 import { ask } from '../kit/wire.js';
 
 /** What is used of Swagger UI. */
@@ -126,7 +127,11 @@ t.test('in a browser', { skip }, async (t) => {
   const isDark = `document.documentElement.classList.contains('dark-mode')`;
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    t.equal(await page.evaluate(isDark), colorScheme === 'dark', 'it follows the system');
+    await until(
+      async () => (await page.evaluate(isDark)) === (colorScheme === 'dark'),
+      5000,
+      () => 'it follows the system',
+    );
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 900 });
       t.equal(await page.evaluate(overflow), 0, `no sideways scroll at ${width} px`);
