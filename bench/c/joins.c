@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,8 @@ static void join(Listener *l, int number, struct sockaddr_in *to) {
   struct linger reset = {1, 0};
   setsockopt(l->file, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
   setsockopt(l->file, IPPROTO_IP, 24 /* IP_BIND_ADDRESS_NO_PORT */, &on, sizeof on);
+  /* As browsers have it: else a request waits 40 ms for the acknowledgement of the handshake before it. */
+  setsockopt(l->file, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   if (l->file < 0 || bind(l->file, (void *)&from, sizeof from) || (connect(l->file, (void *)to, sizeof *to) && errno != EINPROGRESS))
     return leave(l);
   struct epoll_event event = {.events = EPOLLOUT | EPOLLIN, .data.u32 = number};
