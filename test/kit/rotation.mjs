@@ -12,7 +12,7 @@ const CHANGE_SECONDS = 4 * 3600;
 const ABOUT = [
   [
     /^src\/(cluster|link)\//,
-    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(origins|other-version|silent-links|woken-node)|^link\//,
+    /^nodes |^behaviour\/cluster-titles|cluster-stops|^e2e\/(hls-nodes|origins|other-version|session-tickets|silent-links|woken-node)|^link\//,
   ],
   [
     /^src\/(processes|app)\//,
@@ -21,21 +21,28 @@ const ABOUT = [
   [/^src\/(config|app)\//, /reload-pairs|reload-deaths/],
   [
     /^src\/(audio|source|channel)\//,
-    /^audio\/|encoders-|aac-joins|darkice|ogg|transcribed|decoders|long\/(players|icecast)|fallback-restart/,
+    /^audio\/|encoders-|aac-joins|darkice|ogg|transcribed|decoders|long\/(players|icecast)|fallback-restart|another-format|resting-files|e2e\/demo/,
   ],
-  [/^src\/(http\/ingest|net)\//, /encoders-|darkice|fuzz-front|proxies|attacks|^net\/|media-clock/],
+  [
+    /^src\/(http\/ingest|net)\//,
+    /encoders-|darkice|fuzz-front|proxies|attacks|^net\/|media-clock|session-tickets|e2e\/(policy|proxy)/,
+  ],
   [
     /^src\/(listener|http\/stream)\//,
-    /players|heard-places|unread-answers|write-seconds|quiet|firefox|restarts|churn|large-station/,
+    /players|heard-places|heard-acts|unread-answers|write-seconds|quiet|firefox|restarts|churn|large-station|e2e\/policy/,
   ],
+  [/^src\/(hls|link\/hls|listener\/hls|http\/stream)\//, /hls|rewind/],
   [/^src\/(titles|now-playing|metadata|feed|http\/(poll|watch))\//, /truth|cluster-titles|long\/fuzz|clock/],
-  [/^src\/(store|statistics)\//, /store|faults|crash|backup|kept-statistics|clock/],
-  [/^src\/(alerts|base|webhooks|covers)\//, /alerts|outgoing-titles|monitoring|e2e\/log|systemd/],
+  [/^src\/(store|statistics)\//, /store|faults|crash|backup|statistics|clock/],
+  [/^src\/(alerts|base|webhooks|covers)\//, /alerts|outgoing-titles|monitoring|e2e\/(log|logrotate|fail2ban)|systemd/],
   [
     /^src\/(cli|setup)\/|^config\/|^package(-lock)?\.json$/,
-    /^cli\/|newcomer|package|cluster-example|monitoring|systemd/,
+    /^cli\/|newcomer|package|cluster-example|container|e2e\/demo|fail2ban|hls-caches|logrotate|monitoring|systemd/,
   ],
-  [/^src\/(docs|web|client|http\/admin)\//, /generated-clients|^docs\/|page-acts|firefox/],
+  [
+    /^src\/(docs|web|client|http\/(admin|page))\//,
+    /generated-clients|^docs\/|page-acts|firefox|operator-login|rewind-page|hls-client|e2e\/(demo|statistics)/,
+  ],
   [/(^|\/)[^/]+\.md$|^src\/(cli|setup|processes)\/|^config\/|^package\.json$/, /typed-lines/],
   [/^bench\//, /long\/(bench|truth|soak)/],
 ];
@@ -47,6 +54,7 @@ export function partOf() {
 }
 
 /**
+ * A change of a room brings its own tests; ABOUT has those that stand elsewhere.
  * @param names `programs e2e/log`: the list in which the test stands, and what is behind `test/`
  * @param changed paths of files, as `git diff --name-only` says them
  * @returns those of the names that are about a changed file, or are one
@@ -55,8 +63,15 @@ export function touchedBy(names, changed) {
   const about = ABOUT.filter(([source]) => changed.some((path) => source.test(path))).map(([, tests]) => tests);
   return names.filter((name) => {
     const [, file] = name.split(' ');
+    const room = file.slice(0, file.lastIndexOf('/'));
+    if (changed.some((path) => roomOf(path) === room)) return true;
     return changed.includes(`test/${file}.test.ts`) || about.some((tests) => tests.test(name) || tests.test(file));
   });
+}
+
+/** Of a source, or of what tests have in common. */
+function roomOf(path) {
+  return /^(?:src\/(.*)|test\/(kit))\/[^/]*$/.exec(path)?.slice(1).find(Boolean);
 }
 
 /** @returns the files that the latest change touches; none where there is no history */

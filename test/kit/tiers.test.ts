@@ -87,4 +87,8 @@ t.test('a change brings what it touches', async (t) => {
     'programs e2e/backup',
   ]);
   t.strictSame(touchedBy(names, ['test/long/truth.test.ts']), ['alone long/truth']);
+  const ofRooms = ['programs directories/directories', 'programs kit/legs'];
+  t.strictSame(touchedBy(ofRooms, ['src/directories/listing.ts']), ['programs directories/directories']);
+  t.strictSame(touchedBy(ofRooms, ['test/kit/pool.mjs']), ['programs kit/legs']);
+  t.strictSame(touchedBy(ofRooms, ['src/hls/window.ts']), []);
 });
