@@ -247,7 +247,7 @@ function laterLegs({ programs, nodes, workers, pairs, alone }, minutes) {
   const long = (list) => (minutes === undefined ? LONG : { ...LONG, MINUTES: minutes[list] });
   return [
     later('long forms and real programs', programs, LONG, 5),
-    later('two machines', nodes, NODES, 5),
+    later('two machines', nodes, NODES, 4),
     later('a hub and two workers', workers, WORKERS, 2),
     later('two at a time', pairs, long('pairs'), 2),
     later('alone', alone, long('alone'), 1),
