@@ -1,11 +1,11 @@
 /**
- * The inputs of a switch in order of preference: which of them is on air, and which one is to be. What an operator has pinned is better than
- * all others, until it is lost. Where a reload takes out the one on air, and a new pull stands at its place, it stays behind that one, without a
- * place of its own, until another is on air or its time is up:
+ * The inputs of a switch in order of preference: which one is on air, and which one should be. A pinned input precedes all others until it is lost.
+ * If a reload removes the input on air and puts a new pull in its place, the old one is *leaving*: it plays on behind the new one until another
+ * input is on air, or for LEAVING_MS:
  *
  *   pull (on air), file ── reload ──► other, pull (on air, leaving), file ── bytes of other ──► other (on air), file
  *
- * Invariant: only the one on air can be leaving. An input that is taken out is ended. Owned by the switch (switch.ts).
+ * Invariant: only the input on air can be leaving. A removed input is ended. Owned by the switch (switch.ts).
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
@@ -13,14 +13,14 @@ import { orderOf } from './files/file-order.js';
 import type { Input } from './input.js';
 import type { SwitchOutput } from './switch-output.js';
 
-/** For how long a source on air that was taken out of the configuration plays on, while the one at its place has no bytes. */
+/** How long an input on air that a reload has removed plays on while its replacement has no bytes. */
 const LEAVING_MS = 10_000;
-/** How long one that an operator has pinned may take to deliver. */
+/** How long a pinned input may take to deliver audio. */
 const PIN_MS = 10_000;
 
-/** Of the one on air. */
+/** The input on air was removed by a reload, and plays on. */
 interface Leaving {
-  /** What it plays on for. */
+  /** The new inputs that may replace it. */
   readonly awaited: readonly Input[];
   readonly untilMs: number;
 }
@@ -28,7 +28,7 @@ interface Leaving {
 export class OrderedInputs {
   readonly #output: Pick<SwitchOutput, 'format'>;
   #all: readonly Input[] = [];
-  /** The same, best first, and of what format that was made. */
+  /** The same, best first, sorted for listeners who hear the format `#madeFor`. */
   #bestFirst: readonly Input[] = [];
   #madeFor: AudioFormat | null = null;
   #onAir: Input | null = null;
@@ -40,12 +40,12 @@ export class OrderedInputs {
     this.#output = output;
   }
 
-  /** With one that is leaving. */
+  /** Including one that is leaving. */
   get all(): readonly Input[] {
     return this.#all;
   }
 
-  /** Those that the channel has, without one that is leaving. */
+  /** The inputs of the configuration in force, without one that is leaving. */
   get own(): readonly Input[] {
     return this.#leaving === null ? this.#all : this.#all.filter((input) => input !== this.#onAir);
   }
@@ -63,34 +63,34 @@ export class OrderedInputs {
     return this.#pinned;
   }
 
-  /** Whether another one is pinned that is not on air yet. */
+  /** Whether the pinned input is not on air yet. */
   get isPinComing(): boolean {
     return this.#pinned !== null && this.#pinned !== this.#onAir;
   }
 
-  /** @param input null: the order of preference counts again */
+  /** @param input null: the order of preference applies again */
   pin(input: Input | null, nowMs: number): void {
     this.#pinned = input;
     this.#pinnedMs = nowMs;
   }
 
-  /** What was pinned and does not come is pinned no more. (Once it is lost, neither: `put`.) */
+  /** Unpins an input that has no bytes after PIN_MS. (`put` unpins one that was on air and is lost.) */
   unpinLost(nowMs: number): void {
     if (this.isPinComing && !this.#pinned!.isGood(nowMs) && nowMs - this.#pinnedMs > PIN_MS) this.#pinned = null;
   }
 
-  /** Adds one behind the others. */
+  /** Adds an input behind the others. */
   add(input: Input): void {
     this.#set([...this.#all, input]);
   }
 
-  /** Other ones from now on. */
+  /** A reload replaces the inputs: those that are not in `next` are ended, except one that is leaving. */
   replace(next: readonly Input[], nowMs: number): void {
     const before = this.#all;
     const onAir = this.#onAir;
     const all = [...next];
     if (onAir !== null && !next.includes(onAir)) {
-      // It stands behind the place that it had.
+      // It is inserted behind the input that has its place now.
       const index = before.indexOf(onAir);
       const place = this.#leaving === null ? index : index - 1;
       this.#leaving = this.#leavingFor(onAir, next, place, nowMs);
@@ -103,7 +103,7 @@ export class OrderedInputs {
     this.lookAtFiles();
   }
 
-  /** Null: nothing comes at that place that is worth waiting for. A file would be there at once, an encoder perhaps never. */
+  /** Null: nothing new is worth waiting for. Only a pull is: a file delivers at once, and an encoder may never connect. */
   #leavingFor(onAir: Input, next: readonly Input[], place: number, nowMs: number): Leaving | null {
     const isNew = (input: Input) => !this.#all.includes(input) && input.source.kind === 'pull';
     const still = this.#leaving?.awaited.filter((input) => next.includes(input)) ?? [];
@@ -112,7 +112,7 @@ export class OrderedInputs {
     return { awaited, untilMs: this.#leaving?.untilMs ?? nowMs + LEAVING_MS };
   }
 
-  /** This one is on air from now on; null: none. One that was leaving has left, what was pinned and on air is lost. */
+  /** Puts an input on air; null: none. Ends one that was leaving, and unpins one that was on air. */
   put(input: Input | null): void {
     const { own } = this;
     const left = this.#leaving === null ? null : this.#onAir;
@@ -124,14 +124,14 @@ export class OrderedInputs {
     if (input !== null && input.source.kind !== 'file') this.lookAtFiles();
   }
 
-  /** One that is leaving ends when its time is up. True: it has, and none is on air. */
+  /** Ends a leaving input whose time is up. True: it has ended, and none is on air. */
   endLeaving(nowMs: number): boolean {
     if (this.#leaving === null || nowMs < this.#leaving.untilMs) return false;
     this.put(null);
     return true;
   }
 
-  /** The best that has bytes; null: none has. An unsteady one stays on air, and is better than none. */
+  /** The best input that has bytes; null: none has. An unsteady one may stay on air, but is put on air only if there is no other. */
   best(nowMs: number): Input | null {
     if (this.#output.format !== this.#madeFor) this.#arrange();
     if (this.#pinned?.isGood(nowMs)) return this.#pinned;
@@ -144,20 +144,20 @@ export class OrderedInputs {
     return spare;
   }
 
-  /** Whether one that has bytes takes over from the one on air. */
+  /** Whether this input, which has bytes, takes over from the one on air. */
   takesOver(input: Input): boolean {
     const onAir = this.#onAir;
     if (input === this.#pinned || onAir === null) return true;
     return onAir !== this.#pinned && input.rank < onAir.rank && !input.isUnsteady;
   }
 
-  /** Whether what is on air is better. */
+  /** Whether the input on air precedes this one. */
   isBetterOnAir(input: Input): boolean {
     const onAir = this.#onAir;
     return onAir !== null && (onAir.rank < input.rank || onAir === this.#pinned);
   }
 
-  /** Where one file of several has to be chosen, what they have is known before. */
+  /** Has the formats of several files read in advance, as the choice between them depends on it (file-order.ts). */
   lookAtFiles(): void {
     const files = this.#all.filter(({ source }) => source.kind === 'file');
     if (files.length > 1) for (const { source } of files) source.look?.();
@@ -168,7 +168,7 @@ export class OrderedInputs {
     this.#arrange();
   }
 
-  /** Which is better than which. */
+  /** Sorts the inputs, and numbers them from the best on. */
   #arrange(): void {
     this.#madeFor = this.#output.format;
     this.#bestFirst = orderOf(this.#all, this.#onAir, this.#madeFor);

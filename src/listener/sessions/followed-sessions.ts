@@ -1,5 +1,5 @@
 /**
- * The metaids whose sessions in other processes are followed here: the readers that wait for them, and what watchers get of them. Owned by
+ * The metaids whose sessions in other processes are followed here: the readers that wait for them, and the messages that watchers get. Owned by
  * SharedSessions.
  */
 
@@ -17,11 +17,11 @@ const PATIENCE_MS = 2000;
 export interface FollowedSession {
   readonly metaid: string;
   isWatched: boolean;
-  /** How long it is followed without a watcher. */
+  /** Until when it is followed without a watcher, on the clock. */
   untilMs: number;
   /** A copy of the metaid's first session, if another process has it and has sent its state. */
   copy: SessionCopy | null;
-  /** The copy is complete. */
+  /** Whether the copy is complete; not after the hub was lost, until the state is sent again. */
   isFresh: boolean;
   /** The session whose messages the watchers here got last; it may have ended. */
   published: PublishedSession | null;
@@ -59,7 +59,7 @@ export class FollowedSessions {
     return this.#followed.values();
   }
 
-  /** Those with a copy on this channel. */
+  /** Those whose copy is on this channel. */
   onChannel(channel: string): Iterable<FollowedSession> {
     return this.#onChannel.get(channel) ?? [];
   }
@@ -93,7 +93,7 @@ export class FollowedSessions {
   }
 
   /**
-   * Its state has come from the process that has it: its watchers get what they have missed.
+   * The process that has the session has sent its state: watchers get the messages that they have missed.
    * @param place of the metaid's first session, whose state it is
    */
   catchUp(followed: FollowedSession, place: SessionPlace, state: SessionState): void {
@@ -104,7 +104,7 @@ export class FollowedSessions {
     // It may be on another channel now.
     if (copy.channel !== state.channel) this.setCopy(followed, null);
     copy.place = place;
-    // Watchers get nothing more of a session that has ended: the copy is for polls.
+    // The copy of an ended session serves polls only: watchers get no more of its messages.
     if (isPublished && !plays(place)) followed.published = publishedOf(published);
     const { written, heard } = copy.catchUp(state);
     this.setCopy(followed, copy);
@@ -124,7 +124,7 @@ export class FollowedSessions {
     }
   }
 
-  /** Its watchers get this. */
+  /** Sends a message to the watchers of this metaid. */
   publish({ metaid }: SessionCopy, sync: Sync, message: Message): void {
     this.#feed.publishListener(metaid, sync, message);
   }
@@ -137,7 +137,7 @@ export class FollowedSessions {
     this.publish(copy, 'wire', message);
   }
 
-  /** A poll has come. */
+  /** After a poll the session stays followed for LINGER_MS. */
   linger(followed: FollowedSession): void {
     followed.untilMs = this.#clock.now() + LINGER_MS;
   }
@@ -160,7 +160,7 @@ export class FollowedSessions {
     this.#call(followed.waiting);
   }
 
-  /** Ends the waiting of all polls. */
+  /** Lets all waiting polls continue, whether the session is known or not. */
   giveUp(followed: FollowedSession): void {
     followed.alarm?.cancel();
     followed.alarm = null;

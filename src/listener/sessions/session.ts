@@ -5,8 +5,8 @@
  *   session start ────────────── position ──────────►│ heard
  *        └ first byte written    written │── not yet ─┘
  *
- * The player's clock, which follows stalls and reports, says when that is (player-clock.ts). Only while it is the current session of its metaid
- * (sessions.ts) its titles are published.
+ * The player's clock, which follows stalls and reports, says when that is (player-clock.ts). Titles are published only while this is the current
+ * session of its metaid (sessions.ts).
  */
 
 import { randomUUID } from 'node:crypto';
@@ -30,7 +30,7 @@ export interface HeardTitle {
   readonly order: number;
 }
 
-/** Where the titles go: the feed's listener topics (listener-feed.ts). */
+/** Publishes the titles in the feed's listener topics (listener-feed.ts). */
 export interface SessionOutput {
   /** This session is now the current one of its metaid; called before any of its titles. */
   onBegan(session: Session): void;
@@ -44,11 +44,11 @@ export interface SessionFacts {
   readonly mount: string;
   /** See PlayerClock. */
   readonly blockBytes?: number | undefined;
-  /** Its places are dates, unix milliseconds (HLS), and not audio time on a tape. */
+  /** Whether its positions come from dates in unix milliseconds (HLS), not from audio time on a tape. */
   readonly isDated?: boolean;
 }
 
-/** How far before its first place a player by dates may be: no list is longer. */
+/** How far before the session's position 0 an HLS player may be: no playlist is longer. */
 const MAX_BEFORE_MS = 1_200_000;
 
 export class Session implements AlarmHandler, ReadableSession, SessionTimes {
@@ -66,9 +66,9 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
   reportableMs = Number.NEGATIVE_INFINITY;
   #channel: string;
   #mount: string;
-  /** Audio time of its position 0 on the present tape; null: it has not begun there. */
+  /** Audio time of its position 0 on the present tape; null: no audio of that tape was written yet. */
   #zeroMs: number | null = null;
-  /** The last mark of that tape that it was given. */
+  /** The last mark of that tape whose title was written. */
   #mark: Mark | null = null;
   readonly #isDated: boolean;
   readonly #unheard: HeardTitle[] = [];
@@ -106,7 +106,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), title.mount);
   }
 
-  /** The same as a message, whose id is session and position. */
+  /** The same as a message, whose id consists of session and position. */
   nowMessage(title: HeardTitle): Message {
     return new Message('now', `${this.id}~${Math.round(title.positionMs)}`, this.json(title));
   }
@@ -139,7 +139,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /**
    * The first audio byte of a tape is written.
-   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, after the audio of other tapes
+   * @param joinMs its audio time on the tape @param mark in force there @param baseMs the session's position there, if it has played other tapes before
    */
   begin(joinMs: number, mark: Mark | null, nowMs: number, baseMs = 0): void {
     this.#zeroMs = joinMs - baseMs;
@@ -156,7 +156,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /** A title came for audio that was written already: this listener gets it at once, unless it still waits for the title before it. */
   late({ before, mark, atMs }: LateTitle, nowMs: number): void {
-    // A playlist says it, when the listener asks for the next one.
+    // An HLS listener gets it with the next playlist.
     if (this.#isDated) return;
     const isSent = this.#zeroMs !== null && atMs < this.#zeroMs + this.player.writtenMs;
     if (isSent && this.#mark === before) this.written(mark, atMs, nowMs);
@@ -182,7 +182,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return true;
   }
 
-  /** The same by the date of what it plays, unix milliseconds. What lies before its first place counts as that. */
+  /** The same from an HLS player: the date of what it plays, unix milliseconds. A date before position 0 counts as position 0. */
   reportDate(heardAtMs: number, nowMs: number): boolean {
     if (!this.#isDated || this.#zeroMs === null) return false;
     const heardMs = heardAtMs - this.#zeroMs;
@@ -221,7 +221,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return sync === 'audio' ? this.lastHeard : this.lastWritten;
   }
 
-  /** An alarm that comes too early looks again, and +∞ needs none. */
+  /** Sets the alarm. One that comes too early is set again; +∞ needs none. */
   #wake(dueMs: number): void {
     if (dueMs === Number.POSITIVE_INFINITY || (this.#alarm !== null && this.#alarm.dueMs <= dueMs)) return;
     this.#alarm?.cancel();

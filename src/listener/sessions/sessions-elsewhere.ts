@@ -1,6 +1,6 @@
 /**
- * Which metaids have a session in another process, as the hub reports it, and whether readers get that one or the one of this process. While there is
- * no hub, what is known stays; what the next one has not confirmed after a while is forgotten. Owned by SharedSessions.
+ * Which metaids have a session in another process, as the hub reports, and whether readers get that session or the one of this process. Entries
+ * survive the loss of the hub; those that the next hub has not confirmed within SETTLE_MS are forgotten. Owned by SharedSessions.
  */
 
 import type { Alarm, Clock } from '../../base/clock.js';
@@ -15,7 +15,7 @@ const SETTLE_MS = 2000;
 /** A metaid's first session in the other processes. */
 export interface Elsewhere extends ReportBudget {
   readonly place: SessionPlace;
-  /** By the present hub. */
+  /** Whether the present hub has reported it. */
   isConfirmed: boolean;
 }
 
@@ -37,7 +37,7 @@ export class SessionsElsewhere {
     this.#onForgotten = onForgotten;
   }
 
-  /** How many metaids have one, playing or ended. */
+  /** Number of metaids with a session in another process, playing or ended. */
   get count(): number {
     return this.#first.size;
   }
@@ -54,7 +54,7 @@ export class SessionsElsewhere {
     this.#first.set(metaid, { place, isConfirmed: true, reportableMs });
   }
 
-  /** The one that readers get; null: they get ours. */
+  /** The other process's session, if readers get that one; null: they get the session of this process. */
   ahead(metaid: string): Elsewhere | null {
     const elsewhere = this.#first.get(metaid);
     if (elsewhere === undefined) return null;
@@ -62,13 +62,13 @@ export class SessionsElsewhere {
     return own === undefined || precedes(elsewhere.place, this.#place(own)) ? elsewhere : null;
   }
 
-  /** Whether readers get another one than this session of ours. */
+  /** Whether readers get another process's session instead of this one. */
   outranks(own: Session): boolean {
     const place = this.#first.get(own.metaid)?.place;
     return place !== undefined && precedes(place, this.#place(own));
   }
 
-  /** Connected to a hub, which will report them. */
+  /** Connected to a hub, which will report the sessions of the other processes. */
   onLinked(): void {
     if (this.#first.size === 0) return;
     const { clock } = this.#parts;
@@ -77,7 +77,7 @@ export class SessionsElsewhere {
 
   /** The hub is lost. */
   onLost(): void {
-    // The next hub gets a new one.
+    // A new alarm is set when the next hub is linked.
     this.#settling?.cancel();
     for (const elsewhere of this.#first.values()) elsewhere.isConfirmed = false;
   }

@@ -1,6 +1,6 @@
 /**
- * The sessions of this process by their metaids, those that play and those that have ended not long ago. Of several connections with one metaid the
- * newest still playing is the current session; only that publishes to the feed. With workers it may be in another process (shared-sessions.ts).
+ * The sessions of this process by metaid: those that play, and those that ended recently. If several connections share a metaid, the newest that
+ * still plays is the current session, and only that one publishes to the feed. With workers it may be in another process (shared-sessions.ts).
  *
  *   live   metaid → its sessions, oldest first      current   channel → the current one of each metaid      gone   metaid → the last one
  */
@@ -14,11 +14,11 @@ import { Session, type SessionFacts, type SessionOutput } from './session.js';
 /** Other processes, which may have sessions with the same metaids. */
 export interface SessionPeers {
   onOpened(session: Session): void;
-  /** It plays at another mount. */
+  /** The session continues at another mount. */
   onMoved(session: Session): void;
   /** This process has another session of this metaid now, or none. */
   onChanged(metaid: string): void;
-  /** Whether a newer one plays in another process. */
+  /** Whether a newer session of its metaid plays in another process. */
   isOutranked(session: Session): boolean;
 }
 
@@ -27,7 +27,7 @@ export interface SessionsOptions {
   readonly keepMs: number;
   /** How many ended sessions are kept. */
   readonly max: number;
-  /** A clock that all processes share; absent: this is the only one. */
+  /** A clock that all processes share. Absent: this is the only process. */
   readonly sharedMs?: () => number;
 }
 
@@ -52,7 +52,7 @@ export class Sessions implements SessionDirectory {
     this.#gone = new LRUCache({
       disposeAfter: (_session, metaid) => this.peers?.onChanged(metaid),
       max: options.max,
-      // Our clock, without the cache's own debounce: tests move it.
+      // Uses our clock, which tests move, without the cache's own debounce.
       perf: { now: () => clock.now() },
       ttlResolution: 0,
     });
@@ -109,7 +109,7 @@ export class Sessions implements SessionDirectory {
     this.#setCurrent(session, false);
   }
 
-  /** It is the current session again. @param last the previous one; what that has published is not repeated */
+  /** It is the current session again. @param last the session that published before; its messages are not repeated */
   resume(session: Session, last: PublishedSession | null): void {
     this.#setCurrent(session, true);
     const { lastWritten, lastHeard, channel } = session;
@@ -138,7 +138,7 @@ export class Sessions implements SessionDirectory {
     for (const stack of this.#live.values()) yield stack.at(-1)!;
   }
 
-  /** All sessions that play on this channel, one per metaid. */
+  /** The current sessions on this channel, one per metaid. */
   onChannel(channel: string): Iterable<Session> {
     return this.#current.get(channel) ?? [];
   }

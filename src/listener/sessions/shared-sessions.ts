@@ -1,12 +1,12 @@
 /**
- * The sessions of all processes as one worker knows them. It always knows which metaids have a session in another process. That session's titles
- * it receives only while it follows the session: while the metaid has a watcher here, and for a while after a poll.
+ * The sessions of all processes, as one worker knows them. It always knows which metaids have a session in another process, but receives that
+ * session's titles only while it follows the session: while the metaid has a watcher here, and for a while after a poll.
  *
  *   elsewhere   metaid → the first session of the other processes (sessions-elsewhere.ts)
  *   followed    metaid → a copy of that session, from which polls and watchers here are served (followed-sessions.ts)
  *
- * Invariant: a watcher gets the same messages in the same order as at the session's own worker. A `next` reaches each worker by itself, which
- * passes it on to its own watchers. A metaid is a secret: it is in no log.
+ * Invariant: a watcher gets the same messages in the same order as at the session's own worker. A `next` is not relayed: each worker has it from
+ * the hub, and sends it to its own watchers. A metaid is a secret: it is never logged.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -27,9 +27,9 @@ const RETRY_SECONDS = 1;
 export interface SessionLink {
   /** False: there is no hub now. */
   readonly isOpen: boolean;
-  /** The first session of this process. Null: none. */
+  /** Reports the first session of this process; null: it has none. */
   place(metaid: string, session: SessionTimes | null): void;
-  /** Whether readers here need this metaid's session. */
+  /** Starts or stops following the session of this metaid. */
   follow(metaid: string, isFollowed: boolean): void;
   /** Requests its state (`onState`). */
   ask(metaid: string): void;
@@ -115,7 +115,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return this.#elsewhere.count;
   }
 
-  /** How often a metaid's player may report to another process. Null: its session is here. */
+  /** How often a metaid's player may report to another process. Null: the session is of this process, or there is none. */
   budgetOf(metaid: string): ReportBudget | 'not-playing' | null {
     const elsewhere = this.#elsewhere.ahead(metaid);
     if (elsewhere === null) return null;
@@ -173,7 +173,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
 
   // From the hub.
 
-  /** Connected to a hub: reports our sessions to it; it will report the others'. */
+  /** Connected to a hub: reports the sessions of this process; the hub will report those of the others. */
   onLinked(): void {
     const { link, sessions } = this.#parts;
     for (const metaid of sessions.metaids()) link.place(metaid, sessions.get(metaid) ?? null);
@@ -191,13 +191,13 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     }
   }
 
-  /** The others' first session of a metaid. */
+  /** The first session of a metaid in the other processes has changed; null: there is none. */
   onPlace(metaid: string, place: SessionPlace | null): void {
     this.#elsewhere.set(metaid, place);
     this.#onRanked(metaid);
   }
 
-  /** Another session of this metaid may be the first. */
+  /** Another session of this metaid may have become the first. */
   #onRanked(metaid: string): void {
     const { sessions } = this.#parts;
     const own = sessions.playing(metaid);
@@ -275,7 +275,7 @@ export class SharedSessions implements SessionDirectory, SessionPeers, OtherRepo
     return begun;
   }
 
-  /** Something has changed: drops a wrong copy, requests a missing one, and serves those that wait. */
+  /** After any change: drops a copy of the wrong session, requests a missing one, and serves waiting readers. */
   #look(followed: FollowedSession): void {
     const ahead = this.#elsewhere.ahead(followed.metaid);
     if (followed.copy !== null && (ahead === null || !isSameSession(followed.copy.place, ahead.place))) {
