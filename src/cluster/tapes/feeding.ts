@@ -1,10 +1,10 @@
 /**
- * Whether this node feeds a channel, and how it comes to, and ceases to: by the lease, or alone.
+ * Decides whether this node feeds a channel: with the lease, or alone while the owner's tape is silent.
  *
  *   following ──lease──► taking: the owner hands the tape over ──► owning
  *       ▲                  └ it cannot be reached: the node that has most of it, here or elsewhere
  *       │ └── handed over ◄──────────────── another node has the lease, and asks for the tape
- *       └ nothing comes of its tape, and a source is on air here ──► owning, alone: until it comes again
+ *       └ the owner's tape is silent, and a source is on air here ──► owning, alone: until that tape continues
  *
  * Owned by one SharedAudio.
  */
@@ -26,7 +26,7 @@ export interface FeedingParts extends TakeoverParts {
   readonly node: string;
   /** Whether a channel is fed only while the lease is confirmed; requires that Redis answers faster than a lease expires. */
   readonly isFenced: boolean;
-  /** Whether its tape came back from workers, as the former hub was lost: other nodes may have more of it. */
+  /** Whether workers have returned its tape after the former hub was lost: other nodes may have more of it. */
   isReturned(channel: string): boolean;
   /** The facts of a channel that another node feeds have changed. */
   onFacts(channel: string): void;
@@ -36,7 +36,7 @@ export interface FeedingParts extends TakeoverParts {
   onDue(): void;
 }
 
-/** The channel as this node has it, and knows it from its owner. */
+/** A channel's parts on this node: its own audio, and what comes from its owner. */
 export interface FedChannel {
   readonly channel: Channel;
   readonly played: PlayedAudio;
@@ -45,8 +45,8 @@ export interface FedChannel {
   readonly claim: Claim;
 }
 
-const NOBODY: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };
-/** A node that knows another owner, and is not asked for the tape within this time, stops feeding the channel. */
+const NO_OWNER: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };
+/** If a new owner has not asked for the tape within this time, the former one feeds the channel alone. */
 const YIELD_MS = 3000;
 /** How long an owner named by another node overrides older answers of Redis. */
 const PROVISIONAL_MS = 2000;
@@ -61,7 +61,7 @@ export class Feeding {
   readonly #parts: FeedingParts;
   readonly #time: FeedingTime;
   #phase: FeedingPhase = 'waiting';
-  #owner = NOBODY;
+  #owner = NO_OWNER;
   /** It is fed here without the lease, as the owner's tape is silent. */
   #isAlone = false;
   /** The node whose facts are in `remote`. */
@@ -147,11 +147,11 @@ export class Feeding {
     if (nowMs >= this.#yieldsAtMs) this.#beAlone();
   }
 
-  /** The node says that it is the owner, and takes the tape: listeners continue with that. False: it is not, or nothing is fed here. */
+  /** A node that says it is the owner takes the tape, and listeners continue with its audio. False: it is not the owner, or nothing is fed here. */
   yieldTo({ node, url, epoch }: Pick<LeaseOwner, 'node' | 'url' | 'epoch'>): boolean {
     if (this.#phase !== 'owning' || epoch < this.#owner.epoch) return false;
     this.stopFeeding();
-    this.#owner = { ...NOBODY, node, url, epoch };
+    this.#owner = { ...NO_OWNER, node, url, epoch };
     this.#provisionalUntilMs = this.#parts.clock.now() + PROVISIONAL_MS;
     return true;
   }
@@ -166,7 +166,7 @@ export class Feeding {
     // The facts of the other node are older than the audio that was fed here.
     if (this.#factsOf !== this.#owner.node) remote.keep(channel);
     channel.setElsewhere(remote.live);
-    // Its delay line is dropped, too.
+    // This also drops the delay line.
     channel.audio.feedUntil(Number.NEGATIVE_INFINITY);
     log.info({ channel: channel.key, node: this.#owner.node }, 'another machine feeds the channel');
     onDue();
@@ -201,11 +201,11 @@ export class Feeding {
     this.#of.link.giveUp();
   }
 
-  /** It has the lease, while this node still feeds the channel. */
+  /** Another node has the lease while this one still feeds the channel. */
   #onOther(): void {
     const nowMs = this.#parts.clock.now();
     if (nowMs > this.#time.untilMs(nowMs)) {
-      // It was suspended: nothing was appended to its tape since it lost the lease.
+      // This process was suspended: nothing was appended to its tape since it lost the lease.
       this.stopFeeding();
       this.#of.played.lookCaughtUp();
     } else if (this.#yieldsAtMs === Number.POSITIVE_INFINITY) this.#yieldsAtMs = nowMs + YIELD_MS;
@@ -218,7 +218,7 @@ export class Feeding {
     this.#time.onMine(this.#parts.clock.now(), this.#parts.clock.now());
   }
 
-  /** Its sources feed the channel a moment longer. */
+  /** Lets the sources here feed the channel a moment longer: they stop if this is not repeated. */
   #feed(): void {
     this.#of.channel.audio.feedUntil(this.#time.untilMs(this.#parts.clock.now()));
   }
@@ -246,12 +246,12 @@ export class Feeding {
     onDue();
   }
 
-  /** Whether another node had the lease while it was fed here, as neither that node nor Redis could be reached. */
+  /** Whether another node had the lease while the channel was fed here, as neither that node nor Redis could be reached. */
   #wasAnothers({ epoch, beforeNode, beforeUrl }: LeaseOwner, before: LeaseOwner): boolean {
     return epoch !== before.epoch && beforeNode !== this.#parts.node && beforeUrl !== '';
   }
 
-  /** The tape of the node that had the lease counts: here another one was fed meanwhile. */
+  /** The tape of the node that had the lease is continued, not the one that was fed here meanwhile. */
   #takeAgain(): void {
     this.stopFeeding();
     this.#of.channel.keepComing();
@@ -270,7 +270,7 @@ export class Feeding {
     const isLost = !isThere && (claim.isQuiet || !link.isConnected);
     const former = { node: beforeNode, url, epoch, isLost, isThere };
     await takeOver(channel.audio, link.audio, former, this.#parts);
-    // What the former owner has cut goes another way than its tape.
+    // The former owner's HLS comes by another stream than its tape.
     if (!isLost && link.hls.isWanted) await link.hlsIsWhole();
     if (this.#isClosed) return;
     const { node, url: ownerUrl } = this.#owner;
@@ -284,7 +284,7 @@ export class Feeding {
       return;
     }
     this.#own();
-    // The lease may be lost again meanwhile. Without Redis the last known owner does not count.
+    // The lease may have been lost again meanwhile. Without Redis the last known owner does not count.
     if (this.#owner !== asked) this.onOwner(this.#owner);
   }
 }

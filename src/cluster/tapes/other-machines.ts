@@ -1,6 +1,6 @@
 /**
- * The other machines that share audio: which are present, by what Redis says, and which are left alone for a while, as they sent what they must not
- * on any kind of link. Owned by shared-tapes.ts.
+ * The other machines that share audio: which are present according to Redis, and which are left alone for a while after a bad message on any kind
+ * of link. Owned by shared-tapes.ts.
  */
 
 import type { Duplex } from 'node:stream';
@@ -58,7 +58,7 @@ export class OtherMachines {
     return this.#nodes;
   }
 
-  /** Those that are present now. Rejects as Redis does. */
+  /** The other nodes that are present now. Rejects as Redis does. */
   async present(): Promise<readonly Machine[]> {
     return [...this.#othersOf(await this.#parts.engine.nodes())].map(([node, url]) => ({ node, url }));
   }
@@ -72,7 +72,7 @@ export class OtherMachines {
     this.#alone.note(error);
   }
 
-  /** Rejects while the machine is left alone. Before its first connection has shown its address, it is asked. */
+  /** Rejects while the machine is left alone. Its address is known from its first connection on, so until then it is asked. */
   async ask({ node, url }: Machine, ask: () => Promise<Duplex>): Promise<Duplex> {
     const known = this.#peers.get(url);
     const stream = known !== undefined && this.#alone.has(known) ? null : await ask();

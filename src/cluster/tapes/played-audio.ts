@@ -1,6 +1,6 @@
 /**
- * Which audio of a channel is played at this node: its own, or that of the node that feeds the channel. Where the tape moves between nodes, its own
- * is played on until the other one has come as far, so that nobody is interrupted. Owned by one SharedAudio.
+ * Which audio of a channel is played at this node: its own, or that of the node that feeds the channel. When another node begins to feed it, the own
+ * audio is played until the other tape has caught up, so that no listener is interrupted. Owned by one SharedAudio.
  */
 
 import type { PlayableAudio } from '../../audio/playable-audio.js';
@@ -12,7 +12,7 @@ import type { TapeGiving } from './tape-giving.js';
 export interface PlayedAudioParts {
   readonly names: TapeNames;
   readonly link: OwnerLink;
-  /** What other nodes take of it. */
+  /** Gives the audio to other nodes. */
   readonly giving: TapeGiving;
   /** Whether the channel is fed at another node. */
   isFollowing(): boolean;
@@ -38,12 +38,12 @@ export class PlayedAudio {
     return this.#isOwn;
   }
 
-  /** What is fed here, or was until now. Its readers stay where they are until `move`. */
+  /** Chooses the audio that is fed here, or was until now. Readers stay where they are until `move`. */
   playOwn(): void {
     this.#isOwn = true;
   }
 
-  /** While its own tape is played: whether that of the other node has come as far. */
+  /** Changes to the other node's audio once its tape has caught up with the own one, or if no listener here needs the own one. */
   lookCaughtUp(): void {
     const { giving, link, names, isFollowing } = this.#parts;
     if (!this.#isOwn || !isFollowing() || giving.isHandingOver) return;

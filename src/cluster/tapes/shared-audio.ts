@@ -33,7 +33,7 @@ export interface SharedAudioParts extends FeedingParts {
 
 /** Grace period for an owner that refuses connections: it may be restarting. Longer than its lease (leases.ts, LASTS_MS and STALE_MS). */
 const AWAY_MS = 6000;
-/** How often it is looked whether the owner cuts HLS. */
+/** Interval at which this node checks whether the owner cuts HLS. */
 const HLS_FOLLOW_MS = 5000;
 
 export class SharedAudio implements Leased {
@@ -114,12 +114,12 @@ export class SharedAudio implements Leased {
   get elsewhere(): { readonly audio: PlayableAudio; readonly facts: ChannelFacts } | undefined {
     if (this.isOwning) return undefined;
     const { facts } = this.remote;
-    // The audio of here is about to be heard.
+    // Audio of this node is about to be played.
     const hopeful = facts.hopeful || this.channel.switch.hopeful;
     return { audio: this.#played.now, facts: hopeful === facts.hopeful ? facts : { ...facts, hopeful } };
   }
 
-  /** From where its HLS is copied; undefined: it is cut here. */
+  /** The HLS that is copied from the owner; undefined: it is cut here. */
   get hlsElsewhere(): HlsReceiver | undefined {
     return this.isOwning ? undefined : this.#link.hls;
   }
@@ -174,7 +174,7 @@ export class SharedAudio implements Leased {
       this.#link.look();
       return;
     }
-    // The tape is taken in advance, for the loss of the owner, and its HLS.
+    // The tape and its HLS are taken in advance, in case the owner is lost.
     this.#link.audio.want(true);
     this.#followHls(nowMs);
     const aloneMs = !isReached || this.#link.isSilent ? ALONE_MS : AWAY_MS;

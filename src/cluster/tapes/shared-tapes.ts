@@ -75,7 +75,7 @@ export interface SharedTapesParts {
 const TICK_MS = 100;
 /** A loss of Redis is noticed well before a lease expires (leases.ts, KNOWN_MS). */
 const MAX_ANSWER_MS = 3000;
-/** Interval at which the numbers of listeners are sent. */
+/** Interval at which the numbers of listeners are sent, in ticks. */
 const SAY_TICKS = 2;
 
 export class SharedTapes {
@@ -206,7 +206,7 @@ export class SharedTapes {
     return [...this.#audios].map(([channel, { owner, phase }]) => ({ ...ownerOf(owner), channel, phase }));
   }
 
-  /** The nodes that share audio, as of some seconds ago, with the time of their last question, unix milliseconds of the cluster time. */
+  /** The nodes that share audio, as of about a second ago, with the time of their last question, unix milliseconds of the cluster time. */
   get nodes(): ReadonlyMap<string, { readonly seenMs: number }> {
     return this.#machines.nodes;
   }
@@ -242,7 +242,7 @@ export class SharedTapes {
     return { secret, node, url: this.#url, ca, mayAsk };
   }
 
-  /** No links with a machine for a while after a bad message on any kind of link. */
+  /** After a bad message on any kind of link the machine that sent it is left alone for a while. */
   #onError(error: unknown): void {
     this.#machines.note(error);
     this.#parts.onError(error);

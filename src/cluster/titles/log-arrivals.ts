@@ -1,6 +1,6 @@
 /**
- * What a node reads from the log, new and past entries and last values, goes to its channels: checked first, and what is malformed is skipped. Owned
- * by the engine.
+ * Passes what a node reads from the log (new entries, past entries, last values) to its channels. Everything is checked first; malformed values are
+ * skipped. Owned by the engine.
  */
 
 import { retryLater } from '../../base/refusal.js';
@@ -35,14 +35,14 @@ export class LogArrivals {
   readonly #parts: LogArrivalsParts;
   /** Channels added since the last values were read. */
   readonly #unread = new Set<string>();
-  /** While the log is read after a joining: the plays in it, by channel. */
+  /** The plays found in the log while it is read after a joining, by channel. */
   readonly #seen = new Map<string, Set<string>>();
 
   constructor(parts: LogArrivalsParts) {
     this.#parts = parts;
   }
 
-  /** The last values of these are to be read: now, or when Redis is reached again. */
+  /** Has the last values of these channels read: now, or when Redis is reached again. */
   expect(channels: readonly string[], log: SharedLog | null): void {
     for (const channel of channels) this.#unread.add(channel);
     if (log !== null) void this.#readUnread(log);
@@ -91,7 +91,7 @@ export class LogArrivals {
       .finally(() => sequence.settle(stamp));
   }
 
-  /** The log was read to its end. @param lacking it has lost what it had: the plays that it lacks are sent, so that all nodes have the same history */
+  /** The log was read to its end. @param lacking the log, if it has lost data: it is sent the plays that it lacks; null: it has not */
   onCaughtUp(lacking: SharedLog | null): void {
     const { sender, node, channels, newId, onError } = this.#parts;
     for (const shared of lacking === null ? [] : channels()) {

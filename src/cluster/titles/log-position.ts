@@ -8,10 +8,10 @@ import type { Store } from '../../store/store.js';
 import { placeSchema } from './ordered-schema.js';
 
 export interface LogPlace {
-  /** '': it was never in a cluster. */
+  /** '': this node was never in a cluster. */
   readonly epoch: string;
   readonly seq: number;
-  /** Of the change there. */
+  /** Of the change at this place. */
   readonly id: string;
 }
 
@@ -20,7 +20,7 @@ interface KeptSkew {
   readonly skewMs?: number;
 }
 
-/** Of the store's documents. */
+/** Its name among the store's documents. */
 const DOCUMENT = 'cluster';
 /** A smaller change of the skew is not saved. */
 const KEPT_SKEW_STEP_MS = 1000;
@@ -28,7 +28,7 @@ const KEPT_SKEW_STEP_MS = 1000;
 export class LogPosition {
   readonly #store: Store;
   #place: LogPlace;
-  /** Of the last entry that was read; `#place` stays behind it while the past is read. */
+  /** The place of the last entry that was read; `#place` stays behind it while the past is read. */
   #read: LogPlace;
   #skewMs: number;
   #saved = '';
@@ -41,7 +41,7 @@ export class LogPosition {
     this.#skewMs = kept?.skewMs ?? 0;
   }
 
-  /** To continue from. */
+  /** Where a restarted node continues. */
   get place(): LogPlace {
     return this.#place;
   }
@@ -68,7 +68,7 @@ export class LogPosition {
     if (!isReadingPast) this.#place = this.#read;
   }
 
-  /** The past is read, too. */
+  /** The log's past has been read as well. */
   onCaughtUp(): void {
     this.#place = this.#read;
   }

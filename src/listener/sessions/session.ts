@@ -139,7 +139,7 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
 
   /**
    * The first audio byte of a tape is written.
-   * @param joinMs its audio time on the tape @param mark in force there @param baseMs the session's position there, if it has played other tapes before
+   * @param joinMs its audio time on the tape @param mark in force there @param baseMs its position, if it has played other tapes
    */
   begin(joinMs: number, mark: Mark | null, nowMs: number, baseMs = 0): void {
     this.#zeroMs = joinMs - baseMs;
