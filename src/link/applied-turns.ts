@@ -1,5 +1,5 @@
 /**
- * Answers that wait until a change is in force at all workers. A worker that is silent delays them by APPLY_MS at most. Owned by HubLinks.
+ * Answers that wait until a change is in force at all workers. A silent worker delays them by APPLY_MS at most. Owned by HubLinks.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
@@ -19,7 +19,7 @@ export class AppliedTurns {
   readonly #clock: Clock;
   readonly #waiting = new Set<WaitingAnswer>();
 
-  /** @param links all, at any time */
+  /** @param links of all workers: a live collection, read at each check */
   constructor(links: Iterable<Pick<HubLink, 'worker' | 'applied'>>, clock: Clock) {
     this.#links = links;
     this.#clock = clock;
@@ -40,7 +40,7 @@ export class AppliedTurns {
     });
   }
 
-  /** A worker has a change, or has ended. */
+  /** A worker has applied a change, or has ended. */
   onApplied(): void {
     for (const waiting of this.#waiting) if (this.#isApplied(waiting.turn)) waiting.resolve();
   }

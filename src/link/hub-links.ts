@@ -44,7 +44,7 @@ export interface HubLinksParts {
   /** Channels whose titles workers must know, in configured order. */
   keys(): Iterable<string>;
   readonly states: States;
-  /** What workers copy of it. */
+  /** The HLS of the channels, which workers copy. */
   readonly hls: HlsOfChannels;
   /** Decides the pushes of workers. */
   readonly decisions: PushDecisions;
@@ -63,7 +63,7 @@ export interface HubLinksParts {
   storeFault(): string | null;
   /** The statistics of a worker's listeners in one minute. Absent: they are not kept. */
   onFigures?(figures: MinuteFigures, worker: number): void;
-  /** A worker has these keys of TLS tickets, of a hub before this one. */
+  /** A worker has brought these keys of TLS tickets from an earlier hub. */
   onTickets?(tickets: TicketKeys): void;
   /** A worker has ended. */
   onGone?(): void;
@@ -157,7 +157,7 @@ export class HubLinks implements AlarmHandler {
     return count;
   }
 
-  /** Sends it to all workers, and to each that comes. */
+  /** Sends a message to all workers, and to each that links later. */
   share(message: SharedMessage): void {
     this.#shared.set(message.type, message);
     this.#send(message);

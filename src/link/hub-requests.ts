@@ -1,6 +1,6 @@
 /**
- * A worker's requests to the hub. They outlive it: a request waits for a hub whose states are known, and is sent again to the next one when the link
- * is lost. Owned by WorkerLink.
+ * A worker's requests to the hub, which survive its restart: a request waits for a hub whose states are known, and is sent again to the next one if
+ * the link is lost. Owned by WorkerLink.
  */
 
 import type { Alarm, Clock } from '../base/clock.js';
@@ -20,7 +20,7 @@ export class HubRequests {
   #isReady = false;
   readonly #waiting = new Set<() => void>();
 
-  /** @param send false: it is too long; null: there is no link */
+  /** @param send returns false if the message is too long, null if there is no link */
   constructor(clock: Clock, send: (message: FromWorker) => boolean | null) {
     this.#clock = clock;
     this.#send = send;

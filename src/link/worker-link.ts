@@ -60,9 +60,9 @@ export interface WorkerLinkParts {
   onReady(): void;
   /** The metrics of this process, in the format of prom-client. */
   metrics(): Promise<unknown>;
-  /** What all processes have to know: before the first client is served, and after each change. */
+  /** State that all processes share has come: before the first client is served, and after each change. */
   onShared?(message: SharedMessage): void;
-  /** The keys of TLS tickets, by which the next hub goes on; null: none are known yet. */
+  /** The keys of TLS tickets, which the next hub continues to use; null: none are known yet. */
   tickets?(): TicketKeys | null;
   /** Answers a request of an operator to this process. */
   onAdmin?(question: ProcessQuestion, ask: unknown): unknown;

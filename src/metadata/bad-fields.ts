@@ -1,4 +1,4 @@
-/** What is wrong with a push: every bad field, named at once in one refusal. */
+/** The bad fields of a push, all named in one refusal, so that the sender can correct them at once. */
 
 import { type FieldError, Refusal } from '../base/refusal.js';
 import { isTooLarge, type PushIssues } from './push-schema.js';
@@ -7,7 +7,7 @@ export interface BadField extends FieldError {
   readonly kind: 'bad-request' | 'too-large' | 'invalid';
 }
 
-/** Those that a schema has found. */
+/** The fields that a schema has rejected. */
 export function badFields(parsed: PushIssues): BadField[] {
   const issues = parsed.error?.issues ?? [];
   return issues.map((issue) => ({
@@ -17,7 +17,7 @@ export function badFields(parsed: PushIssues): BadField[] {
   }));
 }
 
-/** The worst kind counts: unreadable, too large, invalid. All bad fields are named. */
+/** One refusal for all bad fields, of the worst kind among them: unreadable, too large, invalid. */
 export function refusalOf(bad: readonly BadField[]): Refusal {
   const kind = (['bad-request', 'too-large', 'invalid'] as const).find((kind) => bad.some((one) => one.kind === kind))!;
   const names = [...new Set(bad.map(({ field }) => field))].join(', ');

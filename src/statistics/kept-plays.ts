@@ -1,6 +1,6 @@
 /**
- * The plays of all channels: those that wait for the next save, before those in the store. Titles on air begin and end them, processes add their
- * audience. A play that is moved, since the clock was ahead, is found under its old key until no process counts for that any more.
+ * The plays of all channels: those that wait for the next save replace those in the store. Titles on air begin and end plays, processes add their
+ * audience. A play that was moved, because the clock had been ahead, is found by its old key as long as processes may report audience for that.
  * Owned by recorder.ts, which saves.
  */
 
@@ -12,7 +12,7 @@ import type { FigureKey, Store } from '../store/store.js';
 import { PERIOD_MS, type TitleRow } from './figures.js';
 import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
 
-/** Of plays in the store. */
+/** The kind of figures in the store that are plays. */
 export const TITLE_KIND = 'title';
 /** A last title older than this says nothing about the time: the station may have paused. */
 export const MAX_PAUSE_MS = 60 * 86_400_000;
@@ -25,7 +25,7 @@ interface MovedPlay {
   readonly atMs: number;
 }
 
-/** What one save stores. */
+/** Changes for one save. */
 interface PlayChanges {
   readonly plays: readonly (readonly [channel: string, atMs: number, play: PlayedTitle])[];
   readonly moved: readonly MovedPlay[];
@@ -39,10 +39,10 @@ export class KeptPlays {
   readonly #waiting = new Map<string, Map<number, PlayedTitle>>();
   readonly #counts = new Map<string, number>();
   readonly #begun = new LastBegun();
-  /** By channel and old key, which is to be removed. */
+  /** By channel and old key; the old key is removed from the store. */
   readonly #moved = new Map<string, MovedPlay>();
 
-  /** @param onChange there is something to be saved */
+  /** @param onChange called when there is something to save */
   constructor(clock: Clock, store: Store, onChange: () => void) {
     this.#clock = clock;
     this.#store = store;
@@ -69,14 +69,14 @@ export class KeptPlays {
     if (play !== undefined) this.#set(channel, atMs, withAudience(play, performances, listenedMs));
   }
 
-  /** Of a channel. Cached, as the store counts all of them. */
+  /** Number of a channel's plays. Cached, since the store counts them one by one. */
   count(channel: string): number {
     let count = this.#counts.get(channel);
     if (count === undefined) this.#counts.set(channel, (count = this.#store.figureCount(TITLE_KIND, channel)));
     return count;
   }
 
-  /** For a save, which ends with onSaved or putBack. */
+  /** Takes the changes for a save, which ends with `onSaved` or `putBack`. */
   take(): PlayChanges {
     const plays = [...this.#waiting].flatMap(([channel, each]) =>
       [...each].map(([atMs, play]) => [channel, atMs, play] as const),
@@ -99,7 +99,7 @@ export class KeptPlays {
     }
   }
 
-  /** What could not be saved waits again, but for plays that have changed since. */
+  /** The save failed: its plays wait again, except those that have changed since. */
   putBack({ plays }: PlayChanges): void {
     for (const [channel, atMs, play] of plays) {
       if (this.#waiting.get(channel)?.has(atMs) !== true) this.#set(channel, atMs, play);

@@ -1,23 +1,23 @@
 /**
- * What is written to the store's LMDB file: each save is in one transaction, and ends when that has been flushed. Saves of one turn of the event
- * loop, and those that come while another is being flushed, share a transaction and so its fate. A save that the disk refuses (disk.ts) changes
+ * Writes to the store's LMDB file: each save is in one transaction, and resolves when that has been flushed. Saves of one turn of the event loop, and
+ * those that come while another is being flushed, share a transaction: all of them succeed or fail. A save that the disk refuses (disk.ts) changes
  * nothing. Owned by lmdb.ts.
  */
 
 import type { RootDatabase } from 'lmdb';
 import { Disk } from './disk.js';
 
-/** Pushes the promise of each write: none may be left without a handler. */
+/** Writes, and adds the promise of each write to `writes`: none may be left without a handler. */
 export type Writing = (writes: Promise<unknown>[]) => void;
 
 /** What one save writes. */
 export interface Save {
-  /** Of all texts that are written. */
+  /** Length of all texts that are written, UTF-16 code units. */
   readonly units: number;
   readonly write: Writing;
   /**
-   * Writes what was there before: lmdb still has the file open, wherever it is now, and when it is put back, it must not hold what was refused.
-   * Without it that stays.
+   * Restores what the save has replaced. lmdb keeps the file open even when it was moved away: once moved back, it must not contain a refused save.
+   * Absent: a refused save stays in the file.
    */
   readonly takeBack?: { readonly what: string; readonly write: Writing };
 }
@@ -54,9 +54,9 @@ export class LmdbTransactions {
     });
   }
 
-  /** The file is not closed before this has ended. */
+  /** The file stays open until this work has ended. */
   async beforeClose<T>(work: () => Promise<T>): Promise<T> {
-    // lmdb itself forbids it to its root database only; here it would throw later, where nothing can catch it.
+    // After a close lmdb refuses writes to its root database only; others would throw later, where nothing can catch it.
     if (this.#closing !== undefined) throw new Error('The store is closed');
     const result = work();
     this.#underWay.add(result);
@@ -67,7 +67,7 @@ export class LmdbTransactions {
     }
   }
 
-  /** A save that is under way may have to be taken back: it is waited for. */
+  /** Waits for saves under way, which may have to be taken back. */
   close(): Promise<void> {
     this.#closing ??= Promise.allSettled(this.#underWay).then(() => this.#root.close());
     return this.#closing;
@@ -77,7 +77,7 @@ export class LmdbTransactions {
     const bytes = this.#disk.begin(units);
     try {
       await this.#transact(write);
-      // Also after the commit: what went into a file that was being removed is lost, and must not be answered with success.
+      // Also after the commit: a save into a file that was being removed is lost, and must not be reported as a success.
       const fault = this.#disk.faultOfCommit();
       if (fault === null) return;
       if (takeBack !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Requests for HLS that wait: for a first segment, so that no playlist is empty, and for a segment that is cut in another process. Each is answered
- * or refused once: when what it waits for has come, when it can come no more, in time, or as the server stops. Owned by hls-routes.ts.
+ * Requests for HLS that wait: for a first segment, so that no playlist is empty, or for a segment that is cut in another process. Each is answered or
+ * refused once: when the segment has come, when it can no longer come, at its time-out, or when the server stops. Owned by hls-routes.ts.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import type { HlsWindow } from '../../hls/window.js';
 import type { WaitingRequest, WaitingRequests } from '../waiting-requests.js';
 import { noHls, noSegment, notHereYet, RETRY_SECONDS } from './hls-refusals.js';
 
-/** Beside what a segment lasts. */
+/** How long a request waits; for a first segment, beyond the duration of a segment. */
 const WAIT_MORE_MS = 2000;
 
 export class HlsWaiting {
@@ -30,7 +30,10 @@ export class HlsWaiting {
     this.#refuse = refuse;
   }
 
-  /** Waits where there is nothing to list, if something may come. @param onRefused absent: it is answered @throws Refusal where it does not */
+  /**
+   * Calls `onListed` when there is a segment to list: at once, or after a wait.
+   * @param onRefused after a wait; absent: the request is answered @throws Refusal if none can come, or too many requests wait
+   */
   untilListed(
     mount: Mount,
     { method }: IncomingMessage,
@@ -38,7 +41,7 @@ export class HlsWaiting {
     onListed: (window: HlsWindow, channel: ChannelHls) => void,
     onRefused = (error: unknown) => this.#refuse(response, error),
   ): void {
-    // A reload may have ended it while the hook was asked.
+    // A reload may have ended its HLS while the hook was asked.
     const channel = this.#channels.ask(mount);
     if (channel === null) throw noHls();
     const { window } = channel;
@@ -65,7 +68,7 @@ export class HlsWaiting {
     look();
   }
 
-  /** @param found never rejects @throws Refusal where too many wait */
+  /** @param found never rejects @throws Refusal if too many requests wait */
   untilFound<T>(found: Promise<T>, response: ServerResponse, onFound: (what: T) => void): void {
     let answer: (() => void) | null = null;
     const held = this.#hold(response, WAIT_MORE_MS, () => {

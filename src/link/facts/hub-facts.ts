@@ -1,6 +1,6 @@
 /**
- * The facts of all channels at the hub, as workers were last sent them. They change by themselves, so they are compared a few times a second, more
- * often after a change of source, and those that differ are sent. Owned by HubLinks.
+ * The facts of all channels at the hub, as they were last sent to the workers. Most changes are not notified, so facts are compared a few times a
+ * second, more often after a change of source, and those that differ are sent. Owned by HubLinks.
  */
 
 import type { AlarmHandler, Clock } from '../../base/clock.js';
@@ -14,14 +14,15 @@ export interface HubFactsParts {
   readonly channels: ReadonlyMap<string, Channel>;
   /** See HubLinksParts. */
   elsewhere?(channel: string): { readonly facts: ChannelFacts } | undefined;
-  /** They have changed. */
+  /** Sends facts that have changed to the workers. */
   send(channel: string, facts: ChannelFacts): void;
 }
 
-/** Interval at which facts are compared; shorter after a change of source, until there is audio, for SOON_FOR_MS. */
+/** Interval at which facts are compared. */
 export const FACTS_LOOK_MS = 250;
-/** The same while there is no audio. */
+/** The same while no channel has audio. */
 const REST_MS = 1000;
+/** The same for a channel after a change of source, until it has audio, for SOON_FOR_MS at most. */
 const SOON_MS = 40;
 const SOON_FOR_MS = 2000;
 
@@ -87,7 +88,7 @@ export class HubFacts {
     return this.#parts.elsewhere?.(channel.key)?.facts ?? factsOf(channel, this.#parts.clock);
   }
 
-  /** Of a channel without audio, that no other machine feeds, nothing changes but by what is noticed. */
+  /** Whether facts may change unnoticed: some channel has audio, or another machine feeds it. */
   get #changeByThemselves(): boolean {
     for (const [channel, { onAir, hasSegments }] of this.#facts)
       if (onAir !== null || hasSegments || this.#parts.elsewhere?.(channel) !== undefined) return true;

@@ -1,6 +1,6 @@
 /**
- * When a process exchanges its counts: soon after a change, though not sooner than `everyMs` after the last time; while nothing changes once a
- * second, for numbers that only a look finds. Owned by HubTallies and by WorkerTallies.
+ * When a process exchanges its counts: soon after a change, but at least `everyMs` after the last exchange; without changes once a second, since some
+ * numbers change unnoticed. Owned by HubTallies and by WorkerTallies.
  */
 
 import { type Alarm, type AlarmHandler, alarmBy, type Clock } from '../../base/clock.js';
@@ -12,7 +12,7 @@ export class TallyAlarm implements AlarmHandler {
   readonly #everyMs: number;
   readonly #exchange: (nowMs: number) => boolean;
   #alarm: Alarm | null = null;
-  /** When counts were exchanged, or looked for, last, monotonic milliseconds. */
+  /** When counts were last exchanged, monotonic milliseconds. */
   #lastMs = Number.NEGATIVE_INFINITY;
   #isStopped = true;
 

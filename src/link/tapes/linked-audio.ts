@@ -1,7 +1,7 @@
 /**
  * A channel's audio in a process that does not feed it: its tape is taken over a link while it has listeners, and for a while after. While the hub is
- * away listeners play what is here, and continue when the tape does. On another tape they continue if its format is that of their response head; else
- * they are disconnected, as after a change of format.
+ * away, listeners play the part of the tape that is here, and continue when the tape does. They continue on another tape if its format matches their
+ * response head; else they are disconnected, as after a change of format.
  *
  *   wanted ──► subscribed ──► tape ──► no listeners, lingers ──► released
  *

@@ -1,6 +1,6 @@
 /**
- * Takes the segments of a channel's tape, the marks and Ogg link headers that come before them and to which they refer, and later changes of their
- * titles: the other end of segment-sender.ts. Knows when their audio came in. Owned by a LinkedAudio.
+ * Receives the segments of a channel's tape (sent by segment-sender.ts), before them the marks and Ogg link headers to which they refer, and later
+ * changes of their titles. Knows when their audio arrived at its feeder. Owned by a LinkedAudio.
  */
 
 import { Arrivals } from '../../audio/frames/arrivals.js';
@@ -23,7 +23,7 @@ export class SegmentReceiver {
   #arrivals = new Arrivals(0);
   #arrivedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param readers of the tape, who hear of it */
+  /** @param readers of the tape, notified of what it receives */
   constructor(channel: string, clock: Clock, readers: TapeReaders) {
     this.#clock = clock;
     this.#readers = readers;
@@ -52,13 +52,13 @@ export class SegmentReceiver {
     this.#arrivals = new Arrivals(lagMs);
   }
 
-  /** Known marks and links are reset. */
+  /** Forgets all marks and links, after a bad message. */
   clear(): void {
     this.#marks.clear();
     this.#head = null;
   }
 
-  /** False: the message is of another type. @param tape that has begun @throws WireError */
+  /** False: the message is of another type. @param tape that has begun; undefined: none has @throws WireError */
   onMessage(type: number, message: MessageReader, tape: ReplicaTape | undefined): boolean {
     if (type === MARK) this.#marks.read(message);
     else if (type === LINK_HEAD) this.#head = readLinkHead(message);

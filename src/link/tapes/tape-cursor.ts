@@ -1,6 +1,6 @@
 /**
- * How far a worker has a channel's tape, and what it lacks. It has no queue: unsent segments stay on the tape, where this is a cursor, like that of a
- * listener.
+ * How much of a channel's tape a worker has, and what it lacks. There is no queue: unsent segments stay on the tape, where this is a cursor, like
+ * that of a listener.
  *
  *   tape     │ 41 │ 42 │ 43 │ 44 │ open      the worker has 41 and 42; a late title has changed 42
  *                    ▲ revised ▲ next        next: the titles of 42, then 43, 44 and how far the open one has come
@@ -25,12 +25,12 @@ export class TapeCursor {
   readonly #segments: SegmentSender;
   /** The segment that it gets next. */
   next = 0;
-  /** The part of the open segment that the worker has, and the end of its tape. */
+  /** How much of the open segment the worker has, bytes, and the end of the tape that it knows. */
   restBytes = 0;
   #endMs = Number.NaN;
   /** The first segment whose titles have changed since it was sent; `next`: none. */
   #revised = 0;
-  /** The last title that came late since, for sessions. */
+  /** The last late title that was not sent yet, for the sessions at the worker. */
   #late: LateTitle | null = null;
   #joinFrom = 0;
 
@@ -63,7 +63,7 @@ export class TapeCursor {
     this.#segments.resume();
   }
 
-  /** The worker's tape continues in another audio: unknown are the titles that came late meanwhile, and the part of the open segment. */
+  /** The worker's tape continues in another audio: which titles came late meanwhile is unknown, so all late ones are sent again. */
   resumeIn({ tail }: AudioTape): void {
     this.#revised = tail;
     this.#late = null;
@@ -72,7 +72,7 @@ export class TapeCursor {
     this.#endMs = Number.NaN;
   }
 
-  /** Titles from this segment on have changed. False: none that was sent, or it is known. */
+  /** Titles from this segment on have changed. False: the segment was not sent yet, or its titles are due already. */
   revise(seq: number): boolean {
     if (seq >= this.#revised) return false;
     this.#revised = seq;

@@ -1,7 +1,7 @@
 /**
- * One channel that one worker takes, at the hub: follows the channel's audio, knows which of its tapes the worker has, and has a cursor on that
- * (tape-cursor.ts). A tape that the worker has goes on where it can, else another one begins. A worker that falls off the tape is notified, and
- * begins anew. Owned by a TapeSender.
+ * One worker's subscription to one channel, at the hub: follows the channel's audio, knows which tape the worker has, and keeps a cursor on that
+ * (tape-cursor.ts). The worker's tape continues if it can, else another one begins. A worker that falls off the tape is notified, and begins anew.
+ * Owned by a TapeSender.
  */
 
 import type { LateTitle, PlayableAudio, TapeObserver } from '../../audio/playable-audio.js';
@@ -18,8 +18,9 @@ export interface SubscriptionParts {
   readonly connection: LinkConnection;
   readonly clock: Clock;
   readonly names: TapeNames;
-  /** There is something to send; a segment, which some are to have at once. */
+  /** There is something to send. */
   onDue(subscription: TapeSubscription): void;
+  /** There is a whole segment to send, which some connections get at once (TapeSenderParts.isPrompt). */
   onSegment(subscription: TapeSubscription): void;
   /** Only the tape's end has moved, which can wait. */
   onGrown(subscription: TapeSubscription): void;
@@ -35,9 +36,9 @@ export class TapeSubscription implements TapeObserver {
   /** The name of the tape that the worker knows. */
   #name: TapeName | null = null;
   #facts: AudioStats | null = null;
-  /** Whether the worker still waits for its first answer, which may be that there is no tape. */
+  /** Whether the worker has its first answer, which may be that there is no tape. */
   #isAnswered = false;
-  /** The tape that the worker has, while it is unknown whether there is one here, or until it has arrived here as far. */
+  /** The tape that the worker has, until it is known whether the one here continues it, and reaches as far. */
   #awaiting: Subscribe | null = null;
   #listening: Listening = { listeners: 0, playing: 0 };
   /** Whether it is in its sender's lists: of subscriptions with something to send, and of those that can wait. */
@@ -87,7 +88,7 @@ export class TapeSubscription implements TapeObserver {
     this.#count(listening);
     former.unobserve(this);
     count(former, -listening.listeners, -listening.playing);
-    // It may return to this tape before anything was sent, without the titles that came late meanwhile.
+    // The channel may move back before anything was sent: titles that came late meanwhile would be missed.
     this.#cursor.revise(0);
     this.#note();
   }
@@ -202,7 +203,7 @@ export class TapeSubscription implements TapeObserver {
     this.#announce(tape, true);
   }
 
-  /** Says which tape it is, from the cursor on. @param goesOn the worker has what is before it */
+  /** Announces the tape, from the cursor on. @param goesOn whether the worker has the segments before the cursor */
   #announce(tape: AudioTape, goesOn: boolean): void {
     const { metaint, segmentBytes, lagMs, head, joinFrom } = tape;
     const first = this.#cursor.next;

@@ -1,11 +1,11 @@
 /**
- * The connections that may be closed to make room, in queues of all and of each address, and whose turn it is.
+ * The connections that may be closed to make room, in queues for the whole server and for each address, and which one is closed next.
  *
  * The oldest of the largest of three queues is closed: silent, speaking (incomplete head), kept; while all three fit into the reserve, the oldest
  * idle stranger. Undecided ones must not displace idle ones: beyond the reserve they make room themselves. Pending ones (a secret or a body is
  * awaited) are closed only beyond half of the reserve, or of an address's limit, so that strangers cannot fill it.
  *
- * Invariant: a connection is in a queue of all, and in one of its address, while it has a state. No step looks at more than a few entries.
+ * Invariant: while a connection has a state, it is in one queue of the server, and in one of its address. No step looks at more than a few entries.
  * Owned by connections.ts.
  */
 
@@ -34,18 +34,18 @@ export class ClosableConnections {
     });
   }
 
-  /** Without a request, and not known to be strangers yet. */
+  /** Number of connections that are silent, speaking or kept. */
   get undecided(): number {
     const { silent, speaking, kept } = this.#queues;
     return silent.size + speaking.size + kept.size;
   }
 
-  /** Strangers without a request. */
+  /** Connections of strangers, without a request. */
   get idle(): Queue<TrackedConnection> {
     return this.#queues.idle;
   }
 
-  /** Moves it to the end of a queue, of all and of its address. @param state null: it may not be closed */
+  /** Moves a connection to the end of the queues for this state. @param state null: it may not be closed, and is in no queue */
   place(entry: TrackedConnection, state: ConnectionState): void {
     const { origin } = entry;
     if (entry.inOrigin !== null) {
@@ -64,19 +64,19 @@ export class ClosableConnections {
     if (state === 'pending') this.#pendingByOrigin.add(origin.key, 1);
   }
 
-  /** It is now the newest of its queues. */
+  /** Makes a connection the newest in its queues. */
   renew(entry: TrackedConnection): void {
     if (entry.inAll === null) return;
     this.#queues[entry.state!].renew(entry.inAll);
     if (entry.inOrigin !== null) entry.origin![sideOf(entry.state)]!.renew(entry.inOrigin);
   }
 
-  /** Of an address that makes room for itself. @param most connections that it may have */
+  /** The connection to close next for an address at its own limit. @param most its maximum number of connections */
   nextOf({ key, loose, pending }: ConnectionOrigin, most: number): TrackedConnection | undefined {
     return loose?.oldest ?? (this.#pendingByOrigin.count(key) > most / 2 ? pending?.oldest : undefined);
   }
 
-  /** Of all. @param reserved places that are not for strangers @param except one that has just come, which is to have the room */
+  /** The connection to close next in the whole server. @param reserved places that strangers cannot take @param except the one that needs room */
   next(reserved: number, except?: TrackedConnection): TrackedConnection | undefined {
     const { silent, speaking, kept, idle, pending } = this.#queues;
     const largest = [silent, speaking, kept].reduce((most, queue) => (queue.size > most.size ? queue : most));

@@ -1,6 +1,6 @@
 /**
- * How long a process has said nothing, but for the time in which it would have run and others had all processors: such a one does not hang, and to
- * kill it would make the machine still busier.
+ * How long a process has sent nothing, without the time in which it waited for a processor: a process that waits for one does not hang, and killing
+ * it would make the machine still busier.
  */
 
 import { readFileSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { readFileSync } from 'node:fs';
 const MS_PER_NS = 1e-6;
 
 export interface ProcessorUse {
-  /** It runs, or would where it had a processor: it does not sleep, wait for a disk, or stand still. */
+  /** It runs or waits for a processor: it does not sleep, wait for a disk, or stand still. */
   readonly isRunnable: boolean;
-  /** Since it began, milliseconds. */
+  /** Processor time since its start, milliseconds. */
   readonly ranMs: number;
 }
 
-/** Of its main thread (proc(5): stat and schedstat). Not runnable where the system does not say, or it has ended. */
+/** Of its main thread (proc(5): stat and schedstat). Not runnable if the system does not say, or the process has ended. */
 export function processorUse(pid: number): ProcessorUse {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -30,10 +30,10 @@ export function processorUse(pid: number): ProcessorUse {
 export class ProcessSilence {
   readonly #maxGivenMs: number;
   #sinceMs = performance.now();
-  /** When its use of processors was looked at last, what it had run until then, and how much it was given in all. */
+  /** The last look: its time, the processor time until then, and how much of this silence was taken off so far. */
   #looked: { atMs: number; ranMs: number; givenMs: number } | null = null;
 
-  /** @param maxGivenMs how much of one silence it may have waited for a processor */
+  /** @param maxGivenMs how much may be taken off one silence, so that a process that never runs is still noticed */
   constructor(maxGivenMs: number) {
     this.#maxGivenMs = maxGivenMs;
   }
@@ -42,18 +42,18 @@ export class ProcessSilence {
     return nowMs - this.#sinceMs;
   }
 
-  /** It has said something. */
+  /** A message from it was read. */
   end(): void {
     this.#sinceMs = performance.now();
     this.#looked = null;
   }
 
-  /** What it has said may wait to be read. */
+  /** Shortens the silence to `maxMs`: this process stood still, and messages may wait to be read. */
   cut(maxMs: number, nowMs: number): void {
     this.#sinceMs = Math.max(this.#sinceMs, nowMs - maxMs);
   }
 
-  /** Takes off what it has waited for a processor since the last look at this silence. */
+  /** Takes off the time for which it has waited for a processor since the last look. */
   look(pid: number, nowMs: number): void {
     const { isRunnable, ranMs } = processorUse(pid);
     const { atMs, ranMs: before, givenMs } = this.#looked ?? { atMs: nowMs, ranMs, givenMs: 0 };
