@@ -197,7 +197,7 @@ export abstract class ChannelTape {
   /**
    * What comes is of this format: the first of it behind a start, a gap, or a change of source or link. No player goes on in another codec: the tape
    * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
-   * ends before it (listener.ts).
+   * ends before it (listener/cursor/listener.ts).
    */
   #follow(format: AudioFormat): void {
     const before = this.tapeFormat;

@@ -26,7 +26,7 @@ export class NoServerError extends Error {}
 
 /**
  * Sends a command; resolves with the server's text. Rejects with NoServerError or RefusedByServer.
- * @param command as in control-socket.ts
+ * @param command as the control socket takes it
  */
 export async function control(dataFolder: string, command: string, stop: AbortSignal): Promise<string> {
   const answer = await converse(controlPath(dataFolder), command, stop);

@@ -1,6 +1,6 @@
 /**
- * Reads a tape of Ogg packet by packet, for the cutter. Links follow one another (ogg-tape.ts), and their heads are of no use here: titles are the
- * tape's marks. A link of Opus that goes on has the last 80 ms of the one before once more; they are dropped.
+ * Reads a tape of Ogg packet by packet, for the cutter. Links follow one another (audio/ogg/ogg-tape.ts); their heads are not needed here, since
+ * titles are the tape's marks. A link of Opus that continues repeats the last 80 ms of the one before; they are dropped.
  *
  *   tape      │ head │ 1 2 3 4 5 6 EOS │ head │ 3 4 5 6 7 8 9 │ …
  *   packets            1 2 3 4 5 6                     7 8 9

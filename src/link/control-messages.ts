@@ -54,7 +54,7 @@ export interface Questions {
   title: { readonly ask: { readonly channel: string; readonly title: SourceTitle }; readonly answer: boolean };
   /** The metrics of all processes, in the text format of Prometheus. */
   metrics: { readonly ask: null; readonly answer: string };
-  /** A request of an operator to the hub (admin-reports.ts). */
+  /** A request of an operator to the hub (admin/admin-reports.ts). */
   admin: { readonly ask: AskedHub; readonly answer: unknown };
   /** A request of an operator to every process, with the list of their answers. */
   everywhere: { readonly ask: AskedProcess; readonly answer: readonly unknown[] };

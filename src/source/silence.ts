@@ -18,7 +18,7 @@ const SILENT_AAC_BYTES = 24;
 /** @param header of exactly this frame */
 export function isSilent(frame: Buffer, header: FrameHeader): boolean {
   if (header.codec === 'aac') {
-    // What names its channels holds nothing else (program-config.ts).
+    // What names its channels holds nothing else (audio/frames/program-config.ts).
     const namedBytes = header.channels === 0 ? wholePceBytes(frame.subarray(7)) : 0;
     return frame.length - 7 - namedBytes <= SILENT_AAC_BYTES * (header.samples / 1024);
   }

@@ -14,7 +14,7 @@ export type SourceKind = 'encoder' | 'pull' | 'file';
 export type SourceState = 'idle' | 'starting' | 'up';
 
 /**
- * A title as a source sends it: the line that stands in its stream, or, sent beside the stream, its parts, clean (text.ts). `separator` is
+ * A title as a source sends it: the line that stands in its stream, or, sent beside the stream, its parts, clean (metadata/text.ts). `separator` is
  * what stood between artist and song; absent: the default.
  */
 export type SourceTitle =

@@ -22,7 +22,7 @@ export class Mark {
   readonly tags: Tags;
 
   /**
-   * @param block, tags what of it stands in the stream, or in an Ogg one; the channel's options decide (icy.ts)
+   * @param block, tags what of it stands in the stream, or in an Ogg one; the channel's options decide (metadata/icy.ts)
    * @param order of a mark that was made in another process
    */
   constructor(view: RecordView, block: Buffer = icyBlock(view.title), tags: Tags = tagsOf(view), order = ++made) {

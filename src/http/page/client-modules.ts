@@ -1,6 +1,6 @@
 /**
  * `/client.js`, the module for pages of any origin (src/client/README.md): the client's modules below `/web/client/`, which it loads in parallel,
- * and of which it exports what client.ts does. And `/player.js`, the player as an element, in one script.
+ * and of which it exports what client/client.ts does. And `/player.js`, the player as an element, in one script.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

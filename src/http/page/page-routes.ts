@@ -40,7 +40,7 @@ import { stationPage } from './station-page.js';
 export interface PageParts {
   /** As it is now: another object after each reload. */
   site(): PageSite;
-  /** The URL under which a client reaches this server, without a slash at its end (stream/public-url.ts). */
+  /** The URL under which a client reaches this server, without a slash at its end (http/stream/public-url.ts). */
   baseOf(request: FastifyRequest['raw']): string;
   /** The origin of a cover that a page of this request may load; null: it may not (cover.ts). */
   coverOrigin(url: string, request: FastifyRequest): string | null;

@@ -2,9 +2,9 @@
  * A listener: a cursor on a tape and a socket. It has no queue: what its socket has not taken yet stays on the tape, and its
  * lag is a subtraction. `advance` is the hot path: it writes shared buffers.
  *
- * Every listener with ICY begins at a segment's first byte (entry.ts puts a whole frame or a tag there), so its blocks are due exactly where
- * the segments have theirs, and it can be sent the shared renderings from its first byte. Exceptions: in Ogg a listener has a rendering of its
- * own until its first link ends, with ICY for good; players that show a title when they read it get late blocks. Owned by the audience.
+ * Every listener with ICY begins at a segment's first byte (audio/tape/entry.ts puts a whole frame or a tag there), so its blocks are due exactly
+ * where the segments have theirs, and it can be sent the shared renderings from its first byte. Exceptions: in Ogg a listener has a rendering of
+ * its own until its first link ends, with ICY for good; players that show a title when they read it get late blocks. Owned by the audience.
  */
 
 import type { Socket } from 'node:net';
