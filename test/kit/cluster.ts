@@ -38,6 +38,8 @@ export interface NodeOptions extends Partial<Omit<ClusterOptions, 'node'>>, Part
   readonly prefix?: string;
   readonly store?: SlowStore;
   readonly aheadMs?: number;
+  /** Whether a channel is configured; absent: each is. */
+  readonly has?: (channel: string) => boolean;
 }
 
 /** Resolves when it has joined, or has found that it cannot. @param where what all have in common is: the URL of Redis, or a way to it */
@@ -64,7 +66,7 @@ export async function startNode(
       waitingChanges: options.waitingChanges ?? 100,
     },
     open: typeof where === 'string' ? () => RedisLog.open({ ...redis, url: where }, prefix) : where,
-    has: () => true,
+    has: options.has ?? (() => true),
     deliver: (channel, change) => {
       delivered.push({ channel, change });
       node.onDeliver(channel, change);

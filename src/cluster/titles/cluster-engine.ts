@@ -24,7 +24,7 @@ import type { BadEntry, LogBell, LogEntry } from './log-entry.js';
 import { LogPosition } from './log-position.js';
 import { type Joined, NodeLink } from './node-link.js';
 import { orderedAfter } from './ordered.js';
-import { Sender } from './sender.js';
+import { channelRemoved, Sender } from './sender.js';
 import { SharedChannel } from './shared-channel.js';
 
 export interface ClusterOptions {
@@ -95,7 +95,7 @@ export class ClusterEngine implements Engine {
       },
       onLost: (reason) => this.#onLost(reason),
     });
-    this.#sender = new Sender({ ...options, link: this.#link, sequence, onError });
+    this.#sender = new Sender({ ...options, link: this.#link, sequence, has: parts.has, onError });
     this.#arrivals = new LogArrivals({
       ...parts,
       link: this.#link,
@@ -198,6 +198,8 @@ export class ClusterEngine implements Engine {
     for (;;) {
       await this.#link.awake();
       await shared.settled;
+      // A reload may have removed it while the change waited for its turn, or for Redis.
+      if (!this.#parts.has(shared.channel)) throw channelRemoved();
       const log = this.#log;
       if (log === null || shared.unsent.length > 0) return await this.#commitHere(shared, decide, null, '');
       const change = decide(shared.state);
@@ -208,6 +210,7 @@ export class ClusterEngine implements Engine {
       if (made !== null) return made;
       if (log.isLost) {
         await this.#link.awake();
+        if (!this.#parts.has(shared.channel)) throw channelRemoved();
         return await this.#commitHere(shared, decide, change, id);
       }
     }

@@ -15,7 +15,7 @@ import { playOf, type SharedChannel } from './shared-channel.js';
 
 export interface LogArrivalsParts {
   readonly link: Pick<NodeLink, 'isCatchingUp' | 'last'>;
-  readonly sender: Pick<Sender, 'flush' | 'onBad' | 'onMade' | 'own'>;
+  readonly sender: Pick<Sender, 'flush' | 'onBad' | 'onMade' | 'onRemoved' | 'own'>;
   readonly sequence: Sequence;
   readonly node: string;
   /** Unix milliseconds of the cluster time. */
@@ -76,6 +76,7 @@ export class LogArrivals {
     if (link.isCatchingUp) this.#noteSeen(channel, history);
     if (shared === null) {
       sequence.follow(stamp);
+      sender.onRemoved(channel, id);
       return;
     }
     if (stamp > 0) sequence.expect(stamp);

@@ -3,6 +3,7 @@
  * that were committed on this node only are sent in order, merged with those of the others (merge.ts).
  */
 
+import { Refusal } from '../../base/refusal.js';
 import type { Sequence } from '../../feed/sequence.js';
 import { encode } from '../../metadata/codec.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
@@ -18,6 +19,8 @@ export interface SenderParts {
   readonly node: string;
   /** How many changes the log keeps at least. */
   readonly logEntries: number;
+  /** Whether the channel is configured here: entries of others are not applied. */
+  has(channel: string): boolean;
   /** Redis does not take changes. */
   onError(error: unknown): void;
 }
@@ -59,6 +62,12 @@ export class Sender {
     this.#own.get(id)?.onBad(reason);
   }
 
+  /** The change is in the log, its channel was removed here meanwhile. */
+  onRemoved(channel: string, id: string): void {
+    this.onBad(id, channelRemoved());
+    for (const shared of this.#flushing) if (shared.channel === channel) shared.wake();
+  }
+
   /** The connection is lost: pending changes resolve with null. */
   onLost(): void {
     for (const { onMade } of this.#own.values()) onMade(null);
@@ -89,13 +98,13 @@ export class Sender {
     }
   }
 
-  /** Sends all changes that were committed on this node only, until the connection is lost. Never rejects. */
+  /** Sends all changes that were committed on this node only, until the connection is lost or the channel is removed. Never rejects. */
   async flush(log: SharedLog, shared: SharedChannel): Promise<void> {
     if (this.#flushing.has(shared)) return;
     this.#flushing.add(shared);
     try {
       await shared.settled;
-      while (shared.unsent.length > 0 && !log.isLost) await this.#sendFirst(log, shared);
+      while (shared.unsent.length > 0 && this.#isOpen(log, shared)) await this.#sendFirst(log, shared);
     } catch (error) {
       this.#parts.onError(error);
     } finally {
@@ -112,7 +121,7 @@ export class Sender {
     }
     const { ordered, hasRecord, history } = merged;
     const outcome = await this.#send(log, shared, ordered, hasRecord, history, one.id);
-    const isThere = () => shared.unsent[0]?.id !== one.id || log.isLost;
+    const isThere = () => shared.unsent[0]?.id !== one.id || !this.#isOpen(log, shared);
     if (outcome === 'sent') {
       while (!isThere()) await shared.changed();
     } else if (outcome === 'done') {
@@ -121,6 +130,10 @@ export class Sender {
       await shared.settled;
       if (!isThere()) await shared.forgetUnsent(one.id);
     }
+  }
+
+  #isOpen(log: SharedLog, { channel }: SharedChannel): boolean {
+    return !log.isLost && this.#parts.has(channel);
   }
 
   /** If the node's state is outdated, waits for the last one. */
@@ -179,6 +192,11 @@ export class Sender {
       await Promise.race([shared.changed(), pause(leftMs)]);
     }
   }
+}
+
+/** For a change that was under way. */
+export function channelRemoved(): Refusal {
+  return new Refusal('not-found', 'There is no such channel.');
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** The engine of a node keeps the port's contract, on a real Redis and without it; nodes agree, whatever happens to Redis. */
 
 import t from 'tap';
+import type { Refusal } from '../../../src/base/refusal.js';
 import { bestOfThree } from '../../kit/best-of-three.js';
 import { allUntil, benchOf, startNode, type TestNode } from '../../kit/cluster.js';
 import { timeOf } from '../../kit/loop-delay.js';
@@ -91,6 +92,50 @@ t.test(
         .map(({ record, fromMs, toMs }) => [record.song, record.version, fromMs, toMs]),
     );
     t.same(a.engine.state('x').version, b.engine.state('x').version);
+  },
+);
+
+t.test(
+  'a channel that is removed while a change is under way: the push is refused, and it takes others once it is back',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    // How often it is there when it is asked for.
+    let left = Number.POSITIVE_INFINITY;
+    const [a, b] = [await startNode(t, redis.url, 'a', { has: () => left-- > 0 }), await startNode(t, redis.url, 'b')];
+    const refusalOf = (push: Promise<unknown>) =>
+      awaited(
+        push.then(
+          () => null,
+          ({ kind }: Refusal) => kind,
+        ),
+        5000,
+        () => 'it waits',
+      );
+    await a.push('x', 'one');
+    left = 1;
+    t.equal(await refusalOf(a.push('x', 'two')), 'not-found', 'it is in the log when the channel is gone');
+    t.equal(await refusalOf(a.push('x', 'three')), 'not-found', 'it is gone before');
+    t.same(a.songs('x'), ['one']);
+    left = Number.POSITIVE_INFINITY;
+    a.engine.learn(['x']);
+    await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === 'two', 'as the log has it');
+    await awaited(a.push('x', 'four'), 5000, () => 'it is blocked');
+    await allUntil([b], ({ engine }) => engine.state('x').now?.song === 'four', 'the others have it');
+
+    await redis.kill();
+    await allUntil([a, b], ({ reason }) => reason !== null, 'it is away');
+    await a.push('x', 'unsent');
+    t.equal(a.engine.waiting, 1);
+    left = 0;
+    await redis.start();
+    await allUntil([a, b], ({ reason }) => reason === null, 'it is back');
+    await pause(500);
+    t.equal(a.engine.waiting, 1, 'what is not here is not sent');
+    left = Number.POSITIVE_INFINITY;
+    a.engine.learn(['x']);
+    await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === 'unsent' && engine.waiting === 0, 'sent');
+    await awaited(a.engine.close(), 5000, () => 'it does not close');
   },
 );
 
