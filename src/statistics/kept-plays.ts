@@ -36,7 +36,9 @@ export class KeptPlays {
   readonly #store: Store;
   readonly #onChange: () => void;
   /** To be stored, by channel and key. */
-  readonly #waiting = new Map<string, Map<number, PlayedTitle>>();
+  #waiting = new Map<string, Map<number, PlayedTitle>>();
+  /** The same, of the save under way: the store still has what was before. */
+  #saving: ReadonlyMap<string, ReadonlyMap<number, PlayedTitle>> = new Map();
   readonly #counts = new Map<string, number>();
   readonly #begun = new LastBegun();
   /** By channel and old key; the old key is removed from the store. */
@@ -81,7 +83,8 @@ export class KeptPlays {
     const plays = [...this.#waiting].flatMap(([channel, each]) =>
       [...each].map(([atMs, play]) => [channel, atMs, play] as const),
     );
-    this.#waiting.clear();
+    this.#saving = this.#waiting;
+    this.#waiting = new Map();
     return { plays, moved: [...this.#moved.values()] };
   }
 
@@ -92,6 +95,7 @@ export class KeptPlays {
 
   /** @param expired figures that were removed with it */
   onSaved({ moved }: PlayChanges, expired: readonly FigureKey[]): void {
+    this.#saving = new Map();
     const beforeMs = this.#clock.now() - 2 * PERIOD_MS.minute;
     for (const { channel, wasMs, atMs } of moved) if (atMs < beforeMs) this.#moved.delete(nameOf(channel, wasMs));
     for (const [kind, channel] of expired) {
@@ -101,6 +105,7 @@ export class KeptPlays {
 
   /** The save failed: its plays wait again, except those that have changed since. */
   putBack({ plays }: PlayChanges): void {
+    this.#saving = new Map();
     for (const [channel, atMs, play] of plays) {
       if (this.#waiting.get(channel)?.has(atMs) !== true) this.#set(channel, atMs, play);
     }
@@ -132,15 +137,17 @@ export class KeptPlays {
   #playsIn(channel: string, fromMs: number, beforeMs: number, limit: number): NamedPlay[] {
     const stored = this.#store.figures(TITLE_KIND, channel, { fromMs, beforeMs, limit });
     const plays = new Map(stored.map(({ atMs, text }) => [atMs, JSON.parse(text) as PlayedTitle]));
-    for (const [atMs, play] of this.#waiting.get(channel) ?? [])
-      if (atMs >= fromMs && atMs < beforeMs) plays.set(atMs, play);
+    for (const unsaved of [this.#saving, this.#waiting]) {
+      for (const [atMs, play] of unsaved.get(channel) ?? [])
+        if (atMs >= fromMs && atMs < beforeMs) plays.set(atMs, play);
+    }
     for (const moved of this.#moved.values()) if (moved.channel === channel) plays.delete(moved.wasMs);
     return [...plays].sort(([one], [other]) => one - other);
   }
 
   #play(channel: string, atMs: number): PlayedTitle | undefined {
-    const waiting = this.#waiting.get(channel)?.get(atMs);
-    if (waiting !== undefined) return waiting;
+    const unsaved = this.#waiting.get(channel)?.get(atMs) ?? this.#saving.get(channel)?.get(atMs);
+    if (unsaved !== undefined) return unsaved;
     const page = { fromMs: atMs, beforeMs: atMs + 1, limit: 1 };
     const [stored] = this.#store.figures(TITLE_KIND, channel, page);
     return stored && (JSON.parse(stored.text) as PlayedTitle);

@@ -206,7 +206,6 @@ export class Recorder {
     const expired = this.#expired();
     const rows = new Map<string, readonly [FigureKey, string | undefined]>();
     const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
-    for (const key of expired) put(key, undefined);
     const rest = new Slices();
     for (const { period, slot } of slots) {
       this.#putSlot(period, slot, put);
@@ -214,6 +213,8 @@ export class Recorder {
       if (turn !== undefined) await turn;
     }
     this.#plays.put(plays, put);
+    // Also what has changed since.
+    for (const key of expired) put(key, undefined);
     for (const [day, salt] of this.#salts) put([SALT_KIND, '', day], salt);
     if (rows.size === 0) return;
     try {

@@ -16,6 +16,7 @@ import { openLmdbStore } from '../../src/store/lmdb.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import type { Store } from '../../src/store/store.js';
 import { FakeClock } from '../kit/clock.js';
+import { until } from '../kit/until.js';
 import { stateOf } from '../store/contract.js';
 
 const KEPT: KeptStatistics = {
@@ -30,11 +31,15 @@ const NOON = Date.UTC(2026, 10, 20, 12);
 const JAZZ: Subject = { kind: 'channel', key: 'jazz', timezone: 'Europe/Berlin', name: 'House', channels: ['jazz'] };
 const HOUSE: Subject = { ...JAZZ, kind: 'station', key: 'house', channels: ['jazz', 'rock'] };
 
-/** A disk that is full for a while. */
+/** A disk that is full for a while, or takes its time. */
 class FullStore extends MemoryStore {
   isFull = false;
+  written: Promise<void> = Promise.resolve();
+  saves = 0;
 
   override async saveFigures(rows: Parameters<MemoryStore['saveFigures']>[0]): Promise<void> {
+    this.saves++;
+    await this.written;
     if (this.isFull) throw new Error('ENOSPC');
     await super.saveFigures(rows);
   }
@@ -112,6 +117,53 @@ function start(
   };
   return { recorder, collector, reader, join, pass, read, play };
 }
+
+t.test('a title that changes while the last change is being saved keeps its audience', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = await withSalts(new FullStore());
+  const { recorder, play } = start(clock, store);
+  const playsOf = () =>
+    store
+      .figures('title', 'jazz', { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: 9 })
+      .map(({ atMs, text }) => ({ atMs, ...(JSON.parse(text) as PlayedTitle) }));
+  const begin = (song: string) => ({ record: play(song), fromMs: clock.wallMs(), toMs: null });
+  const end = (entry: HistoryEntry) => ({ ...entry, toMs: clock.wallMs() });
+  const a = begin('A');
+  recorder.onTitle('jazz', [a]);
+  recorder.add({ minuteMs: NOON, rows: [], titles: [['jazz', NOON, 7, 420_000]], saltDayMs: NOON }, 0);
+  let write!: () => void;
+  store.written = new Promise((resolve) => {
+    write = resolve;
+  });
+  const { saves } = store;
+  const saving = recorder.save();
+  await until(() => store.saves > saves, 5000);
+  clock.advance(60_000);
+  const b = begin('B');
+  recorder.onTitle('jazz', [end(a), b]);
+  write();
+  await saving;
+  await recorder.save();
+  t.match(playsOf(), [
+    { atMs: NOON, performances: 7, listenedMs: 420_000, toMs: NOON + 60_000 },
+    { atMs: NOON + 60_000, performances: 0 },
+  ]);
+});
+
+t.test('a play that is over the number when it changes goes, and the next one is not taken for it', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = await withSalts(new MemoryStore());
+  const { recorder, play } = start(clock, store, { ...KEPT, titlesPerChannel: 1 });
+  let last: HistoryEntry[] = [];
+  for (const song of ['A', 'B', 'C']) {
+    const ended = last.map((entry) => ({ ...entry, toMs: clock.wallMs() }));
+    last = [{ record: play(song), fromMs: clock.wallMs(), toMs: null }];
+    recorder.onTitle('jazz', [...ended, ...last]);
+    await recorder.save();
+    t.equal(store.figureCount('title', 'jazz'), 1, song);
+    clock.advance(60_000);
+  }
+});
 
 t.test('connections, listeners, hours, peak and average time, by hand', async (t) => {
   const clock = new FakeClock(0, NOON);
