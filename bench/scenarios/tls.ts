@@ -52,7 +52,7 @@ interface Secured extends Airsplice {
 export const tls: Scenario = {
   name: 'tls',
   summary: 'listeners over TLS: CPU and memory beside the clear; 500 joins a second with and without tickets',
-  minutes: 12,
+  minutes: 20,
   takesUrl: false,
   async run(context: Context) {
     const figures = new Figures();
