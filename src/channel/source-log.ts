@@ -42,20 +42,18 @@ export class SourceLog {
 
   /** Another one is on air, or none. */
   changed(source: Source | null, reason: string): void {
-    const { key, log, sources } = this.#parts;
+    const { key, log } = this.#parts;
     log.info({ channel: key, heard: source?.kind ?? null, reason }, 'source changed');
     log.debug({ channel: key, sources: this.#states() }, 'sources, best first');
-    const place = source === null ? null : placeOf(source, sources());
-    this.#note('on-air', place, source?.kind ?? null, reason);
+    this.#note('on-air', source, reason);
   }
 
   /** From here on listeners get another format: those end whose players cannot go on in it. One line a second at most. */
   formatChanged(from: string, to: string): void {
     const { key, clock, sources } = this.#parts;
-    const { placeOnAir, onAir } = sources();
     const nowMs = clock.now();
     if (nowMs - this.#formatMs >= SECOND_MS) {
-      this.#note('format', placeOnAir === -1 ? null : placeOnAir, onAir?.kind ?? null, `${from} → ${to}`);
+      this.#note('format', sources().onAir, `${from} → ${to}`);
       this.#formatMs = nowMs;
     }
     this.#repeats.warn('format', { channel: key, from, to }, 'another format');
@@ -63,11 +61,10 @@ export class SourceLog {
 
   /** One line a second at most for each source and event. */
   report(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void {
-    const { key, log, sources } = this.#parts;
-    const { kind } = source;
-    const place = placeOf(source, sources());
-    const all = { channel: key, source: kind, place, event, ...fields };
-    this.#note(event, place, kind, '', isOver);
+    const { key, log } = this.#parts;
+    const place = this.#placeOf(source);
+    const all = { channel: key, source: source.kind, place, event, ...fields };
+    this.#note(event, source, '', isOver);
     if (isOver) log.info(all, 'source recovered');
     else this.#repeats.warn(`${place} ${event}`, all, 'source event');
   }
@@ -81,13 +78,15 @@ export class SourceLog {
     });
   }
 
-  #note(what: string, place: number | null, kind: string | null, reason: string, isOver = false): void {
-    this.#timeline.add({ atMs: Math.round(this.#parts.clock.wallMs()), what, place, kind, reason, isOver });
+  #note(what: string, source: Source | null, reason: string, isOver = false): void {
+    const atMs = Math.round(this.#parts.clock.wallMs());
+    const place = source === null ? null : this.#placeOf(source);
+    this.#timeline.add({ atMs, what, place, kind: source?.kind ?? null, reason, isOver });
   }
-}
 
-/** Null: one that a reload has taken out, and that plays on for a while, has none. */
-function placeOf(source: Source, { sources }: Switch): number | null {
-  const place = sources.indexOf(source);
-  return place === -1 ? null : place;
+  /** Null: one that a reload has taken out, and that plays on for a while, has none. */
+  #placeOf(source: Source): number | null {
+    const place = this.#parts.sources().sources.indexOf(source);
+    return place === -1 ? null : place;
+  }
 }
