@@ -18,6 +18,9 @@ import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { audioOf, setUp, streamHead, Tap, Upstream } from '../kit/upstream.js';
 
+/** Most fall between two turns. */
+const MAX_STOPS = 5;
+
 t.test('of several long turns the longest is reported, once, with its cause', async (t) => {
   const { watchdog: dog } = new FakeClock();
   dog.longMs = 10;
@@ -254,22 +257,30 @@ t.test('a process that was stopped says so, and not as a warning, unless players
   const lines = () =>
     server.err
       .split('\n')
-      .filter((line) => line.includes('the event loop was held') && line.includes('"stopped"'))
-      .map((line) => JSON.parse(line) as { level: unknown; tookMs: number });
+      .filter((line) => line.includes('the event loop was held'))
+      .map((line) => JSON.parse(line) as { level: unknown; part: string; tookMs: number });
   for (const [ms, levels] of [
     [800, [30]],
     [2600, [30, 40]],
   ] as const) {
-    server.child.kill('SIGSTOP');
-    await pause(ms);
-    server.child.kill('SIGCONT');
-    const found = () => lines().find(({ tookMs }) => tookMs >= ms - 100);
-    await until(
-      () => found() !== undefined,
-      10_000,
-      () => server.err.slice(-2000),
-    );
-    const { level, tookMs } = found()!;
+    let found: ReturnType<typeof lines>[number] | undefined;
+    // A stop within a turn is told as that turn: the loop was held by it.
+    for (let i = 0; i < MAX_STOPS && found?.part !== 'stopped'; i++) {
+      const before = lines().length;
+      server.child.kill('SIGSTOP');
+      await pause(ms);
+      server.child.kill('SIGCONT');
+      await until(
+        () => {
+          found = lines().findLast(({ tookMs }, at) => at >= before && tookMs >= ms - 100);
+          return found !== undefined;
+        },
+        10_000,
+        () => server.err.slice(-2000),
+      );
+    }
+    const { part, level, tookMs } = found!;
+    t.equal(part, 'stopped');
     t.equal(level, levels[tookMs < 2000 ? 0 : 1] ?? 40, `${tookMs} ms`);
   }
   const metrics = await (await fetch(`${server.base}/metrics`)).text();

@@ -9,12 +9,13 @@ import { readPlaylist } from '../kit/hls-channel.js';
 const WALL_MS = Date.UTC(2026, 10, 27, 1);
 const HOURS = 7921;
 const SEGMENT_MS = 4000;
+const BYTES = Buffer.alloc(64_000);
 
 function segment(n: number, isDiscontinuity = false): HlsSegment {
   const facts = { number: n, name: `${n}-${'0'.repeat(16)}.mp3`, init: null, codecs: 'mp4a.40.34' };
   return {
     ...facts,
-    bytes: Buffer.alloc(64_000),
+    bytes: BYTES,
     startMs: WALL_MS + n * SEGMENT_MS,
     micros: SEGMENT_MS * 1000,
     isDiscontinuity,

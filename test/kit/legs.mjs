@@ -17,11 +17,21 @@ const MAX_AGAIN_MS = 300_000;
 const MAX_QUIET_WAIT_MS = 30_000;
 const QUIET_SHARE = 0.5;
 const MAX_FILES_NAMED = 10;
+const MAX_FAILURE_CHARACTERS = 300;
+const MAX_FAILURES_NAMED = 3;
 
 /**
- * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, timeoutMs?: number,
- * graceMs?: number }} Leg
- *   `own`: files that have a process of their own; `first`: those that begin before others; `processes` at a time; `timeoutMs` of a file, `graceMs` as in pool.mjs
+ * Most tests of real programs wait for most of their time: one more begins while the processors have time left, none while they have not. A process
+ * that starts needs them for a moment, so the next one waits for that.
+ */
+const BUSY_SHARE = 0.7;
+const START_MS = 1500;
+
+/**
+ * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, least?: number,
+ * timeoutMs?: number, graceMs?: number }} Leg
+ *   `own`: files that have a process of their own; `first`: those that begin before others; `processes` at a time at most, `least` however busy the
+ *   machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 
 const DEFAULT_PROCESSES = 6;
@@ -50,16 +60,23 @@ export class Legs {
     this.#numbers = new Seeded(Number(this.#runSeed));
   }
 
-  /** @param {Leg} leg */
-  async run(leg) {
+  /** @param {Leg[]} legs whose files run among each other, under the bounds of the first */
+  async run(...legs) {
     const startedMs = performance.now();
+    const jobs = legs.flatMap(({ name, files, own, env }) =>
+      files.map((file) => ({ file, path: this.#pathOf(file), isOwn: own?.includes(file) === true, env, leg: name })),
+    );
     const failed = [];
-    await this.#runFiles(leg, this.#numbers.shuffled(leg.files), (result) => {
+    await this.#runJobs(legs[0], this.#numbers.shuffled(jobs), (result) => {
       if (result.counts.failed > 0) failed.push(result);
     });
-    if (failed.length > MAX_FILES_AGAIN) this.#isOk = false;
-    else for (const first of failed) await this.#runAgain(leg, first);
-    this.took(leg.name, performance.now() - startedMs);
+    // What takes long leaves no time for the others.
+    failed.sort((a, b) => a.ms - b.ms);
+    if (failed.length > MAX_FILES_AGAIN * legs.length) {
+      this.#isOk = false;
+      for (const result of failed) this.#nameFailed(result, 'failed');
+    } else for (const first of failed) await this.#runAgain(legs[0], first);
+    this.took(legs.map(({ name }) => name).join(', '), performance.now() - startedMs);
   }
 
   /** What else took its time. */
@@ -79,32 +96,43 @@ export class Legs {
     const rows = [
       ...this.#times.map(([name, ms]) => `${seconds(ms)}  ${name}\n`),
       'the longest files:\n',
-      ...slowest.map(({ file, ms, cpuMs }) => `${seconds(ms)}  ${file} (${(cpuMs / 1000).toFixed(1)} s of CPU time)\n`),
+      ...slowest.map(
+        ({ file, leg, ms, cpuMs }) => `${seconds(ms)}  ${file} (${leg}; ${(cpuMs / 1000).toFixed(1)} s of CPU time)\n`,
+      ),
     ];
     const rest = leftOut.length > 0 ? `left out of this run: ${leftOut.join(', ')}\n` : '';
     process.stdout.write(`\n${rows.join('')}\n${rest}${this.#again.join('')}${closingLine(this.#counts)}`);
     return this.#isOk;
   }
 
-  async #runFiles(
-    { own, first = [], env, processes = DEFAULT_PROCESSES, timeoutMs = DEFAULT_TIMEOUT_MS, graceMs },
-    files,
+  async #runJobs(
+    { first = [], processes = DEFAULT_PROCESSES, least = processes, timeoutMs = DEFAULT_TIMEOUT_MS, graceMs },
+    jobs,
     onResult,
   ) {
-    const jobs = files.map((file) => ({ file, path: this.#pathOf(file), isOwn: own?.includes(file) === true }));
+    const inOrder = [...jobs];
     // Behind a file of its own process another one would have to start.
-    jobs.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || first.includes(b.file) - first.includes(a.file));
-    const pool = new Pool(jobs, {
-      env: { ...env, RUN_SEED: this.#runSeed },
+    inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || first.includes(b.file) - first.includes(a.file));
+    let startedMs = Number.NEGATIVE_INFINITY;
+    const pool = new Pool(inOrder, {
+      env: { RUN_SEED: this.#runSeed },
       timeoutMs,
       graceMs,
+      mayStart: (running) => {
+        const nowMs = performance.now();
+        const hasTime = nowMs > startedMs + START_MS && this.#load.busyShareOver(START_MS) < BUSY_SHARE;
+        if (running >= least && !hasTime) return false;
+        startedMs = nowMs;
+        return true;
+      },
       onLine: (line) => {
         process.stdout.write(line.startsWith('\nFAILED') ? `${line}${this.#load}\n` : line);
       },
       onResult: (result) => {
-        const { file, counts, ms } = result;
-        process.stdout.write(`${counts.failed === 0 ? 'ok' : 'NOT OK'}  ${file}  ${Math.round(ms)} ms\n`);
-        this.#files.push(result);
+        const { file, counts, ms, job } = result;
+        const isOk = counts.failed === 0;
+        process.stdout.write(`${isOk ? 'ok' : 'NOT OK'}  ${file}  ${Math.round(ms)} ms  (${job.leg})\n`);
+        this.#files.push({ file, leg: job.leg, counts, ms, cpuMs: result.cpuMs });
         this.#add(counts);
         onResult(result);
       },
@@ -119,19 +147,26 @@ export class Legs {
       await this.#quiet();
       process.stdout.write(`\nonce more, alone: ${first.file} (${this.#load})\n`);
       let second;
-      await this.#runFiles({ ...leg, processes: 1 }, [first.file], (result) => {
+      await this.#runJobs({ ...leg, processes: 1 }, [first.job], (result) => {
         second = result;
       });
       this.#add(first.counts, -1);
       const isPassed = second.counts.failed === 0;
-      const ended = isPassed ? 'passed' : 'failed again';
-      this.#again.push(`${first.file}: failed, then ${ended} alone (RUN_SEED=${this.#runSeed})\n`);
+      this.#nameFailed(first, `failed, then ${isPassed ? 'passed' : 'failed again'} alone`);
       this.#isOk &&= isPassed;
     } else {
-      this.#again.push(`${first.file}: failed; no time was left to run it again (RUN_SEED=${this.#runSeed})\n`);
+      this.#nameFailed(first, 'failed; no time was left to run it again');
       this.#isOk = false;
     }
     this.#againMs += performance.now() - startedMs;
+  }
+
+  /** In the last lines, where it is read. */
+  #nameFailed({ file, failures, job }, ended) {
+    const named = failures
+      .slice(0, MAX_FAILURES_NAMED)
+      .map((failure) => `  ${failure.slice(0, MAX_FAILURE_CHARACTERS)}\n`);
+    this.#again.push(`${file}: ${ended} (${job.leg}; RUN_SEED=${this.#runSeed})\n${named.join('')}`);
   }
 
   /** Waits until the machine has little to do; not for ever, since it may never have. */

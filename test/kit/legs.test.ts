@@ -27,7 +27,14 @@ interface Ran {
 async function run(
   t: Test,
   files: Record<string, string>,
-  { processes = 2, own = [] as string[], timeoutMs = 60_000, graceMs = 15_000, env = {} as NodeJS.ProcessEnv } = {},
+  {
+    processes = 2,
+    own = [] as string[],
+    timeoutMs = 60_000,
+    graceMs = 15_000,
+    env = {} as NodeJS.ProcessEnv,
+    script = RUN,
+  } = {},
 ): Promise<Ran> {
   const folder = tempFolder(t);
   const paths = Object.entries(files).map(([name, text]) => {
@@ -38,7 +45,7 @@ async function run(
   const args = [
     '--input-type=module',
     '-e',
-    RUN,
+    script,
     '--',
     JSON.stringify({ processes, own, timeoutMs, graceMs }),
     ...paths,
@@ -189,14 +196,18 @@ t.test('what fails is run again alone, with the same seed', { buffered: true }, 
     lines
       .filter((line) => /^(?:FAILED|once more|once:)/.test(line))
       .map((line) => line.replace(/RUN_SEED=\d+/, 'S').replace(/ \(load.*/, '')),
-    ['FAILED: once > the same seed', 'once more, alone: once', 'once: failed, then passed alone (S)'],
+    ['FAILED: once > the same seed', 'once more, alone: once', 'once: failed, then passed alone (all of them; S)'],
   );
   t.equal(lines.at(-1), '2 passed, 0 failed');
   t.equal(code, 0);
 
   const bad = await run(t, { good: 't.pass();', bad: 't.pass(); t.fail(); t.fail();' });
   t.equal(bad.lines.at(-1), '1 passed, 1 failed');
-  t.match(bad.lines.at(-2), /^bad: failed, then failed again alone/);
+  t.match(bad.lines.slice(-4, -1), [
+    /^bad: failed, then failed again alone \(all of them; /,
+    /^ {2}bad > \(unnamed test\)$/,
+    /^ {2}bad > \(unnamed test\)$/,
+  ]);
   t.not(bad.code, 0);
 
   const many = Object.fromEntries(Array.from({ length: 6 }, (_, i) => [`bad${i}`, 't.fail();']));
@@ -207,4 +218,49 @@ t.test('what fails is run again alone, with the same seed', { buffered: true }, 
     'six are too many',
   );
   t.not(six.code, 0);
+});
+
+t.test('legs of a group run among each other, each in its environment', { buffered: true }, async (t) => {
+  const seen = `t.pass(); console.log('% on ' + process.env.PLACE);`;
+  const GROUP = RUN.replace(
+    /await legs.run[^;]*;/,
+    `const leg = (name) => ({ name, files, own: files, processes: 4, least: 1, env: { PLACE: name } });
+await legs.run(leg('one machine'), leg('two'));`,
+  );
+  const { lines, code } = await run(t, { a: seen.replace('%', 'a'), b: seen.replace('%', 'b') }, { script: GROUP });
+  const on = lines.flatMap((line) => /^[ab] on .*/.exec(line) ?? []);
+  t.strictSame(on.sort(), ['a on one machine', 'a on two', 'b on one machine', 'b on two']);
+  t.strictSame(lines.flatMap((line) => /^ok {2}(.*) {2}\d+ ms {2}(.*)/.exec(line)?.slice(1).join(' ') ?? []).sort(), [
+    'a (one machine)',
+    'a (two)',
+    'b (one machine)',
+    'b (two)',
+  ]);
+  t.ok(lines.some((line) => /^ +\d+\.\d s {2}one machine, two$/.test(line)));
+  t.equal(lines.at(-1), '4 passed, 0 failed');
+  t.equal(code, 0);
+});
+
+t.test('a machine that is busy gets no more processes than the least', { buffered: true }, async (t) => {
+  const text = `t.pass(); console.log('begins'); (await import('node:child_process')).execFileSync('sleep', ['3']); console.log('ends');`;
+  const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, text]));
+  const most = async (share: number) => {
+    const script = RUN.replace('own: files', 'least: 2, own: files').replace(
+      'await legs.run',
+      `const { MachineLoad } = await import('${KIT}machine-load.mjs');
+MachineLoad.prototype.busyShareOver = () => ${share};
+await legs.run`,
+    );
+    const { lines } = await run(t, files, { script, own: Object.keys(files), processes: 4 });
+    t.equal(lines.at(-1), '4 passed, 0 failed');
+    let running = 0;
+    let highest = 0;
+    for (const line of lines) {
+      if (line === 'begins') highest = Math.max(highest, ++running);
+      if (line === 'ends') running--;
+    }
+    return highest;
+  };
+  t.equal(await most(0.9), 2);
+  t.ok((await most(0)) > 2);
 });

@@ -34,6 +34,11 @@ export class MachineLoad {
     return this.#share('busy');
   }
 
+  /** The same, of the last `ms` only. */
+  busyShareOver(ms) {
+    return this.#share('busy', Math.ceil(ms / TICK_MS));
+  }
+
   toString() {
     const steal = Math.round(100 * this.#share('steal'));
     const busy = Math.round(100 * this.busyShare);
@@ -41,8 +46,8 @@ export class MachineLoad {
     return `load ${load.toFixed(1)}, ${busy} % busy, ${steal} % stolen, an idle process was up to ${Math.round(this.idleDelayMs)} ms late`;
   }
 
-  #share(what) {
-    const [first] = this.#ticks;
+  #share(what, ticks = this.#ticks.length) {
+    const first = this.#ticks.at(-ticks) ?? this.#ticks[0];
     const last = this.#ticks.at(-1);
     if (first === undefined || last.total === first.total) return 0;
     return (last[what] - first[what]) / (last.total - first.total);

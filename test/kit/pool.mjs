@@ -15,10 +15,14 @@ const DEFAULT_GRACE_MS = 15_000;
 const MAX_START_MS = 60_000;
 /** For the time-outs that its files left (file-runner.mjs). */
 const MAX_END_MS = 70_000;
+const LOOK_AGAIN_MS = 200;
 
 /**
- * @typedef {{ file: string, path: string, isOwn: boolean }} Job `path`: of what is loaded. `isOwn`: in a process of its own
- * @typedef {{ file: string, counts: { passed: number, failed: number, skipped: number }, ms: number, cpuMs: number }} Result
+ * @typedef {{ file: string, path: string, isOwn: boolean, env?: Record<string, string> }} Job
+ *   `path`: of what is loaded. `isOwn`: in a process of its own, which has `env` besides
+ * @typedef {{ passed: number, failed: number, skipped: number }} Counted
+ * @typedef {{ file: string, counts: Counted, ms: number, cpuMs: number, job: Job, failures: string[] }} Result
+ *   `failures`: the first line of each
  */
 
 export class Pool {
@@ -26,37 +30,51 @@ export class Pool {
   #env;
   #timeoutMs;
   #graceMs;
+  #mayStart;
   #onResult;
   #onLine;
+  #running = 0;
 
   /**
    * @param {Job[]} jobs in their order
-   * @param options `env` besides this process's, `timeoutMs` of one file; `onLine` failures and skips, `onResult` each file that ended
+   * @param options `env` besides this process's, `timeoutMs` of one file; `mayStart(running)` whether one more process may start beside those;
+   * `onLine` failures and skips, `onResult` each file that ended
    */
-  constructor(jobs, { env, timeoutMs, graceMs = DEFAULT_GRACE_MS, onResult, onLine }) {
+  constructor(jobs, { env, timeoutMs, graceMs = DEFAULT_GRACE_MS, mayStart = () => true, onResult, onLine }) {
     this.#queue = [...jobs];
     this.#env = { ...process.env, ...env, TAP_TIMEOUT: '0' };
     this.#timeoutMs = timeoutMs;
     this.#graceMs = graceMs;
+    this.#mayStart = mayStart;
     this.#onResult = onResult;
     this.#onLine = onLine;
   }
 
-  /** @param processes how many at a time */
+  /** @param processes how many at a time, at most */
   async run(processes) {
     await Promise.all(Array.from({ length: processes }, () => this.#runLane()));
   }
 
   async #runLane() {
-    while (this.#queue.length > 0) await this.#runProcess();
+    while (this.#queue.length > 0) {
+      if (this.#mayStart(this.#running)) {
+        this.#running++;
+        await this.#runProcess();
+        this.#running--;
+      } else await new Promise((done) => setTimeout(done, LOOK_AGAIN_MS));
+    }
   }
 
   /** A process, from its start to its end. */
   #runProcess() {
-    const child = fork(RUNNER, [], { env: this.#env, execArgv: [] });
+    /** @type {Job | undefined} */
+    let first = this.#queue.shift();
+    const child = fork(RUNNER, [], { env: { ...this.#env, ...first.env }, execArgv: [] });
     const ran = [];
     /** @type {Job | undefined} */
     let current;
+    /** @type {string[]} */
+    let failures = [];
     let hasFailed = false;
     let startedMs = 0;
     const kill = () => child.kill('SIGKILL');
@@ -64,7 +82,8 @@ export class Pool {
     const next = (mayGoOn) => {
       clearTimeout(timer);
       const isOwn = this.#queue[0]?.isOwn === true;
-      current = mayGoOn && (ran.length === 0 || !isOwn) ? this.#queue.shift() : undefined;
+      current = first ?? (mayGoOn && !isOwn ? this.#queue.shift() : undefined);
+      first = undefined;
       timer = setTimeout(kill, this.#graceMs + (current === undefined ? MAX_END_MS : this.#timeoutMs));
       if (current === undefined) return give(null);
       startedMs = performance.now();
@@ -73,17 +92,23 @@ export class Pool {
     // Where it has ended meanwhile, `exit` says so.
     const give = (order) => void child.send(order, () => {});
     const finish = (result) => {
-      if (result.counts.failed > 0 && ran.length > 0) this.#onLine(`in its process before: ${ran.join(' ')}\n`);
-      ran.push(result.file);
+      const job = current;
+      if (result.counts.failed > 0 && ran.length > 0)
+        this.#onLine(`in its process before: ${ran.map(({ file }) => file).join(' ')}\n`);
+      ran.push(job);
       hasFailed ||= result.counts.failed > 0;
-      const { isOwn } = current;
       current = undefined;
-      this.#onResult(result);
-      return !hasFailed && !isOwn;
+      this.#onResult({ ...result, job, failures });
+      failures = [];
+      return !hasFailed && !job.isOwn;
     };
     child.on('message', (message) => {
       if (message.isReady) next(true);
-      else if (message.line !== undefined) this.#onLine(message.line);
+      else if (message.line !== undefined) {
+        const [, failure] = /^\nFAILED: (.*)/.exec(message.line) ?? [];
+        if (failure !== undefined) failures.push(failure);
+        this.#onLine(message.line);
+      }
       // Others are tap's own.
       else if (message.counts !== undefined) next(finish(message));
     });
@@ -92,17 +117,20 @@ export class Pool {
         clearTimeout(timer);
         const reason = `the process ended with ${signal ?? code}`;
         // One that cannot even start would be started for ever.
-        if (ran.length === 0) current ??= this.#queue.shift();
-        if (current !== undefined) this.#fail(current.file, reason, performance.now() - startedMs, finish);
-        else if (code !== 0 && !hasFailed && ran.length > 0) this.#fail(ran.at(-1), reason, 0, this.#onResult);
+        current ??= first;
+        if (current !== undefined) finish(this.#failed(current.file, reason, performance.now() - startedMs));
+        else if (code !== 0 && !hasFailed) {
+          const result = this.#failed(ran.at(-1).file, reason, 0);
+          this.#onResult({ ...result, job: ran.at(-1), failures: [reason] });
+        }
         done();
       });
     });
   }
 
-  #fail(file, reason, ms, finish) {
+  #failed(file, reason, ms) {
     const counts = new Counts(this.#onLine);
     counts.fail([file], reason);
-    finish({ file, counts: counts.all, ms, cpuMs: 0 });
+    return { file, counts: counts.all, ms, cpuMs: 0 };
   }
 }

@@ -31,8 +31,19 @@ async function runTests(buildMs) {
   const run = new Legs((file) => `${folder}${file.replace(/\.ts$/, '.js')}`);
   if (buildMs !== undefined) run.took('build', buildMs);
   run.took('bundle of the tests', performance.now() - startedMs);
-  for (const leg of legs) await run.run(leg);
+  for (const together of inGroups(legs)) await run.run(...together);
   return run.close(leftOut);
+}
+
+/** Legs of one group that stand side by side run together. */
+function inGroups(all) {
+  const groups = [];
+  for (const leg of all) {
+    const last = groups.at(-1);
+    if (leg.group !== undefined && last?.[0].group === leg.group) last.push(leg);
+    else groups.push([leg]);
+  }
+  return groups;
 }
 
 process.exitCode = (await (isWhole ? withChecks(runTests) : runTests())) ? 0 : 1;

@@ -23,7 +23,7 @@ export const DOCUMENTS = [
   ...files('kit', 'tiers'),
 ];
 
-/** Load from other files would spoil what they measure. */
+/** Load would spoil what they measure. */
 const ALONE = files('behaviour', 'framing-budget');
 /** They look at the memory, the objects, the loop or the open files of their own process. */
 const OWN = [
@@ -238,20 +238,25 @@ function shortLegs(longer = []) {
   ];
 }
 
-/** A leg of processes: each file has the machine nearly for itself. */
-function later(name, list, env, processes) {
-  return { name, files: list, own: list, first: LONGEST, env, processes, timeoutMs: LATER_TIMEOUT_MS };
+/** What starts processes waits for most of its time: many of them at once, as long as the machine has time left for one more. */
+const WAITING = { group: 'waiting', processes: 12, least: 4 };
+/** Crowds, and faults of whole machines: what they promise in time needs more of the machine. */
+const CROWDS = { group: 'crowds', processes: 4, least: 2 };
+
+/** A leg of processes. */
+function later(name, list, env, bounds) {
+  return { name, files: list, own: list, first: LONGEST, env, ...bounds, timeoutMs: LATER_TIMEOUT_MS };
 }
 
 /** @param minutes of what plays for as long as it is asked to; undefined: its full ones */
 function laterLegs({ programs, nodes, workers, pairs, alone }, minutes) {
   const long = (list) => (minutes === undefined ? LONG : { ...LONG, MINUTES: minutes[list] });
   return [
-    later('long forms and real programs', programs, LONG, 5),
-    later('two machines', nodes, NODES, 4),
-    later('a hub and two workers', workers, WORKERS, 2),
-    later('two at a time', pairs, long('pairs'), 2),
-    later('alone', alone, long('alone'), 1),
+    later('long forms and real programs', programs, LONG, WAITING),
+    later('two machines', nodes, NODES, WAITING),
+    later('a hub and two workers', workers, WORKERS, WAITING),
+    later('crowds and faults', pairs, long('pairs'), CROWDS),
+    later('alone', alone, long('alone'), { processes: 1 }),
   ].filter(({ files: list }) => list.length > 0);
 }
 
@@ -276,7 +281,7 @@ export function atEachChange() {
   );
   const legs = [
     ...shortLegs(chosen.programs),
-    later('with each change', without(CHANGE.programs, chosen.programs), {}, 6),
+    later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
     ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES),
   ];
   const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
@@ -290,7 +295,6 @@ export function everything() {
   return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
 }
 
-/** As in rotation.mjs. */
 function nameOf(list, file) {
   return `${list} ${file.slice('test/'.length, -'.test.ts'.length)}`;
 }

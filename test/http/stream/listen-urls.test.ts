@@ -110,7 +110,12 @@ t.test('encoders and their titles', async (t) => {
     const feeder = new Feeder(t, server.port, path);
     t.equal(await feeder.answered(), 200, path);
     feeder.send(40);
-    await until(() => lines.findLast(({ message }) => message === 'source changed')?.['heard'] === 'encoder', 10_000);
+    const heard = () => lines.findLast(({ message }) => message === 'source changed')?.['heard'];
+    await until(
+      () => heard() === 'encoder',
+      10_000,
+      () => `${path}: ${JSON.stringify(lines)}`,
+    );
     for (const mount of [path, encodeURIComponent(path), 'http%3A%2F%2Felsewhere%2Flive']) {
       const target = `/admin/metadata?mode=updinfo&mount=${mount}&song=x`;
       const login = `Authorization: Basic ${Buffer.from('source:demo-source').toString('base64')}`;
@@ -118,7 +123,7 @@ t.test('encoders and their titles', async (t) => {
         t.equal((await ask(t, server.port, `GET ${host}${target} HTTP/1.1\n${login}`)).status, 200, `${host}${target}`);
     }
     feeder.socket.destroy();
-    await until(() => lines.findLast(({ message }) => message === 'source changed')?.['heard'] === null, 10_000);
+    await until(() => heard() === null, 10_000);
   }
   const mounts = lines.filter(({ message }) => message === 'encoder connected').map(({ mount }) => mount);
   t.same(mounts, Array(6).fill('/live'), 'as the configuration has it');
