@@ -5,6 +5,7 @@
  * test/titles/engine-contract.ts.
  */
 
+import { Refusal } from '../base/refusal.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 
 /** Called on this node with every committed change of a channel, whichever node has decided it, in version order. */
@@ -19,10 +20,15 @@ export interface Engine extends States {
   /**
    * Decides, commits, delivers; resolves with the change once this node's readers have been written to, or with null if `decide`
    * changes nothing. Rejects with what `decide` throws, or with Refusal `unavailable` if the change cannot be made durable: nothing has
-   * changed then.
+   * changed then; with `not-found` if a reload has taken the channel out meanwhile.
    * @param decide pure and repeatable: an engine may call it again with a newer state
    */
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null>;
   /** Refuses new changes and waits for those under way. Idempotent. */
   close(): Promise<void>;
+}
+
+/** For a change that is under way while a reload takes its channel out. */
+export function channelRemoved(): Refusal {
+  return new Refusal('not-found', 'There is no such channel.');
 }

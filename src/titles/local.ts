@@ -6,7 +6,7 @@
 import { retryLater, shuttingDown } from '../base/refusal.js';
 import { type Change, type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
-import type { Deliver, Engine } from './engine.js';
+import { channelRemoved, type Deliver, type Engine } from './engine.js';
 
 /** By then the disk may have space again, or another process may have taken over. */
 const RETRY_SECONDS = 2;
@@ -21,13 +21,23 @@ export class LocalEngine implements Engine {
   readonly #store: Store;
   readonly #deliver: Deliver;
   readonly #onError: (error: unknown) => void;
+  readonly #has: (channel: string) => boolean;
   #closed = false;
 
-  /** @param onError called with the cause when the store fails, which a push's answer does not reveal */
-  constructor(store: Store, deliver: Deliver, onError: (error: unknown) => void) {
+  /**
+   * @param onError called with the cause when the store fails, which a push's answer does not reveal
+   * @param has whether the channel is there: a reload takes some out while a change waits for its turn
+   */
+  constructor(
+    store: Store,
+    deliver: Deliver,
+    onError: (error: unknown) => void,
+    has: (channel: string) => boolean = () => true,
+  ) {
     this.#store = store;
     this.#deliver = deliver;
     this.#onError = onError;
+    this.#has = has;
   }
 
   state(channel: string): ChannelState {
@@ -52,6 +62,7 @@ export class LocalEngine implements Engine {
     channel: string,
     decide: (state: ChannelState) => Change | null,
   ): Promise<Change | null> {
+    if (!this.#has(channel)) throw channelRemoved();
     const change = decide(queue.state);
     if (change === null) return null;
     try {

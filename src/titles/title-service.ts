@@ -53,8 +53,8 @@ export class TitleService {
   /** Titles of encoders and upstreams beyond the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
-  /** The play and title of each channel that the log had last: a cover that comes late is not another title. */
-  readonly #said = new WeakMap<Channel, string>();
+  /** The play and title of each channel and type that the log had last: a cover that comes late is not another title. */
+  readonly #said = new WeakMap<Channel, Map<TrackRecord['type'], string>>();
   /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;
   readonly #speakers: Speakers;
@@ -196,12 +196,18 @@ export class TitleService {
       const late = known.audio.title(view, this.#agoMs(channel, state, source));
       if (late !== null) this.#parts.onLate(channel, late);
     }
-    const said = `${type} ${record.id} ${view.title}`;
-    const isSaid = this.#said.get(known) === said;
-    this.#said.set(known, said);
     const fields = { channel, connection, type, source, title: view.title };
-    if (isSaid) this.#parts.log.debug(fields, 'title corrected');
+    if (this.#isSaid(known, record, view.title)) this.#parts.log.debug(fields, 'title corrected');
     else this.#parts.log.info(fields, 'title');
+  }
+
+  #isSaid(channel: Channel, { type, id }: TrackRecord, title: string): boolean {
+    const said = this.#said.get(channel) ?? new Map<TrackRecord['type'], string>();
+    this.#said.set(channel, said);
+    const play = `${id} ${title}`;
+    const isSaid = said.get(type) === play;
+    said.set(type, play);
+    return isSaid;
   }
 
   /** How long ago the audio of the title on air arrived, milliseconds; negative: it will. */

@@ -8,6 +8,7 @@ import type { ChannelState } from '../../src/now-playing/state.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { stamped } from '../../src/titles/stamped.js';
+import { quietFor } from '../kit/pause.js';
 import { SlowStore } from '../kit/slow-store.js';
 import { type Bench, engineContract } from './engine-contract.js';
 
@@ -39,6 +40,32 @@ t.test('local, stamped', (t) =>
     return Object.assign(bench, { engine });
   }),
 );
+
+t.test('local: a change whose channel a reload removes while it waits for its turn is refused', async (t) => {
+  const store = new SlowStore();
+  const channels = new Set(['a']);
+  const delivered: string[] = [];
+  const engine = new LocalEngine(
+    store,
+    (channel) => void delivered.push(channel),
+    () => undefined,
+    (channel) => channels.has(channel),
+  );
+  const go = store.pause();
+  const at = { channel: 'a', wallMs: 1, newId: () => '', ageMs: () => 0 };
+  const push = () =>
+    engine.update('a', (state) => takeNow(state, makeTrack({ type: 'now', artist: '', song: 's' }, 'id', 1), at));
+  const [first, second] = [push(), push()];
+  await quietFor(20);
+  channels.delete('a');
+  go();
+  await first;
+  await t.rejects(second, /There is no such channel/);
+  t.strictSame(delivered, ['a'], 'the one that was being saved');
+  channels.add('a');
+  await push();
+  t.equal(engine.state('a').version, 2);
+});
 
 t.test('local: the state and its history are one save; a new engine goes on from it', async (t) => {
   const store = new MemoryStore();

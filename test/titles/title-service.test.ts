@@ -228,3 +228,18 @@ t.test('a title whose moment lies ahead, as another clock has it, waits no longe
     await titles.titles.close();
   }
 });
+
+t.test('a cover that comes later is not logged as another title, whatever comes next', async (t) => {
+  const { titles, lines } = await start(t, new MemoryStore(), new FakeClock());
+  const push = async (type: 'now' | 'next', song: string, cover?: string) =>
+    titles.pushes.push('demo', { type, artist: '', song, ...(cover !== undefined && { cover }) });
+  await push('now', 'One');
+  await push('next', 'Two');
+  await push('now', 'One', 'https://x.example/1.jpg');
+  await push('next', 'Two', 'https://x.example/2.jpg');
+  const said = lines.filter(({ message }) => /^title/.test(message));
+  t.strictSame(
+    said.map(({ message, title }) => `${message}: ${title}`),
+    ['title: One', 'title: Two', 'title corrected: One', 'title corrected: Two'],
+  );
+});

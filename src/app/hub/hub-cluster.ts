@@ -24,7 +24,6 @@ import { type EngineParts, watchedStore } from './titles.js';
 const PLACE_MS = 5000;
 
 export interface ClusterParts extends EngineParts {
-  has(channel: string): boolean;
   /** A committed change, whichever machine decided it. */
   onChange: Deliver;
   /** Another machine feeds a channel, or none. */

@@ -74,16 +74,10 @@ export class Hub {
     this.channels = this.#channels.byKey;
     this.served = this.#channels.served;
     this.moments = new Moments(clock);
-    const parts = { ...given, saves: this.saves };
+    const parts = { ...given, saves: this.saves, has: (channel: string) => this.channels.has(channel) };
     const onChange = (channel: string, change: Change) => this.#deliver(channel, change);
     this.cluster =
-      config.cluster === undefined
-        ? null
-        : makeClusterEngine(core, config.cluster, {
-            ...parts,
-            has: (channel) => this.channels.has(channel),
-            onChange,
-          });
+      config.cluster === undefined ? null : makeClusterEngine(core, config.cluster, { ...parts, onChange });
     this.engine = this.cluster ?? makeEngine(core, parts, onChange);
     const { moments, channels } = this;
     const onLate = (channel: string, late: LateTitle) => this.#output?.onLate(channel, late);

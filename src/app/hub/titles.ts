@@ -28,6 +28,8 @@ export interface EngineParts {
   readonly sequence: Sequence;
   /** Gets how long each save takes. */
   readonly saves: SaveTimes;
+  /** Whether a channel is there. */
+  has(channel: string): boolean;
 }
 
 /** What is decided where the channels are. */
@@ -66,5 +68,6 @@ export function makeEngine(core: Core, parts: EngineParts, onChange: Deliver): E
   const { clock, repeats } = core;
   const onUnsaved = (error: unknown) =>
     repeats.warn('unsaved', { err: error }, 'a title could not be saved: it was refused');
-  return stamped(new LocalEngine(watchedStore(core, parts), onChange, onUnsaved), parts.sequence, () => clock.wallMs());
+  const engine = new LocalEngine(watchedStore(core, parts), onChange, onUnsaved, parts.has);
+  return stamped(engine, parts.sequence, () => clock.wallMs());
 }

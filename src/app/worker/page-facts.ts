@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
 import { coverOrigin, type OwnAddresses, registerCover } from '../../http/cover.js';
-import { setErrorLanguages } from '../../http/page/error-page.js';
+import { setErrorPages } from '../../http/page/error-page.js';
 import { fileOf } from '../../http/page/page-files.js';
 import { type PageParts, registerPage } from '../../http/page/page-routes.js';
 import type { PageChannel, PageSite, ServedFile } from '../../http/page/page-site.js';
@@ -47,7 +47,13 @@ function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
 export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite {
   const { enabled, logo, languages: files, ...page } = config.page;
   const languages = languagesOf(files, parts);
-  setErrorLanguages(languages);
+  setErrorPages({
+    languages,
+    // The configuration may get another one.
+    get startPath() {
+      return startPathOf(config.streams);
+    },
+  });
   return {
     ...page,
     languages,
@@ -55,6 +61,11 @@ export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite
     logo: pictureOf(logo, parts),
     channels: channelsOf(config, parts),
   };
+}
+
+/** Below a proxy's path where `streams.publicUrl` has one. */
+function startPathOf({ publicUrl }: LoadedConfig['streams']): string {
+  return publicUrl === '' ? '/' : `${new URL(publicUrl).pathname.replace(/\/+$/, '')}/`;
 }
 
 function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): PageChannel[] {

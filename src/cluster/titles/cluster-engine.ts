@@ -15,7 +15,7 @@ import type { Sequence } from '../../feed/sequence.js';
 import { stampedChange } from '../../now-playing/stamp.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
-import type { Engine } from '../../titles/engine.js';
+import { channelRemoved, type Engine } from '../../titles/engine.js';
 import type { ClusterTime } from '../cluster-time.js';
 import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
 import type { SharedLog } from '../log/shared-log.js';
@@ -24,7 +24,7 @@ import type { BadEntry, LogBell, LogEntry } from './log-entry.js';
 import { LogPosition } from './log-position.js';
 import { type Joined, NodeLink } from './node-link.js';
 import { orderedAfter } from './ordered.js';
-import { channelRemoved, Sender } from './sender.js';
+import { Sender } from './sender.js';
 import { SharedChannel } from './shared-channel.js';
 
 export interface ClusterOptions {

@@ -3,10 +3,10 @@
  * that were committed on this node only are sent in order, merged with those of the others (merge.ts).
  */
 
-import { Refusal } from '../../base/refusal.js';
 import type { Sequence } from '../../feed/sequence.js';
 import { encode } from '../../metadata/codec.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
+import { channelRemoved } from '../../titles/engine.js';
 import { LogLost, type SharedLog } from '../log/shared-log.js';
 import { merge } from './merge.js';
 import type { NodeLink } from './node-link.js';
@@ -192,11 +192,6 @@ export class Sender {
       await Promise.race([shared.changed(), pause(leftMs)]);
     }
   }
-}
-
-/** For a change that was under way. */
-export function channelRemoved(): Refusal {
-  return new Refusal('not-found', 'There is no such channel.');
 }
 
 function pause(ms: number): Promise<void> {

@@ -41,25 +41,41 @@ const HEADERS = {
   Vary: 'Accept, Accept-Language',
 };
 
-/** Null: those of the server itself. */
-let languages: Languages | null = null;
+/** What the configuration says of these pages. */
+export interface ErrorPageFacts {
+  readonly languages: Languages;
+  /** Where the stations' page is, as browsers reach it: `/`, or below a proxy's path. */
+  readonly startPath: string;
+}
+
+/** Null: as of a server without a configuration. */
+let facts: ErrorPageFacts | null = null;
 
 /** Of this process, which has one configuration: refusals come from places that know none. */
-export function setErrorLanguages(own: Languages): void {
-  languages = own;
+export function setErrorPages(own: ErrorPageFacts): void {
+  facts = own;
 }
 
 /** Null: the refusal goes out as problem+json. */
 export function errorPage({ kind, status, message, errors, help }: Refusal, asked: AskedFor): ErrorPage | null {
   if (!STATUSES.includes(status) || errors.length > 0 || !prefersHtml(asked.accept ?? '')) return null;
-  languages ??= new Languages({});
+  facts ??= { languages: new Languages({}), startPath: '/' };
+  const { languages, startPath } = facts;
   // For operators it is in English.
   const text = help.length > 0 ? undefined : TEXTS[kind];
   const language = text === undefined ? 'en' : languages.languageOf('', asked['accept-language']);
   const texts = languages.texts(language)!;
   const title = text === undefined ? (help.length > 0 ? message : REFUSALS[kind].title) : texts[text]!;
   const words = text === undefined ? (help.length > 0 ? '' : message) : texts[`${text}Text`]!;
-  const body = pageOf({ language, dir: texts['dir']!, title, words, start: texts['start']!, help }).toString();
+  const body = pageOf({
+    language,
+    dir: texts['dir']!,
+    title,
+    words,
+    start: texts['start']!,
+    startPath,
+    help,
+  }).toString();
   return { body, headers: { ...HEADERS, 'Content-Language': language } };
 }
 
@@ -69,14 +85,15 @@ interface ErrorWords {
   readonly title: string;
   readonly words: string;
   readonly start: string;
+  readonly startPath: string;
   readonly help: readonly RefusalHelp[];
 }
 
 /** The style is a constant: its hash is in the policy. */
-function pageOf({ language, dir, title, words, start, help }: ErrorWords): Markup {
+function pageOf({ language, dir, title, words, start, startPath, help }: ErrorWords): Markup {
   return html`<!doctype html>
 <html lang="${language}" dir="${dir}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>${html([`<style>${STYLE}</style>`])}</head>
-<body><main><h1>${title}</h1>${words !== '' && html`<p>${words}</p>`}${help.map(({ text, code }) => html`<p>${text}</p><pre><code>${code}</code></pre>`)}<p><a href="/">${start}</a></p></main></body></html>
+<body><main><h1>${title}</h1>${words !== '' && html`<p>${words}</p>`}${help.map(({ text, code }) => html`<p>${text}</p><pre><code>${code}</code></pre>`)}<p><a href="${startPath}">${start}</a></p></main></body></html>
 `;
 }
 

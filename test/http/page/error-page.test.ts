@@ -70,6 +70,19 @@ signedUrls: { keys: [env:ERROR_PAGE_KEY] }`),
   t.equal((await fetch(`${base}/nothing`, { method: 'HEAD', headers: { Accept: BROWSER } })).status, 404);
 });
 
+t.test('its way to the start is below the path of a proxy', async (t) => {
+  for (const [publicUrl, href] of [
+    ['', '/'],
+    ['https://radio.example', '/'],
+    ['https://radio.example/air/', '/air/'],
+    ['https://radio.example/a"b', '/a%22b/'],
+  ]) {
+    const { base } = await startServer(t, demoYaml(publicUrl && `streams: { publicUrl: '${publicUrl}' }`));
+    const body = await (await fetch(`${base}/nothing`, { headers: { Accept: BROWSER } })).text();
+    t.match(body, `<p><a href="${href}">`);
+  }
+});
+
 t.test('in a browser its style is let in', { skip: SKIP }, async (t) => {
   const { base } = await startServer(t, demoYaml());
   const { page, complaints } = await openListenerPage(t, `${base}/nothing`, { locale: 'fr-FR', colorScheme: 'dark' });
