@@ -115,7 +115,7 @@ const ROTATED = [
     ),
     workers: files('app', 'reload'),
     pairs: [...files('long', 'processes players-table'), ...files('behaviour', 'heard-places')],
-    alone: files('long', 'hostile-workers truth'),
+    alone: files('long', 'hostile-workers'),
   },
   {
     programs: [
@@ -141,7 +141,7 @@ const ROTATED = [
     ),
     workers: [...files('behaviour', 'cluster-titles'), ...files('http/stream', 'hls-private')],
     pairs: files('long', 'cluster-stops encoders-restart reload-pairs'),
-    alone: [],
+    alone: files('long', 'truth'),
   },
   {
     programs: [
