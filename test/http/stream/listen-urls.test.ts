@@ -110,7 +110,9 @@ t.test('encoders and their titles', async (t) => {
     const feeder = new Feeder(t, server.port, path);
     t.equal(await feeder.answered(), 200, path);
     feeder.send(40);
-    const heard = () => lines.findLast(({ message }) => message === 'source changed')?.['heard'];
+    // The other channels' files may begin meanwhile.
+    const heard = () =>
+      lines.findLast(({ message, channel }) => message === 'source changed' && channel === 'live')?.['heard'];
     await until(
       () => heard() === 'encoder',
       10_000,
