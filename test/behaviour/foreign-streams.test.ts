@@ -6,7 +6,7 @@
 import t, { type Test } from 'tap';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { DEMO_FRAMES } from '../kit/feeder.js';
-import { keepLines, type LogLine } from '../kit/log-lines.js';
+import { keepLines, type LogLine, sourceChanges } from '../kit/log-lines.js';
 import { opusLink } from '../kit/made-ogg.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO, startServer, type TestServer } from '../kit/server.js';
@@ -57,8 +57,7 @@ const MP3 = Buffer.concat(DEMO_FRAMES.slice(0, 60));
 const OPUS = opusLink(7, 100);
 
 /** The source of `live` that is on air. */
-const heard = (lines: readonly LogLine[]) =>
-  lines.filter(({ message }) => message === 'source changed').at(-1)?.['heard'];
+const heard = (lines: readonly LogLine[]) => sourceChanges(lines, 'live').at(-1);
 
 async function isHeard(lines: readonly LogLine[], name: string): Promise<void> {
   await until(

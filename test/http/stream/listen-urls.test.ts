@@ -2,7 +2,7 @@
 
 import t, { type Test } from 'tap';
 import { Feeder } from '../../kit/feeder.js';
-import { keepLines } from '../../kit/log-lines.js';
+import { keepLines, sourceChanges } from '../../kit/log-lines.js';
 import { DEMO_AUDIO, NODES, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
 import { ask, Wire } from '../../kit/wire.js';
@@ -111,8 +111,7 @@ t.test('encoders and their titles', async (t) => {
     t.equal(await feeder.answered(), 200, path);
     feeder.send(40);
     // The other channels' files may begin meanwhile.
-    const heard = () =>
-      lines.findLast(({ message, channel }) => message === 'source changed' && channel === 'live')?.['heard'];
+    const heard = () => sourceChanges(lines, 'live').at(-1);
     await until(
       () => heard() === 'encoder',
       10_000,
