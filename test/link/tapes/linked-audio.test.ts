@@ -14,6 +14,8 @@ import { LinkConnection } from '../../../src/link/wire/link-connection.js';
 import { frameOf } from '../../kit/frame-of.js';
 import { LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
 import { asStream, type LinkPipe, linkPipe } from '../../kit/link-pipe.js';
+import { Random } from '../../kit/random.js';
+import { TapePair } from '../../kit/tape-pair.js';
 
 const LINGER_MS = 60_000;
 
@@ -153,6 +155,31 @@ t.test('a title that came late while the middle was cut off is on the segments o
   far.settle();
   t.same(lateOf(far.middle.tape), lateOf(audio.tape));
   t.same(lateOf(far.linked.tape), lateOf(audio.tape));
+  t.same(far.near.broken, []);
+  t.end();
+});
+
+t.test('a title that came late is on the segments of all, also where only the far end can go on with a fork', (t) => {
+  const far = playing();
+  const { audio, names } = far.near;
+  const { tape } = far.linked;
+  // Each segment goes to the middle at once, and with the next tick to the far end.
+  far.near.connect(undefined, true);
+  far.settle();
+  const { head } = audio.tape!;
+  while (audio.tape!.head === head) far.near.write();
+  far.near.flow();
+  t.strictSame([far.middle.tape!.head, tape!.head], [head + 1, head]);
+  const middle = far.middle.tape;
+  far.near.pipe.hub.destroy();
+  names.set(audio.tape!, forkedAt(names.nameOf(audio.tape!), head));
+  far.near.title(8000);
+  far.near.connect();
+  far.settle();
+  t.not(far.middle.tape, middle, 'the middle has had more than the fork');
+  t.equal(far.linked.tape, tape);
+  t.ok((tape!.at(head - 1) as Segment).late !== null);
+  new TapePair(new Random()).compare(audio.tape!, tape!);
   t.same(far.near.broken, []);
   t.end();
 });

@@ -14,7 +14,8 @@ import { MARK, SUBSCRIBE } from '../../../src/link/wire/message-types.js';
 import { MessageWriter } from '../../../src/link/wire/message-writer.js';
 import { WireError, WireReader } from '../../../src/link/wire/wire.js';
 import { FakeClock } from '../../kit/clock.js';
-import { LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
+import { frameOf } from '../../kit/frame-of.js';
+import { FRAME_BYTES, LinkHarness, SETTLE_MS } from '../../kit/link-harness.js';
 import { Random } from '../../kit/random.js';
 import { viewOf } from '../../kit/record.js';
 import { STORY_KINDS, StorySource } from '../../kit/story-source.js';
@@ -202,6 +203,35 @@ t.test('a worker that does not read holds a cursor and what its stream may hold'
   new TapePair(new Random()).compare(harness.audio.tape!, harness.linked.tape!);
   t.same(harness.broken, []);
 });
+
+t.test(
+  'a worker knows of another format before it has a segment of it, also when a full link sends many at once',
+  async (t) => {
+    const harness = new LinkHarness().connect(10_000).enter().play(3000).settle();
+    const { audio, linked, pipe } = harness;
+    pipe.hub.hold = true;
+    harness.play(3000);
+    // LC, 48 kHz, two channels.
+    const frame = Buffer.concat([Buffer.from('fff14c80191ffc', 'hex'), Buffer.alloc(FRAME_BYTES - 7)]);
+    for (let i = 0; i < 200; i++) {
+      audio.write(frameOf(frame, 1024 / 48, 64, i === 0));
+      harness.clock.advance(1024 / 48);
+    }
+    const { joinFrom: fence, head } = audio.tape!;
+    t.ok(linked.tape!.head < fence - 1 && fence < head - 1, `${linked.tape!.head}, ${fence}, ${head}`);
+    pipe.hub.hold = false;
+    for (let i = 0; linked.tape!.head < head; i++) {
+      t.ok(i < 10_000, 'all comes over');
+      if (pipe.hub.deliver(100) === 0) harness.clock.advance(TICK_MS);
+      if (linked.tape!.head >= fence && linked.tape!.joinFrom !== fence) {
+        t.fail(`it has segments up to ${linked.tape!.head}, and knows of no other format from ${fence} on`);
+        break;
+      }
+    }
+    t.equal(linked.tape!.joinFrom, fence);
+    t.same(harness.broken, []);
+  },
+);
 
 t.test('what no worker sends closes the link', async (t) => {
   for (const [name, write] of Object.entries({
