@@ -1,6 +1,5 @@
 /**
- * What became of reloads, as metrics report it: of the one process, or with workers of all together, where the supervisor has it and the hub reports
- * it.
+ * The results of reloads for the metrics. With workers there is one count for all processes, which the supervisor keeps and the hub reports.
  */
 
 import type { MetricRegistry } from './metrics/registry.js';
@@ -9,23 +8,23 @@ import type { MetricRegistry } from './metrics/registry.js';
 export interface ReloadResults {
   readonly applied: number;
   readonly refused: number;
-  /** Whether the last one is in force. */
+  /** Whether the last reload was applied. */
   readonly isGood: boolean;
-  /** Since when the configuration is in force, Unix seconds. */
+  /** Since when the configuration has been in force, Unix seconds. */
   readonly appliedAt: number;
 }
 
-/** @param at Unix seconds */
+/** Returns the results at the start. @param at Unix seconds */
 export function noReloads(at: number): ReloadResults {
   return { applied: 0, refused: 0, isGood: true, appliedAt: at };
 }
 
-/** Another configuration is in force. @param at Unix seconds */
+/** Adds a reload that was applied. @param at Unix seconds */
 export function withApplied(results: ReloadResults, at: number): ReloadResults {
   return { ...results, applied: results.applied + 1, isGood: true, appliedAt: at };
 }
 
-/** A configuration could not be read, or was refused. */
+/** Adds a configuration that could not be read, or was refused. */
 export function withRefused(results: ReloadResults): ReloadResults {
   return { ...results, refused: results.refused + 1, isGood: false };
 }

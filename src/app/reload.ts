@@ -1,5 +1,6 @@
 /**
- * Another configuration for a process that runs, put in force in steps (src/processes/README.md, "Reload"). Who is not concerned notices nothing.
+ * The steps that put another configuration in force in a running process (src/processes/README.md, "Reload"). Connections that a change does not
+ * concern notice nothing.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -8,25 +9,25 @@ import type { LoadedConfig } from '../config/load.js';
 import { planText, type ReloadPlan } from '../config/plan.js';
 import type { Core } from './core.js';
 
-/** What a process does in each step, where all of them take it before the next one. Each is given the next configuration. */
+/** The steps of one process; all processes take a step before the next one begins. Each is given the next configuration. */
 export interface ReloadSteps {
-  /** Makes what can fail. Throws why it cannot be made; then all is as before. */
+  /** Prepares everything that can fail. Throws the reason; then nothing has changed. */
   prepare(next: LoadedConfig): void;
-  /** Takes ports that are new, or sees whether they can be had. Rejects where not. */
+  /** Listens at new ports, or checks that they can be had. Rejects if not. */
   listen(next: LoadedConfig): Promise<void>;
-  /** In force. @param next is used up */
+  /** Puts the configuration in force. @param next must not be used afterwards */
   commit(next: LoadedConfig): Promise<void> | void;
-  /** What was prepared does not come into force. */
+  /** Discards what was prepared. */
   discard(next: LoadedConfig): void;
-  /** What was let go of for it is taken again. */
+  /** Listens again at ports that were closed for the reload. */
   restore(next: LoadedConfig): Promise<void> | void;
 }
 
-/** Some options cannot be changed while the process lives. Its message names them. */
+/** Thrown if options cannot be changed in a running process. The message names them. */
 export class NeedsRestart extends Error {
   readonly plan: ReloadPlan;
 
-  /** @param advice how they can be changed all the same */
+  /** @param advice how to change them nevertheless */
   constructor(plan: ReloadPlan, advice?: string) {
     const lines = planText({ ...plan, changes: plan.refused });
     super(`these options need a restart, nothing was changed:\n${lines}${advice === undefined ? '' : `\n${advice}`}`);
@@ -35,7 +36,7 @@ export class NeedsRestart extends Error {
   }
 }
 
-/** The next configuration is in force: what every process has made of the one before is made anew. @param next is used up */
+/** Adopts the next configuration, and updates what every process derives from it. @param next must not be used afterwards */
 export function takeConfig({ config, clock, secrets }: Core, next: LoadedConfig): { readonly isHookChanged: boolean } {
   const isHookChanged = !isDeepStrictEqual(config.listenerHook, next.listenerHook);
   adoptConfig(config, next);

@@ -1,4 +1,4 @@
-/** What a child process does: the hub's work (hub-process.ts) or a worker's (worker-process.ts). */
+/** The work of a child process: that of the hub (hub-process.ts) or of a worker (worker-process.ts). */
 
 import type { Socket } from 'node:net';
 import type { OpenLog } from '../base/log.js';
@@ -6,20 +6,20 @@ import type { LoadedConfig } from '../config/load.js';
 import type { Boot, FromChild, ToChild } from './messages.js';
 import type { Stoppable } from './restart/leaving.js';
 
-/** What a child is given to begin with. */
+/** What a child needs to start its work. */
 export interface ChildParts {
   readonly boot: Boot;
   readonly config: LoadedConfig;
   readonly opened: OpenLog;
-  /** What comes before the work has begun goes here; by default its socket is closed. */
+  /** Receives messages that arrive before the work has started. The default closes their sockets. */
   readonly inbox: { onMessage: ChildWork['onMessage'] };
-  /** To the supervisor. @param onSent when the socket is no longer here */
+  /** Sends a message to the supervisor. @param onSent called when the socket has left this process */
   send(message: FromChild, socket?: Socket, onSent?: () => void): void;
-  /** Ends this process as if it was asked to stop. */
+  /** Ends this process as if the supervisor had asked it to stop. */
   end(): void;
 }
 
-/** What a child does, once it has begun. */
+/** The work of a child once it has started. */
 export interface ChildWork extends Stoppable {
   onMessage(message: ToChild, socket: Socket | undefined): void;
 }

@@ -1,6 +1,6 @@
 /**
- * A child process: says that it runs, gets what it needs to begin, and from then on says that it is alive. It ends when it is asked to, or when its
- * supervisor is gone.
+ * A child process: reports that it runs, receives what it needs to start its work, and sends a sign of life every second. It ends when it is asked
+ * to, or when its supervisor is gone.
  */
 
 import type { Socket } from 'node:net';
@@ -11,14 +11,14 @@ import { ALIVE_MS, type Boot, type FromChild, MESSAGES_VERSION, type ProcessRole
 import { configOf } from './reload/configuration.js';
 import { leave, stopWhenBroken } from './restart/leaving.js';
 
-/** Runs what this process is for; resolves when that is loaded, and ends the process when the work has ended. */
+/** Runs the work of this process. Resolves when its program is loaded; ends the process when the work has ended. */
 export async function runChild(): Promise<void> {
   const role = process.env['AIRSPLICE_PROCESS'] as ProcessRole;
   process.title = `airsplice ${role}`;
-  // Before it says that it waits: from then on each moment counts. The one without what only the other does.
+  // Loaded before this process reports that it waits, since from then on each moment counts; each role loads only what it needs.
   const start =
     role === 'hub' ? (await import('./hub-process.js')).startHub : (await import('./worker-process.js')).startWorker;
-  // Said by the supervisor, in the right order; a terminal says it to all.
+  // A terminal signals all processes at once; the supervisor passes signals on in the right order.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
   let work: ChildWork | null = null;
   const inbox: ChildParts['inbox'] = { onMessage: (_message, socket) => socket?.destroy() };
@@ -40,17 +40,17 @@ export async function runChild(): Promise<void> {
   });
   let close = async (): Promise<void> => undefined;
   process.once('disconnect', () => void end(close));
-  // It may have gone while this program was being loaded.
+  // The supervisor may have gone while this program was being loaded.
   if (!process.connected) void end(close);
   send({ type: 'waiting', version: MESSAGES_VERSION });
   sayAlive();
 }
 
-/** At whole seconds, with all else that is done once a second. */
+/** Sends a sign of life at each whole second, together with everything else that is done once a second. */
 function sayAlive(): void {
   const say = () => {
     if (process.connected) send({ type: 'alive' });
-    // Node does not say so itself where a socket is on its way to the supervisor that is gone. Where it has, nobody listens any more.
+    // Node emits nothing by itself while a socket is on its way to a supervisor that has gone. Once it has, the listener is removed.
     else process.emit('disconnect');
     sayAlive();
   };

@@ -1,6 +1,6 @@
 /**
- * Encoders over TLS: their bytes are decrypted in the worker, since no socket can take its TLS to another process, and go on over a local socket. The
- * connection ends with either end.
+ * Encoders over TLS: a TLS session cannot move to another process, so the worker decrypts their bytes and forwards them to the hub over a local
+ * socket. When either side closes, both are closed.
  *
  *   encoder ══TLS══► worker ──│ greeting (link/wire/link-version.ts) │ length of the head, 4 │ head (metadata/codec.ts) │ bytes … ──► hub
  */
@@ -14,12 +14,12 @@ import { readEncoder } from './encoder-schema.js';
 import { listen } from './listen.js';
 import type { SocketLetter } from './messages.js';
 
-/** Larger than any head that is taken (limits.headBytes), as `encode` makes it. */
+/** Larger than any accepted head (limits.headBytes) once encoded. */
 const MAX_HEAD_BYTES = 4 * 1024 * 1024;
-/** How long the greeting and the head may take to come; a worker sends them in one go. */
+/** How long the greeting and the head may take to arrive; a worker sends them in one write. */
 export const HEAD_MS = 5000;
 
-/** Passes an encoder's connection on; its socket is paused. @param path where the hub takes it */
+/** Forwards an encoder's connection, whose socket is paused. @param path the hub's local socket for encoders */
 export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string): void {
   const pipe = net.connect(path);
   const end = () => {
@@ -35,13 +35,13 @@ export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string)
   pipe.pipe(socket);
 }
 
-/** At the hub: takes them. */
+/** The hub's end: accepts the encoders that workers forward. */
 export class EncoderPipeServer {
   readonly #path: string;
   readonly #server: net.Server;
   readonly #reading = new Set<Socket>();
 
-  /** @param onError called with what is wrong with a worker's message */
+  /** @param onError called with the reason if a worker's message is invalid */
   constructor(path: string, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
     this.#path = path;
     this.#server = net.createServer({ allowHalfOpen: true }, (socket) => this.#read(socket, onEncoder, onError));
@@ -73,7 +73,7 @@ export class EncoderPipeServer {
       try {
         seen = Buffer.concat([seen, chunk.subarray(greetings.take(chunk))]);
       } catch {
-        // of another version: its encoder comes again
+        // A worker of another version: its encoder connects again.
         return drop();
       }
       if (seen.length < 4) return;
@@ -88,7 +88,7 @@ export class EncoderPipeServer {
         socket.pause();
         onEncoder({ ...value, socket });
       } catch (error) {
-        // A bad message of a worker must not end the hub.
+        // An invalid message from a worker must not end the hub.
         onError(error);
         drop();
       }
@@ -98,7 +98,7 @@ export class EncoderPipeServer {
   }
 }
 
-/** An encoder on its way to the hub. In this turn its socket must be sent. */
+/** Returns the message that takes an encoder to the hub. Its socket must be sent in the same turn of the event loop. */
 export function letterOf({ socket, ...encoder }: ProvenEncoder): SocketLetter {
   const ahead = detach(socket).toString('base64');
   return { type: 'encoder', text: encode(encoder), ahead, version: LINK_VERSION };

@@ -1,6 +1,6 @@
 /**
- * An encoder whose secret was right, as the worker that accepted it passes it on (http/ingest/proven.ts), and one that the hub before this one had:
- * checked before its channel takes it.
+ * Checks encoders that other processes pass to the hub before a channel takes them: authenticated ones from workers (http/ingest/proven.ts), and
+ * connections that the previous hub hands over.
  */
 
 import { z } from 'zod';
@@ -10,10 +10,10 @@ import { bytes, decode, mapOf } from '../metadata/codec.js';
 import { type Checked, type Is, moment, must } from '../metadata/record-schema.js';
 import type { SentConnection, SentEncoder, SocketLetter } from './messages.js';
 
-/** Of each text of a head, and of what was read after the head: more than limits.headBytes can be. */
+/** The limit of each text of a head and of what was read after it, bytes: more than limits.headBytes can be. */
 const MAX_BYTES = 1024 * 1024;
 const MAX_HEADERS = 10_000;
-/** How far an encoder may be ahead of real time: ten times what sources.aheadSeconds can be. */
+/** How far an encoder may be ahead of real time: ten times the maximum of sources.aheadSeconds. */
 const MAX_AHEAD_MS = 600_000;
 
 type Letter = Pick<SocketLetter, 'text' | 'ahead'>;
@@ -47,7 +47,7 @@ const encoderSchema = z.discriminatedUnion('kind', [
   z.looseObject({ ...connection, kind: z.literal('shoutcast'), rest }),
 ]);
 
-/** With what was read of its socket on the way. */
+/** Returns the encoder with the bytes that other processes have read from its socket, or what is wrong with the message. */
 export function readEncoder(letter: Letter): Checked<SentEncoder> {
   return read(encoderSchema, letter, (encoder: SentEncoder, ahead) => withRest(encoder, ahead));
 }
@@ -99,5 +99,5 @@ function withRest(encoder: SentEncoder, more: Buffer): SentEncoder {
   return { ...encoder, head: { ...head, rest: Buffer.concat([head.rest, more]) } };
 }
 
-/** The compiler compares it with the type. */
+/** Fails to compile if the schema does not match the type. */
 export type ConnectionIsChecked = Is<SentConnection, z.output<typeof connectionSchema>>;

@@ -1,25 +1,25 @@
-/** A worker's connection to the hub, which is made again until it holds. There is one at most: the hub says each change once. */
+/** A worker's connection to the hub, retried until it succeeds. There is one at most, since the hub sends each change once. */
 
 import net, { type Socket } from 'node:net';
 import type { WorkerLink } from '../link/worker-link.js';
 
-/** How soon the hub is tried again. */
+/** The pause before the next attempt, milliseconds. */
 const RECONNECT_MS = 50;
 
 export class HubConnection {
   readonly #link: Pick<WorkerLink, 'connect' | 'ready' | 'leftAloneMs'>;
-  /** Empty: there is none to connect to. */
+  /** The hub's local socket; empty if there is no hub to connect to. */
   #path = '';
   #isClosed = false;
   #socket: Socket | null = null;
-  /** Runs while it is to be tried again. */
+  /** Runs while another attempt is pending. */
   #timer: NodeJS.Timeout | undefined;
 
   constructor(link: Pick<WorkerLink, 'connect' | 'ready' | 'leftAloneMs'>) {
     this.#link = link;
   }
 
-  /** Resolves when there is a connection and the hub has said what it knows. It may be the hub that is being tried already. */
+  /** Connects to a hub, unless it is the present one. Resolves once the hub has sent its state. */
   async open(path: string): Promise<void> {
     if (path !== this.#path && !this.#isClosed) {
       this.#leave(path);
@@ -29,7 +29,7 @@ export class HubConnection {
     await this.#link.ready();
   }
 
-  /** The hub there cannot be understood: `open` follows with another one. */
+  /** Stops trying to reach a hub of another version; `open` follows with the next one. */
   giveUp(): void {
     this.#leave('');
   }

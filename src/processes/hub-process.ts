@@ -1,4 +1,4 @@
-/** The hub as a process of its own (app/hub/linked-hub.ts): what comes from the hub before it, from the supervisor, and from workers. */
+/** The hub in its own process (app/hub/linked-hub.ts): handles what arrives from the previous hub, the supervisor and the workers. */
 
 import net, { type Server, type Socket } from 'node:net';
 import { type Core, makeCore } from '../app/core.js';
@@ -18,7 +18,7 @@ import { handOver } from './restart/hub-handover.js';
 import { HubReturns, takeConnection } from './restart/hub-returns.js';
 import { leave } from './restart/leaving.js';
 
-/** Starts it; resolves when workers can come. Rejects when the data folder is in use, or a source cannot be made. */
+/** Starts the hub. Resolves when workers can connect; rejects if the data folder is in use or a source cannot be created. */
 export async function startHub(parts: ChildParts): Promise<ChildWork> {
   const { boot, config, send } = parts;
   const { log } = parts.opened;
@@ -34,7 +34,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     clock,
     without,
     onError: onLinkError,
-    // Offers come before there are channels.
+    // Offers arrive before the channels exist.
     has: (channel) => faces.byChannel.has(channel),
     mostLagMs: () => config.streams.lagSeconds * 1000,
     onTakes: (channel) => send({ type: 'takes', channel }),
@@ -62,7 +62,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     },
     isReturned: (channel) => returns.unhanded.has(channel),
   });
-  // The hub before this one has ended by itself, or it would hand over.
+  // The previous hub has died, or it would hand over.
   if (boot.offers !== null && boot.number > 1) hub.side.facts.died('hub');
   const work = new HubProcess(core, hub, parts);
   await work.listen(boot.hub);
@@ -90,7 +90,7 @@ class HubProcess implements ChildWork {
     this.#server = net.createServer((socket) => hub.clients.links.take(socket));
   }
 
-  /** Workers can come. */
+  /** Resolves when workers can connect. */
   async listen({ link }: HubPaths): Promise<void> {
     await Promise.all([this.#pipes.listen(), listen(this.#server, link)]);
   }
@@ -107,10 +107,10 @@ class HubProcess implements ChildWork {
     else socket.destroy();
   }
 
-  /** An encoder that has come to a worker, or was at the hub before this one. */
+  /** Takes an encoder that has connected to a worker, or a connection of the previous hub. */
   #take(letter: SocketLetter, socket: Socket): void {
     const { connections } = this.#hub.clients;
-    // Of a process of another version: its encoder comes again.
+    // Sent by a process of another version: the encoder connects again.
     if (letter.version !== LINK_VERSION) socket.destroy();
     else if (letter.type === 'encoder') {
       const { value: encoder } = readEncoder(letter);
@@ -119,17 +119,17 @@ class HubProcess implements ChildWork {
       connections.take(socket, encoder.address);
       this.#hub.admit({ ...encoder, socket });
     } else {
-      // Over TLS it is counted where that is spoken.
+      // An encoder over TLS is counted by the worker that decrypts it; its local socket has no remote address.
       if (socket.remoteAddress !== undefined) connections.take(socket, socket.remoteAddress);
       const bad = takeConnection(this.#hub.side.hub.channels, letter, socket);
       if (bad !== null) this.#core.onError(new Error(`an encoder's connection of the hub before this one: ${bad}`));
     }
   }
 
-  /** To the hub that waits at these paths. */
+  /** Hands over to the hub that waits at these paths. */
   async #handOver({ tapes }: HubPaths): Promise<void> {
     const { side, clients } = this.#hub;
-    // What is cut ends where the next hub goes on.
+    // The HLS of these channels is being cut, and the next hub continues it where it ends here.
     const needed = new Set(side.hls.active);
     this.#close();
     await this.#hub.leave();
@@ -158,14 +158,14 @@ class HubProcess implements ChildWork {
     return this.#hub.stop(graceMs);
   }
 
-  /** Nobody comes any more. */
+  /** Accepts no more connections. */
   #close(): void {
     this.#server.close();
     this.#pipes.close();
   }
 }
 
-/** What comes to a hub while it cannot act on it yet. */
+/** Keeps the messages that arrive before the hub can handle them. */
 class HubMessages {
   readonly #inbox: ChildParts['inbox'];
   readonly #kept: (readonly [ToChild, Socket | undefined])[] = [];
@@ -184,12 +184,12 @@ class HubMessages {
     });
   }
 
-  /** Resolves when the hub before it has let go of all. @returns how many offer their tapes */
+  /** Resolves when the previous hub has released everything. @returns the number of processes that offer tapes */
   go(): Promise<number> {
     return this.#go;
   }
 
-  /** From here on all goes there. */
+  /** Delivers the kept messages, and all later ones directly. */
   deliver(work: ChildWork): void {
     this.#inbox.onMessage = (message, socket) => work.onMessage(message, socket);
     for (const [message, socket] of this.#kept.splice(0)) work.onMessage(message, socket);

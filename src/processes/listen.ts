@@ -1,11 +1,11 @@
-/** Local sockets, by path. */
+/** Listens at a local socket. */
 
 import type { Server } from 'node:net';
 
-/** What a system takes, without the byte that ends it. Node cuts off what is more, and listens at another path. */
+/** The longest path that the system accepts, without the terminating zero. Node truncates a longer one and listens at another path. */
 const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
-/** Resolves when it listens; rejects where the path cannot be had. */
+/** Resolves when the server listens; rejects if the path is too long or cannot be used. */
 export function listen(server: Server, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     if (Buffer.byteLength(path) > MAX_PATH_BYTES) {

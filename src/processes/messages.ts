@@ -1,6 +1,6 @@
 /**
- * What the supervisor and its children say to each other, as JSON over the channel that Node makes between them; a socket may go with it.
- * A child says first which version of it it speaks; with another one than its own a supervisor, which no restart replaces, ends it.
+ * The messages between the supervisor and its children, as JSON over Node's IPC channel; a socket may go with one.
+ * A child first states which version it speaks. The supervisor, which no restart replaces, ends a child that speaks another version than its own.
  */
 
 import type { ReloadSteps } from '../app/reload.js';
@@ -10,35 +10,34 @@ import type { ConnectionPlace } from '../source/encoder-connection.js';
 import type { ConfigSource } from './reload/configuration.js';
 
 /**
- * Raised with every change of these messages, but for what only hubs and workers read of them, which has the version of the link
+ * Raised with every change of these messages, except for content that only hubs and workers read, which has the version of the link
  * (link/wire/link-version.ts), and for what may be missing without harm: an unknown message is ignored.
- * A supervisor with another one must be stopped and started.
+ * A supervisor of another version must be stopped and started.
  */
 export const MESSAGES_VERSION = 3;
 
 /**
- * Of the steps of a reload (ReloadStep), which a child may not know: it says with `ready` which version it speaks. Between others a reload is a
- * rolling restart. Raised with every change of the steps.
+ * The version of the steps of a reload (ReloadStep), raised with every change of them. A child states the version that it knows with `ready`; if it
+ * differs, a reload is a rolling restart.
  */
 export const STEPS_VERSION = 2;
 
-/** What a child process is. */
 export type ProcessRole = 'hub' | 'worker';
 
 /** What a child needs to begin. */
 export interface Boot {
   readonly source: ConfigSource;
-  /** Its own, which no other process of this server has had. */
+  /** Unique to this process: no other process of this server has had it. */
   readonly number: number;
-  /** Where the hub takes the links of workers, and encoders' bytes. */
+  /** The hub's local sockets. */
   readonly hub: HubPaths;
-  /** Of a hub: how many processes may have tapes of the one before it; null: that one is still there, and hands over (`go`). */
+  /** For a hub: how many processes may have tapes of the previous one; null if that one still runs, and hands over (`go`). */
   readonly offers: number | null;
-  /** Of a hub: channels whose tape it does not take back (suspect-tapes.ts). Absent: none. */
+  /** For a hub: channels whose tapes it does not take back (suspect-tapes.ts). Absent: none. */
   readonly without?: readonly string[];
 }
 
-/** Local sockets of one hub. */
+/** Local sockets of one hub: where it accepts workers' links, encoders over TLS, and tapes. */
 export interface HubPaths {
   readonly link: string;
   readonly encoders: string;
@@ -48,7 +47,7 @@ export interface HubPaths {
 /** An encoder without its socket. */
 export type SentEncoder = Omit<ProvenHttpEncoder, 'socket'> | Omit<ProvenShoutcastEncoder, 'socket'>;
 
-/** An encoder's connection that its hub has let go, without its socket. */
+/** An encoder's connection that a hub hands over, without its socket. */
 export interface SentConnection {
   readonly channel: string;
   readonly place: ConnectionPlace;
@@ -56,92 +55,92 @@ export interface SentConnection {
   readonly aheadMs: number;
 }
 
-/** With a socket, for the hub. The supervisor adds what it has read of the socket, and passes it on. */
+/** Takes a socket to the hub. The supervisor adds what it has read from the socket, and passes it on. */
 export interface SocketLetter {
   readonly type: 'encoder' | 'connection';
-  /** A SentEncoder, or SentConnection, as `encode` has made it (encoder-schema.ts). */
+  /** A SentEncoder or SentConnection, encoded (encoder-schema.ts). */
   readonly text: string;
-  /** What was read of the socket on the way: base64. */
+  /** What was read from the socket on the way, base64. */
   readonly ahead: string;
-  /** Of the link, at the process that sends it. */
+  /** LINK_VERSION of the process that sends it. */
   readonly version: number;
 }
 
 /**
- * A step of a reload, which all processes take before the next one. Each is answered.
+ * A step of a reload, which all processes take before the next one begins. Each is answered.
  *
- *   prepare ──► listen ──► commit          where one refuses a step: discard ──► restore, and what was before stays in force
+ *   prepare ──► listen ──► commit          if one refuses a step: discard ──► restore, and the present configuration stays in force
  */
 export type ReloadStep = keyof ReloadSteps;
 
-/** A step among the requests of a child: all steps of a reload have the same number. */
+/** Identifies a step among the requests to a child, since all steps of a reload have the same number. */
 export function stepKey(id: number, step: ReloadStep): string {
   return `${id} ${step}`;
 }
 
 export type ToChild =
   | { readonly type: 'boot'; readonly boot: Boot }
-  /** A new hub takes back the tapes of the one before it. */
+  /** To a worker: a new hub takes back the tapes of the previous one. */
   | { readonly type: 'offer'; readonly hub: HubPaths }
-  /** There is another hub. */
+  /** To a worker: another hub serves. */
   | { readonly type: 'hub'; readonly hub: HubPaths }
-  /** To a hub: it hands over to the one with these paths. */
+  /** To a hub: hand over to the one with these paths. */
   | { readonly type: 'handover'; readonly hub: HubPaths }
-  /** To a hub that waits: the one before it has let go of all. @param offers as Boot has it */
+  /** To a hub that waits: the previous one has released everything. @param offers as in Boot */
   | { readonly type: 'go'; readonly offers: number }
-  /** To a worker: it takes no more connections, serves those that it has, and says when the last has ended. */
+  /** To a worker: accept no more connections, serve the present ones, and report when the last has ended. */
   | { readonly type: 'drain' }
-  /** For the hub: how often processes were started again. */
+  /** To the hub: how often processes were restarted. */
   | { readonly type: 'restarts'; readonly restarts: Readonly<Record<ProcessRole, number>> }
   | { readonly type: 'stop'; readonly graceMs: number }
   | { readonly type: 'reopen' }
-  /** To a hub: it makes a copy of its store. @param id of the answer */
+  /** To a hub: copy the store. @param id of the answer */
   | { readonly type: 'backup'; readonly id: number }
-  /** To a worker: what a reload that it asked for has changed, or why it was not made. */
+  /** To a worker: what the reload that it asked for has changed, or why it failed. */
   | { readonly type: 'reloaded'; readonly id: number; readonly plan: string | null; readonly reason: string | null }
-  /** @param source of `prepare` */
+  /** @param source only with `prepare` */
   | { readonly type: 'reloadStep'; readonly id: number; readonly step: ReloadStep; readonly source?: ConfigSource }
-  /** For the hub: what became of reloads. */
+  /** To the hub: the results of reloads. */
   | { readonly type: 'reloads'; readonly results: ReloadResults }
-  /** To the hub: an encoder that has come, or one of the hub before it. */
+  /** To the hub: an encoder that has connected, or one of the previous hub. */
   | SocketLetter;
 
 export type FromChild =
-  /** It runs, and can begin. The first message: it never changes. */
+  /** The child runs and can start its work. The first message: its form never changes. */
   | { readonly type: 'waiting'; readonly version: number }
   | { readonly type: 'alive' }
-  /** A hub: it takes back tapes. */
+  /** A hub takes back tapes. */
   | { readonly type: 'taking' }
-  /** A hub: it is putting the tape of this channel in place; null: all are in place. An older supervisor ignores it. */
+  /** A hub is putting the tape of this channel in place; null: all are in place. An older supervisor ignores it. */
   | { readonly type: 'takes'; readonly channel: string | null }
-  /** A hub that waits for the one before it; a worker that cannot speak with the hub, and waits for one of its own version. */
+  /** A hub waits for the previous one to hand over; or a worker waits for a hub that speaks its version of the link. */
   | { readonly type: 'standby' }
   /** A hub has handed over. */
   | { readonly type: 'released' }
-  /** A worker has no connection any more. */
+  /** A worker has served its last connection. */
   | { readonly type: 'drained' }
-  /** @param steps STEPS_VERSION; undefined: it knows none */
+  /** The child serves. @param steps its STEPS_VERSION; undefined: it knows no steps */
   | {
       readonly type: 'ready';
       readonly ports: readonly number[];
       readonly shoutcastPorts: readonly (number | null)[];
       readonly steps?: number;
     }
-  /** What became of a step. @param reason why it cannot be; null: it is done */
+  /** The answer to a step. @param reason why the child refuses it; null: it is done */
   | {
       readonly type: 'reloadStep';
       readonly id: number;
       readonly step: ReloadStep;
       readonly reason: string | null;
     }
-  /** A hub: the copy's name in the data folder, or why there is none. */
+  /** From a hub: the name of the copy in the data folder, or why it could not be made. */
   | { readonly type: 'backedUp'; readonly id: number; readonly name: string | null; readonly reason: string | null }
-  /** A worker: an operator wants the configuration to be read again. @param id of the answer */
+  /** From a worker: an operator asks for a reload. @param id of the answer */
   | { readonly type: 'reload'; readonly id: number }
-  /** It cannot start, and ends. */
+  /** The child cannot start, and ends. */
   | { readonly type: 'failed'; readonly reason: string }
-  /** For the hub: an encoder that has come; for the next hub: the connection of one. */
+  /** For the hub: an encoder that has connected; for the next hub: an encoder's connection. */
   | SocketLetter;
 
-/** How often a child says that it is alive, and after how long without it is taken for hanging, milliseconds. */
+/** How often a child sends a sign of life, and after what silence it counts as hanging, milliseconds. */
 export const [ALIVE_MS, HANGING_MS] = [1000, 2500];

@@ -1,7 +1,7 @@
 /**
- * The command: arguments, a start that can be stopped, the stop, exit codes. 0 after a clean stop, 2 for a wrong command line or
- * configuration, 1 when the server cannot start (data folder in use, port taken), 70 after an uncaught exception.
- * One process (app/app.ts), or with `workers` a supervisor (supervisor.ts). Owned by main.ts, which listens to the signals.
+ * The `start` command: reads the arguments, starts the server in this process (app/app.ts) or with `workers` a supervisor (supervisor.ts), and
+ * stops it. Exit codes: 0 after a clean stop, 2 for an invalid command line or configuration, 1 if the server cannot start (data folder in use,
+ * port taken), 70 after an uncaught exception. Owned by main.ts, which handles SIGINT and SIGTERM.
  */
 
 import { availableParallelism } from 'node:os';
@@ -21,19 +21,19 @@ import { leave, stopWhenBroken } from './restart/leaving.js';
 import { type ControlCommands, openControlSocket } from './supervisor/control-socket.js';
 import { ServiceManager } from './supervisor/service-manager.js';
 
-/** What the command runs. */
+/** The running server: an App or a Supervisor. */
 type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
   readonly reloads: Reloads;
-  /** Replaces all processes. */
+  /** Replaces all processes. Absent in one process. */
   readonly restart?: () => Promise<void>;
 };
 
-/** The configuration is read again; all processes are replaced. */
+/** SIGHUP reloads the configuration, SIGUSR2 replaces all processes. */
 type AskedSignal = 'SIGHUP' | 'SIGUSR2';
 
 /**
- * Reads the configuration, starts the server and stops it.
- * @param args of the command line @param stop its reason is the signal
+ * Reads the configuration, starts the server, and stops it on `stop`.
+ * @param args of the command line @param stop its reason is the signal that asked for the stop
  */
 export async function run(args: readonly string[], stop: AbortSignal): Promise<void> {
   const read = readCommand(args);
@@ -43,7 +43,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   const graceMs = config.shutdown.graceSeconds * 1000;
   const workers = workersOf(config);
   stop.addEventListener('abort', () => {
-    // A supervisor waits for its children, which have that time.
+    // A supervisor waits for its children, which get the whole grace.
     const endMs = config.shutdown.graceSeconds * 1000 + (workers > 0 ? SUPERVISOR_MS : 0);
     setTimeout(leave, endMs, 0, stop.reason).unref();
   });
@@ -52,7 +52,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   stop.addEventListener('abort', () => {
     stopping = service.stopping();
   });
-  // What is asked for while it starts is done once it serves.
+  // Signals during the start are handled once the server is ready.
   const asked = new Set<AskedSignal>();
   let onSignal = (signal: AskedSignal): void => void asked.add(signal);
   for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => onSignal(signal));
@@ -81,25 +81,25 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   reloading.watch();
   const reload = async () => {
     running.reopen();
-    // Why it was refused is in the log.
+    // The log has the reason of a refusal.
     await reloading.reload().catch(() => undefined);
   };
   const restart = () => {
     if (running.restart === undefined) log.warn('SIGUSR2: without workers there is nothing that could be replaced');
-    // Why it has failed is in the log.
+    // The log has the reason of a failure.
     else running.restart().catch(() => undefined);
   };
   const closeControl = await openControl(config, commandsOf(running, reloading), log);
   const { ports, shoutcastPorts } = running;
   log.info({ ports, shoutcastPorts }, 'listening');
-  // A disk that is full, a pipe that is gone: it can be played without.
+  // The server runs on without its output: the disk may be full, or the pipe closed.
   process.stdout.on('error', () => undefined);
   if (!stop.aborted) process.stdout.write(banner(config, ports, programName(), operatorOf(read.source)));
   service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
   onSignal = (signal) => (signal === 'SIGHUP' ? void service.reload(reload) : restart());
   for (const signal of asked) onSignal(signal);
 
-  // Asked again while it drains: it goes on draining.
+  // A second request during the drain changes nothing.
   const end = async (): Promise<void> => {
     log.info({ signal: stop.reason }, 'stopping');
     closeControl();
@@ -115,7 +115,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   else stop.addEventListener('abort', () => void end());
 }
 
-/** What the command line asks a running server for. */
+/** Commands that the command line sends to the running server. */
 function commandsOf(running: Running, reloading: Reloading): ControlCommands {
   return {
     reload: async () => planText(await reloading.reload()),
@@ -130,7 +130,7 @@ function commandsOf(running: Running, reloading: Reloading): ControlCommands {
   };
 }
 
-/** Resolves with what closes it. */
+/** Opens the control socket; without one the server only logs a warning. Resolves with a function that closes it. */
 async function openControl(config: LoadedConfig, commands: ControlCommands, log: Log): Promise<() => void> {
   return await openControlSocket(config.data.folder, commands).catch((error: unknown) => {
     log.warn(
@@ -141,17 +141,17 @@ async function openControl(config: LoadedConfig, commands: ControlCommands, log:
   });
 }
 
-/** What a supervisor may take beyond the grace of its children. */
+/** Time that a supervisor may take beyond the grace of its children, milliseconds. */
 const SUPERVISOR_MS = 1000;
 
-/** Starts the server in this process. @param reload reads the configuration again, for operators who ask by HTTP */
+/** Starts the server in this process. @param reload reloads the configuration when an operator asks by HTTP */
 async function startHere(
   { config }: NextConfig,
   log: Log,
   stop: AbortSignal,
   reload: () => Promise<string>,
 ): Promise<Running> {
-  // A supervisor starts without all that it does not do.
+  // Imported here, so that a supervisor does not load it.
   const { startApp } = await import('../app/app.js');
   const app = await startApp(config, log, { signal: stop, reload });
   heedFileLimit(config, app, log);
@@ -170,7 +170,7 @@ async function supervise(
   return supervisor;
 }
 
-/** How many processes serve clients; 0: this one. `auto`: one core is for the hub. */
+/** Returns the number of worker processes; 0: this process does it all. `auto` leaves one core to the hub. */
 function workersOf({ workers, cluster }: LoadedConfig): number {
   const asked = workersAsked(workers, cluster);
   return asked === 'auto' ? Math.max(1, availableParallelism() - 1) : asked;

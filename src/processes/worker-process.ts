@@ -1,4 +1,4 @@
-/** A worker as a process of its own (app/worker/linked-worker.ts): its connection to the hub, and what it hears from the supervisor. */
+/** A worker in its own process (app/worker/linked-worker.ts): its connection to the hub, and the messages of the supervisor. */
 
 import net, { type Socket } from 'node:net';
 import { type Core, makeCore } from '../app/core.js';
@@ -14,7 +14,7 @@ import { HubConnection } from './hub-connection.js';
 import { type HubPaths, STEPS_VERSION, type ToChild } from './messages.js';
 import { ChildReloads } from './reload/child-reloads.js';
 
-/** Starts it; resolves when it takes connections. Rejects when a port cannot be had. */
+/** Starts a worker. Resolves when it accepts connections; rejects if it cannot listen at a port. */
 export async function startWorker(parts: ChildParts): Promise<ChildWork> {
   const { boot, config, inbox, opened } = parts;
   const clock = new SystemClock();
@@ -40,7 +40,7 @@ class WorkerProcess implements ChildWork {
   readonly #worker: LinkedWorker;
   readonly #connection: HubConnection;
   readonly #reloads: ChildReloads;
-  /** Reloads that operators ask for: made by the supervisor. */
+  /** Reloads for which operators have asked here, and which the supervisor makes. */
   readonly #asked = new Requests();
   #hub: HubPaths;
 
@@ -72,7 +72,7 @@ class WorkerProcess implements ChildWork {
     });
   }
 
-  /** There is another hub. */
+  /** Connects to another hub. */
   follow(hub: HubPaths): void {
     this.#hub = hub;
     void this.#connection.open(hub.link);
@@ -107,7 +107,7 @@ class WorkerProcess implements ChildWork {
     end();
   }
 
-  /** An encoder whose secret is right goes to the hub: its socket, or where that speaks TLS its bytes. */
+  /** Passes an authenticated encoder to the hub: its socket, or its decrypted bytes if it uses TLS. */
   #passOn(encoder: ProvenEncoder): void {
     const { socket } = encoder;
     if (socket.destroyed) return;
@@ -115,7 +115,7 @@ class WorkerProcess implements ChildWork {
     else this.#parts.send(letterOf(encoder), socket, () => socket.destroy());
   }
 
-  /** A new hub takes back what is here of the tapes of the one before; where it does not, they begin anew. */
+  /** Offers the tapes that this worker has to a new hub. Those that it does not take begin anew. */
   #offerTapes(path: string): void {
     const socket = net.connect(path);
     const drop = () => socket.destroy();

@@ -1,6 +1,6 @@
 /**
- * A reload in a child process: the steps that the supervisor asks for, one after the other, each answered (stepped-reloads.ts has the other end).
- * Owned by hub-process.ts or worker-process.ts.
+ * Reloads in a child process: takes the steps that the supervisor asks for, one after the other, and answers each (stepped-reloads.ts has the other
+ * end). Owned by hub-process.ts or worker-process.ts.
  */
 
 import type { ReloadSteps } from '../../app/reload.js';
@@ -14,7 +14,7 @@ export class ChildReloads {
   readonly #steps: ReloadSteps;
   readonly #send: (message: FromChild) => void;
   readonly #onCommitted: () => void;
-  /** What is prepared, and may be committed. */
+  /** The configuration that is prepared and may be committed. */
   #prepared: { readonly id: number; readonly next: LoadedConfig } | null = null;
   #last: Promise<void> = Promise.resolve();
 
@@ -44,7 +44,7 @@ export class ChildReloads {
       return;
     }
     const prepared = this.#prepared;
-    // It has refused what the others have prepared.
+    // This process has refused to prepare.
     if (prepared?.id !== id) return;
     if (step === 'commit' || step === 'restore') this.#prepared = null;
     await this.#steps[step](prepared.next);

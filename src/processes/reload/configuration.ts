@@ -1,4 +1,4 @@
-/** Arguments and configuration of the command. The file is read and parsed here, once; children are given what it says. */
+/** The arguments and configuration of the command. The file is read and parsed here, once for all processes; children get its values. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -15,30 +15,30 @@ import { audioProblem } from '../../source/files/audio-file.js';
 
 const DEMO = fileURLToPath(packageFile('config/demo.yaml'));
 
-/** What the command line says of a configuration. */
+/** What the command line states about the configuration. */
 export interface ConfigOptions {
   readonly path: string;
-  /** Of the first address. Absent: as the file says. */
+  /** Port of the first address. Absent: that of the file. */
   readonly port?: number | undefined;
-  /** In place of log.level and LOG_LEVEL. */
+  /** Overrides log.level and LOG_LEVEL. */
   readonly logLevel?: LogLevel | undefined;
 }
 
-/** Of what a child makes its configuration. Plain data. */
+/** The plain data from which a child makes its configuration. */
 export interface ConfigSource extends ConfigOptions, CheckedConfig {}
 
-/** A configuration that was read, and what children make of it the same. */
+/** A configuration that was read, and the data from which children make the same one. */
 export interface NextConfig {
   readonly config: LoadedConfig;
   readonly source: ConfigSource;
 }
 
-/** Reads arguments and configuration; ends the process with 2 when they are wrong. @param args behind the command's name */
+/** Reads arguments and configuration; ends the process with 2 if they are invalid. @param args those after the command's name */
 export function readCommand(args: readonly string[]): NextConfig {
   const start = commandNamed('start')!;
   try {
     const [first = ''] = args;
-    // Before its own operands and options are taken for those of start.
+    // Checked first: the operands and options of a mistyped command are not those of `start`.
     if (isWord(first)) throw noCommand(first);
     const line = parseLine(start, args);
     const [path = DEMO] = line.operands;
@@ -51,7 +51,7 @@ export function readCommand(args: readonly string[]): NextConfig {
   }
 }
 
-/** Reads the file; audio files too are looked at. Throws ConfigError, UsageError for a LOG_LEVEL that is none. */
+/** Reads and checks the file and the audio files that it names. Throws ConfigError, or UsageError for an invalid LOG_LEVEL. */
 export function readConfig({ path, port, logLevel }: ConfigOptions): NextConfig {
   const options = { path, port, logLevel };
   const text = path === DEMO ? withOperator(readFileSync(DEMO, 'utf8')) : undefined;
@@ -60,12 +60,12 @@ export function readConfig({ path, port, logLevel }: ConfigOptions): NextConfig 
   return { config: withOptions(config, options), source: { ...options, ...checked } };
 }
 
-/** A user whose password was made at the start; null: the configuration was named, and has its own. */
+/** Returns the demo's operator, whose password is made at the start; null if the command line names a configuration, which has its own. */
 export function operatorOf({ path }: ConfigOptions): { readonly user: string; readonly password: string } | null {
   return path === DEMO ? { user: DEMO_OPERATOR, password: demoPassword() } : null;
 }
 
-/** The same configuration in a child. Throws where a file that it names has gone. */
+/** Makes the same configuration in a child. Throws if a file that it names has gone. */
 export function configOf(source: ConfigSource): LoadedConfig {
   const make = () => remakeConfig(source, environment(source));
   return withOptions(measured('reload', make), source);
@@ -75,7 +75,7 @@ function environment({ path, port }: ConfigOptions): NodeJS.ProcessEnv {
   return {
     ...process.env,
     ...(port === undefined ? {} : { PORT: String(port) }),
-    // The package's own folder may not be writable: the demo's data are where it is run.
+    // The demo keeps its data in the working directory, since the package's own folder may not be writable.
     ...(path === DEMO ? { DATA: resolve(process.env['DATA'] || 'data') } : {}),
   };
 }
@@ -94,7 +94,7 @@ function portOf(line: CommandLine): number | undefined {
   return port;
 }
 
-/** Throws UsageError. @param what says it */
+/** Throws UsageError. @param what the option or variable that holds the level */
 function levelOf(what: string, text: string | undefined): LogLevel | undefined {
   if (text === undefined) return undefined;
   const level = LOG_LEVELS.find((each) => each === text.toLowerCase());
@@ -106,7 +106,7 @@ function noCommand(word: string): UsageError {
   return new UsageError(`there is neither a command nor a file "${word}"${commandMeant(word)}`);
 }
 
-/** Rather a command that was meant than a file. */
+/** Whether this looks like a command rather than a file. */
 function isWord(path: string): boolean {
   return /^\w[\w-]*$/.test(path) && !existsSync(path);
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the configuration anew and hands it to what runs: on SIGHUP, when asked by the control socket, or when the file changes. What is wrong with
- * it is logged and answered; the old one stays then. Owned by run.ts.
+ * Reads the configuration again and puts it in force: on SIGHUP, on request by the control socket or HTTP, or when the file changes. If it is
+ * invalid or refused, the reasons are logged and returned to the requester, and the present one stays. Owned by run.ts.
  */
 
 import { statSync } from 'node:fs';
@@ -11,23 +11,24 @@ import { planReload, planText, type ReloadPlan } from '../../config/plan.js';
 import { type ConfigOptions, readConfig } from './configuration.js';
 import type { Reloads } from './reloads.js';
 
-/** Between two looks at the file. */
+/** How often the file is checked for changes. */
 const LOOK_MS = 1000;
 
 export interface ReloadingParts {
   readonly options: ConfigOptions;
-  /** The one in force. */
+  /** The configuration in force. */
   readonly config: LoadedConfig;
   readonly log: Log;
-  /** Null: the server is being started. */
+  /** Returns null during the start of the server. */
   reloads(): Reloads | null;
   onApplied(): void;
 }
 
 export class Reloading {
   readonly #parts: ReloadingParts;
-  /** Of the file, as it was read (by whichever way) or looked at last, and of one that has changed since; null: it has not. */
+  /** The stamp of the file as it was last read. */
   #seen = '';
+  /** The stamp of a file that has changed since; null if it has not. */
   #changing: string | null = null;
 
   constructor(parts: ReloadingParts) {
@@ -35,14 +36,14 @@ export class Reloading {
   }
 
   /**
-   * @param byRestart what needs new processes gets them. Resolves with what was changed. Rejects with ConfigError, or with why it cannot be put in
-   * force.
+   * Reads the configuration and puts it in force. Resolves with what has changed; rejects with ConfigError, or with why it cannot be put in force.
+   * @param byRestart whether changes that need new processes may restart them
    */
   async reload(byRestart = false): Promise<ReloadPlan> {
     const { options, log, onApplied } = this.#parts;
     const reloads = this.#parts.reloads();
     if (reloads === null) throw new Error('the server is being started');
-    // Before it is read: what is written meanwhile is another change.
+    // Taken before the file is read, so that a write during the read counts as another change.
     this.#seen = this.#stamp();
     try {
       const plan = await reloads.apply(readConfig(options), byRestart);
@@ -58,7 +59,7 @@ export class Reloading {
     }
   }
 
-  /** Reads the file when it has changed, as long as the configuration says so (`reload: watch`). */
+  /** Reloads whenever the file has changed, as long as the configuration says `reload: watch`. */
   watch(): void {
     this.#seen = this.#stamp();
     this.#lookSoon();
@@ -72,7 +73,7 @@ export class Reloading {
     setTimeout(look, msUntil(nextWhole(LOOK_MS, performance.now()))).unref();
   }
 
-  /** A file that is being written is left alone until it stays as it is. */
+  /** Reloads a changed file once two checks in a row have found it the same, since it may still be being written. */
   #look(): void {
     const stamp = this.#stamp();
     const isSettled = stamp === this.#changing;
@@ -80,17 +81,17 @@ export class Reloading {
     if (this.#changing === null || !isSettled) return;
     this.#seen = stamp;
     this.#changing = null;
-    // Why it was refused is in the log.
+    // The log has the reason of a refusal.
     if (this.#parts.config.reload === 'watch') this.reload().catch(() => undefined);
   }
 
-  /** Another text where the file is another one; "": there is none. */
+  /** Identifies the file's present content by inode, size and time; "" if the file does not exist. */
   #stamp(): string {
     const stats = statSync(this.#parts.options.path, { throwIfNoEntry: false });
     return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
   }
 
-  /** What a reload would change now. Throws ConfigError. */
+  /** Returns what a reload would change now. Throws ConfigError. */
   plan(): ReloadPlan {
     return planReload(this.#parts.config, readConfig(this.#parts.options).config);
   }

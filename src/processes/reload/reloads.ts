@@ -1,6 +1,6 @@
 /**
- * Configurations that are to come into force, one after the other: each is planned once, put in force in all processes or in none, and counted. Owned
- * by what puts them in force: the supervisor, or the run of the one process.
+ * Applies configurations one after the other: each is planned once, put in force in all processes or in none, and counted. Owned by the supervisor,
+ * or in one process by run.ts.
  */
 
 import type { App } from '../../app/app.js';
@@ -13,11 +13,11 @@ import type { NextConfig } from './configuration.js';
 import { ownSteps, SteppedReloads } from './stepped-reloads.js';
 
 export interface ReloadsParts {
-  /** The one in force. */
+  /** The configuration in force. */
   readonly config: LoadedConfig;
   /**
-   * Puts another one in force. Rejects with NeedsRestart, or with why it cannot be; then all is as before. @param next is used up
-   * @param byRestart what needs new processes gets them
+   * Puts another configuration in force. Rejects with NeedsRestart, or with the reason of a refusal; then nothing has changed.
+   * @param next must not be used afterwards @param byRestart whether changes that need new processes may restart them
    */
   put(next: NextConfig, plan: ReloadPlan, byRestart: boolean): Promise<void>;
   onResults(results: ReloadResults): void;
@@ -32,7 +32,7 @@ export class Reloads {
     this.#parts = parts;
   }
 
-  /** Of the one process: it takes the steps by itself. */
+  /** Returns the reloads of a server in one process, which takes all steps itself. */
   static ofOne(config: LoadedConfig, app: Pick<App, 'steps' | 'onReloads'>): Reloads {
     const stepped = new SteppedReloads();
     return new Reloads({
@@ -49,7 +49,7 @@ export class Reloads {
     return this.#results;
   }
 
-  /** Resolves with what was changed; rejects as `put` does. */
+  /** Resolves with what has changed; rejects as `put` does. */
   apply(next: NextConfig, byRestart = false): Promise<ReloadPlan> {
     return this.inTurn(async () => {
       const plan = measured('reload', () => planReload(this.#parts.config, next.config));
@@ -59,12 +59,12 @@ export class Reloads {
     });
   }
 
-  /** One could not be read, or was refused. */
+  /** Counts a configuration that could not be read or was refused. */
   refused(): void {
     this.#count(withRefused(this.#results));
   }
 
-  /** Behind the reloads that were asked for before. */
+  /** Runs `work` after all earlier reloads. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     this.#last = turn.catch(() => undefined);

@@ -1,7 +1,7 @@
 /**
- * A reload: all processes put another configuration in force in one step, or none does (README.md, "Reload"). Each says of every step whether it can
- * be; what is decided is decided here, in the process that outlives the others, so that one that ends is started with one configuration or the other.
- * One process by itself is a hub without workers.
+ * A reload in steps, so that either all processes put another configuration in force or none does (README.md, "Reload"). Each process accepts or
+ * refuses every step. The decision is made here, in the process that outlives the others, so that a process that ends meanwhile is started again
+ * with the configuration that was decided on. A server in one process is a hub without workers.
  *
  *   prepare: hub, workers ──► listen: hub, workers ──► decided ──► commit: hub ──► commit: workers
  *                     └────── one refuses ─────┴──► discard ──► restore
@@ -12,19 +12,19 @@ import type { LoadedConfig } from '../../config/load.js';
 import type { ReloadStep } from '../messages.js';
 import type { ConfigSource } from './configuration.js';
 
-/** One that takes the steps. */
+/** A process that takes the steps. */
 export interface ReloadParticipant {
   readonly hasEnded: boolean;
-  /** Rejects with why the step cannot be, also where there is no answer, or a hub has ended. A worker that ends is left out. */
+  /** Rejects with the reason if the process refuses or does not answer, or if a hub has ended. Resolves for a worker that has ended. */
   takeStep(id: number, step: ReloadStep, source: ConfigSource): Promise<void>;
-  /** It could not put in force what is decided: it is started again, with that. */
+  /** Ends a process that cannot put the decided configuration in force, so that it starts again with that. */
   kill(why: unknown): void;
 }
 
 export interface ReloadParticipants {
   readonly hub: ReloadParticipant;
   readonly workers: readonly ReloadParticipant[];
-  /** Of before a restart. */
+  /** Workers that a restart has replaced. */
   readonly draining: readonly ReloadParticipant[];
 }
 
@@ -32,9 +32,9 @@ export class SteppedReloads {
   #last = 0;
 
   /**
-   * Rejects with why one of them refuses; then what was before stays in force in all. Resolves when all have put it in force: one that could not is
-   * killed. Workers that end meanwhile are left out; so are draining ones that refuse, which go on with what they have until they end.
-   * @param onDecided from here on it is in force, whatever ends
+   * Resolves when the configuration is in force in all; a process that fails to commit is killed. Rejects with the reason if the hub or a worker
+   * refuses; then the present configuration stays. Workers that end meanwhile are ignored; draining ones that refuse keep what they have.
+   * @param onDecided called once all have agreed: from then on the new configuration counts, whatever process ends
    */
   async reload(
     { hub, workers, draining }: ReloadParticipants,
@@ -57,12 +57,12 @@ export class SteppedReloads {
     }
     const prepared = await willing;
     onDecided();
-    // First of all what is new is known where it is made.
+    // The hub first, since workers get new channels from it.
     await commit([hub], id, source);
     await commit([...workers, ...draining.filter((_, i) => prepared[i]!.status === 'fulfilled')], id, source);
   }
 
-  /** Brings a worker that was started with another configuration to the one in force; one that cannot be is killed. */
+  /** Takes a worker that was started with another configuration through all steps; kills it if it refuses one. */
   async bring(worker: ReloadParticipant, source: ConfigSource): Promise<void> {
     const id = ++this.#last;
     try {
@@ -73,7 +73,7 @@ export class SteppedReloads {
   }
 }
 
-/** The one process as a participant. @param next is used up */
+/** Returns a server in one process as a participant. @param next must not be used afterwards */
 export function ownSteps(steps: ReloadSteps, next: LoadedConfig): ReloadParticipant {
   return {
     hasEnded: false,
@@ -84,7 +84,7 @@ export function ownSteps(steps: ReloadSteps, next: LoadedConfig): ReloadParticip
   };
 }
 
-/** Rejects with the first reason, when all have answered. */
+/** Resolves when all have taken the step; rejects once all have answered, with the first reason. */
 async function together(all: readonly ReloadParticipant[], id: number, step: ReloadStep, source: ConfigSource) {
   const answers = await Promise.allSettled(all.map((each) => each.takeStep(id, step, source)));
   for (const answer of answers) if (answer.status === 'rejected') throw answer.reason;

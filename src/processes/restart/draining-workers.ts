@@ -1,4 +1,4 @@
-/** Workers of before a restart: they take no more connections and serve those that they have, for a time. Owned by the supervisor. */
+/** Workers that a restart has replaced: they accept no more connections, and serve those that they have until a deadline. Owned by the supervisor. */
 
 import type { Log } from '../../base/log.js';
 import type { LoadedConfig } from '../../config/load.js';
@@ -7,7 +7,7 @@ import type { ManagedProcess } from '../supervisor/managed-process.js';
 export class DrainingWorkers {
   readonly #times: LoadedConfig['shutdown'];
   readonly #log: Log;
-  /** With what ends each of them. */
+  /** Each with the timer that ends it, once it drains. */
   readonly #workers = new Map<ManagedProcess, NodeJS.Timeout | undefined>();
 
   constructor(times: LoadedConfig['shutdown'], log: Log) {
@@ -19,11 +19,12 @@ export class DrainingWorkers {
     return this.#workers.keys();
   }
 
-  /** Its successor is there. */
+  /** Adds a worker whose successor has taken its place. */
   add(worker: ManagedProcess): void {
     this.#workers.set(worker, undefined);
   }
 
+  /** Lets a worker drain; it is ended after `drainSeconds` at the latest. */
   drain(worker: ManagedProcess): void {
     if (!this.#workers.has(worker)) return;
     worker.send({ type: 'drain' });
@@ -33,14 +34,14 @@ export class DrainingWorkers {
     );
   }
 
-  /** Its time is over, or it has nobody left. */
+  /** Stops a worker whose time is over, or whose last connection has ended. */
   end(worker: ManagedProcess): void {
     if (!this.#workers.has(worker) || worker.isStopping) return;
     clearTimeout(this.#workers.get(worker));
     void worker.stop(this.#times.graceSeconds * 1000);
   }
 
-  /** It has ended. */
+  /** Called when a process has ended. */
   delete(worker: ManagedProcess): void {
     if (!this.#workers.has(worker)) return;
     clearTimeout(this.#workers.get(worker));

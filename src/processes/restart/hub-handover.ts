@@ -1,6 +1,6 @@
 /**
- * A hub hands over to the next one, which waits: its sources stop between two frames, what was decided is committed, and tapes and encoders'
- * connections go over. Nothing of it is left open then.
+ * A hub hands over to the next one, which waits: its sources stop between two frames, accepted titles are committed, and tapes and encoders'
+ * connections are transferred. After that it has nothing open.
  *
  *   sources, links stop ──► titles committed ──► tapes offered, connections sent ──► store closed ──► released
  */
@@ -20,18 +20,18 @@ export interface HandoverParts {
   readonly clock: Clock;
   readonly channels: ReadonlyMap<string, Channel>;
   readonly names: TapeNames;
-  /** Channels whose tape is needed whether anybody listens or not. */
+  /** Channels whose tape is needed even without listeners. */
   readonly needed: ReadonlySet<string>;
-  /** Ends the links: workers wait for the next hub. */
+  /** Closes the links; workers wait for the next hub. */
   closeLinks(): void;
-  /** Commits what was decided. */
+  /** Commits accepted titles. */
   closeTitles(): Promise<void>;
   closeStore(): Promise<void>;
   send(message: FromChild, socket?: Socket, onSent?: () => void): void;
   onError(error: unknown): void;
 }
 
-/** Nothing of a tape is forgotten while it is observed. */
+/** A tape keeps all of its segments while it is observed. */
 const OBSERVER: TapeObserver = {
   onGrown: () => undefined,
   onLate: () => undefined,
@@ -39,10 +39,10 @@ const OBSERVER: TapeObserver = {
   onTape: () => undefined,
 };
 
-/** Resolves when the other one has all of it. @param path where that takes tapes */
+/** Resolves when the next hub has everything. @param path the local socket where it takes tapes */
 export async function handOver(path: string, parts: HandoverParts): Promise<void> {
   const { clock, channels, names, needed, send, onError } = parts;
-  // While links are there it is known who listens.
+  // Listeners are counted by the links, so before these close.
   const isWanted = ({ key, audio }: Channel) => audio.listeners > 0 || needed.has(key);
   const wanted = new Set([...channels.values()].filter(isWanted).map(({ key }) => key));
   // Their tapes stay as they are when the links end.
@@ -70,6 +70,6 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
     send(letter, socket, () => socket.destroy());
   }
   await parts.closeStore();
-  // It may wait for connections before it to be taken: this process must not end before it has gone out.
+  // The message may queue behind connections that are not taken yet; this process must not end before it is sent.
   await Promise.all([taken, new Promise<void>((resolve) => send({ type: 'released' }, undefined, resolve))]);
 }

@@ -1,6 +1,6 @@
 /**
- * What a new hub takes over from those before it: their tapes, from the processes that have them, before any source plays; and after a hub that has
- * handed over, encoders' connections, and sources that go on where they were.
+ * What a new hub takes over from previous ones: their tapes, from the processes that have them, before any source plays; and after a handover,
+ * encoders' connections, and sources that continue where they were.
  */
 
 import net, { type Server, type Socket } from 'node:net';
@@ -15,17 +15,17 @@ import { readConnection } from '../encoder-schema.js';
 import { listen } from '../listen.js';
 import type { SocketLetter } from '../messages.js';
 
-/** How long a tape that goes on is kept for those who play it. */
+/** How long a continued tape counts as played until workers report their listeners. */
 const HOLD_MS = 2000;
-/** Marks of the hub before this one that nobody was sent. */
+/** Allows for marks that the previous hub numbered and sent to no process. */
 const MARKS_UNSEEN = 1000;
-/** Marks are numbered by the seconds since 2025 began. */
+/** Marks are numbered by the seconds since the start of 2025 (Unix time). */
 const MARKS_SINCE = 1_735_689_600;
 
 export interface HubReturnsParts extends TapeReturnsParts {
-  /** Channels whose tape is not taken, as hubs ended because of it. */
+  /** Channels whose tapes are not taken back, since they ended hubs before (suspect-tapes.ts). */
   readonly without: readonly string[];
-  /** The tape of this channel is about to be put in place; null: all are. */
+  /** Called before the tape of each channel is put in place, and with null once all are. */
   onTakes(channel: string | null): void;
 }
 
@@ -35,12 +35,11 @@ export class HubReturns {
   readonly #tapes: TapeReturns;
   readonly #server: Server;
   readonly #held: ChannelAudio[] = [];
-  /** Channels whose tape is what workers had of it: the hub before this one did not hand it over. */
+  /** Channels whose tape was not handed over: it is what workers had of it. */
   readonly unhanded = new Set<string>();
-
   readonly #parts: HubReturnsParts;
 
-  /** @param path where tapes come */
+  /** @param path the local socket where other processes offer tapes */
   constructor(path: string, parts: HubReturnsParts) {
     this.#path = path;
     this.#parts = parts;
@@ -54,7 +53,10 @@ export class HubReturns {
     return listen(this.#server, this.#path);
   }
 
-  /** Puts what comes back onto its channels. Before any title is put there. @param expected how many processes offer theirs @returns how many */
+  /**
+   * Continues the offered tapes on their channels; called before any title is added there.
+   * @param expected the number of processes that offer tapes @returns the number of tapes that continue
+   */
   async collect(expected: number, channels: ReadonlyMap<string, Channel>, names: TapeNames): Promise<number> {
     const tapes = await this.#tapes.collect(expected);
     numberMarksFrom(Math.max(firstMark(this.#clock), this.#tapes.lastMark + MARKS_UNSEEN));
@@ -83,7 +85,7 @@ export class HubReturns {
     this.#held.push(channel.audio);
   }
 
-  /** Until workers have said who plays them, tapes that go on are played: nobody replaces them. */
+  /** Counts a listener of each continued tape until workers have reported theirs, so that no tape is replaced before. */
   hold(): void {
     const count = (by: 1 | -1) => {
       for (const audio of this.#held) {
@@ -98,8 +100,8 @@ export class HubReturns {
 }
 
 /**
- * An encoder's connection of the hub before this one. After the sources have started. @returns why it cannot be read: the encoder comes again; null:
- * it can
+ * Takes over an encoder's connection from the previous hub; called after the sources have started.
+ * @returns why the message is invalid (the encoder must connect again), or null
  */
 export function takeConnection(
   channels: ReadonlyMap<string, Channel>,
@@ -114,7 +116,7 @@ export function takeConnection(
   return bad;
 }
 
-/** Marks of a later hub have higher numbers, also where nobody is left to say which were given: of each second there is a mark or two at most. */
+/** Returns a number above all earlier marks, even if no process knows them: hubs number at most a mark or two per second. */
 function firstMark(clock: Clock): number {
   return Math.max(0, Math.floor(clock.wallMs() / 1000) - MARKS_SINCE);
 }

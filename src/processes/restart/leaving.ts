@@ -1,27 +1,26 @@
-/** How a process of this program ends, whatever hangs. */
+/** How a process of this program ends, even if a write or a part of the stop hangs. */
 
 import { isClosing } from '../../app/stop-steps.js';
 import type { OpenLog } from '../../base/log.js';
 import { isWriting } from '../../base/output.js';
 
-/** How long a write on its way to a log or the store is waited for at the very end. */
+/** The pause between two checks for a write to a log or the store at the very end, and the number of checks. */
 const MOMENT_MS = 20;
 const MOMENTS = 10;
 
 /** EX_SOFTWARE of sysexits.h. */
 const BROKEN = 70;
-/** What listeners get to take their last bytes then: who listens again is answered by the next start only. */
+/** How long listeners then get to receive their last bytes; those that connect again must wait for the next start. */
 const BROKEN_GRACE_MS = 2000;
 
-/** What can be stopped politely. */
 export interface Stoppable {
-  /** @param graceMs how long it may take @returns why something could not be closed */
+  /** @param graceMs how long the stop may take @returns the errors of what could not be closed */
   stop(graceMs?: number): Promise<readonly unknown[]>;
 }
 
 /**
- * Out, whatever hangs. Node's own exit would wait for ever for a write that the system does not end, of a log or the store: then by the
- * signal itself, which supervisors count as a clean end where it asked for one. A write that is only on its way gets a moment.
+ * Ends this process whatever hangs. `process.exit` would wait forever for a write to a log or the store that never completes. So such a process
+ * kills itself, by the signal that asked it to stop, which service managers count as a clean end. A write in progress first gets a moment.
  */
 export function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): void {
   if (!isWriting() && !isClosing()) process.exit(code);
@@ -34,12 +33,12 @@ export function leave(code: number, signal: NodeJS.Signals, moments = MOMENTS): 
 }
 
 /**
- * An uncaught exception leaves a state that is not known: its reason becomes the log's last line at once, listeners are let go
- * with a whole frame as far as that goes, and a supervisor starts anew. A second one ends it where it is.
+ * Stops the process after an uncaught exception, which leaves it in an unknown state: the error is logged at once, listeners are ended after a
+ * whole frame if possible, and the supervisor or service manager starts the process again. A second exception ends it immediately.
  */
 export function stopWhenBroken({ log, close }: OpenLog, graceMs: number, app: () => Stoppable | null): void {
   let isBroken = false;
-  // Unhandled rejections come here too.
+  // Unhandled rejections arrive here too.
   process.on('uncaughtException', (error) => {
     if (isBroken) return leave(BROKEN, 'SIGKILL');
     isBroken = true;

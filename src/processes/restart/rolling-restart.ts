@@ -1,6 +1,6 @@
 /**
- * Replaces all processes of a supervisor by others, which take over what they hold (README.md, "Rolling restart"). Owned by the supervisor, which
- * begins one at a time.
+ * Replaces all processes of a supervisor with new ones, which take over their state (README.md, "Rolling restart"). Owned by the supervisor, which
+ * runs one restart at a time.
  *
  *   startNext: next hub standby ──► next workers ready ──► replace: places change hands ──► old hub hands over ──► old workers drain
  *   └──── one fails: all next ones end, nothing changes ───┘
@@ -12,7 +12,7 @@ import type { Children } from '../supervisor/children.js';
 import type { ManagedProcess } from '../supervisor/managed-process.js';
 import type { SocketPost } from '../supervisor/socket-post.js';
 
-/** How long a hub may take to hand over, and the next one then to be ready: requests wait as long. */
+/** How long a hub may take to hand over. */
 const HANDOVER_MS = 5000;
 
 interface NextProcesses {
@@ -32,9 +32,9 @@ export class RollingRestart {
   }
 
   /**
-   * Resolves when the new ones serve. Rejects where a new process does not start or speaks another version of messages.ts (then the old ones go on),
-   * and where one of them has ended since.
-   * @param source the text for the new ones, which is in force where they serve
+   * Resolves when the new processes serve. Rejects if one does not start or speaks another version of messages.ts; then the old ones go on. Rejects
+   * too if a new one ends during the replacement; then it is started again.
+   * @param source the configuration of the new processes, in force once they serve
    */
   async restart(source: ConfigSource): Promise<void> {
     const children = this.#children;
@@ -52,7 +52,7 @@ export class RollingRestart {
     this.#log.info('restarted');
   }
 
-  /** The next hub, which waits, and the next workers, which serve already, or wait for a hub that they can speak with. */
+  /** Starts the next hub, which waits, and the next workers, which serve already or wait for a hub of their version. */
   async #startNext(): Promise<NextProcesses> {
     const children = this.#children;
     const hub = children.spawn('hub', children.makePaths(), null);
@@ -65,7 +65,7 @@ export class RollingRestart {
       children.next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
       if (children.isStopping) throw new Error('stopped meanwhile');
-      // In its place it would be missed by nobody.
+      // Nothing would restart a process that ended before it was given a place.
       const gone = next.find(({ hasEnded }) => hasEnded);
       if (gone !== undefined) throw new Error(`the ${gone.role} has ended`);
       return { hub, workers };
@@ -77,14 +77,14 @@ export class RollingRestart {
     }
   }
 
-  /** From here on the new ones count, whatever happens. */
+  /** Puts the new processes in their places, where they stay whatever happens. */
   async #replace({ hub, workers }: NextProcesses): Promise<void> {
     const children = this.#children;
     const before = children.hub.child;
     const old = children.readyWorkers();
     children.hubPaths = hub.boot.hub;
     for (const [i, place] of children.workers.entries()) {
-      // One that was being started again.
+      // The process here was being restarted.
       if (place.child?.isReady === false) place.child.kill();
       place.fill(workers[i]!);
     }
@@ -106,18 +106,18 @@ export class RollingRestart {
     }
   }
 
-  /** Whether the hub has handed over to the next one. It ends by itself then. */
+  /** Resolves with whether the hub has handed over to the next one. If it has, it ends by itself. */
   async #released(before: ManagedProcess, next: ManagedProcess): Promise<boolean> {
     before.isStopping = true;
     const send = () => before.send({ type: 'handover', hub: next.boot.hub });
     const released = before.requests.ask(send, { key: 'released', timeoutMs: HANDOVER_MS });
     const isReleased = await released.then(...ANSWERS);
     if (!isReleased) this.#log.error({ pid: before.pid }, 'the hub has not handed over: its encoders come again');
-    // What the next one wants of it, it has soon.
+    // By then the next one has all that it can get.
     setTimeout(() => before.kill(), HANDOVER_MS).unref();
     return isReleased;
   }
 }
 
-/** Of a promise: whether it was kept. */
+/** Handlers that turn a promise into whether it was fulfilled. */
 const ANSWERS = [() => true, () => false] as const;

@@ -1,5 +1,5 @@
 /**
- * The processes of a supervisor: the hub and the workers in their places, workers that will take the places of others, and those of before a restart.
+ * The processes of a supervisor: the hub and the workers in their places, the next workers during a restart, and those that a restart has replaced.
  * Owned by the supervisor.
  */
 
@@ -22,18 +22,18 @@ export class Children {
   readonly draining: DrainingWorkers;
   /** Workers that are being started to take the place of others. */
   next: readonly ManagedProcess[] = [];
-  /** The text in force: of the processes that are started next. */
+  /** The configuration in force, with which processes are started. */
   source: ConfigSource;
   hubPaths: HubPaths;
-  /** None is started any more. */
+  /** Whether no process may be started any more. */
   isStopping = false;
-  /** Tapes because of which hubs ended. */
+  /** Tapes that may have ended hubs. */
   readonly suspects = new SuspectTapes();
   readonly #handlers: Handlers;
-  /** The hub is ready; null: none will be any more. */
+  /** Emits each hub that becomes ready; null once no other will. */
   readonly #hubs = new EventEmitter<{ hub: [ManagedProcess | null] }>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'airsplice-'));
-  /** Numbers are not given twice. */
+  /** The last number that was given to a process; no number is given twice. */
   #last = 0;
 
   constructor(source: ConfigSource, workers: number, draining: DrainingWorkers, handlers: Handlers) {
@@ -59,12 +59,12 @@ export class Children {
     return this.workers.flatMap(({ child }) => (child?.isReady ? [child] : []));
   }
 
-  /** Also those that drain, and those that will follow. */
+  /** Returns all workers, including those that drain and those that will take over. */
   allWorkers(): readonly ManagedProcess[] {
     return [...this.workers.flatMap(({ child }) => child ?? []), ...this.draining.all, ...this.next];
   }
 
-  /** Resolves with null where there is none for too long, or they are being stopped. */
+  /** Resolves with the hub once it is ready, or with null after `patienceMs` or when the server stops. */
   async readyHub(patienceMs: number): Promise<ManagedProcess | null> {
     const { child } = this.hub;
     if (child?.isReady) return child;
@@ -74,19 +74,19 @@ export class Children {
     return hub as ManagedProcess | null;
   }
 
-  /** The hub says that it is ready. */
+  /** Called when a hub is ready. */
   onHub(hub: ManagedProcess): void {
     this.#hubs.emit('hub', hub);
   }
 
-  /** From here on none is started. */
+  /** Starts no process from now on. */
   stop(): void {
     this.isStopping = true;
     for (const place of this.places) place.close();
     this.#hubs.emit('hub', null);
   }
 
-  /** Outside of any place. @param offers as Boot has it */
+  /** Starts a process that has no place yet. @param offers as in Boot */
   spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
     return new ManagedProcess({
       role,
@@ -95,7 +95,7 @@ export class Children {
     });
   }
 
-  /** Of a hub that is to be started. */
+  /** Returns unused paths for the next hub. */
   makePaths(): HubPaths {
     const name = join(this.#folder, String(this.#last + 1));
     return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };

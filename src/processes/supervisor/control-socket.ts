@@ -1,6 +1,6 @@
 /**
- * The local socket in the data folder by which commands of the command line speak to a running server (cli/control-client.ts has the protocol). A
- * connection is one command; what it does is a table, so that one more is one line. Owned by the run of the server.
+ * The local socket in the data folder that takes commands from the command line (cli/control-client.ts has the protocol). Each connection carries one
+ * command, which is looked up in a table. Owned by run.ts.
  */
 
 import { chmodSync, mkdirSync, rmSync } from 'node:fs';
@@ -8,17 +8,17 @@ import net, { type Server } from 'node:net';
 import { type ControlAnswer, controlPath, MAX_COMMAND_BYTES } from '../../cli/control-client.js';
 import { listen } from '../listen.js';
 
-/** By its name. Resolves with what there is to say; rejects with why not. */
+/** Commands by name. Each resolves with the text to print, or rejects with the reason. */
 export type ControlCommands = Readonly<Record<string, () => Promise<string>>>;
 
-/** Only its own user, as the folder. */
+/** Only the server's user may connect, as with the data folder. */
 const MODE = 0o600;
-/** Connections at once. Each is for one command, which can take as long as a rolling restart. */
+/** Connections at once; a command can take as long as a rolling restart. */
 export const MAX_COMMANDS = 64;
-/** How long a client may take to send its command, and again to read the answer and close. */
+/** How long a client may take to send its command, and then to read the answer and close. */
 export const ASK_MS = 5000;
 
-/** A client has the rights of the data folder. Resolves with what closes it; rejects where the path cannot be had. */
+/** Opens the socket. Resolves with a function that closes it; rejects if the path cannot be used. */
 export async function openControlSocket(dataFolder: string, commands: ControlCommands): Promise<() => void> {
   const path = controlPath(dataFolder);
   const server: Server = net.createServer((socket) => {
@@ -42,7 +42,7 @@ export async function openControlSocket(dataFolder: string, commands: ControlCom
   });
   server.maxConnections = MAX_COMMANDS;
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-  // The store's owner has the folder's lock: another server's socket cannot be here.
+  // The store's lock on the folder rules out that another server's socket is here.
   rmSync(path, { force: true });
   await listen(server, path);
   chmodSync(path, MODE);

@@ -1,8 +1,8 @@
 /**
- * A child process as its supervisor sees it: it is started, given its work, and ended where it hangs.
+ * A child process as its supervisor sees it: started, given its work, and killed if it hangs.
  *
- *   starting ──waiting──► booting ──ready──► running ──► ended        hanging: no sign of life for HANGING_MS, in
- *       └── what it is sent waits until it is known to understand it                which it could run; killed
+ *   starting ──waiting──► booting ──ready──► running ──► ended        hanging: no sign of life for HANGING_MS in
+ *       └── messages wait until the child has stated its version            which it could have run; it is killed
  */
 
 import { ChildProcess, fork } from 'node:child_process';
@@ -26,16 +26,16 @@ import type { ConfigSource } from '../reload/configuration.js';
 import type { ReloadParticipant } from '../reload/stepped-reloads.js';
 import { ProcessSilence } from './process-silence.js';
 
-/** How long a child may need until it is ready: its store may have to be looked through. */
+/** How long a child may take to become ready: its store may have to be searched. */
 const START_MS = 120_000;
-/** Where a look comes this late, this process itself stood still. */
+/** If a check comes this late, this process itself was suspended or blocked. */
 const STILL_MS = 250;
-/** How much longer one that gets no processor may be silent. */
+/** How much longer a child that waits for a processor may be silent. */
 const MAX_STARVED_MS = 4 * HANGING_MS;
-/** How long a step of a reload may take: a large configuration is made in it. */
+/** How long a step of a reload may take: a large configuration is built in it. */
 const STEP_MS = 10_000;
 
-/** A process of the system, as far as it is used here. It ends with `exit`; without a pid it was not started, and ends with `error`. */
+/** The part of ChildProcess that is used here. It ends with `exit`; one without a pid was never started, and ends with `error`. */
 export interface SystemProcess {
   readonly pid?: number | undefined;
   send(message: ToChild, socket: Socket | undefined, options: { keepOpen: true }, onSent: OnSent): unknown;
@@ -46,7 +46,7 @@ export interface SystemProcess {
 }
 type OnSent = (error: Error | null) => void;
 
-/** Starts one. */
+/** Starts a process. */
 export type Launch = (role: ProcessRole) => SystemProcess;
 
 export interface ManagedProcessParts {
@@ -54,16 +54,15 @@ export interface ManagedProcessParts {
   readonly boot: Boot;
   readonly launch: Launch;
   onReady(child: ManagedProcess, ready: Extract<FromChild, { type: 'ready' }>): void;
-  /** A message for another process. */
+  /** Called with each message that is not for ManagedProcess itself. */
   onMessage(child: ManagedProcess, message: FromChild, socket: Socket | undefined): void;
-  /** @param why for the log */
   onEnded(child: ManagedProcess, why: EndOfProcess): void;
 }
 
 export interface EndOfProcess {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** It said that it cannot start. */
+  /** Why it could not start, as it reported; null if it did not. */
   readonly reason: string | null;
   readonly wasHanging: boolean;
 }
@@ -74,12 +73,11 @@ export class ManagedProcess implements ReloadParticipant {
   isReady = false;
   /** Whether it knows the steps of a reload. */
   knowsSteps = false;
-  /** The text that is in force there, or is about to be. */
+  /** The configuration that is in force there, or is about to be. */
   source: ConfigSource;
   hasEnded = false;
-  /** Asked to stop. */
   isStopping = false;
-  /** What it was asked and has not answered. Those that wait when it ends are rejected. */
+  /** Requests that it has not answered yet; they are rejected when it ends. */
   readonly requests: Requests;
   readonly #parts: ManagedProcessParts;
   readonly #process: SystemProcess;
@@ -91,9 +89,9 @@ export class ManagedProcess implements ReloadParticipant {
   readonly #waiting: { readonly type: FromChild['type']; readonly resolve: () => void }[] = [];
   #timer: NodeJS.Timeout | undefined;
   readonly #end: Promise<void>;
-  /** What is to be sent once it has its work; null: it has. */
+  /** Messages to send once it has its work; null once it has. */
   #kept: (() => void)[] | null = [];
-  /** Called where it ends before it was sent what it was to be sent. */
+  /** Callbacks of messages that are not sent yet, called with false if the process ends. */
   readonly #unsent = new Set<(isSent: boolean) => void>();
 
   constructor(parts: ManagedProcessParts) {
@@ -115,7 +113,7 @@ export class ManagedProcess implements ReloadParticipant {
       };
       this.#process.once('exit', end);
       this.#process.on('error', ({ message }) => {
-        // Else an exit follows. Without a process there is none.
+        // Only a process that was never started has no `exit`.
         if (this.#process.pid !== undefined || this.hasEnded) return;
         this.#reason = message;
         end(null, null);
@@ -128,7 +126,7 @@ export class ManagedProcess implements ReloadParticipant {
     return this.#process.pid;
   }
 
-  /** It does its work, and says so. */
+  /** Whether it is ready and sends signs of life. */
   get isServing(): boolean {
     return this.isReady && !this.hasEnded && this.#silence.ms(performance.now()) < 2 * HANGING_MS;
   }
@@ -137,7 +135,7 @@ export class ManagedProcess implements ReloadParticipant {
     return this.boot.number;
   }
 
-  /** Resolves when it has said this, if it has not yet; rejects where it ends before, with why. */
+  /** Resolves once it has sent a message of this type; rejects with the reason if it ends before. */
   said(type: FromChild['type']): Promise<void> {
     if (this.#said.has(type)) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -146,14 +144,14 @@ export class ManagedProcess implements ReloadParticipant {
     });
   }
 
-  /** Resolves when it is gone. */
+  /** Resolves when it has ended. */
   ended(): Promise<void> {
     return this.#end;
   }
 
   /**
-   * @param socket it stays open here
-   * @param onSent called once: when message and socket are on their way, or when they cannot be any more
+   * @param socket stays open in this process
+   * @param onSent called once: when the message and its socket are sent, or when they can no longer be
    */
   send(message: ToChild, socket?: Socket, onSent: (isSent: boolean) => void = () => undefined): void {
     if (this.hasEnded) {
@@ -164,13 +162,12 @@ export class ManagedProcess implements ReloadParticipant {
       if (this.#unsent.delete(done)) onSent(isSent);
     };
     this.#unsent.add(done);
-    // Node itself would not close the sockets that it was to send to a process that has ended, nor say so.
+    // Node neither closes nor reports sockets that it could not send because the process had ended.
     const send = () => void this.#process.send(message, socket, { keepOpen: true }, (error) => done(error === null));
     if (this.#kept === null) send();
     else this.#kept.push(send);
   }
 
-  /** Resolves when it has taken this step of a reload, as ReloadParticipant has it. */
   async takeStep(id: number, step: ReloadStep, source: ConfigSource): Promise<void> {
     if (step === 'commit') this.source = source;
     const message = { type: 'reloadStep', id, step, ...(step === 'prepare' && { source }) } as const;
@@ -182,7 +179,7 @@ export class ManagedProcess implements ReloadParticipant {
     }
   }
 
-  /** Asks it to end; resolves when it is gone. It is killed where it takes longer than `graceMs` and a moment, or has no work yet. */
+  /** Asks it to stop; resolves when it has ended. Kills it after `graceMs` and a moment, or at once if it has no work yet. */
   async stop(graceMs: number): Promise<void> {
     this.isStopping = true;
     if (this.#kept === null) this.send({ type: 'stop', graceMs });
@@ -193,7 +190,7 @@ export class ManagedProcess implements ReloadParticipant {
   }
 
   kill(): void {
-    // Else it was not started.
+    // Without a pid it was never started.
     if (this.#process.pid !== undefined) this.#process.kill('SIGKILL');
   }
 
@@ -229,7 +226,7 @@ export class ManagedProcess implements ReloadParticipant {
     return true;
   }
 
-  /** A program of another version on the disk may not know what it is sent, and is sent nothing. */
+  /** Gives it its work, unless the program on the disk is of another version, which may not understand the messages. */
   #boot(version: number): void {
     if (version === MESSAGES_VERSION) {
       const kept = this.#kept ?? [];
@@ -242,7 +239,7 @@ export class ManagedProcess implements ReloadParticipant {
     this.kill();
   }
 
-  /** Where this process itself stood still, what children said waits to be read: they get the time once more. */
+  /** Checks for signs of life. If this process itself stood still, messages may wait to be read, so the child gets its time again. */
   #look(): void {
     const nowMs = performance.now();
     if (nowMs - this.#lookMs > STILL_MS) this.#silence.cut(ALIVE_MS, nowMs);
@@ -253,26 +250,26 @@ export class ManagedProcess implements ReloadParticipant {
       this.#wasHanging = true;
       this.kill();
     }
-    // All are looked at together, and one that may be hanging when it is.
+    // All children are checked together, and one that may hang at the moment at which it does.
     this.#lookMs = leftMs > 0 && leftMs < ALIVE_MS ? nowMs + leftMs : nextWhole(ALIVE_MS, nowMs);
     this.#timer = setTimeout(() => this.#look(), msUntil(this.#lookMs));
   }
 }
 
-/** What a child may take beyond its grace. */
+/** Time that a child may take beyond its grace, milliseconds. */
 const MOMENT_MS = 500;
 
-/** Starts processes of this program. Where that fails there is an `error`, and no process. */
+/** Returns what starts processes of this program. If a start fails, the result has no pid and emits `error`. */
 export function launchOf(script: string): Launch {
   return (role) => {
     const env = { ...process.env, AIRSPLICE_PROCESS: role };
     try {
-      // Workers share the ports of the supervisor; the hub has none, and must not get its local sockets from there.
+      // Workers share the supervisor's ports. The hub has none, and must not get its local sockets from the supervisor.
       if (role === 'hub') return fork(script, { env });
-      // It repeats what it hears of its process: to nobody, Node would throw it.
+      // The cluster worker repeats the errors of its process, and Node would throw one that has no listener.
       return cluster.fork(env).on('error', () => undefined).process;
     } catch (error) {
-      // Node throws where memory is short, and says the rest as an event.
+      // Node throws if memory is short, and emits all other errors.
       const none = new ChildProcess();
       process.nextTick(() => none.emit('error', error));
       return none;

@@ -1,9 +1,9 @@
-/** A place that a process fills: the hub's, or one worker's. What ends there is started again: at once, and later each time while it keeps ending. */
+/** The place of a process, the hub's or a worker's. A process that ends is restarted at once, and after growing pauses while it keeps ending. */
 
 import type { ProcessRole } from '../messages.js';
 import type { ManagedProcess } from './managed-process.js';
 
-/** When a child that has ended is started again; twice as late each time, unless it lived for STEADY_MS. */
+/** The pause before a restart, milliseconds; doubled each time, unless the child lived for STEADY_MS. */
 const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 10_000;
 const STEADY_MS = 10_000;
@@ -12,7 +12,7 @@ export class ProcessPlace {
   readonly role: ProcessRole;
   readonly #start: () => ManagedProcess;
   child: ManagedProcess | null = null;
-  /** How often one was started again. */
+  /** How often a process was restarted here. */
   restarts = 0;
   #startedMs = 0;
   /** Doubled before its first use. */
@@ -24,7 +24,7 @@ export class ProcessPlace {
     this.#start = start;
   }
 
-  /** Nobody is here, and nobody is about to be. */
+  /** Whether it has no process, and no restart is pending. */
   get isEmpty(): boolean {
     return this.child === null && this.#timer === undefined;
   }
@@ -34,7 +34,7 @@ export class ProcessPlace {
     this.child = this.#start();
   }
 
-  /** Another one takes it, which runs already. */
+  /** Gives the place to a process that runs already. */
   fill(child: ManagedProcess): void {
     this.close();
     this.child = child;
@@ -42,7 +42,7 @@ export class ProcessPlace {
     this.#pauseMs = FIRST_PAUSE_MS / 2;
   }
 
-  /** It has ended, and is started again after a pause. @returns the pause in milliseconds */
+  /** Restarts the process after a pause. @returns the pause, milliseconds */
   again(onAgain: () => void): number {
     const livedMs = performance.now() - this.#startedMs;
     this.#pauseMs = livedMs >= STEADY_MS ? FIRST_PAUSE_MS : Math.min(MAX_PAUSE_MS, 2 * this.#pauseMs);
@@ -55,7 +55,7 @@ export class ProcessPlace {
     return this.#pauseMs;
   }
 
-  /** Nobody is started here any more. */
+  /** Cancels a pending restart. */
   close(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

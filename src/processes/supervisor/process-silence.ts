@@ -1,6 +1,6 @@
 /**
- * How long a process has sent nothing, without the time in which it waited for a processor: a process that waits for one does not hang, and killing
- * it would make the machine still busier.
+ * How long a process has sent nothing, not counting the time for which it waited for a processor. A process that waits for one does not hang, and
+ * restarting it would only add to the load.
  */
 
 import { readFileSync } from 'node:fs';
@@ -8,13 +8,13 @@ import { readFileSync } from 'node:fs';
 const MS_PER_NS = 1e-6;
 
 export interface ProcessorUse {
-  /** It runs or waits for a processor: it does not sleep, wait for a disk, or stand still. */
+  /** Whether it runs or waits for a processor, rather than sleeping, waiting for a disk or being stopped. */
   readonly isRunnable: boolean;
-  /** Processor time since its start, milliseconds. */
+  /** CPU time since its start, milliseconds. */
   readonly ranMs: number;
 }
 
-/** Of its main thread (proc(5): stat and schedstat). Not runnable if the system does not say, or the process has ended. */
+/** Returns the use of its main thread (proc(5): stat and schedstat); not runnable if the system does not say or the process has ended. */
 export function processorUse(pid: number): ProcessorUse {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
@@ -30,10 +30,10 @@ export function processorUse(pid: number): ProcessorUse {
 export class ProcessSilence {
   readonly #maxGivenMs: number;
   #sinceMs = performance.now();
-  /** The last look: its time, the processor time until then, and how much of this silence was taken off so far. */
+  /** The last look: its time, the CPU time at that moment, and how much has been deducted from this silence so far. */
   #looked: { atMs: number; ranMs: number; givenMs: number } | null = null;
 
-  /** @param maxGivenMs how much may be taken off one silence, so that a process that never runs is still noticed */
+  /** @param maxGivenMs how much may be deducted from one silence, so that a process that never runs is still noticed */
   constructor(maxGivenMs: number) {
     this.#maxGivenMs = maxGivenMs;
   }
@@ -42,7 +42,7 @@ export class ProcessSilence {
     return nowMs - this.#sinceMs;
   }
 
-  /** A message from it was read. */
+  /** Called when a message from it was read. */
   end(): void {
     this.#sinceMs = performance.now();
     this.#looked = null;
@@ -53,7 +53,7 @@ export class ProcessSilence {
     this.#sinceMs = Math.max(this.#sinceMs, nowMs - maxMs);
   }
 
-  /** Takes off the time for which it has waited for a processor since the last look. */
+  /** Deducts the time for which it has waited for a processor since the last look. */
   look(pid: number, nowMs: number): void {
     const { isRunnable, ranMs } = processorUse(pid);
     const { atMs, ranMs: before, givenMs } = this.#looked ?? { atMs: nowMs, ranMs, givenMs: 0 };

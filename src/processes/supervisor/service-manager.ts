@@ -1,31 +1,31 @@
 /**
- * What systemd hears of this server (Type=notify, sd_notify(3)): that it serves, reads its configuration again, stops, and, while it is well, that it
- * is alive. Node has no datagram sockets of the local kind, so systemd's own `systemd-notify` sends each message: the unit needs NotifyAccess=all.
+ * Reports to systemd (Type=notify, sd_notify(3)) that this server is ready, reloads or stops, and, while it is well, that it is alive. Node has no
+ * datagram sockets of the AF_UNIX family, so `systemd-notify` sends each message: the unit needs NotifyAccess=all.
  *
  *   every third of WATCHDOG_USEC ──► what ails it? ──nothing──► WATCHDOG=1
- *                                         └── something ──► STATUS=…, and no sign of life: in time systemd ends the server and starts it again
+ *                                         └── something ──► STATUS=… without WATCHDOG=1: after WATCHDOG_USEC systemd restarts the server
  *
- * Messages go out one after the other, in the order in which they were said. Owned by run.ts. Without NOTIFY_SOCKET it does nothing.
+ * Messages are sent one after the other, in order. Owned by run.ts. Without NOTIFY_SOCKET it does nothing.
  */
 
 import { execFile } from 'node:child_process';
 import type { Log } from '../../base/log.js';
 
 const COMMAND = 'systemd-notify';
-/** It waits 5 s itself until systemd has read what it sent. */
+/** The time limit for the command, which itself waits 5 s for systemd to read the message. */
 const SEND_MS = 7000;
-/** Signs of life in the time in which systemd wants one. */
+/** Signs of life per WATCHDOG_USEC. */
 const SIGNS = 3;
 const MICROS_PER_MS = 1000;
 
-/** What is wrong with the server, in a few words; null: it does its work. */
+/** What is wrong with the server, in a few words; null if it works. */
 export type Ailment = string | null;
 
 export class ServiceManager {
   readonly #log: Log;
-  /** Of the command; null: nobody wants to hear anything. */
+  /** Environment of the command; null if no service manager listens. */
   readonly #env: NodeJS.ProcessEnv | null;
-  /** Between two signs of life, milliseconds; null: none are wanted. */
+  /** Between two signs of life, milliseconds; null if none are wanted. */
   readonly #signMs: number | null;
   #timer: NodeJS.Timeout | undefined;
   #sent: Promise<void> = Promise.resolve();
@@ -34,7 +34,7 @@ export class ServiceManager {
   #status = '';
   #hasFailed = false;
 
-  /** @param env what systemd has put there is taken out: it is for this process only */
+  /** @param env systemd's variables are removed from it, since they are for this process only */
   constructor(env: NodeJS.ProcessEnv, log: Log) {
     this.#log = log;
     const { NOTIFY_SOCKET: socket, WATCHDOG_USEC: micros, WATCHDOG_PID: pid } = env;
@@ -45,8 +45,8 @@ export class ServiceManager {
   }
 
   /**
-   * It serves.
-   * @param status what `systemctl status` shows, a line @param ailment asked before each sign of life
+   * Reports that the server is ready.
+   * @param status a line that `systemctl status` shows @param ailment called before each sign of life
    */
   ready(status: string, ailment: () => Ailment): void {
     this.#status = status;
@@ -54,7 +54,7 @@ export class ServiceManager {
     if (this.#signMs !== null) this.#timer = setInterval(() => this.#sign(ailment()), this.#signMs).unref();
   }
 
-  /** While `work` is under way systemd shows it, and waits with what depends on it. Rejects as the work does. */
+  /** Reports a reload while `work` is under way, for which `systemctl reload` waits. Rejects as the work does. */
   async reload(work: () => unknown): Promise<void> {
     const micros = process.hrtime.bigint() / 1000n;
     this.#say('RELOADING=1', `MONOTONIC_USEC=${micros}`);
@@ -65,7 +65,7 @@ export class ServiceManager {
     }
   }
 
-  /** No sign of life follows: from here on the unit's TimeoutStopSec counts. Resolves when that is sent, or has failed. */
+  /** Reports the stop and ends the signs of life: TimeoutStopSec applies from now on. Resolves when that is sent, or has failed. */
   stopping(): Promise<void> {
     clearInterval(this.#timer);
     this.#say('STOPPING=1');
@@ -78,7 +78,7 @@ export class ServiceManager {
       if (ailment !== null) this.#log.error({ ailment }, 'no sign of life to the service manager');
       this.#say(`STATUS=${ailment ?? this.#status}`);
     }
-    // Where systemd does not read, signs do not pile up.
+    // Signs do not pile up if systemd does not read them.
     if (ailment !== null || this.#isSigning) return;
     this.#isSigning = true;
     this.#say('WATCHDOG=1');
@@ -92,7 +92,7 @@ export class ServiceManager {
     if (env !== null) this.#sent = this.#sent.then(() => this.#send(lines, env));
   }
 
-  /** Resolves when it is sent, or has failed: that is a line of the log. */
+  /** Resolves when the message is sent, or has failed, which is logged. */
   #send(lines: readonly string[], env: NodeJS.ProcessEnv): Promise<void> {
     return new Promise((resolve) => {
       execFile(COMMAND, lines, { env, timeout: SEND_MS }, (error) => {

@@ -1,11 +1,11 @@
-/** Encoders' sockets on their way to the hub, through the supervisor. Where there is none at the moment they wait for it. */
+/** Passes encoders' sockets through the supervisor to the hub. While there is none, they wait for the next. */
 
 import type { Socket } from 'node:net';
 import { detach } from '../../net/front/handover.js';
 import type { SocketLetter } from '../messages.js';
 import type { ManagedProcess } from './managed-process.js';
 
-/** What may wait, and for how long; an encoder that does not get through comes again. */
+/** How many sockets may wait, and for how long; an encoder that does not get through connects again. */
 const MAX_WAITING = 1000;
 const MAX_WAIT_MS = 15_000;
 
@@ -17,21 +17,21 @@ interface WaitingSocket {
 
 export class SocketPost {
   #waiting: WaitingSocket[] = [];
-  /** Null: what comes waits. */
+  /** Null: sockets wait. */
   #hub: ManagedProcess | null = null;
 
-  /** There is no hub. */
+  /** Called when the hub has ended: sockets wait from now on. */
   hold(): void {
     this.#hub = null;
   }
 
-  /** Passes it on. @param next takes it before it is ready; null: the hub that there is */
+  /** Passes a socket on. @param next a hub that takes it even before it is ready; null: the present one */
   send(letter: SocketLetter, socket: Socket, next: ManagedProcess | null): void {
     socket.on('error', () => undefined);
     this.#pass(withAhead(letter, detach(socket)), socket, next ?? this.#hub);
   }
 
-  /** There is a hub. */
+  /** Called when a hub is ready: passes on what has waited. */
   deliver(hub: ManagedProcess): void {
     this.#hub = hub;
     for (const { letter, socket, timer } of this.#waiting.splice(0)) {
@@ -45,7 +45,7 @@ export class SocketPost {
     else {
       hub.send(letter, socket, (isSent) => {
         if (isSent) socket.destroy();
-        // That one has ended.
+        // The hub has ended.
         else this.#pass(letter, socket, this.#hub === hub ? null : this.#hub);
       });
     }
@@ -61,7 +61,7 @@ export class SocketPost {
   }
 }
 
-/** @param more read of its socket here */
+/** Adds bytes that this process has read from the socket. */
 function withAhead(letter: SocketLetter, more: Buffer): SocketLetter {
   if (more.length === 0) return letter;
   return { ...letter, ahead: Buffer.concat([Buffer.from(letter.ahead, 'base64'), more]).toString('base64') };

@@ -1,11 +1,11 @@
 /**
- * Starts the hub and the workers, restarts what ends, and passes on signals and encoders' sockets; it does nothing else, so that nothing ends it.
- * README.md says what happens when one dies, and how all are replaced.
+ * Starts the hub and the workers, restarts those that end, and passes on signals and encoders' sockets. It does nothing else, so that nothing ends
+ * it. README.md describes what happens when a process dies, and how all are replaced.
  *
- *   start ──► hub ready ──► workers ready ──► listening        a child that ends is started again, later each time while it keeps ending
+ *   start ──► hub ready ──► workers ready ──► listening        a child that ends is restarted, later each time while it keeps ending
  *
- * The listening sockets are this process's (node:cluster, shared: each worker accepts for itself), so a port stays open while workers come and go,
- * and is closed only between the last one's end and the next one's start: node:cluster closes it with its last user.
+ * This process owns the listening sockets (node:cluster, shared: each worker accepts for itself), so a port stays open while workers come and go. It
+ * is closed only if no worker is left, until the next one starts: node:cluster closes a socket with its last user.
  */
 
 import cluster from 'node:cluster';
@@ -26,11 +26,11 @@ import { Children } from './children.js';
 import { type EndOfProcess, type Launch, launchOf, type ManagedProcess } from './managed-process.js';
 import { SocketPost } from './socket-post.js';
 
-/** What is left of the grace for the hub. */
+/** The part of the grace that is reserved for the hub, milliseconds. */
 const HUB_MS = 1000;
-/** How long a reload waits for a hub that is being started again. */
+/** How long a reload waits for a hub that is being restarted. */
 const NEXT_HUB_MS = 10_000;
-/** How long a copy of the store may take: gigabytes on a slow disk. */
+/** How long a copy of the store may take: it may have gigabytes, on a slow disk. */
 const BACKUP_MS = 600_000;
 
 export interface SupervisorParts {
@@ -38,9 +38,9 @@ export interface SupervisorParts {
   readonly source: ConfigSource;
   readonly workers: number;
   readonly log: Log;
-  /** Reads the configuration again, for operators who ask a worker; resolves with what that changed. */
+  /** Reloads the configuration when an operator asks a worker; resolves with the changes as text. */
   reload(): Promise<string>;
-  /** Absent: processes of this program. */
+  /** Absent: starts processes of this program. */
   readonly launch?: Launch;
 }
 
@@ -50,7 +50,7 @@ export class Supervisor {
   shoutcastPorts: readonly (number | undefined)[] = [];
   readonly #parts: SupervisorParts;
   readonly #children: Children;
-  /** Sockets on their way to the hub. */
+  /** Encoders' sockets on their way to the hub. */
   readonly #post = new SocketPost();
   readonly #restarting: RollingRestart;
   readonly #stepped = new SteppedReloads();
@@ -77,7 +77,7 @@ export class Supervisor {
     cluster.setupPrimary({ exec: process.argv[1]!, args: [] });
   }
 
-  /** Resolves when all workers listen. Rejects where one cannot start, and ends all of them. @param signal gives it up */
+  /** Resolves when all workers listen. Ends all and rejects if a process cannot start, or on `signal`. */
   async start(signal: AbortSignal): Promise<void> {
     const begun = new Promise<void>((resolve, reject) => {
       this.#onStarted = resolve;
@@ -101,15 +101,15 @@ export class Supervisor {
     return this.#children.ailment;
   }
 
-  /** New access logs: the old ones were moved away. */
+  /** Reopens the access logs, whose files were rotated. */
   reopen(): void {
     for (const worker of this.#children.allWorkers()) worker.send({ type: 'reopen' });
   }
 
   /**
-   * Replaces all processes, by the program as it is on the disk now. Rejects where another restart is under way, and where a new process does not
-   * start or speaks another version of messages.ts: then the old ones go on. Resolves when the new ones serve; old workers still serve whom they
-   * have.
+   * Replaces all processes, using the program as it is on the disk now. Resolves when the new ones serve; old workers still serve their connections.
+   * Rejects if another restart is under way, or if a new process does not start or speaks another version of messages.ts: then the old processes
+   * go on.
    */
   async restart(): Promise<void> {
     if (this.#isRestarting || this.#children.isStopping || this.#onStarted !== null) {
@@ -125,7 +125,7 @@ export class Supervisor {
     }
   }
 
-  /** @param source the configuration for the new ones, as plain data */
+  /** @param source the configuration of the new processes */
   async #restartWith(source: ConfigSource): Promise<void> {
     this.#isRestarting = true;
     try {
@@ -137,8 +137,8 @@ export class Supervisor {
   }
 
   /**
-   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts); where one of them does not know how, by a restart. As
-   * ReloadsParts have it.
+   * Puts another configuration in force in all processes, in one step (stepped-reloads.ts), or by a restart if one of them does not know the steps.
+   * Implements ReloadsParts.
    */
   async #put(next: NextConfig, plan: ReloadPlan, byRestart: boolean): Promise<void> {
     const { config } = this.#parts;
@@ -169,7 +169,7 @@ export class Supervisor {
     adoptConfig(config, next.config);
   }
 
-  /** Whether it has this in force but for what a process can change; also false where that can no longer be said. */
+  /** Whether the process can change to this configuration without a restart; false too if its present one can no longer be read. */
   #canChange({ source }: ManagedProcess, next: LoadedConfig): boolean {
     try {
       return source === this.#children.source || planReload(configOf(source), next).refused.length === 0;
@@ -178,7 +178,7 @@ export class Supervisor {
     }
   }
 
-  /** Workers that were started with another configuration than the one in force get it: each when it is ready, behind a reload that goes on. */
+  /** Brings the configuration in force to ready workers that were started with another one, after a reload that is under way. */
   #bringAll(): void {
     const { source } = this.#children;
     for (const worker of this.#children.readyWorkers()) if (worker.source !== source) this.#bring(worker);
@@ -193,14 +193,14 @@ export class Supervisor {
     });
   }
 
-  /** A copy of the store, beside it; resolves with its name in the data folder. Rejects while there is no hub. */
+  /** Copies the store; resolves with the copy's name in the data folder. Rejects while there is no hub. */
   backup(): Promise<string> {
     const { child: hub } = this.#children.hub;
     if (!hub?.isReady) return Promise.reject(new Error('the hub is being started: try again'));
     return hub.requests.ask((id) => hub.send({ type: 'backup', id }), { timeoutMs: BACKUP_MS });
   }
 
-  /** A worker has been asked to have the configuration read again. */
+  /** Reloads because an operator has asked a worker. */
   async #reloadFor(child: ManagedProcess, id: number): Promise<void> {
     try {
       const plan = await this.#parts.reload();
@@ -210,7 +210,7 @@ export class Supervisor {
     }
   }
 
-  /** Workers first, so that what they have accepted is committed and answered. */
+  /** Stops the workers first, so that what they have accepted is committed and answered. */
   async stop(graceMs = Number.POSITIVE_INFINITY): Promise<readonly unknown[]> {
     const { hub } = this.#children;
     this.#children.stop();
@@ -253,12 +253,12 @@ export class Supervisor {
     else socket.destroy();
   }
 
-  /** Those that will follow may wait for the next hub. For another worker none comes: it serves nobody. */
+  /** Called when a process waits for a hub of its version. None comes for a worker that is not part of a restart: it serves no client. */
   #onStandby(child: ManagedProcess): void {
     if (child.role === 'hub' || this.#children.next.includes(child)) return;
     const { number, pid } = child;
     this.#parts.log.error({ number, pid }, 'the program on the disk is not that of the hub: restart (SIGUSR2)');
-    // The program has changed under the restart: that has failed, and the worker is started again.
+    // The program changed during the restart, so that fails, and the worker is started again.
     if (this.#isRestarting) child.kill();
   }
 
@@ -281,20 +281,20 @@ export class Supervisor {
     this.#parts.log.error(fields, 'a process has ended: it is started again');
   }
 
-  /** For the metrics. */
+  /** Reports restarts to the hub, for the metrics. */
   #sayRestarts(): void {
     const { hub, workers } = this.#children;
     const restarts = { hub: hub.restarts, worker: workers.reduce((sum, place) => sum + place.restarts, 0) };
     hub.child?.send({ type: 'restarts', restarts });
   }
 
-  /** For the metrics. */
+  /** Reports results of reloads to the hub, for the metrics. */
   #sayResults(): void {
     this.#children.hub.child?.send({ type: 'reloads', results: this.reloads.results });
   }
 }
 
-/** What this process reads itself, and cannot change. */
+/** Options that the supervisor itself reads at its start. */
 const OWN_OPTIONS: ReadonlySet<string> = new Set(['workers', 'data.folder']);
-/** For the rest. */
+/** The advice for all other options that need new processes. */
 const BY_RESTART = `\`${programName()} reload --restart CONFIG\` changes them, with new processes`;

@@ -1,6 +1,6 @@
 /**
- * Which tapes the next hub does not take back, because hubs ended of them. A hub says which tape it is putting in place, and when all are. If it ends
- * meanwhile, that tape is suspect. If it ends by its own error soon after, all of its tapes are, since it is not known which is bad.
+ * Which tapes the next hub does not take back because they may have ended hubs. A hub reports each tape before it puts it in place, and when all are.
+ * If it ends meanwhile, that tape is suspect. If it fails soon after, all of its tapes are, since it is unknown which one is bad.
  *
  *   takes a │ takes b ✕ ended                    b is suspect; ended twice within SUSPECT_MS: the next one starts without b
  *
@@ -10,7 +10,7 @@
 import type { FromChild } from '../messages.js';
 import type { EndOfProcess } from './managed-process.js';
 
-/** How long a suspicion lasts, and how many make a tape bad: two within this time are not taken for chance. */
+/** How long a suspicion lasts, and how many exclude a tape: two within this time do not count as chance. */
 const SUSPECT_MS = 60_000;
 const TWICE = 2;
 
@@ -21,9 +21,9 @@ interface Suspicion {
 
 export class SuspectTapes {
   readonly #nowMs: () => number;
-  /** One for each hub that ended, the latest last. */
+  /** One for each hub that ended, oldest first. */
   #suspicions: Suspicion[] = [];
-  /** Of the present hub: the tape that it is putting in place, those that are in place, and when it last said so. */
+  /** Of the present hub: the tape that it is putting in place, those in place, and when it last reported one. */
   #taking: string | null = null;
   #taken: string[] = [];
   #takenMs = 0;
@@ -32,7 +32,7 @@ export class SuspectTapes {
     this.#nowMs = nowMs;
   }
 
-  /** A hub begins. */
+  /** Called when a hub starts. */
   begin(): void {
     this.#taking = null;
     this.#taken = [];
@@ -54,7 +54,7 @@ export class SuspectTapes {
     if (channels.length > 0) this.#suspicions.push({ channels, atMs: nowMs });
   }
 
-  /** Channels whose tape the next hub does not take. */
+  /** Channels whose tapes the next hub does not take back. */
   get channels(): readonly string[] {
     const nowMs = this.#nowMs();
     const counts = new Map<string, number>();
