@@ -1,6 +1,6 @@
 /**
- * AAC as its segments have it: frames with their ADTS headers, packed; or without them, in fragments of MP4. What it is called depends on SBR, of
- * which its headers say nothing: it is known when the first segment is made. Owned by HlsForms.
+ * The form of AAC: frames with their ADTS headers, packed, or without them in fragments of MP4. Its CODECS depends on SBR, which the headers do not
+ * show, so it is known only once the first segment is made. Owned by HlsForms.
  */
 
 import { ADTS_HEADER_BYTES } from '../audio/frames/adts.js';
@@ -16,15 +16,15 @@ export class AacForm implements SegmentForm {
   readonly sampleRate: number;
   readonly format: string;
   readonly extension: string;
-  /** Null: it is packed. */
+  /** Null: packed. */
   readonly #before: LastInit | null;
   readonly #key: number;
-  /** Of a frame. */
+  /** The ADTS header of the first frame. */
   readonly #header: Buffer;
   readonly #probe = new SbrProbe();
   #form: SegmentForm | null = null;
 
-  /** @param frame of ADTS @param before as FragmentForm has it; null: it is packed */
+  /** @param frame with its ADTS header @param before as in FragmentForm; null: packed */
   constructor(frame: Buffer, { key, sampleRate }: FrameHeader, before: LastInit | null) {
     this.#header = Buffer.from(frame.subarray(0, HEADER_BYTES));
     this.sampleRate = sampleRate;
@@ -42,7 +42,7 @@ export class AacForm implements SegmentForm {
     return this.#known.init;
   }
 
-  /** Several blocks in one frame, which no encoder sends, stay one sample. */
+  /** Keeps several blocks in one frame, which no encoder sends, as one sample. */
   payload(frame: Buffer): Buffer {
     const block = frame.subarray((frame[1]! & 1) === 0 ? ADTS_HEADER_BYTES : HEADER_BYTES);
     if (this.#form === null) this.#probe.count(block);

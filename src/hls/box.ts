@@ -1,4 +1,4 @@
-/** Boxes of which MP4 files are made (ISO 14496-12, 4.2): size, four letters, content. Numbers are big-endian. Pure. */
+/** Boxes of MP4 files (ISO 14496-12, 4.2): size, type of four letters, content. Numbers are big-endian. Pure. */
 
 const HEADER_BYTES = 8;
 
@@ -10,7 +10,7 @@ export function box(type: string, ...parts: readonly Buffer[]): Buffer {
   return Buffer.concat([header, ...parts]);
 }
 
-/** Where the content is written by another. @param bytes of it */
+/** Returns the header of a box whose content the caller writes. @param bytes the content's length */
 export function boxHeader(type: string, bytes: number): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt32BE(HEADER_BYTES + bytes);
@@ -18,7 +18,7 @@ export function boxHeader(type: string, bytes: number): Buffer {
   return header;
 }
 
-/** One with a version and flags. */
+/** Returns a box with a version and flags. */
 export function fullBox(type: string, version: number, flags: number, ...parts: readonly Buffer[]): Buffer {
   return box(type, u32(version * 0x100_0000 + flags), ...parts);
 }

@@ -1,8 +1,8 @@
 /**
- * A channel's HLS: nothing until its playlist is asked for; then a window, and what brings segments to it; nothing again when nobody has asked for ten
- * minutes. Its numbers go on through all of that, and through restarts.
+ * A channel's HLS. The first request for its playlist starts a window and a feed that brings segments to it; ten minutes after the last request both
+ * are dropped. Segment numbers continue across all of that, and across restarts.
  *
- *   ask ──► files of the process before ──► feed: a cutter, or a link to where it is cut ──► window ──► playlists, segments
+ *   ask ──► files of the previous process ──► feed: a cutter, or a link to the process that cuts ──► window ──► playlists, segments
  *
  * Owned by HlsChannels.
  */
@@ -16,31 +16,31 @@ import { INIT_NAME, SEGMENT_NAME } from './hls-schema.js';
 import type { HlsFile } from './playlist.js';
 import { HlsWindow } from './window.js';
 
-/** Without a request for its playlist: after that a channel costs nothing. */
+/** How long after the last request for its playlist a channel is kept. */
 const UNASKED_MS = 600_000;
-/** How long it is kept where only segments are asked for. */
+/** How long it is kept after a request for a segment only. */
 const FOUND_MS = 30_000;
-/** What is copied for a rewind is asked for so often. */
+/** How often a copy for a rewind asks the process that cuts. */
 const FOLLOW_MS = 5000;
-/** Of segments: further ahead of the last one no number is waited for. */
+/** A requested segment may be this far ahead of the last one; a higher number is not waited for. */
 const MAX_AHEAD = 60;
-/** Nobody cuts as many segments apart from the others. */
+/** The most by which numbers are raised: no process cuts as many segments apart from the others. */
 const MAX_RAISE = 1_000_000;
 
-/** Where its segments come from; resting: nobody asks for them. */
+/** Where its segments come from; `resting`: no client asks for them. */
 export type HlsState = 'cut' | 'copied' | 'resting';
 
 export interface ChannelHlsParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly feeds: HlsFeeds;
-  /** Absent: nothing survives this process. */
+  /** Absent: segments and numbers do not survive this process. */
   readonly files?:
     | Pick<
         HlsFiles,
         'read' | 'lastRewound' | 'keep' | 'written' | 'leave' | 'tidy' | 'trim' | 'settled' | 'unwritten' | 'faults'
       >
     | undefined;
-  /** For how long a list that does not grow is served. */
+  /** How long a list that does not grow is served, milliseconds. */
   readonly silenceMs: number;
 }
 
@@ -50,12 +50,12 @@ export class ChannelHls {
   readonly #parts: ChannelHlsParts;
   #options: HlsOptions;
   #feed: HlsFeed | null = null;
-  /** Of what the process before this one has left; null: it has not been looked for. */
+  /** Resolves when the files of the previous process are read; null if that has not begun. */
   #restored: Promise<void> | null = null;
   #isRestoring = false;
-  /** Another process goes on with it. */
+  /** Whether another process continues. */
   #isHeld = false;
-  /** When its playlist was asked for last, and until when it is kept, monotonic milliseconds. */
+  /** When its playlist was last requested, and until when it is kept, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #keptMs = Number.NEGATIVE_INFINITY;
   #followedMs = Number.NEGATIVE_INFINITY;
@@ -71,7 +71,7 @@ export class ChannelHls {
     return this.#source.audio;
   }
 
-  /** Its playlist is asked for: segments come until nobody asks any more. */
+  /** Called when its playlist is requested. Segments arrive until requests stop. */
   ask(): void {
     const nowMs = this.#parts.clock.now();
     this.#askedMs = nowMs;
@@ -81,26 +81,26 @@ export class ChannelHls {
     else void this.restored();
   }
 
-  /** Resolves when what the process before this one has left is there. It is looked for once. */
+  /** Resolves when the files of the previous process are read, which happens once. */
   restored(): Promise<void> {
     return (this.#restored ??= this.#restore());
   }
 
   /**
-   * A segment, or what some need, that the window does not have: it may be in a file, or where it is cut. Null: it is nowhere. It does not count as
-   * asked: who has its name was given a playlist.
+   * Looks for a segment or initialization section that the window does not have: in files, and in the process that cuts. Null: it does not exist.
+   * This does not count as a request for the playlist.
    */
   find(name: string): Promise<HlsFile | undefined> | null {
     const number = SEGMENT_NAME.exec(name)?.[1];
     if ((number === undefined && !INIT_NAME.test(name)) || this.#isHeld) return null;
     if (!this.#isRead) return this.restored().then(() => this.window.file(name) ?? this.find(name) ?? undefined);
     const last = this.window.last?.number;
-    // Up to the last one a feed has brought all that there are.
+    // The feed has brought all segments up to the last one.
     const isKnown = number !== undefined && this.#feed !== null && last !== undefined && isBehind(Number(number), last);
     return isKnown ? null : (this.follow()?.then(() => this.window.file(name)) ?? null);
   }
 
-  /** Where it is cut elsewhere, because a client has asked there, it is copied for a while. Resolves when all is here that is there by now; null: it is. */
+  /** Copies the window for a while if another process cuts. Resolves when all segments cut so far are here; null: no copy is needed, or possible. */
   follow(): Promise<void> | null {
     if (!this.#isRead) return this.restored().then(() => this.follow() ?? undefined);
     if (this.#isHeld || !this.#parts.feeds.isElsewhere(this.audio.key)) return null;
@@ -108,7 +108,7 @@ export class ChannelHls {
     return this.#begin().whole();
   }
 
-  /** A segment that is unknown here and ahead of all was cut apart from this process: numbers go on above it, in another list. */
+  /** Called with an unknown segment ahead of all others, which another process has cut: continues above its number, in another list. */
   goAbove(number: number, name: string): void {
     const { window } = this;
     if (this.#parts.feeds.isElsewhere(this.audio.key) || window.segment(name) !== undefined) return;
@@ -119,30 +119,30 @@ export class ChannelHls {
     window.raise(number);
   }
 
-  /** Whether it is cut, or copied, for its rewind: whether anybody asks or not. */
+  /** Whether its rewind needs it to be cut or copied, even without requests. */
   get isAlways(): boolean {
     return this.#parts.files !== undefined && this.#options.rewindHours > 0 && !this.#isHeld;
   }
 
-  /** Whether its window may be listed: not while it is read from files, or copied for the first time. */
+  /** Whether its window may be listed: not while it is read from files or first copied. */
   get isWhole(): boolean {
     return this.#isRead && this.#feed?.isWhole !== false;
   }
 
-  /** Resolves when it may be, or is being copied. */
+  /** Resolves when the window is read from files or copied. */
   async comes(): Promise<void> {
     await (this.#isRead ? this.#feed?.whole() : this.restored());
   }
 
   /**
-   * Resolves when no other segment can get a number that its window has now, whatever ends; null: none can, or it is not waited for. Who says what is
-   * in the window waits for it.
+   * Resolves when the window's numbers are saved, so that no other segment can get one of them whatever process ends; null: they are, or must not be
+   * waited for. Whatever publishes the window waits for it.
    */
   written(): Promise<void> | null {
     return this.#parts.files?.written(this.audio.key) ?? null;
   }
 
-  /** Once a second at least, while it is not at rest, or always. */
+  /** Called once a second at least while it is not at rest or has a rewind. */
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
     if (this.#isRestoring) return;
@@ -153,14 +153,14 @@ export class ChannelHls {
   #goOn(nowMs: number): void {
     if (!this.#isRead) void this.restored();
     else if (!this.#parts.feeds.isElsewhere(this.audio.key)) this.#begin();
-    // Where it is cut it may have begun since.
+    // The other process may have begun to cut since.
     else if (nowMs - this.#followedMs >= FOLLOW_MS) {
       this.#followedMs = nowMs;
       void this.follow();
     }
   }
 
-  /** The configuration has changed. */
+  /** Called when the configuration has changed. */
   refresh(): void {
     const options = this.#source.hls;
     if (options === null) {
@@ -174,7 +174,7 @@ export class ChannelHls {
     else if (before.segmentSeconds !== options.segmentSeconds) this.#retarget();
   }
 
-  /** Its segments come from elsewhere from now on; they go on behind those that are there. */
+  /** Called when its segments come from elsewhere from now on; they follow the present ones. */
   refeed(): void {
     if (this.#feed === null) return;
     this.#endFeed();
@@ -182,7 +182,7 @@ export class ChannelHls {
     this.#askAgain();
   }
 
-  /** Whether what the process before this one has left is being read. */
+  /** Whether the files of the previous process are being read. */
   get isRestoring(): boolean {
     return this.#isRestoring;
   }
@@ -197,13 +197,13 @@ export class ChannelHls {
     return this.#feed === null && !this.#isRestoring && this.window.last === undefined;
   }
 
-  /** Nothing is cut or kept any more, until the playlist is asked for again. */
+  /** Drops everything until the playlist is requested again. */
   stop(): void {
     this.#endFeed();
     this.window.clear();
   }
 
-  /** Nothing is cut any more, and what is there is kept: another process goes on with it. */
+  /** Cuts no more and keeps what is there, since another process continues. */
   hold(): void {
     this.#isHeld = true;
     this.#feed?.hold();
@@ -229,7 +229,7 @@ export class ChannelHls {
     if (nowMs - this.#askedMs <= UNASKED_MS) feed.ask(nowMs);
   }
 
-  /** Who asks for a segment only is forgotten soon. */
+  /** Keeps it for a short time, as after a request for a segment only. */
   #keepAWhile(): void {
     this.#keptMs = Math.max(this.#keptMs, this.#parts.clock.now() + FOUND_MS);
   }
@@ -251,11 +251,11 @@ export class ChannelHls {
     });
     this.#keepAWhile();
     if (this.#askedMs > Number.NEGATIVE_INFINITY) this.#askAgain();
-    // Who copies it hears that there is nothing.
+    // Notifies those that copy it that the window is empty.
     else if (this.window.last === undefined) this.window.clear();
   }
 
-  /** A list that is as old as one that does not grow is over; what nobody can want any more is dropped. */
+  /** Fills the window from files. Ends the list if it has not grown for too long, and drops segments that no player can want any more. */
   #fill({ savedMs, lastNumber, list, titles, segments }: ReadWindow, wallMs: number): void {
     const { window } = this;
     const { keep, segmentSeconds } = this.#options;
@@ -265,7 +265,7 @@ export class ChannelHls {
     for (const segment of segments) window.restore(segment);
     const ageMs = wallMs - savedMs;
     const keepMs = keep * segmentSeconds * 1000;
-    // Dates only go on: what a clock ahead has left would keep all that follows ahead.
+    // Dates never go back, so those that a fast clock has left would keep all later ones ahead too.
     const isAhead = savedMs > wallMs + keepMs || window.endMs > wallMs + keepMs;
     if (ageMs > keepMs || isAhead) window.clear();
     else if (ageMs > this.#parts.silenceMs + segmentSeconds * 1000) window.endList();
@@ -280,7 +280,7 @@ export class ChannelHls {
   }
 }
 
-/** Of segments' numbers: it is there by now, or is not to be waited for. */
+/** Whether a segment of this number has been cut by now, or is too far ahead to wait for. */
 function isBehind(number: number, last: number): boolean {
   return number <= last || number > last + MAX_AHEAD;
 }

@@ -1,4 +1,7 @@
-/** Segments that are cut here: a cutter, which begins with what the tape holds; the source is woken while anybody asks; a list ends after silence. */
+/**
+ * Feeds a window with segments that are cut here, beginning with what the tape holds. Keeps the source awake while clients ask, and ends the list
+ * after a silence. Owned by ChannelHls.
+ */
 
 import type { TapeObserver } from '../audio/playable-audio.js';
 import type { AudioTape } from '../audio/tape/audio-tape.js';
@@ -8,13 +11,13 @@ import { type CutterOptions, HlsCutter } from './cutter.js';
 import type { HlsFeed, HlsSource } from './hls-feed.js';
 import type { HlsWindow } from './window.js';
 
-/** Of TARGETDURATION: a player asks for the playlist each target, and a source on demand runs for that time without one. */
+/** How long a source on demand runs after the last request, in TARGETDURATIONs; a player asks for the playlist once in each. */
 const WANTED_TARGETS = 3;
-/** Of a segment of the tape, with which the cutter reads. */
+/** The longest segment of a tape, in which steps the cutter reads. */
 const TAPE_MS = 1500;
-/** It is said so often to the source. */
+/** How often the demand is repeated to the source. */
 const WANT_MS = 1000;
-/** What is observed keeps its whole lag. */
+/** A tape keeps its whole lag while it is observed. */
 const KEEPS_TAPE: TapeObserver = {
   isHeard: true,
   onGrown: () => undefined,
@@ -25,9 +28,9 @@ const KEEPS_TAPE: TapeObserver = {
 
 export interface CutFeedParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
-  /** As ChannelHlsParts have it. */
+  /** As in ChannelHlsParts. */
   readonly silenceMs: number;
-  /** Names a tape in all processes that ever have it. */
+  /** Returns the tape's name, the same in all processes. */
   tapeName(tape: AudioTape): string;
 }
 
@@ -38,7 +41,7 @@ export class CutFeed implements HlsFeed {
   readonly #parts: CutFeedParts;
   readonly #cutter: HlsCutter;
   #options: CutterOptions;
-  /** Monotonic milliseconds. */
+  /** When the playlist was last requested, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
   #grownMs: number;
   #lastNumber: number | null = null;
@@ -56,7 +59,7 @@ export class CutFeed implements HlsFeed {
 
   ask(nowMs: number): void {
     const { audio } = this.#source;
-    // Where listeners come and go meanwhile, it is said again.
+    // Repeated, since the last listener to leave ends the demand.
     if (audio.listeners === 0 && (!this.#isWanted || nowMs - this.#askedMs > WANT_MS)) audio.want(true);
     this.#isWanted = true;
     this.#askedMs = nowMs;
@@ -67,7 +70,7 @@ export class CutFeed implements HlsFeed {
     if (this.#lastNumber !== window.lastNumber) this.#grownMs = nowMs;
     this.#lastNumber = window.lastNumber;
     const targetMs = this.#options.segmentSeconds * 1000;
-    // What was heard before a silence is nothing to begin with for those who come behind it.
+    // Players that start after a silence must not begin with the audio before it.
     if (!window.isEmpty && nowMs - this.#grownMs > this.#parts.silenceMs + targetMs + TAPE_MS) this.#cutter.endList();
     if (this.#isWanted && nowMs - this.#askedMs > WANTED_TARGETS * targetMs) this.#unwant();
   }

@@ -1,14 +1,14 @@
 /**
- * Cuts a channel's tape into segments of HLS. It is a reader of the tape as a listener is: delay, mended frames, titles that come late and another
- * feeder are right by then.
+ * Cuts a channel's tape into HLS segments. It reads the tape as a listener does: by then delays, repaired frames, late titles and changes of the
+ * feeding node are settled.
  *
  *   tape      │ 41 │ 42 │ 43 │ 44 │ 45 │ open       segments of about a second, in which frames lie anywhere
- *   frames     ││││││││││││││││││││││││││          read by frame-reader.ts, of Ogg by packet-reader.ts; a form (hls-forms.ts) makes segments of them
- *   HLS       │  4 s         │  2.5 s  │  open      cut at a frame: full, or a title's, or where the audio does not go on
+ *   frames     ││││││││││││││││││││││││││          read by frame-reader.ts, or packet-reader.ts for Ogg; a form (hls-forms.ts) makes segments
+ *   HLS       │  4 s         │  2.5 s  │  open      cut at a frame: if full, at a title, or where the audio is interrupted
  *                            ▲ title at its frame
  *
- * Invariants: a segment has whole frames of one format; it lasts no longer than TARGETDURATION, rounded, and a second
- * or more where a title ends it; it never changes once it was appended. Owned by ChannelHls.
+ * Invariants: a segment has whole frames of one format; its duration, rounded, is at most TARGETDURATION, and at least a second if a title ends
+ * it; it never changes once it is appended. Owned by a CutFeed.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -27,17 +27,17 @@ import { ProgramTime } from './program-time.js';
 import { MIN_TITLED_MS, type SegmentForm } from './segment-form.js';
 import type { HlsWindow } from './window.js';
 
-/** What is shorter where the audio does not go on is dropped: nobody would load it in time. */
+/** A shorter rest before an interruption is dropped: no player would load it in time. */
 const MIN_REST_MS = 100;
 const MAX_SEGMENT_BYTES = 4 * 1024 * 1024;
-/** What was added up of frames differs from what the tape has by less. */
+/** Summed frame durations differ from the tape's times by less. */
 const TOLERANCE_MS = 0.5;
 
 export interface CutterParts {
   readonly audio: PlayableAudio;
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly window: HlsWindow;
-  /** Names a tape in all processes that ever have it. */
+  /** Returns the tape's name, the same in all processes. */
   tapeName(tape: AudioTape): string;
 }
 
@@ -50,23 +50,22 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
   readonly #forms: HlsForms;
   #targetSeconds: number;
   #tape: AudioTape | undefined;
-  /** Of the tape. */
   #reader: TapeReader | null = null;
-  /** The tape's segment that is read next. */
+  /** The tape segment to read next. */
   #next = 0;
-  /** While a segment is read: now, monotonic, and the wall time of its moment 0. */
+  /** While a segment is read: the monotonic time, and the wall time at monotonic 0. */
   #nowMs = 0;
   #epochMs = 0;
-  /** Audio time on the tape of the next frame, and of the open segment's first. */
+  /** Audio time on the tape of the next frame, and of the open segment's first frame. */
   #atMs = 0;
   #fromMs = 0;
   /** The open segment, and the form of the latest frame. */
   readonly #open = new OpenFrames();
   #form: SegmentForm | null = null;
-  /** Null: it begins with the next segment. */
+  /** Null: begins with the next segment. */
   #time: ProgramTime | null = null;
   #isDiscontinuity = false;
-  /** Where the window's last segment ends, until that is reached: what comes goes on from it. */
+  /** Where the window's last segment ends, until the cutter reaches that place and continues from it. */
   #resume: CutPlace | null = null;
 
   constructor(parts: CutterParts, { segmentSeconds, form }: CutterOptions) {
@@ -74,23 +73,23 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#targetSeconds = segmentSeconds;
     this.#forms = new HlsForms(form, parts.window);
     this.#titles = new PlacedTitles(parts.window);
-    // The tape keeps what is read: before anything of it is.
+    // Before the first read, since an observed tape keeps its segments.
     parts.audio.observe(this);
     this.#read();
   }
 
-  /** No segment comes from it any more. */
+  /** Cuts no more segments. */
   stop(): void {
     this.#parts.audio.unobserve(this);
   }
 
-  /** What comes next begins another list. */
+  /** Ends the list; the next segment begins another one. */
   endList(): void {
     this.#close(true);
     this.#parts.window.endList();
   }
 
-  /** Another list begins, of segments of another length or form. */
+  /** Begins another list, with segments of another length or form. */
   change({ segmentSeconds, form }: CutterOptions): void {
     const isOtherForm = this.#forms.choose(form);
     if (isOtherForm || this.#lengthMs > segmentSeconds * 1000) this.#close(isOtherForm);
@@ -110,14 +109,14 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#note(mark, atMs);
   }
 
-  /** Another format is seen at its first frame. */
+  /** Not needed: another format is noticed at its first frame. */
   onFence(): void {}
 
   onTape(): void {
     if (this.#parts.audio.tape !== this.#tape) this.#leaveTape();
   }
 
-  /** What the tape has by now. */
+  /** Reads what the tape has received since. */
   #read(): void {
     const { tape } = this.#parts.audio;
     if (tape === undefined || tape.isOver) return;
@@ -133,7 +132,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     }
   }
 
-  /** With the first segment that is there and began within the lag: of what is older it is not known when it came. False: nothing can be cut yet. */
+  /** Begins with the first segment within the lag, since arrival times of older ones are unknown. False: nothing can be cut yet. */
   #begin(tape: AudioTape): boolean {
     let seq = tape.tail;
     while (seq < tape.head - 1 && tape.edgeMs - tape.at(seq)!.startMs > tape.lagMs) seq++;
@@ -142,12 +141,12 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     const end = isEmpty ? null : last!.end;
     if (end !== null && end.tape === this.#parts.tapeName(tape) && tape.at(seq)!.startMs < end.atMs) {
       this.#resume = end;
-      // The frames of the segment before it fill the reservoir.
+      // The frames of the previous segment fill the bit reservoir.
       while (seq < tape.head - 2 && tape.at(seq + 2)!.startMs < end.atMs) seq++;
     }
     const first = tape.at(seq)!;
     const ogg = oggFacts(tape);
-    // Vorbis plays nowhere as HLS.
+    // No player takes Vorbis as HLS.
     const isCut = ogg?.codec !== 'vorbis';
     this.#tape = tape;
     this.#next = isCut ? seq : Number.POSITIVE_INFINITY;
@@ -156,7 +155,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     return true;
   }
 
-  /** It is over, or another has taken its place: nothing goes on in what comes. */
+  /** Called when the tape is over or replaced: what follows does not continue it. */
   #leaveTape(): void {
     this.#close(true);
     this.#titles.leaveTape();
@@ -164,12 +163,10 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#resume = null;
   }
 
-  /** As TapeFrameSink has it. */
   onLost(): void {
     this.#close(true);
   }
 
-  /** As TapeFrameSink has it. */
   onFrame(bytes: Buffer, samples: number, atMs: number, form: SegmentForm): void {
     const open = this.#open;
     const frameMs = (samples * 1000) / form.sampleRate;
@@ -190,7 +187,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#atMs = atMs + frameMs;
   }
 
-  /** False: what is there stands in the window already. Else what comes goes on from it, if it does. */
+  /** False while frames are already in the window. Then continues from its end, if these frames do. */
   #reaches(end: CutPlace, atMs: number, form: SegmentForm): boolean {
     if (atMs < end.atMs - TOLERANCE_MS) return false;
     this.#resume = null;
@@ -200,7 +197,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     return true;
   }
 
-  /** @param isCut a segment had better begin with what follows */
+  /** @param isCut whether the next frame should begin a segment */
   #isFull(bytes: number, frameMs: number, isCut: boolean): boolean {
     const ms = this.#lengthMs;
     const targetMs = this.#targetSeconds * 1000;
@@ -219,21 +216,21 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#titles.open(atMs);
   }
 
-  /** With the open segment. @param startMs at its first sample */
+  /** Begins another time with the open segment. @param startMs at its first sample, Unix milliseconds */
   #beginTime(startMs: number, sampleRate: number): ProgramTime {
     const { window } = this.#parts;
     if (window.lastNumber !== null) this.#isDiscontinuity = true;
-    // Never back while what is listed is later.
+    // Never before the end of what is listed.
     return new ProgramTime(Math.max(startMs, window.endMs), sampleRate);
   }
 
-  /** What the open segment is dated by: all its frames are there. */
+  /** Returns the time by which the open segment is dated, now that all of its frames have arrived. */
   #timeOf(time: ProgramTime, samples: number, sampleRate: number): ProgramTime {
     const missingMs = time.missingMs(samples);
     return missingMs === 0 ? time : this.#beginTime(time.segmentMs + missingMs, sampleRate);
   }
 
-  /** @param isBreak the audio does not go on in what comes */
+  /** Appends the open segment to the window. @param isBreak the audio that follows does not continue it */
   #close(isBreak: boolean): void {
     const [stated, form, open] = [this.#time, this.#form, this.#open];
     const [bytes, lengthMs] = [open.bytes, this.#lengthMs];
@@ -263,7 +260,7 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     this.#isDiscontinuity = false;
   }
 
-  /** A title whose place was read already. */
+  /** Notes a title whose place was already read. */
   #note(mark: Mark, atMs: number): void {
     if (!this.#titles.note(mark, atMs)) return;
     this.#titles.reach(this.#atMs);

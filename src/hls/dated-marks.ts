@@ -1,9 +1,9 @@
 /**
- * The titles of a channel's tape at the dates at which its playlist says them, for listeners whose place is a date. Those that the playlist does
- * not say (_keep_, a text in `icy.etypes`) have the date of their place too.
+ * The titles of a channel's tape with the dates that its playlist states, for listeners whose position is a date. Titles that the playlist does not
+ * state (_keep_, a text in `icy.etypes`) have the date of their place too.
  *
- *   tape       A ── B ───── C         marks, by audio time       date: as listed, else that of the segment which has the place
- *   playlist   A ── B ── end          of C nothing is known yet
+ *   tape       A ── B ───── C         marks, by audio time       date: as listed, or of the place in its segment
+ *   playlist   A ── B ── end          C has no date yet
  */
 
 import type { AudioTape } from '../audio/tape/audio-tape.js';
@@ -14,21 +14,21 @@ import type { HlsWindow } from './window.js';
 
 export interface DatedMark {
   readonly mark: Mark;
-  /** PROGRAM-DATE-TIME of its place, unix milliseconds; -∞: before all that is kept. */
+  /** PROGRAM-DATE-TIME of its place, Unix milliseconds; -∞ if it is before all kept segments. */
   readonly dateMs: number;
 }
 
-/** What was added up of frames differs from what the tape has by less. */
+/** Summed frame durations differ from the tape's times by less. */
 const TOLERANCE_MS = 0.5;
 
-/** In their order, up to the end of what is listed. @param name of the tape, as CutPlace has it */
+/** Returns the tape's marks in order, up to the end of the list. @param name the tape's name, as in CutPlace */
 export function datedMarks(tape: AudioTape, name: string, window: HlsWindow): DatedMark[] {
   const segments = window.segmentsFrom(0);
   const dated: DatedMark[] = [];
   const add = (mark: Mark, atMs: number): boolean => {
     const dateMs = window.titleOf(idOf(mark.view.record))?.startMs ?? dateOf(segments, name, atMs);
     if (dateMs >= window.endMs) return false;
-    // A title that comes late stands in all segments that were closed by then.
+    // A late title is in all segments that were closed by then.
     if (dated.at(-1)?.mark !== mark) dated.push({ mark, dateMs });
     return true;
   };
@@ -40,7 +40,7 @@ export function datedMarks(tape: AudioTape, name: string, window: HlsWindow): Da
   return dated;
 }
 
-/** @returns +∞: it was not cut yet */
+/** Returns the date of a place on the tape, Unix milliseconds; -∞ before all kept segments, +∞ if it is not cut yet. */
 function dateOf(segments: readonly HlsSegment[], name: string, atMs: number): number {
   let isKnown = false;
   for (let i = segments.length - 1; i >= 0; i--) {

@@ -1,12 +1,12 @@
 /**
- * Segments as fragments of MP4 (RFC 8216, 3.3; ISO 14496-12, 8.8): what is said once stands in the initialization section.
+ * Segments as fragments of MP4 (RFC 8216, 3.3; ISO 14496-12, 8.8). The initialization section holds what all of them share.
  *
  *   init      │ ftyp │ moov: track, codec │
  *   segment   │ emsg │ emsg │ moof: time, lengths, sizes │ mdat: frame, frame, … │
  *               ▲ in force at its beginning
  *                      ▲ a title that takes effect in it, at its exact place
  *
- * Times count samples from 1970 on, in 64 bits: that of a discontinuity's start, and what was sampled since. Owned by HlsForms.
+ * Times are 64-bit sample counts since 1970: the start of the discontinuity plus the samples since. Owned by HlsForms.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,21 +18,21 @@ import type { SegmentForm, SegmentFrames, TaggedTitle } from './segment-form.js'
 
 /** Carriage of ID3 Timed Metadata in the Common Media Application Format, 4. */
 const ID3_SCHEME = Buffer.from('https://aomedia.org/emsg/ID3\0\0');
-/** It goes on until another is said. */
+/** The duration of an event that lasts until the next one. */
 const UNKNOWN_DURATION = 0xffffffff;
-/** Rate, volume and a matrix that changes nothing, as all of moov's boxes have them. */
+/** Rate 1, volume 1 and the identity matrix, for the boxes of moov. */
 const [RATE, VOLUME, MATRIX] = [0x1_0000, 0x100_0000, [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000]] as const;
-/** "und", five bits a letter. */
+/** The language "und", five bits a letter. */
 const LANGUAGE = 0x55c4;
-/** ISO 14496-12, 8.8.7, 8.8.8: offsets from moof, flags for all samples; in trun the data's offset, durations, sizes. */
+/** ISO 14496-12, 8.8.7, 8.8.8. tfhd: offsets from moof, default sample flags; trun: data offset, durations, sizes. */
 const [TFHD_FLAGS, TRUN_FLAGS] = [0x02_0020, 0x000_301] as const;
-/** It needs no other sample. */
+/** A sample that depends on no other. */
 const SAMPLE_FLAGS = 0x0200_0000;
 const BOX_HEADER_BYTES = 8;
 /** FNV-1a. */
 const [FNV_BASIS, FNV_PRIME] = [0x811c9dc5, 0x01000193] as const;
 
-/** The initialization section of what was cut last, here or in a process before this one. */
+/** Knows the initialization section of the last segment, cut here or in a previous process. */
 export interface LastInit {
   readonly lastInit: HlsInit | null;
 }
@@ -43,7 +43,7 @@ export class FragmentForm implements SegmentForm {
   readonly codecs: string;
   readonly init: HlsInit;
 
-  /** @param before where that needed the same section, this one goes on with its name */
+  /** @param before gives the name of its section to this one if both have the same bytes */
   constructor(track: Mp4Track, { lastInit }: LastInit) {
     this.sampleRate = track.sampleRate;
     this.codecs = track.codecs;
@@ -52,7 +52,7 @@ export class FragmentForm implements SegmentForm {
     this.init = isSame ? lastInit : { name: `init-${randomBytes(8).toString('hex')}.mp4`, bytes };
   }
 
-  /** Its initialization section's name goes on with it. */
+  /** The name of its initialization section, which changes with the format. */
   get format(): string {
     return this.init.name;
   }
@@ -92,23 +92,23 @@ export function initSection({ sampleRate, entry }: Mp4Track): Buffer {
   ]);
 }
 
-/** A segment. */
+/** Returns the bytes of a segment. */
 export function fragment(frames: SegmentFrames, sampleRate: number): Buffer {
   const { startMs, samplesBefore, titles, bytes } = frames;
   const time = Math.round((startMs * sampleRate) / 1000) + samplesBefore;
   const events = titles.flatMap((title) => titleEvent(title, time, sampleRate));
   const head = Buffer.concat([...events, movieFragment(frames, time), boxHeader('mdat', bytes.length)]);
-  // Not of Node's pool: sockets may hold it.
+  // Not from Node's pool, which sockets would keep alive.
   const out = Buffer.allocUnsafeSlow(head.length + bytes.length);
   head.copy(out);
   bytes.copy(out, head.length);
   return out;
 }
 
-/** ISO 23009-1, 5.10.3.3, version 1: the time is one of the track. @param time of the segment */
+/** Returns an `emsg` of version 1, whose time is on the track's timeline (ISO 23009-1, 5.10.3.3). @param time of the segment, samples */
 function titleEvent({ text, offsetMs }: TaggedTitle, time: number, sampleRate: number): Buffer[] {
   const words = titleFrames(text);
-  // A tag has one frame at least.
+  // A tag needs at least one frame.
   if (words.length === 0) return [];
   const at = time + Math.round((offsetMs * sampleRate) / 1000);
   const id = fnv(`${text.id} ${at}`);
@@ -122,7 +122,7 @@ function movieFragment({ number, sizes, samples }: SegmentFrames, time: number):
     list.writeUInt32BE(samples[i]!, 8 * i);
     list.writeUInt32BE(size, 8 * i + 4);
   }
-  // Where the frames begin, behind moof and the header of mdat, is known when its length is.
+  // Made twice: the data offset, after moof and the header of mdat, depends on the length of moof.
   const made = (bytes: number) => {
     const run = fullBox('trun', 0, TRUN_FLAGS, u32(sizes.length, bytes + BOX_HEADER_BYTES), list);
     const header = fullBox('tfhd', 0, TFHD_FLAGS, u32(1, SAMPLE_FLAGS));

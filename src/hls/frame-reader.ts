@@ -1,5 +1,5 @@
 /**
- * Reads a tape of MP3 or AAC frame by frame, for the cutter: its segments are cut at bytes, and a frame may lie in two of them. It begins with an
+ * Reads a tape of MP3 or AAC frame by frame for the cutter. The tape's segments are cut at bytes, so a frame may span two of them. Begins at an
  * entry, as a listener does. Owned by an HlsCutter.
  */
 
@@ -11,16 +11,16 @@ import type { SegmentForm } from './segment-form.js';
 
 const NOTHING = Buffer.alloc(0);
 
-/** What reads frames of a tape's segments, of which none may be left out. */
+/** Reads the frames of a tape's segments, which it must be given without gaps. */
 export interface TapeReader {
   take(segment: AudioSegment): void;
 }
 
-/** Gets the frames, in order. */
+/** Receives the frames in order. */
 export interface TapeFrameSink {
   /** @param bytes valid during the call @param atMs audio time on the tape */
   onFrame(bytes: Buffer, samples: number, atMs: number, form: SegmentForm): void;
-  /** What comes next does not go on in what came. */
+  /** Called when the next frame does not continue the last one. */
   onLost(): void;
 }
 
@@ -29,9 +29,9 @@ export class FrameReader implements TapeReader {
   readonly #forms: HlsForms;
   readonly #header = emptyHeader();
   readonly #reservoir = new Reservoir();
-  /** Whether the next frame is that of a segment's entry. */
+  /** Whether the reader must begin at a segment's entry. */
   #isEntering = true;
-  /** What the last segment had of a frame that its end cuts. */
+  /** The part of a frame that the end of the last segment has cut off. */
   #rest = NOTHING;
   /** Audio time of the next frame. */
   #atMs = 0;
@@ -52,7 +52,7 @@ export class FrameReader implements TapeReader {
         this.#lose();
         return;
       }
-      // What was added up is not exactly what the tape has.
+      // Summed durations differ slightly from the tape's time.
       if (at === entry) this.#atMs = entryMs;
       if (plain.length - at < header.lengthBytes) break;
       this.#frame(plain.subarray(at, at + header.lengthBytes));
@@ -61,7 +61,7 @@ export class FrameReader implements TapeReader {
     this.#rest = Buffer.from(plain.subarray(at));
   }
 
-  /** The frame that the segment before has begun. @returns where the next one begins; -1: there is none in this segment */
+  /** Completes the frame that the previous segment has begun. Returns where the next one begins, or -1 if none begins in this segment. */
   #finish(plain: Buffer): number {
     const rest = this.#rest;
     if (rest.length === 0) return 0;
@@ -86,7 +86,7 @@ export class FrameReader implements TapeReader {
     this.#atMs += (samples * 1000) / sampleRate;
   }
 
-  /** There is no frame where one should be: it goes on with the next entry. */
+  /** Called when a frame is missing where one should begin: continues at the next entry. */
   #lose(): void {
     this.#sink.onLost();
     this.#isEntering = true;

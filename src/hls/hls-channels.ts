@@ -1,4 +1,4 @@
-/** The HLS of all channels, by channel: of those whose playlist was ever asked for. One window for all mounts of a channel. */
+/** The HLS of all channels whose playlist was ever requested. The mounts of a channel share one window. */
 
 import type { AudioTape } from '../audio/tape/audio-tape.js';
 import { ChannelHls, type ChannelHlsParts, type HlsState } from './channel-hls.js';
@@ -9,13 +9,13 @@ import type { HlsFile } from './playlist.js';
 import type { Rewinds } from './rewind/rewinds.js';
 import type { HlsWindow } from './window.js';
 
-/** How often it is looked whether rewinds have what is too old. */
+/** How often old segments are removed from rewinds. */
 const TRIM_MS = 60_000;
 const NO_FAULTS: ReadonlyMap<string, string> = new Map();
 
 export interface HlsChannelsParts extends ChannelHlsParts {
   readonly rewinds: Rewinds;
-  /** Names a tape in all processes that ever have it. */
+  /** Returns the tape's name, the same in all processes. */
   tapeName(tape: AudioTape): string;
 }
 
@@ -28,19 +28,19 @@ export class HlsChannels {
     this.#parts = parts;
   }
 
-  /** A channel's playlist is asked for; null: it has no HLS. */
+  /** Called when a channel's playlist is requested. Null: HLS is off. */
   ask(source: HlsSource): ChannelHls | null {
     const channel = this.#channelOf(source);
     channel?.ask();
     return channel;
   }
 
-  /** As it is, whether anybody asks or not; undefined: nobody did, and the process before this one has left nothing that is known yet. */
+  /** Returns the channel's HLS without counting a request; undefined if it has not been needed so far. */
   of({ audio }: HlsSource): ChannelHls | undefined {
     return this.#channels.get(audio.key);
   }
 
-  /** The same, where what the process before this one has left counts, and what is cut elsewhere. */
+  /** Does the same, and first starts to read the previous process's files or to copy from the process that cuts. */
   look(source: HlsSource): ChannelHls | undefined {
     if (this.#parts.files === undefined) return this.of(source);
     const channel = this.#channelOf(source);
@@ -48,7 +48,7 @@ export class HlsChannels {
     return channel ?? undefined;
   }
 
-  /** The titles of its tape at their dates, as far as they are listed; null: the tape is not here. */
+  /** Returns the titles of its tape with their dates, as far as they are listed; null if the tape is not here. */
   titles(source: HlsSource): readonly DatedMark[] | null {
     const { tape } = source.audio;
     const channel = this.of(source);
@@ -56,12 +56,11 @@ export class HlsChannels {
     return datedMarks(tape, this.#parts.tapeName(tape), channel.window);
   }
 
-  /** As ChannelHls has it. */
   follow(source: HlsSource): void {
     void this.#channelOf(source)?.follow();
   }
 
-  /** A segment, or what some need, by its name; a promise: it may have to come from where it is cut. */
+  /** Returns the segment or initialization section of this name, or a promise if it must be read or fetched from the process that cuts. */
   file(source: HlsSource, name: string): HlsFile | undefined | Promise<HlsFile | undefined> {
     const channel = this.#channelOf(source);
     const file = channel?.window.file(name);
@@ -70,17 +69,17 @@ export class HlsChannels {
     return this.#parts.rewinds.file(source.audio.key, name).then((read) => read ?? channel.find(name) ?? undefined);
   }
 
-  /** The playlist of its rewind; null: there is nothing to list yet. Never rejects. */
+  /** Resolves with the playlist of its rewind; null if that is empty. Never rejects. */
   rewind({ audio }: HlsSource): Promise<string | null> {
     return this.#parts.rewinds.playlist(audio.key);
   }
 
-  /** Channels that are cut or copied now, or of which something is kept. */
+  /** Channels that are being cut, copied or restored, or have segments. */
   get active(): string[] {
     return [...this.#channels].filter(([, { isAtRest }]) => !isAtRest).map(([key]) => key);
   }
 
-  /** Those that were ever asked for. */
+  /** All channels whose playlist was ever requested. */
   get all(): { readonly key: string; readonly state: HlsState; readonly window: HlsWindow }[] {
     return [...this.#channels].map(([key, { state, window }]) => ({ key, state, window }));
   }
@@ -89,22 +88,22 @@ export class HlsChannels {
     return this.#channels.get(channel)?.state ?? 'resting';
   }
 
-  /** How often segments could not be written. */
+  /** The number of failed writes of segments. */
   get unwritten(): number {
     return this.#parts.files?.unwritten ?? 0;
   }
 
-  /** Channels whose segments cannot be written to files: why. */
+  /** The channels whose segments cannot be written, with the reasons. */
   get faults(): ReadonlyMap<string, string> {
     return this.#parts.files?.faults ?? NO_FAULTS;
   }
 
-  /** The rewinds that are kept here, as they are listed. */
+  /** The rewinds that this process writes. */
   get rewinds(): Rewinds['written'] {
     return this.#parts.rewinds.written;
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   tidy(nowMs: number): void {
     for (const channel of this.#channels.values()) if (!channel.isAtRest || channel.isAlways) channel.tidy(nowMs);
     this.#parts.rewinds.tidy(nowMs);
@@ -113,13 +112,13 @@ export class HlsChannels {
     this.#parts.files?.trim();
   }
 
-  /** Another configuration is in force. @param sources all channels, as they are now */
+  /** Called when another configuration is in force. @param sources all channels of that */
   refresh(sources: Iterable<HlsSource>): void {
     const byKey = new Map([...sources].map((source) => [source.audio.key, source]));
     for (const [key, channel] of this.#channels) {
       channel.refresh();
       if (byKey.get(key)?.audio === channel.audio) continue;
-      // What has its place goes on with its files.
+      // A channel of the same key continues with its files.
       this.#parts.files?.leave(key);
       channel.stop();
       this.#channels.delete(key);
@@ -130,12 +129,12 @@ export class HlsChannels {
     void this.#parts.files?.tidy((key) => (byKey.get(key)?.hls ?? null) !== null);
   }
 
-  /** The channel is fed in another process from now on, or here. */
+  /** Called when the channel is fed by another process from now on, or by this one. */
   refeed(channel: string): void {
     this.#channels.get(channel)?.refeed();
   }
 
-  /** Nothing comes any more; what was cut is kept for the next process. Resolves when it is written; never rejects. */
+  /** Stops all, and keeps what was cut for the next process. Resolves when it is written; never rejects. */
   async close(): Promise<void> {
     for (const channel of this.#channels.values()) channel.hold();
     await this.#parts.files?.settled();

@@ -8,28 +8,28 @@ import type { HlsOptions } from '../config/hls-config.js';
 import type { HlsWindow } from './window.js';
 
 export interface HlsFeed {
-  /** The channel's playlist is asked for. */
+  /** Called when a client requests the channel's playlist. */
   ask(nowMs: number): void;
-  /** Once a second at least. */
+  /** Called once a second at least. */
   tidy(nowMs: number): void;
-  /** Another configuration is in force. */
+  /** Called when another configuration is in force. */
   change(options: HlsOptions): void;
-  /** What comes next begins another list. */
+  /** Ends the list; the next segment begins another one. */
   endList(): void;
-  /** Whether the window may be listed: a part of a copy would be an old list. */
+  /** Whether the window may be listed: an incomplete copy would be an old list. */
   readonly isWhole: boolean;
-  /** Resolves when the window has what there is by now, wherever it is cut; null: it has. */
+  /** Resolves when the window has all segments cut so far, wherever they are cut; null: it has them. */
   whole(): Promise<void> | null;
-  /** No segment comes from it any more. */
+  /** Brings no more segments. */
   stop(): void;
-  /** The same at the end of this process: the tape keeps what the next one needs to go on. */
+  /** Stops at the end of this process; the tape keeps what the next process needs to continue. */
   hold(): void;
 }
 
-/** A channel as it is served; one mount of it or another. */
+/** A channel, or a mount of it, of which HLS is served. */
 export interface HlsSource {
   readonly audio: PlayableAudio;
-  /** Null: it has no HLS. */
+  /** Null: HLS is off. */
   readonly hls: HlsOptions | null;
 }
 

@@ -1,11 +1,10 @@
 /**
- * Windows as files, so that numbers, lists and segments survive `kill -9`: `{folder}/{channel}/{segment's name}` and `window.json`, which names them and is
- * written last.
+ * Windows as files, so that numbers, lists and segments survive `kill -9`: `{folder}/{channel}/{segment's name}`, and `window.json`, which names
+ * them and is written last.
  *
  *   window ─ observed by ─► WindowFile: segments that have no file ─► window.json ─► files that it no longer names are removed
  *
- * Invariant: whatever `window.json` names has been written before it; a file that another takes the place of is replaced by rename. Owned by the
- * process that cuts.
+ * Invariant: whatever `window.json` names was written before it; files are replaced by rename. Owned by the process that cuts.
  */
 
 import { readdir, rm } from 'node:fs/promises';
@@ -23,33 +22,33 @@ import { INDEX, type RewindLimitsOf, WindowFile } from './window-file.js';
 
 export interface HlsFilesParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs' | 'alarm'>;
-  /** What is there cannot be used: the channel begins anew. */
+  /** Called if a channel's files cannot be used; the channel begins anew. */
   onDamaged(channel: string, error: unknown): void;
   readonly rewinds: Rewinds;
 }
 
-/** What a window was when it was written. */
+/** A window as it was written. */
 export interface ReadWindow extends Omit<KeptWindow, 'segments'> {
   readonly segments: readonly HlsSegment[];
 }
 
-/** What cannot be written; or could, without the oldest of the rewind. */
+/** A failed write, or one that succeeded only after the rewind gave up its oldest files. */
 interface Fault {
   readonly reason: string;
-  /** Whether it is so still. */
+  /** Whether the last write has failed. */
   isUnwritten: boolean;
-  /** When it was last, monotonic milliseconds. */
+  /** When it last occurred, monotonic milliseconds. */
   readonly lastMs: number;
 }
 
-/** A disk that is full has room for a segment now and then. */
+/** How long a fault is reported after its last occurrence: a full disk has room for a segment now and then. */
 const FAULT_MS = 60_000;
 
 export class HlsFiles {
   readonly #folder: string;
   readonly #parts: HlsFilesParts;
   readonly #files = new Map<string, WindowFile>();
-  /** How often something could not be written. */
+  /** The number of failed writes. */
   unwritten = 0;
   /** By channel. */
   readonly #faults = new Map<string, Fault>();
@@ -59,7 +58,7 @@ export class HlsFiles {
     this.#parts = parts;
   }
 
-  /** What a channel's window held when the process before this one ended; null: nothing, or it is damaged. Never rejects. */
+  /** Resolves with the window that the previous process has left; null if there is none, or it is damaged. Never rejects. */
   async read(channel: string): Promise<ReadWindow | null> {
     const folder = join(this.#folder, channel);
     try {
@@ -81,14 +80,14 @@ export class HlsFiles {
     }
   }
 
-  /** The number of the last segment of a rewind; null: there is none. Never rejects. */
+  /** Resolves with the number of the last segment of a rewind; null if that is empty. Never rejects. */
   async lastRewound(channel: string): Promise<number | null> {
     const log = this.#parts.rewinds.log(channel);
     await log.read();
     return log.list.last === undefined ? null : numberOf(log.list.last);
   }
 
-  /** From here on what the window holds is written, and what was in it is kept for its rewind. */
+  /** Writes the window from now on, and its segments to the rewind. */
   keep(channel: string, window: HlsWindow, limits: RewindLimitsOf): void {
     const { clock, rewinds } = this.#parts;
     const log = rewinds.log(channel);
@@ -106,12 +105,12 @@ export class HlsFiles {
     this.#files.set(channel, new WindowFile(join(this.#folder, channel), window, parts));
   }
 
-  /** Resolves when what the window has now is written, as WindowFile has it; null: it is, or cannot be. Never rejects. */
+  /** Resolves when the window's present state is written (WindowFile); null if it is, or cannot be. Never rejects. */
   written(channel: string): Promise<void> | null {
     return this.#faults.get(channel)?.isUnwritten === true ? null : (this.#files.get(channel)?.written() ?? null);
   }
 
-  /** Channels whose segments cannot be written, or could in the last minute only without the oldest of their rewind: why. */
+  /** The channels whose segments cannot be written, or in the last minute displaced the oldest of their rewind, with the reasons. */
   get faults(): ReadonlyMap<string, string> {
     const nowMs = this.#parts.clock.now();
     for (const [channel, { isUnwritten, lastMs }] of this.#faults)
@@ -119,12 +118,12 @@ export class HlsFiles {
     return new Map([...this.#faults].map(([channel, { reason }]) => [channel, reason]));
   }
 
-  /** Of rewinds what is too old goes, whether anything comes or not. */
+  /** Removes old segments from rewinds, whether new ones arrive or not. */
   trim(): void {
     for (const file of this.#files.values()) file.trim();
   }
 
-  /** The window is another one, or gone. */
+  /** Called when the channel's window is replaced or gone. */
   leave(channel: string): void {
     this.#files.get(channel)?.close();
     this.#files.delete(channel);
@@ -132,17 +131,17 @@ export class HlsFiles {
     this.#parts.rewinds.forget(channel);
   }
 
-  /** Removes what channels have left that are no more, or have no HLS any more: nobody is given it. Never rejects. */
+  /** Removes the files of channels that no longer exist or have HLS. Never rejects. */
   async tidy(has: (channel: string) => boolean): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const name of names) {
-      // What is kept now removes by itself what is not asked for any more.
+      // Windows that are being written remove old files themselves.
       if (!has(name) && !this.#files.has(name))
         await rm(join(this.#folder, name), { recursive: true, force: true }).catch(() => undefined);
     }
   }
 
-  /** Resolves when all is written. Never rejects. */
+  /** Resolves when everything is written. Never rejects. */
   async settled(): Promise<void> {
     await Promise.all([...this.#files.values()].map(({ work }) => work));
   }

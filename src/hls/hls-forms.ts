@@ -1,8 +1,8 @@
 /**
- * Chooses the form (segment-form.ts) of what a channel plays: MP3 is packed; AAC as the channel says (`hls.form`), packed where it says nothing; Opus
- * and FLAC are fragments of MP4.
+ * Chooses the form (segment-form.ts) of a channel's audio: MP3 is packed; AAC follows `hls.form`, packed by default; Opus and FLAC are fragments of
+ * MP4.
  *
- * Invariant: what goes on in one format has one form, over links, tapes and sources: its initialization section keeps its name. Owned by an
+ * Invariant: audio of one format keeps one form across links, tapes and sources, and its initialization section keeps its name. Owned by an
  * HlsCutter.
  */
 
@@ -18,9 +18,9 @@ import type { SegmentForm } from './segment-form.js';
 export class HlsForms {
   readonly #before: LastInit;
   #choice: FormChoice;
-  /** The latest. */
+  /** The latest form. */
   #form: SegmentForm | null = null;
-  /** What it was made for: a frame's format (FrameHeader), else a track; -1, null: it is the other. And the latest link of that track. */
+  /** The format for which it was made: a frame's key (FrameHeader; else -1) or a track's sample entry (else null), with its latest link. */
   #key = -1;
   #entry: Buffer | null = null;
   #link: OggLink | null = null;
@@ -30,7 +30,7 @@ export class HlsForms {
     this.#before = before;
   }
 
-  /** @returns whether it is another choice: then what comes has another form, if only by name */
+  /** Returns whether the choice has changed; then the audio that follows has another form, if only by name. */
   choose(choice: FormChoice): boolean {
     if (choice === this.#choice) return false;
     this.#choice = choice;
@@ -38,7 +38,7 @@ export class HlsForms {
     return true;
   }
 
-  /** @param header of the frame */
+  /** Returns the form of a frame of MP3 or AAC. */
   ofFrame(frame: Buffer, header: FrameHeader): SegmentForm {
     if (this.#form !== null && header.key === this.#key) return this.#form;
     this.#key = header.key;
@@ -47,7 +47,7 @@ export class HlsForms {
     return this.#form;
   }
 
-  /** @param link of Opus or FLAC */
+  /** Returns the form of a link of Opus or FLAC. */
   ofLink(link: OggLink): SegmentForm {
     if (this.#form !== null && link === this.#link) return this.#form;
     this.#link = link;
@@ -62,7 +62,7 @@ export class HlsForms {
 
   #made(frame: Buffer, header: FrameHeader): SegmentForm {
     const { codec, channels } = header;
-    // Where frames name their channels themselves MP4 would have to name them too (ISO 14496-3, 4.4.1).
+    // If the frames themselves name their channels, MP4 would have to name them too (ISO 14496-3, 4.4.1).
     if (codec === 'aac')
       return new AacForm(frame, header, this.#choice === 'fmp4' && channels > 0 ? this.#before : null);
     const layer = 4 - ((frame[1]! >> 1) & 3);

@@ -1,4 +1,4 @@
-/** The schemas of what a window holds, as another process or a file has it: whatever that says, playlists and tags stay well-formed. */
+/** The schemas of windows that come from other processes or from files: whatever those contain, playlists and tags stay well-formed. */
 
 import { z } from 'zod';
 import { bytes } from '../metadata/codec.js';
@@ -7,30 +7,30 @@ import { clean, type HlsTitle } from './hls-title.js';
 import type { HlsSegment } from './playlist.js';
 import type { ListState } from './window.js';
 
-/** Of a segment: the longest TARGETDURATION, and what rounding adds. */
+/** The longest segment: the largest TARGETDURATION, and what rounding adds. */
 const MAX_MICROS = 11_000_000;
-/** Of numbers in files, which are counted on from: far above any clock. */
+/** The limit of numbers in files, from which counting continues: far above any clock. */
 export const MAX_KEPT = 2 ** 40;
-/** Of media sequence numbers that another process says, which are written to files here: no more than what is counted on from the highest in one. */
+/** The limit of media sequence numbers of other processes, which are saved here: what can be reached by counting from the highest in a file. */
 export const MAX_SEQUENCE = MAX_KEPT + 2 ** 32;
-/** The same of EXT-X-DISCONTINUITY-SEQUENCE: above it hls.js does not begin (README.md). */
+/** The limit of EXT-X-DISCONTINUITY-SEQUENCE in files: hls.js does not start with a higher one (README.md). */
 const MAX_KEPT_DISCONTINUITIES = 2 ** 30;
-/** Of samples since a discontinuity, a century at 192 kHz; of corrections to their time. */
+/** Limits of the samples since a discontinuity (a century at 192 kHz), and of the corrections to their time. */
 const [MAX_SAMPLES, MAX_CORRECTED_MS] = [2 ** 50, 2 ** 32];
 const [MAX_TAPE_NAME, MAX_FORMAT] = [256, 64];
-/** Of a window: as any configuration has them, and as window.ts has them. */
+/** The most segments of a window in any configuration, and the most titles (window.ts). */
 const [MAX_SEGMENTS, MAX_TITLES] = [240, 256];
-/** Seven times what any codec's has (mp4-track.ts). */
+/** Seven times the largest initialization section of any codec (mp4-track.ts). */
 export const MAX_INIT_BYTES = 4096;
-/** Of a segment's audio, its tag included (cutter.ts). */
+/** The limit of a segment's bytes, its tag included (cutter.ts). */
 export const MAX_SEGMENT_BYTES = 5 * 1024 * 1024;
-/** Of window.json: with that many segments and titles, each with all that it can have, it has less. */
+/** The limit of window.json, above what the most segments and titles can need. */
 export const MAX_INDEX_BYTES = 4 * 1024 * 1024;
 const MAX_CRC = 2 ** 32 - 1;
 
-/** Of a segment: `{number}-{16 hex}.{kind}` */
+/** A segment's file: `{number}-{16 hex}.{kind}` */
 export const SEGMENT_NAME = /^(0|[1-9]\d{0,14})-[0-9a-f]{16}\.(?:mp3|aac|m4s)$/;
-/** Of what segments of fMP4 need. */
+/** The file of an initialization section. */
 export const INIT_NAME = /^init-[0-9a-f]{16}\.mp4$/;
 
 const text = z.string().transform(clean);
@@ -78,14 +78,14 @@ export const listSchema = z.looseObject({
   from: sequence,
 });
 
-/** A window as a file has it (hls-files.ts). */
+/** A window as it is saved (hls-files.ts). */
 export interface KeptWindow {
-  /** When it was written, unix milliseconds. */
+  /** When it was written, Unix milliseconds. */
   readonly savedMs: number;
   readonly lastNumber: number | null;
   readonly list: ListState;
   readonly titles: readonly HlsTitle[];
-  /** Each with the length of its file, bytes, and a checksum of it. */
+  /** Each with the length of its file, bytes, and its checksum (CRC-32). */
   readonly segments: readonly (HlsSegmentFacts & { readonly length: number; readonly crc: number })[];
 }
 
@@ -101,7 +101,7 @@ export const keptSchema = z.looseObject({
   lastNumber: keptNumber.nullable(),
   list: listSchema.extend({
     discontinuitySequence: z.int().min(0).max(MAX_KEPT_DISCONTINUITIES),
-    // Of an empty list it is that of the next segment.
+    // In an empty list this is the next segment's number.
     from: z
       .int()
       .min(0)
@@ -121,25 +121,25 @@ export const keptSchema = z.looseObject({
     }),
 });
 
-/** A segment that is kept in a file, as a rewind lists it. */
+/** A segment of a rewind, kept in a file. */
 export interface RewindSegment {
-  /** Its media sequence number in the rewind's list, in which no number is left out. */
+  /** Its media sequence number in the rewind's list, which has no gaps. */
   readonly sequence: number;
   readonly name: string;
-  /** The file that it needs; null: none. */
+  /** The file of its initialization section; null if it needs none. */
   readonly init: string | null;
   readonly startMs: number;
   readonly micros: number;
   readonly isDiscontinuity: boolean;
-  /** How many EXT-X-DISCONTINUITY there ever were, up to it. */
+  /** The number of EXT-X-DISCONTINUITY so far, its own included. */
   readonly discontinuities: number;
   readonly targetSeconds: number;
-  /** Of its file, bytes, and a checksum of it. */
+  /** The length of its file, bytes, and its checksum (CRC-32). */
   readonly length: number;
   readonly crc: number;
 }
 
-/** A line of a rewind's log: one of these. From: the list begins with that media sequence number from here on. */
+/** A line of a rewind's log: one of these. `from`: the list now begins with that media sequence number. */
 export interface RewindLine {
   readonly segment?: RewindSegment;
   readonly title?: HlsTitle;
@@ -165,14 +165,14 @@ export const rewindSchema = z.looseObject({
   from: keptNumber.exactOptional(),
 });
 
-/** @throws CheckError that names the member */
+/** Throws CheckError, which names the invalid member. */
 export function readSegment(value: unknown): HlsSegmentFacts {
   const facts = must<HlsSegmentFacts>(segmentSchema, value);
   if (numberIn(facts.name) !== facts.number) throw new CheckError('its name has another number');
   return facts;
 }
 
-/** NaN: the name is not a segment's. */
+/** Returns the number in a segment's name; NaN for any other name. */
 function numberIn(name: string): number {
   return Number(SEGMENT_NAME.exec(name)?.[1]);
 }

@@ -1,4 +1,4 @@
-/** ID3v2.4 tags with titles: before the frames of a packed segment (packed.ts), and in events of a fragment (fragment.ts). Pure. */
+/** ID3v2.4 tags with titles: at the start of a packed segment (packed.ts), and in the events of a fragment (fragment.ts). Pure. */
 
 import type { TitleText } from './hls-title.js';
 
@@ -16,7 +16,7 @@ export function id3Frame(name: string, body: Buffer): Buffer {
   return Buffer.concat([Buffer.from(name, 'latin1'), syncSafe(body.length), Buffer.alloc(2), body]);
 }
 
-/** What it says, and the id of its record; nothing of what is not known. */
+/** Returns frames for the title's known texts and the id of its record. */
 export function titleFrames({ title, artist, album, record }: TitleText): Buffer[] {
   const texts = [
     ['TIT2', title],

@@ -1,11 +1,11 @@
 /**
- * What MP4 says of a codec: the sample entry of its track, made of the first header that a stream of it has.
+ * The sample entry of a track in MP4, made from the first header of a stream.
  *
  *   AAC    mp4a │ esds: AudioSpecificConfig      ISO 14496-14, 3.1 and ISO 14496-3, 1.6
  *   Opus   Opus │ dOps: identification header    Encapsulation of Opus in ISO Base Media File Format, 4.3
  *   FLAC   fLaC │ dfLa: STREAMINFO               Encapsulation of FLAC in ISO Base Media File Format, 3.3
  *
- * What differs from link to link and plays no differently is left out: two streams with the same entry are of one format. Pure.
+ * Facts that vary from link to link without changing the sound are left out, so that two streams with the same entry are of one format. Pure.
  */
 
 import { box, fullBox, u16, u32 } from './box.js';
@@ -18,9 +18,9 @@ export interface Mp4Track {
   readonly entry: Buffer;
 }
 
-/** Each audio channel's, where the codec has no such thing. */
+/** The sample size of codecs that have none. */
 const SAMPLE_BITS = 16;
-/** A number of 16 bits before the point, and 16 behind it. */
+/** The largest rate in 16.16 fixed point. */
 const MAX_ENTRY_RATE = 0xffff;
 
 /** ISO 14496-3, table 1.17. */
@@ -33,8 +33,8 @@ const [AAC_OBJECT, AUDIO_STREAM, MP4_SL] = [0x40, 0x15, 2] as const;
 const RATES = [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350];
 
 /**
- * @param header of ADTS, which names its channels (configuration 1 to 7)
- * @param hasSbr the frames have spectral band replication, of which their headers say nothing: twice the rate is heard
+ * @param header an ADTS header with channel configuration 1 to 7
+ * @param hasSbr whether the frames have spectral band replication, which doubles the sample rate and is not in the header
  */
 export function aacTrack(header: Buffer, hasSbr: boolean): Mp4Track {
   const [third, fourth] = [header[2]!, header[3]!];
@@ -44,7 +44,7 @@ export function aacTrack(header: Buffer, hasSbr: boolean): Mp4Track {
   const sampleRate = RATES[rateIndex]!;
   const heardIndex = RATES.indexOf(2 * sampleRate);
   const isSbr = hasSbr && heardIndex >= 0;
-  // Object, rate, channels; with SBR the rate that is heard and the object below it; 3 bits of 0: frames of 1,024 samples.
+  // Object, rate, channels; with SBR the doubled rate and the underlying object; 3 zero bits: frames of 1,024 samples.
   const config = isSbr
     ? u32(((SBR_OBJECT << 27) | (rateIndex << 23) | (channels << 19) | (heardIndex << 15) | (object << 10)) >>> 0)
     : u16((object << 11) | (rateIndex << 7) | (channels << 3));
@@ -65,7 +65,7 @@ export function aacTrack(header: Buffer, hasSbr: boolean): Mp4Track {
   return { sampleRate, codecs, entry: sampleEntry('mp4a', facts, fullBox('esds', 0, 0, es)) };
 }
 
-/** ISO 14496-1, 8.3.3: a length of four bytes, as most write it. */
+/** Returns a descriptor with a length of four bytes, as most programs write it (ISO 14496-1, 8.3.3). */
 function descriptor(tag: number, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag, 0x80, 0x80, 0x80, body.length]), body]);
@@ -74,29 +74,28 @@ function descriptor(tag: number, ...parts: readonly Buffer[]): Buffer {
 const OPUS_RATE = 48_000;
 
 /**
- * Nothing is skipped at the beginning: who joins begins anywhere, and each sample that is listed is played. The rate before encoding, which nobody
- * needs, is left out.
- * @param identification its packet (RFC 7845, 5.1)
+ * The pre-skip is 0, since players join anywhere and play each listed sample. The sample rate before encoding, which no player needs, is left out.
+ * @param identification the stream's first packet (RFC 7845, 5.1)
  */
 export function opusTrack(identification: Buffer): Mp4Track {
   const channels = identification[9]!;
   const gain = u16(identification.readUInt16LE(16));
-  // The mapping family; all but the first name streams and channels.
+  // The channel mapping; all families but 0 name streams and channels.
   const mapping = identification.subarray(18, identification[18] === 0 ? 19 : 21 + channels);
   const dOps = box('dOps', Buffer.from([0, channels]), u16(0), u32(OPUS_RATE), gain, mapping);
   const entry = sampleEntry('Opus', { channels, bits: SAMPLE_BITS, sampleRate: OPUS_RATE }, dOps);
   return { sampleRate: OPUS_RATE, codecs: 'opus', entry };
 }
 
-/** Of FLAC's first packet in Ogg: where STREAMINFO begins, behind the header of its block (RFC 9639, 8.2). */
+/** Where STREAMINFO begins in FLAC's first Ogg packet, after the header of its block (RFC 9639, 8.2). */
 const STREAMINFO_AT = 17;
 const STREAMINFO_BYTES = 34;
 const LAST_BLOCK = 0x80;
 
-/** @param identification its first packet (RFC 9639, 10.1) */
+/** @param identification the stream's first packet (RFC 9639, 10.1) */
 export function flacTrack(identification: Buffer): Mp4Track {
   const info = Buffer.from(identification.subarray(STREAMINFO_AT, STREAMINFO_AT + STREAMINFO_BYTES));
-  // Of a whole file, or of no use: frame sizes, number of samples, checksum.
+  // Facts of a whole file, of no use here: frame sizes, number of samples, checksum.
   info.fill(0, 4, 10);
   info[13] = info[13]! & 0xf0;
   info.fill(0, 14);
@@ -108,7 +107,7 @@ export function flacTrack(identification: Buffer): Mp4Track {
   return { sampleRate, codecs: 'fLaC', entry };
 }
 
-/** The greatest part of it that can be said. */
+/** Returns the largest whole fraction of the rate that fits into a sample entry. */
 function entryRate(sampleRate: number): number {
   let parts = Math.ceil(sampleRate / MAX_ENTRY_RATE);
   while (sampleRate % parts !== 0) parts++;

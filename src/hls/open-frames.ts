@@ -1,12 +1,12 @@
-/** The frames of a segment that is being cut, as its form has them (segment-form.ts). Owned by an HlsCutter. */
+/** The frames of the segment that is being cut, as its form stores them (segment-form.ts). Owned by an HlsCutter. */
 
 const FIRST_BYTES = 96 * 1024;
 
 export class OpenFrames {
-  /** Of all frames. */
+  /** The length and samples of all frames. */
   lengthBytes = 0;
   samples = 0;
-  /** Of each: bytes and samples. */
+  /** The bytes and samples of each frame. */
   sizes: number[] = [];
   durations: number[] = [];
   #buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -15,12 +15,12 @@ export class OpenFrames {
     return this.sizes.length === 0;
   }
 
-  /** In one piece, valid until another is added. */
+  /** All frames, valid until another is added. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.lengthBytes);
   }
 
-  /** @param payload copied */
+  /** @param payload is copied */
   add(payload: Buffer, samples: number): void {
     const needed = this.lengthBytes + payload.length;
     if (needed > this.#buffer.length) {

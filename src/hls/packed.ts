@@ -1,9 +1,9 @@
 /**
- * A segment of packed audio: an ID3v2.4 tag, then whole frames of MP3 or AAC as they came (RFC 8216, 3.4).
+ * A segment of packed audio: an ID3v2.4 tag, then whole frames of MP3 or AAC, unchanged (RFC 8216, 3.4).
  *
- *   │ ID3 │ PRIV timestamp │ TIT2 │ TPE1 │ TALB │ TXXX id │ frame │ frame │ …     there is no tag but this one: ffmpeg loses a frame for each
+ *   │ ID3 │ PRIV timestamp │ TIT2 │ TPE1 │ TALB │ TXXX id │ frame │ frame │ …     only one tag: ffmpeg loses a frame for each
  *
- * A title within the first second stands in the tag, early by as much. Owned by HlsForms.
+ * A title within the first second goes into the tag, and so appears early by up to a second. Owned by HlsForms.
  */
 
 import type { FrameHeader } from '../audio/frames/header.js';
@@ -11,7 +11,7 @@ import type { TitleText } from './hls-title.js';
 import { id3Frame, id3Tag, titleFrames } from './id3.js';
 import { MIN_TITLED_MS, type SegmentForm, type SegmentFrames } from './segment-form.js';
 
-/** Of MPEG-2 transport streams: 90 kHz in 33 bits, which begin again after 26.5 hours. */
+/** Timestamps of MPEG-2 transport streams: 90 kHz in 33 bits, which wrap after 26.5 hours. */
 const TIMESTAMP_HERTZ = 90_000;
 const TIMESTAMP_END = 2 ** 33;
 const TIMESTAMP_OWNER = 'com.apple.streaming.transportStreamTimestamp\0';
@@ -23,7 +23,7 @@ export class PackedForm implements SegmentForm {
   readonly codecs: string;
   readonly init = null;
 
-  /** @param key of its frames' format (FrameHeader) */
+  /** @param key identifies the format of its frames (FrameHeader) */
   constructor(extension: string, codecs: string, { key, sampleRate }: Pick<FrameHeader, 'key' | 'sampleRate'>) {
     this.extension = extension;
     this.codecs = codecs;
@@ -42,21 +42,20 @@ export class PackedForm implements SegmentForm {
 }
 
 /**
- * The timestamp of a place: how far it is behind the start of its discontinuity, by what was sampled.
- * @param startMs of that start, unix milliseconds @param seconds of audio since
+ * Returns the timestamp of a place, by its distance from the start of its discontinuity.
+ * @param startMs the start, Unix milliseconds @param seconds of audio since
  */
 export function timestampAt(startMs: number, seconds: number): number {
   return Math.round((startMs * TIMESTAMP_HERTZ) / 1000 + seconds * TIMESTAMP_HERTZ) % TIMESTAMP_END;
 }
 
 /**
- * @param timestamp of the first frame, as `timestampAt` has it
- * @param title in force there; null: none is known
- * @param frames copied
+ * Returns the bytes of a segment.
+ * @param timestamp of the first frame, from `timestampAt` @param title in force there, or null if unknown @param frames are copied
  */
 export function packedSegment(timestamp: number, title: TitleText | null, frames: Buffer): Buffer {
   const tag = id3Tag([timestampFrame(timestamp), ...(title === null ? [] : titleFrames(title))]);
-  // Not of Node's pool: sockets may hold it.
+  // Not from Node's pool, which sockets would keep alive.
   const out = Buffer.allocUnsafeSlow(tag.length + frames.length);
   tag.copy(out);
   frames.copy(out, tag.length);

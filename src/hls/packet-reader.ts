@@ -1,6 +1,6 @@
 /**
- * Reads a tape of Ogg packet by packet, for the cutter. Links follow one another (audio/ogg/ogg-tape.ts); their heads are not needed here, since
- * titles are the tape's marks. A link of Opus that continues repeats the last 80 ms of the one before; they are dropped.
+ * Reads a tape of Ogg packet by packet for the cutter. Links follow one another (audio/ogg/ogg-tape.ts); their heads are skipped, since titles are
+ * the tape's marks. An Opus link that continues repeats the last 80 ms of the previous one, which are dropped.
  *
  *   tape      │ head │ 1 2 3 4 5 6 EOS │ head │ 3 4 5 6 7 8 9 │ …
  *   packets            1 2 3 4 5 6                     7 8 9
@@ -19,11 +19,11 @@ import type { AudioSegment } from '../audio/tape/segment.js';
 import type { TapeFrameSink, TapeReader } from './frame-reader.js';
 import type { HlsForms } from './hls-forms.js';
 
-/** Of Opus' identification (RFC 7845, 5.1). */
+/** The offset of the pre-skip in Opus' identification packet (RFC 7845, 5.1). */
 const PRE_SKIP_AT = 10;
 const OPUS_KHZ = 48;
 
-/** What a tape of Ogg has in it; null: it has frames, or nothing yet. */
+/** Returns the facts of a tape's Ogg stream; null if it has MP3 or AAC frames, or no segment yet. */
 export function oggFacts(tape: AudioTape): OggFacts | null {
   if (tape.rendering(false) === null) return null;
   const last = tape.at(tape.head - 1);
@@ -37,7 +37,7 @@ export class PacketReader implements TapeReader, FrameSink {
   #isFirst = true;
   /** Audio time of the next packet that is not dropped. */
   #atMs = 0;
-  /** Samples that were in the link before. */
+  /** Samples that repeat the previous link. */
   #againSamples = 0;
 
   constructor(sink: TapeFrameSink, forms: HlsForms) {
@@ -56,7 +56,6 @@ export class PacketReader implements TapeReader, FrameSink {
     this.#framer.push(ogg.bytes);
   }
 
-  /** As FrameSink has it. */
   onFrame({ bytes, durationMs, link }: Frame): void {
     const { sampleRate } = link!.facts;
     const samples = Math.round((durationMs * sampleRate) / 1000);
@@ -70,7 +69,7 @@ export class PacketReader implements TapeReader, FrameSink {
   }
 }
 
-/** Of what a decoder skips when it begins here, what is not of this segment's time was in the link before. */
+/** Returns how much of the pre-skip lies before this segment's time, and so repeats the previous link, in samples. */
 function samplesAgain(segment: OggSegment): number {
   const identification = identificationOf(segment);
   if (readIdentification(identification)?.codec !== 'opus') return 0;
@@ -78,7 +77,7 @@ function samplesAgain(segment: OggSegment): number {
   return Math.max(0, skippedSamples - Math.round((segment.entryMs - segment.startMs) * OPUS_KHZ));
 }
 
-/** The first packet of its link, alone on its page. */
+/** Returns the first packet of the segment's link, which is alone on its page. */
 function identificationOf({ head: { bytes } }: OggSegment): Buffer {
   return bytes.subarray(headerBytes(bytes, 0), pageBytes(bytes, 0, bytes.length));
 }

@@ -1,13 +1,12 @@
 /**
- * A channel's titles as its cutter meets them: noted by their places on the tape, reached frame by frame, dated when the segment that has their place
- * is closed, and then the window's.
+ * A channel's titles on their way through the cutter: noted by their places on the tape, reached frame by frame, dated when the segment with their
+ * place is closed, and then added to the window.
  *
  *   tape       ├── dated ──┼── reached ─────┼── ahead ──
  *   titles      A        B │   C            │    D
  *   cutter                 └ open segment   └ next frame
  *
- * A title that comes late has its place in what was cut: it is dated at once. A correction takes the place of what it corrects. Owned by an
- * HlsCutter.
+ * A late title, whose place is already cut, is dated at once. A correction takes the place of what it corrects. Owned by an HlsCutter.
  */
 
 import type { Mark } from '../audio/tape/mark.js';
@@ -17,7 +16,7 @@ import { type TitleText, titleOf } from './hls-title.js';
 import type { TaggedTitle } from './segment-form.js';
 import type { HlsWindow } from './window.js';
 
-/** Of a segment that is closed: audio time on the tape, and the PROGRAM-DATE-TIME at its beginning. */
+/** A closed segment: its audio time on the tape, and the PROGRAM-DATE-TIME of its start, all milliseconds. */
 export interface DatedPlace {
   readonly fromMs: number;
   readonly toMs: number;
@@ -30,36 +29,36 @@ interface PlacedTitle {
   readonly atMs: number;
 }
 
-/** What was added up of frames differs from what the tape has by less. */
+/** Summed frame durations differ from the tape's times by less. */
 const TOLERANCE_MS = 0.5;
 
-/** More than a window has. */
+/** How many closed segments are remembered: more than a window lists. */
 const MAX_PLACES = 128;
 
 export class PlacedTitles {
-  /** Of the open segment: in force where it begins, as far as one is known, and reached in it. */
+  /** Titles of the open segment: the one in force at its start, if known, and those reached in it. */
   tagged: TaggedTitle[] = [];
-  /** Audio time of its beginning. */
+  /** Audio time of its start. */
   #fromMs = 0;
   readonly #window: Pick<HlsWindow, 'title' | 'titleOf'>;
-  /** Of the last mark that was noted, and what it says in ICY. */
+  /** The order of the last noted mark, and its tags as in ICY. */
   #order = -1;
   #said: Tags | null = null;
-  /** Those that are not dated yet, in order of their places; the first ones were reached. */
+  /** Titles without a date yet, in order of their places; the first `#reached` were reached. */
   readonly #titles: PlacedTitle[] = [];
   #reached = 0;
-  /** The last that was reached. */
+  /** The last reached title. */
   #current: PlacedTitle | null = null;
-  /** The last that was dated. */
+  /** The last dated title. */
   #dated: (PlacedTitle & { readonly startMs: number }) | null = null;
-  /** Oldest first, of this tape. */
+  /** Closed segments of this tape, oldest first. */
   #places: DatedPlace[] = [];
 
   constructor(window: Pick<HlsWindow, 'title' | 'titleOf'>) {
     this.#window = window;
   }
 
-  /** A mark on the tape. @returns false: it was noted before, or says nothing new */
+  /** Notes a mark on the tape. Returns false if it was noted before or changes no title. */
   note(mark: Mark, atMs: number): boolean {
     if (mark.order <= this.#order) return false;
     this.#order = mark.order;
@@ -75,7 +74,7 @@ export class PlacedTitles {
     return true;
   }
 
-  /** The cutter has come to this audio time. @returns whether another title is in force there */
+  /** Called when the cutter reaches this audio time. Returns whether another title is in force there. */
   reach(atMs: number): boolean {
     const titles = this.#titles;
     const before = this.#reached;
@@ -85,14 +84,14 @@ export class PlacedTitles {
     return this.#reached > before;
   }
 
-  /** A segment begins, with what was reached last. @param fromMs audio time of its first frame */
+  /** Begins a segment, with the last reached title. @param fromMs audio time of its first frame */
   open(fromMs: number): void {
     this.#fromMs = fromMs;
     this.tagged = [];
     this.tag();
   }
 
-  /** What was reached last takes effect in the open segment, or has before it: nothing that is said to come later does. */
+  /** Adds the last reached title to the open segment, in place of titles that were to take effect after it. */
   tag(): void {
     const { tagged } = this;
     const title = this.#current;
@@ -102,18 +101,18 @@ export class PlacedTitles {
     tagged.push({ text: title.text, offsetMs });
   }
 
-  /** A segment is closed, and will be listed. */
+  /** Called when a segment is closed that will be listed: dates its titles. */
   date(place: DatedPlace): void {
     this.#places.push(place);
     if (this.#places.length > MAX_PLACES) this.#places.shift();
     this.#dateUpTo(place.toMs);
   }
 
-  /** Places are counted anew. */
+  /** Leaves the tape: places on the next one have other audio times. */
   leaveTape(): void {
     this.reach(Number.POSITIVE_INFINITY);
     if (this.#places.length > 0) this.#dateUpTo(Number.POSITIVE_INFINITY);
-    // Of a tape of which nothing was listed only the last title is in force where another begins.
+    // If nothing of the tape was listed, only its last title is in force where the next tape begins.
     const last = this.#titles.at(-1);
     this.#titles.length = 0;
     if (last !== undefined) this.#titles.push({ ...last, atMs: Number.NEGATIVE_INFINITY });
@@ -127,11 +126,11 @@ export class PlacedTitles {
     const titles = this.#titles;
     while (titles.length > 0 && titles[0]!.atMs < endMs - TOLERANCE_MS) {
       const title = titles.shift()!;
-      // One that comes late is dated before it is reached.
+      // A late title is dated before it is reached.
       if (this.#reached === 0) this.#current = title;
       else this.#reached--;
       const { text } = title;
-      // It is listed by who cut before.
+      // The previous cutter has listed it.
       const listed = this.#window.titleOf(text.id);
       const startMs = listed?.startMs ?? this.#startOf(title);
       this.#dated = { ...title, startMs };
@@ -139,7 +138,7 @@ export class PlacedTitles {
     }
   }
 
-  /** A correction begins where what it corrects began, and no title before the one before it. */
+  /** Returns a title's date: a correction starts where what it corrects started, and no title before the previous one. */
   #startOf({ atMs, record }: PlacedTitle): number {
     const before = this.#dated;
     if (before !== null && (atMs <= before.atMs || isSamePlay(before.record, record))) return before.startMs;

@@ -1,90 +1,90 @@
 /**
- * Playlists as text (RFC 8216, 4): the multivariant one, which names the media playlist, and that, with its segments and their titles. Pure: who
- * decides what is listed is the window (window.ts).
+ * Playlists as text (RFC 8216, 4): the multivariant playlist, which names the media playlist, and the media playlist, with its segments and titles.
+ * Pure: the window (window.ts) decides what is listed.
  */
 
 import { clean, type HlsTitle } from './hls-title.js';
 
-/** Of titles, so that pages and apps know them from other dates. */
+/** CLASS of titles, so that pages and apps can distinguish them from other date ranges. */
 const TITLE_CLASS = 'net.airsplice.title';
 const BANDWIDTH_STEP = 1000;
-/** RFC 8216, 7: with EXT-X-MAP a playlist needs version 6, and most who send fMP4 say 7. */
+/** RFC 8216, 7: EXT-X-MAP needs version 6; most servers of fMP4 state 7. */
 const [PACKED_VERSION, MP4_VERSION] = [3, 7] as const;
 
-/** What is fetched by a name. */
+/** A file that players fetch by its name. */
 export type HlsFile = HlsSegment | HlsInit | ReadFile;
 
-/** A segment, or what some need, that was read from its file for this answer. */
+/** A segment or initialization section that was read from its file for one answer. */
 export interface ReadFile {
   readonly name: string;
   readonly bytes: Buffer;
   readonly isRead: true;
 }
 
-/** What segments of fMP4 cannot be played without. It never changes either. */
+/** An initialization section, without which segments of fMP4 cannot be played. Immutable, as segments are. */
 export interface HlsInit {
-  /** Its file. */
+  /** Its file name. */
   readonly name: string;
   readonly bytes: Buffer;
 }
 
-/** A closed segment, from wherever it comes. It never changes, nor does anything else ever have its name. */
+/** A closed segment. Immutable; its name is never used again. */
 export interface HlsSegment {
   /** Its media sequence number. */
   readonly number: number;
-  /** Its file. */
+  /** Its file name. */
   readonly name: string;
   readonly bytes: Buffer;
-  /** One for all that goes on in one format; null: it needs none. */
+  /** Shared by all segments of one format; null if it needs none. */
   readonly init: HlsInit | null;
   /** RFC 6381. */
   readonly codecs: string;
-  /** PROGRAM-DATE-TIME of its first sample, unix milliseconds. */
+  /** PROGRAM-DATE-TIME of its first sample, Unix milliseconds. */
   readonly startMs: number;
-  /** Of its audio: what EXTINF says. */
+  /** EXTINF, the duration of its audio, microseconds. */
   readonly micros: number;
-  /** What comes before it does not go on in it. */
+  /** Whether it does not continue the previous segment. */
   readonly isDiscontinuity: boolean;
-  /** Null: what comes behind it does not go on from it. */
+  /** Where the next segment continues it; null if it does not. */
   readonly end: CutPlace | null;
 }
 
-/** Where a segment ends: a cutter of the same tape goes on there, without a seam. */
+/** Where a segment ends: another cutter of the same tape continues there without a gap. */
 export interface CutPlace {
-  /** Names the tape in all processes that have it. */
+  /** The tape's name, the same in all processes. */
   readonly tape: string;
-  /** Audio time on it, milliseconds. */
+  /** Audio time on the tape, milliseconds. */
   readonly atMs: number;
-  /** As SegmentForm has it. */
+  /** As in SegmentForm. */
   readonly format: string;
   readonly time: TimePlace;
 }
 
-/** How far a ProgramTime has come: it goes on from there. */
+/** The state of a ProgramTime, from which another continues. */
 export interface TimePlace {
-  /** At its first sample, unix milliseconds. */
+  /** At its first sample, Unix milliseconds. */
   readonly startMs: number;
-  /** Since then, and by how much it was corrected. */
+  /** Samples since then, and the corrections so far. */
   readonly samples: number;
   readonly correctedMs: number;
 }
 
 export interface Variant {
-  /** Bits a second: of the largest segment. */
+  /** Bits per second, of the segment with the most. */
   readonly bandwidth: number;
   readonly codecs: string;
-  /** As listeners know the channel. */
+  /** The channel's display name. */
   readonly name: string;
-  /** Of a private listener, whose media playlist is its own; null: it is the one that all share. */
+  /** Of a private listener, which has its own media playlist; null for the shared one. */
   readonly token: string | null;
 }
 
 export interface Listing {
-  /** Seconds: TARGETDURATION. */
+  /** TARGETDURATION, seconds. */
   readonly targetSeconds: number;
-  /** How many EXT-X-DISCONTINUITY were listed before these segments. */
+  /** EXT-X-DISCONTINUITY-SEQUENCE: the number of discontinuities before these segments. */
   readonly discontinuitySequence: number;
-  /** One at least: players take an empty playlist for the end. All of them need initialization, or none. */
+  /** At least one, since players take an empty playlist for the end. Either all need an initialization section, or none does. */
   readonly segments: readonly HlsSegment[];
   /** In order of their places. */
   readonly titles: readonly HlsTitle[];
@@ -113,7 +113,7 @@ export interface PlaylistHead {
   readonly discontinuitySequence: number;
 }
 
-/** Its first lines. */
+/** Returns the first lines of a media playlist. */
 export function playlistHead({ isMp4, targetSeconds, mediaSequence, discontinuitySequence }: PlaylistHead): string {
   const lines = [
     '#EXTM3U',
@@ -126,11 +126,14 @@ export function playlistHead({ isMp4, targetSeconds, mediaSequence, discontinuit
 }
 
 export interface ListedSegment extends Pick<HlsSegment, 'name' | 'startMs' | 'micros' | 'isDiscontinuity'> {
-  /** The file that it needs. */
+  /** The file of its initialization section; null if it needs none. */
   readonly init: string | null;
 }
 
-/** Its lines. @param before what the segment before it needs; null: nothing, or it is the first @param isDated whether it has its own date */
+/**
+ * Returns the lines of a segment. @param before the initialization section of the previous segment; null if it has none, or this is the first
+ * @param isDated whether its date is stated
+ */
 export function segmentLines(
   { name, init, startMs, micros, isDiscontinuity }: ListedSegment,
   before: string | null,
@@ -147,7 +150,7 @@ export function segmentLines(
   return `${lines.join('\n')}\n`;
 }
 
-/** A correction has another ID at the same START-DATE: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7). */
+/** Returns a title's line. A correction has another ID at the same START-DATE, as attributes of one ID must not change (RFC 8216, 4.3.2.7). */
 export function dateRange({ id, startMs, title, artist, etype, durationSeconds, record }: HlsTitle): string {
   const attributes = [
     `ID="${id}"`,
@@ -163,12 +166,12 @@ export function dateRange({ id, startMs, title, artist, etype, durationSeconds, 
   return `#EXT-X-DATERANGE:${attributes.join(',')}\n`;
 }
 
-/** What is quoted holds no quotes (RFC 8216, 4.2). */
+/** Quotes a text; a quoted string cannot contain double quotes (RFC 8216, 4.2). */
 function quoted(text: string): string {
   return `"${text.replaceAll('"', '”')}"`;
 }
 
-/** RFC 3339, to the millisecond. */
+/** Returns the time as RFC 3339, to the millisecond. @param ms Unix milliseconds */
 function dateOf(ms: number): string {
   return new Date(Math.round(ms)).toISOString();
 }

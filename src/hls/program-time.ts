@@ -1,11 +1,11 @@
 /**
- * The wall time of a channel's audio, as its playlist states it (EXT-X-PROGRAM-DATE-TIME): when it came in. It begins with the arrival of a first
- * frame, goes on by what is sampled, and is corrected towards arrival by a thousandth at most: encoders drift.
+ * The wall time of a channel's audio as its playlist states it (EXT-X-PROGRAM-DATE-TIME): when the audio arrived. It starts with the arrival of the
+ * first frame, advances by the samples, and is corrected towards arrival by a thousandth at most, since encoders drift.
  *
- *   arrival      │ 0.0 │ 0.3 │ 1.1 │ 1.2 │ 1.3 │ …       pieces come sooner or later than their audio lasts: only the latest of some seconds counts
+ *   arrival      │ 0.0 │ 0.3 │ 1.1 │ 1.2 │ 1.3 │ …       pieces arrive unevenly: only the latest arrival of some seconds counts
  *   stated       │ 0.0 │ 0.26 …
  *
- *   late by        0 0 0 │ 5.0 4.0 3.0 … 0 0              what waited comes: nothing is missing, and the time goes on
+ *   late by        0 0 0 │ 5.0 4.0 3.0 … 0 0              delayed audio arrives: nothing is missing, and the time continues
  *                  0 0 0 │ 5.0 5.0 5.0 5.0 …              audio is missing: another time begins
  *
  * Invariant: it never goes back. Owned by an HlsCutter.
@@ -13,41 +13,44 @@
 
 import type { TimePlace } from './playlist.js';
 
-/** Per millisecond of audio. */
+/** The largest correction per millisecond of audio. */
 const MAX_CORRECTION = 0.001;
 const MAX_LATE_MS = 1000;
-/** Lateness that falls or rises by less, per millisecond of audio, lasts: what waited comes at 1.1 × at least. */
+/** Lateness that changes by less per millisecond of audio counts as lasting: delayed audio arrives at 1.1 × at least. */
 const MAX_SLOPE = 0.08;
-/** Of less late audio it is not known whether its lateness lasts. */
+/** With less late audio it is undecided whether its lateness lasts. */
 const MIN_JUDGED_MS = 1500;
-/** Of a stretch the latest arrival counts: pieces may be 10 s long. Of these stretches the least late one: what waited says nothing of drift. */
+/**
+ * In a stretch the latest arrival counts, since pieces may be 10 s long; and of the last stretches the least late one, since delayed audio shows
+ * no drift.
+ */
 const STRETCH_MS = 12_000;
 const STRETCHES = 4;
 const NOTHING_YET = { samples: 0, correctedMs: 0 };
 
 interface LateFrame {
-  /** Of audio in the segment before it. */
+  /** Audio before it in the segment. */
   readonly ms: number;
   readonly lateMs: number;
 }
 
 export class ProgramTime {
-  /** At its first sample, unix milliseconds. */
+  /** At its first sample, Unix milliseconds. */
   readonly startMs: number;
   readonly #sampleRate: number;
-  /** Up to the beginning of the segment that is open, and by how much it was corrected by then. */
+  /** Samples before the open segment, and the corrections by then. */
   #samples = 0;
   #correctedMs = 0;
-  /** Whether the latest frame was late by more than is borne. */
+  /** Whether the latest frame was later than MAX_LATE_MS. */
   #isLate = false;
-  /** In the open segment, since it has been so. */
+  /** Late frames of the open segment, without interruption. */
   #lateFrames: LateFrame[] = [];
-  /** How much later than stated the latest frame of the present stretch came, and of those before it, oldest first. */
+  /** The lateness of the latest frame of the present stretch, its samples, and the lateness of previous stretches, oldest first. */
   #latestMs = Number.NEGATIVE_INFINITY;
   #stretchSamples = 0;
   #stretchesMs: number[] = [];
 
-  /** @param since how far another one of the same audio has come: this one goes on from there */
+  /** @param since the state of another one of the same audio, from which this one continues */
   constructor(startMs: number, sampleRate: number, { samples, correctedMs }: Omit<TimePlace, 'startMs'> = NOTHING_YET) {
     this.startMs = startMs;
     this.#samples = samples;
@@ -55,27 +58,27 @@ export class ProgramTime {
     this.#sampleRate = sampleRate;
   }
 
-  /** At the open segment's first sample. */
+  /** The state at the open segment's first sample. */
   get place(): TimePlace {
     return { startMs: this.startMs, samples: this.#samples, correctedMs: this.#correctedMs };
   }
 
-  /** At the open segment's first sample, unix milliseconds. */
+  /** The time at the open segment's first sample, Unix milliseconds. */
   get segmentMs(): number {
     return this.startMs + (this.#samples * 1000) / this.#sampleRate + this.#correctedMs;
   }
 
-  /** Before the open segment. */
+  /** Samples before the open segment. */
   get samples(): number {
     return this.#samples;
   }
 
-  /** Whether audio may be missing before the next frame: a segment had better begin with it. Parameters as `note` has them. */
+  /** Whether audio may be missing before the next frame, so that a segment should begin with it. Parameters as in `note`. */
   turnsLate(ms: number, arrivedMs: number): boolean {
     return !this.#isLate && this.#lateMs(ms, arrivedMs) > MAX_LATE_MS;
   }
 
-  /** A frame of the open segment. @param ms of audio in the segment before it @param arrivedMs when it came in, unix milliseconds */
+  /** Notes a frame of the open segment. @param ms audio before it in the segment @param arrivedMs when it arrived, Unix milliseconds */
   note(ms: number, arrivedMs: number): void {
     const lateMs = this.#lateMs(ms, arrivedMs);
     if (lateMs > this.#latestMs) this.#latestMs = lateMs;
@@ -86,14 +89,14 @@ export class ProgramTime {
   }
 
   /**
-   * By how much the open segment is later than stated, because audio is missing before it, or was before the segments since: it begins another time,
-   * so much later. 0: it goes on. Before `close`. @param samples of the segment
+   * Returns how much audio is missing before the open segment or recent ones, milliseconds: another time begins, later by as much. 0: the time
+   * continues. Called before `close`. @param samples of the segment
    */
   missingMs(samples: number): number {
     return this.#lastingMs((samples * 1000) / this.#sampleRate) || this.#longLastingMs();
   }
 
-  /** All frames of the segment, or those since they turned late, are late by the same. */
+  /** Returns the lateness if all frames of the segment, or all since the first late one, are equally late; else 0. */
   #lastingMs(segmentMs: number): number {
     const frames = this.#lateFrames;
     const [first, last] = [frames[0], frames.at(-1)];
@@ -105,7 +108,7 @@ export class ProgramTime {
     return lasts(before, latestOf(frames.slice(middle)), lengthMs / 2) ? before : 0;
   }
 
-  /** The same in pieces, of which only the first frames are so late. */
+  /** Does the same across stretches, for audio in long pieces, of which only the first frames are late. */
   #longLastingMs(): number {
     const stretches = this.#stretchesMs;
     const leastMs = Math.min(...stretches);
@@ -115,8 +118,8 @@ export class ProgramTime {
   }
 
   /**
-   * The open segment is closed, another begins.
-   * @returns its length in microseconds, so rounded that the sum of all is that of their samples
+   * Closes the open segment and begins another.
+   * @returns its duration, microseconds, rounded so that the sum of all matches that of their samples
    */
   close(samples: number): number {
     const beganMicros = this.#micros(this.#samples);
@@ -127,10 +130,10 @@ export class ProgramTime {
     if (stretches.length === 0 || this.#stretchSamples * 1000 >= STRETCH_MS * this.#sampleRate) this.#endStretch();
     const mostMs = (MAX_CORRECTION * samples * 1000) / this.#sampleRate;
     const leastMs = Math.min(...stretches);
-    // No encoder has drifted by more: it is made up, or another time begins.
+    // No encoder drifts by more: the lateness falls again, or another time begins.
     const correctionMs = leastMs > MAX_LATE_MS ? 0 : Math.max(-mostMs, Math.min(mostMs, leastMs));
     this.#correctedMs += correctionMs;
-    // What was noted is about a time that is another one now.
+    // Earlier notes were relative to the time before the correction.
     for (let i = 0; i < stretches.length; i++) stretches[i]! -= correctionMs;
     this.#latestMs -= correctionMs;
     return this.#micros(this.#samples) - beganMicros;
@@ -156,7 +159,7 @@ function latestOf(frames: readonly LateFrame[]): number {
   return frames.reduce((latest, { lateMs }) => Math.max(latest, lateMs), Number.NEGATIVE_INFINITY);
 }
 
-/** @param apartMs of audio between the two */
+/** Whether lateness has not changed between two places. @param apartMs the audio between them */
 function lasts(beforeMs: number, afterMs: number, apartMs: number): boolean {
   return Math.abs(beforeMs - afterMs) <= MAX_SLOPE * apartMs;
 }

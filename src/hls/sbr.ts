@@ -1,9 +1,9 @@
 /**
- * Whether AAC has spectral band replication (AAC+): twice the rate of its headers is heard. ADTS does not say it; it stands in a fill element
- * behind the sound of each frame, whose place only a decoder finds (ISO 14496-3, 4.4.2.7). So it is looked for at each bit from which on the
- * elements that follow end with the frame: by chance a frame in a hundred has one, so that many frames together decide.
+ * Detects spectral band replication (AAC+), which plays at twice the sample rate of the headers. ADTS does not show it: it is in a fill element after
+ * the audio of each frame, whose position only a decoder knows (ISO 14496-3, 4.4.2.7). So every bit is tried at which a fill element could begin
+ * and the elements from there on end with the frame. One frame in a hundred matches by chance, hence many frames decide together.
  *
- *   raw data block │ sound … │ fill: SBR │ fill, data … │ end │ to the byte │
+ *   raw data block │ audio … │ fill: SBR │ fill, data … │ end │ padding │
  *
  * Owned by an AacForm.
  */
@@ -14,14 +14,14 @@ const [DATA, FILL, END] = [4, 6, 7] as const;
 const [SBR, SBR_CRC] = [13, 14] as const;
 const ESCAPE_FILL = 15;
 const ESCAPE_DATA = 255;
-/** How many frames are looked at, and how many must be there to decide, and the share of them that has it. */
+/** How many frames are examined, how many are needed to decide, and the share of them that must have SBR. */
 const [MAX_FRAMES, MIN_FRAMES, SHARE] = [32, 8, 0.75] as const;
 
 export class SbrProbe {
   #frames = 0;
   #found = 0;
 
-  /** Whether what came so far has SBR. */
+  /** Whether the frames so far have SBR. */
   get hasSbr(): boolean {
     return this.#frames >= MIN_FRAMES && this.#found >= this.#frames * SHARE;
   }
@@ -34,14 +34,14 @@ export class SbrProbe {
   }
 }
 
-/** Whether a fill element with SBR may stand in it. */
+/** Whether the block may have a fill element with SBR. */
 export function mayHaveSbr(block: Buffer): boolean {
   const bits = block.length * 8;
   for (let at = 0; at + 3 <= bits; at++) if (bitsAt(block, at, 3) === FILL && endsAsBlock(block, at)) return true;
   return false;
 }
 
-/** A fill element with SBR begins at this bit, and what follows comes out at the block's end. */
+/** Whether a fill element with SBR begins at this bit, and the elements after it end with the block. */
 function endsAsBlock(block: Buffer, from: number): boolean {
   const end = block.length * 8;
   const extension = bitsAt(block, from + (bitsAt(block, from + 3, 4) === ESCAPE_FILL ? 15 : 7), 4);
@@ -62,7 +62,7 @@ function behindFill(block: Buffer, from: number): number {
   return count === ESCAPE_FILL ? from + 15 + 8 * (ESCAPE_FILL - 1 + bitsAt(block, from + 7, 8)) : from + 7 + 8 * count;
 }
 
-/** Instance, alignment, length: its bytes may begin at a byte. */
+/** Skips a data element: instance, alignment flag, length, and bytes that may be aligned. */
 function behindData(block: Buffer, from: number): number {
   const isAligned = bitsAt(block, from + 7, 1) === 1;
   const count = bitsAt(block, from + 8, 8);
@@ -71,7 +71,7 @@ function behindData(block: Buffer, from: number): number {
   return (isAligned ? Math.ceil(at / 8) * 8 : at) + 8 * (isEscaped ? count + bitsAt(block, from + 16, 8) : count);
 }
 
-/** Up to eight; behind the end they are 0. */
+/** Returns up to eight bits; those after the end are 0. */
 function bitsAt(block: Buffer, at: number, count: number): number {
   const byte = at >> 3;
   const two = ((block[byte] ?? 0) << 8) | (block[byte + 1] ?? 0);

@@ -1,7 +1,7 @@
 /**
- * Writes a channel's window to its folder, and what was in it to its rewind: one thing after the other, and once for all that has come meanwhile.
+ * Writes a channel's window to its folder, and its segments to the rewind: one write at a time, and one for all changes since the last.
  *
- * Invariant: as HlsFiles has it; a file is there as long as the window or the rewind has its name. Owned by HlsFiles.
+ * Invariant: that of HlsFiles; a file exists as long as the window or the rewind has its name. Owned by HlsFiles.
  */
 
 import { mkdir, readdir, rename, rm, unlink, writeFile } from 'node:fs/promises';
@@ -17,56 +17,56 @@ import { type RewindLimits, RewindWriter } from './rewind/rewind-writer.js';
 import type { HlsWindow, ListState, WindowObserver } from './window.js';
 
 export const INDEX = 'window.json';
-/** Of a file that is not whole yet. */
+/** Suffix of a file that is not complete yet. */
 const PART = '.part';
-/** Titles that wait for a log that cannot be written. */
+/** The most titles that wait for a log that cannot be written. */
 const MAX_DUE = 1000;
-/** On a full disk the rewind gives up as much at a time, or two segments. */
+/** On a full disk the rewind gives up this much at a time, or the size of two segments if that is more. */
 const GIVEN_UP_BYTES = 256 * 1024;
-/** Of a full disk, and of a user's part of one. */
+/** Error codes of a full disk and of an exhausted quota. */
 const FULL = ['ENOSPC', 'EDQUOT'];
-/** How long an answer or a copy waits for what is written, at most. */
+/** How long an answer or a copy waits for a write at most, milliseconds. */
 const WAIT_MS = 1000;
 
-/** What a channel's rewind may have; null: it has none. */
+/** Returns the limits of a channel's rewind; null if it has none. */
 export type RewindLimitsOf = () => RewindLimits | null;
 
 export interface WindowFileParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs' | 'alarm'>;
   readonly log: RewindLog;
   readonly limits: RewindLimitsOf;
-  /** All there is to write was written. */
+  /** Called when everything is written. */
   onWritten(): void;
-  /** It was not. */
+  /** Called when a write has failed. */
   onError(error: unknown): void;
-  /** It was, once the rewind had given up its oldest files. */
+  /** Called when the rewind has given up its oldest files for a write. */
   onShort(error: unknown): void;
 }
 
-/** What the window has that is not written yet. */
+/** The changes of a window that are not written yet. */
 interface Saving {
   readonly work: Promise<void>;
-  /** Since when there has always been something, monotonic milliseconds. */
+  /** Since when some change has been waiting, monotonic milliseconds. */
   readonly sinceMs: number;
-  /** Made for the first who waits. */
+  /** Made on first use. */
   done: Promise<void> | null;
 }
 
 export class WindowFile implements WindowObserver {
-  /** Resolves when what there was to write is written. */
+  /** Resolves when all writes so far are done. */
   work: Promise<void> = Promise.resolve();
   readonly #folder: string;
   readonly #window: HlsWindow;
   readonly #parts: WindowFileParts;
   readonly #rewind: RewindWriter;
-  /** Titles from here on are due in its log, unix milliseconds; and those that were. */
+  /** Titles from this time on (Unix milliseconds) must still be logged; and those that wait for the log. */
   #titlesMs = Number.NEGATIVE_INFINITY;
   readonly #due: HlsTitle[] = [];
-  /** The number of the first segment that its log may have. */
+  /** The number of the first segment that the log may have. */
   #rewindsFrom = 0;
-  /** Names of segments that have a file, with its checksum. */
+  /** Checksums of the segments that have a file, by name. */
   readonly #written = new Map<string, number>();
-  /** Names of what segments of the rewind need, where it was written. */
+  /** Names of the initialization sections that were written for the rewind. */
   readonly #inits = new Set<string>();
   #isDue = false;
   #saving: Saving | null = null;
@@ -104,7 +104,7 @@ export class WindowFile implements WindowObserver {
     this.#window.unobserve(this);
   }
 
-  /** Resolves when all that the window has now is written, or a second after there began to be what is not; null: it is, or that is over. */
+  /** Resolves when the window's present state is written, at latest a second after changes began to wait; null: it is, or that time is over. */
   written(): Promise<void> | null {
     const saving = this.#saving;
     const { clock } = this.#parts;
@@ -127,7 +127,7 @@ export class WindowFile implements WindowObserver {
     });
   }
 
-  /** Once for all that happens until the write before is done. */
+  /** Schedules one write for all changes until the previous write is done. */
   #write(): void {
     if (this.#isDue) return;
     this.#isDue = true;
@@ -148,7 +148,7 @@ export class WindowFile implements WindowObserver {
 
   async #save(): Promise<void> {
     const { state: list, lastNumber } = this.#window;
-    // There never was any.
+    // There was no segment so far.
     if (lastNumber === null) return;
     const segments = this.#window.segmentsFrom(0);
     const titles = this.#window.titlesFrom(Number.NEGATIVE_INFINITY);
@@ -175,7 +175,7 @@ export class WindowFile implements WindowObserver {
     this.#parts.onWritten();
   }
 
-  /** Does it, again and again while the disk is full: without what nobody lists any more, and then without the oldest of the rewind. */
+  /** Runs `work`; while the disk is full, first removes files that no list names and then the oldest of the rewind, and tries again. */
   async #making(names: ReadonlySet<string>, work: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -197,12 +197,12 @@ export class WindowFile implements WindowObserver {
     return hasRoom;
   }
 
-  /** Behind window.json: what it names is cut again by nobody. */
+  /** Called after window.json is written, so that no process cuts the logged segments again. */
   async #toRewind(names: ReadonlySet<string>, all: readonly HlsSegment[], list: ListState): Promise<void> {
     const limits = this.#parts.limits();
     const titles = this.#due.splice(0);
     if (limits === null) {
-      // Where there is one again it has what comes from then on: what was heard here may not have been for all. The title in force is its first.
+      // A later rewind starts from then, with the title in force: what was played without one was not meant to be kept.
       this.#rewindsFrom = (this.#window.lastNumber ?? 0) + 1;
       this.#titlesMs = Number.NEGATIVE_INFINITY;
       if (!this.#parts.log.list.isEmpty) await this.#rewind.clear();
@@ -225,7 +225,7 @@ export class WindowFile implements WindowObserver {
     this.#inits.add(name);
   }
 
-  /** Those that have no file yet. */
+  /** Writes the segments that have no file yet. */
   async #putAll(segments: readonly HlsSegment[]): Promise<void> {
     for (const { name, bytes } of segments) {
       if (this.#written.has(name)) continue;
@@ -250,7 +250,7 @@ export class WindowFile implements WindowObserver {
     }
   }
 
-  /** What the process before this one did not finish, or did not remove, goes. */
+  /** Removes what the previous process did not finish or remove. */
   async #enterFolder(): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     await this.#parts.log.read();
@@ -258,14 +258,14 @@ export class WindowFile implements WindowObserver {
       const { name } = entry;
       const isFile = SEGMENT_NAME.test(name) || INIT_NAME.test(name);
       const isLeft = name.endsWith(PART) || (isFile && !this.#written.has(name) && !this.#rewind.has(name));
-      // Whatever else has that name would be in the way of each write.
+      // Anything but a file of that name would make each write fail.
       if (isLeft || (name === INDEX && !entry.isFile()))
         await rm(join(this.#folder, name), { recursive: true, force: true });
     }
     this.#hasFolder = true;
   }
 
-  /** Nothing names it before it is whole. */
+  /** Needs no rename, since nothing refers to the file before it is complete. */
   async #putSegment(name: string, bytes: Buffer): Promise<void> {
     const path = join(this.#folder, name);
     try {
@@ -276,7 +276,7 @@ export class WindowFile implements WindowObserver {
     }
   }
 
-  /** What has this name already stays whole until it is replaced. */
+  /** Replaces a file by rename, so that the old one stays complete until then. */
   async #replace(name: string, content: Buffer | string): Promise<void> {
     const path = join(this.#folder, name);
     try {
@@ -289,7 +289,7 @@ export class WindowFile implements WindowObserver {
   }
 }
 
-/** Of a window that could not be written whole: another process begins another list, with numbers above. */
+/** Returns what is saved of a window whose segments could not all be written: the next process begins another list, above its numbers. */
 function numbersOf({ savedMs, lastNumber, list, segments }: KeptWindow): KeptWindow {
   const left = segments.filter(({ number, isDiscontinuity }) => number >= list.from && isDiscontinuity).length;
   const discontinuitySequence = list.discontinuitySequence + left;

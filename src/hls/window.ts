@@ -1,71 +1,71 @@
 /**
- * The newest segments of a channel, and the titles in them: what its media playlist lists, and what can still be fetched beside that. Segments come
- * here finished, from wherever they are cut.
+ * The newest segments of a channel with their titles: those that its media playlist lists, and older ones that can still be fetched. Segments arrive
+ * here complete, wherever they are cut.
  *
- *     kept, no longer listed      listed: what players are given
+ *     kept, no longer listed      listed in the playlist
  *    ┌────┬────┬────┬────┬────┐┌────┬────┬────┬────┬────┬────┐
  *    │ 91 │ 92 │ 93 │ 94 │ 95 ││ 96 │ 97 │ 98 │ 99 │100 │101 │  102 is appended next
  *    └────┴────┴────┴────┴────┘└────┴────┴────┴────┴────┴────┘
  *      titles                 A ────┼────┼─ B ┼────┼─ C           A is in force where the list begins
  *
- * Invariants: numbers go on above all earlier ones, whatever was forgotten; the list is not empty once it has begun, unless it was ended.
+ * Invariants: a new segment's number is above all earlier ones, even if those are forgotten; a list that has begun is empty only once it has ended.
  * Owned by ChannelHls.
  */
 
 import type { HlsTitle } from './hls-title.js';
 import { type HlsFile, type HlsInit, type HlsSegment, mediaPlaylist, multivariantPlaylist } from './playlist.js';
 
-/** No list has more: titles come ten a second at most (`limits.pushesPerMinute`). */
+/** The most titles of a list; older ones are dropped. */
 const MAX_TITLES = 256;
-/** Where nothing is known of earlier lists, EXT-X-DISCONTINUITY-SEQUENCE is counted from here on, one an hour: it must stay small. */
+/** Without earlier lists EXT-X-DISCONTINUITY-SEQUENCE starts at the hours since then: it must stay small (README.md). */
 const SEQUENCE_EPOCH_MS = Date.UTC(2026, 0, 1);
 const HOUR_MS = 3_600_000;
 
 export interface WindowLimits {
-  /** Segments that are listed, and that can be fetched. */
+  /** The number of segments that are listed, and that can be fetched. */
   readonly window: number;
   readonly keep: number;
 }
 
-/** It waits for a list that is not empty. */
+/** Waits for a list that is not empty. */
 export interface WindowReader {
   onListed(): void;
 }
 
-/** What happens to a window, at once: what copies it reads it then. */
+/** Notified of each change of a window, which it may read during the call. */
 export interface WindowObserver {
-  /** A segment was appended. */
+  /** Called when a segment was appended. */
   onSegment(segment: HlsSegment): void;
-  /** Titles from this moment on are others, unix milliseconds. */
+  /** Called when titles from this time on have changed. @param fromMs Unix milliseconds */
   onTitles(fromMs: number): void;
-  /** A list has ended, or the next one is another (ListState). */
+  /** Called when the list has ended, or its ListState has changed. */
   onList(): void;
-  /** Nothing is kept any more. */
+  /** Called when all segments were dropped. */
   onCleared(): void;
 }
 
-/** What a list is, beside its segments and titles. */
+/** The state of a list apart from its segments and titles. */
 export interface ListState {
   /** TARGETDURATION, seconds. */
   readonly targetSeconds: number;
-  /** How many EXT-X-DISCONTINUITY left it. */
+  /** EXT-X-DISCONTINUITY-SEQUENCE: the number of discontinuities that have left the list. */
   readonly discontinuitySequence: number;
-  /** The number of its first segment; of an empty list that of the next one. 0: there was none yet. */
+  /** The number of its first segment, or of the next one if the list is empty; 0 if there was no segment yet. */
   readonly from: number;
 }
 
 export class HlsWindow {
-  /** Of its playlist, seconds: `retarget` sets it. */
+  /** TARGETDURATION of the playlist, seconds; set by `retarget`. */
   targetSeconds: number;
-  /** Of the last segment that there ever was; null: there was none. */
+  /** The highest number of any segment so far, or null if there was none. */
   lastNumber: number | null = null;
-  /** What was appended since this process began. */
+  /** Segments appended since this process started. */
   readonly came = { segments: 0, bytes: 0 };
   #limits: WindowLimits;
   /** Oldest first. */
   #segments: HlsSegment[] = [];
   readonly #byName = new Map<string, HlsSegment>();
-  /** The place of the first that is listed. */
+  /** Index of the first listed segment. */
   #from = 0;
   #titles: HlsTitle[] = [];
   #discontinuitySequence: number;
@@ -74,33 +74,33 @@ export class HlsWindow {
   #playlist: string | null = null;
   readonly #readers = new Set<WindowReader>();
   readonly #observers = new Set<WindowObserver>();
-  /** What comes with a lower number is kept, and not listed. */
+  /** Segments with lower numbers are kept but not listed. */
   #listsFrom = 0;
 
-  /** @param wallMs now, unix milliseconds */
+  /** @param wallMs the present time, Unix milliseconds */
   constructor(targetSeconds: number, limits: WindowLimits, wallMs: number) {
     this.targetSeconds = targetSeconds;
     this.#limits = limits;
     this.#discontinuitySequence = Math.max(0, Math.floor((wallMs - SEQUENCE_EPOCH_MS) / HOUR_MS));
   }
 
-  /** Whether there is nothing to list. */
+  /** Whether the list has no segments. */
   get isEmpty(): boolean {
     return this.#from === this.#segments.length;
   }
 
-  /** Where what is listed ends, unix milliseconds; -∞: nothing is. */
+  /** The end of the last listed segment, Unix milliseconds; -∞ if the list is empty. */
   get endMs(): number {
     const last = this.#segments.at(-1);
     return this.isEmpty || last === undefined ? Number.NEGATIVE_INFINITY : last.startMs + last.micros / 1000;
   }
 
-  /** The media playlist, of a list that is not empty. The same text until it changes. */
+  /** The media playlist; the list must not be empty. The same string until something changes. */
   get playlist(): string {
     return (this.#playlist ??= this.#render());
   }
 
-  /** The multivariant one. @param name as listeners know the channel @param token as Variant has it */
+  /** Returns the multivariant playlist. @param name the channel's display name @param token as in Variant */
   variant(name: string, token: string | null = null): string {
     return multivariantPlaylist({ bandwidth: this.#bandwidth, codecs: this.#segments.at(-1)!.codecs, name, token });
   }
@@ -109,17 +109,17 @@ export class HlsWindow {
     return this.#byName.get(name);
   }
 
-  /** Of the last segment that is kept; null: it needs none, or there is none. */
+  /** The initialization section of the last kept segment; null if it needs none, or no segment is kept. */
   get lastInit(): HlsInit | null {
     return this.last?.init ?? null;
   }
 
-  /** What can be fetched by this name: a segment, or what some need. */
+  /** Returns the segment or initialization section of this name. */
   file(name: string): HlsFile | undefined {
     return this.#byName.get(name) ?? this.#segments.find(({ init }) => init?.name === name)?.init ?? undefined;
   }
 
-  /** The last one that is kept; undefined: none is. */
+  /** The last kept segment, if any. */
   get last(): HlsSegment | undefined {
     return this.#segments.at(-1);
   }
@@ -130,22 +130,22 @@ export class HlsWindow {
     return { targetSeconds, discontinuitySequence: this.#discontinuitySequence, from };
   }
 
-  /** Those that are kept, from this number on, oldest first. */
+  /** Returns the kept segments from this number on, oldest first. */
   segmentsFrom(number: number): HlsSegment[] {
     return this.#segments.slice(this.#segments.findLastIndex((each) => each.number < number) + 1);
   }
 
-  /** Those from this moment on, unix milliseconds. */
+  /** Returns the titles from this time on. @param ms Unix milliseconds */
   titlesFrom(ms: number): HlsTitle[] {
     return this.#titles.slice(this.#titles.findLastIndex(({ startMs }) => startMs < ms) + 1);
   }
 
-  /** A title that is listed. @param id as HlsTitle has it */
+  /** Returns the title of this id (TitleText), if it is kept. */
   titleOf(id: string): HlsTitle | undefined {
     return this.#titles.findLast((title) => title.id === id);
   }
 
-  /** The list is this one: as it is where it is cut, or was before a restart. Its segments follow, and those before it that are kept. */
+  /** Continues a list that is cut elsewhere, or was cut before a restart. Its segments are then appended, with kept ones before it. */
   adopt({ targetSeconds, discontinuitySequence, from }: ListState): void {
     const first = this.#segments.findIndex(({ number }) => number >= from);
     this.#from = Math.max(this.#from, first < 0 ? this.#segments.length : first);
@@ -158,7 +158,7 @@ export class HlsWindow {
     for (const observer of this.#observers) observer.onList();
   }
 
-  /** Numbers go on above this one. */
+  /** Continues numbering above this number. */
   raise(number: number): void {
     if (this.lastNumber === null || this.lastNumber < number) this.lastNumber = number;
   }
@@ -169,9 +169,9 @@ export class HlsWindow {
     this.restore(segment);
   }
 
-  /** The same with one that an earlier process has appended. */
+  /** Appends a segment that an earlier process has counted. */
   restore(segment: HlsSegment): void {
-    // EXT-X-MAP counts up to the next one (RFC 8216, 4.3.2.5): what needs none cannot follow in the same list.
+    // EXT-X-MAP applies until the next one (RFC 8216, 4.3.2.5), so a segment that needs none cannot follow in the same list.
     const { last } = this;
     if (last !== undefined && (last.init === null) !== (segment.init === null)) this.endList();
     const wasEmpty = this.isEmpty;
@@ -185,7 +185,7 @@ export class HlsWindow {
     if (wasEmpty && !this.isEmpty) for (const reader of [...this.#readers]) reader.onListed();
   }
 
-  /** A title at its place, which may be in a segment that is listed, or behind them all. What stands there or behind it is no longer said. */
+  /** Adds a title, whose place may be in a listed segment or after all of them. Replaces titles at its place and after it. */
   title(title: HlsTitle): void {
     const titles = this.#titles;
     while (titles.length > 0 && titles.at(-1)!.startMs >= title.startMs) titles.pop();
@@ -201,7 +201,7 @@ export class HlsWindow {
     this.#trim();
   }
 
-  /** The list ends: another begins with the next segment. What was in it can still be fetched. */
+  /** Ends the list; the next segment begins another one. Its segments can still be fetched. */
   endList(): void {
     while (!this.isEmpty) this.#unlist();
     this.#bandwidth = 0;
@@ -209,14 +209,14 @@ export class HlsWindow {
     for (const observer of this.#observers) observer.onList();
   }
 
-  /** Of the lists to come. */
+  /** Sets TARGETDURATION; the list must be empty. @param targetSeconds seconds */
   retarget(targetSeconds: number): void {
     this.targetSeconds = targetSeconds;
     this.#playlist = null;
     for (const observer of this.#observers) observer.onList();
   }
 
-  /** Nothing is kept; numbers go on. */
+  /** Drops all segments and titles; numbering continues. */
   clear(): void {
     this.endList();
     this.#segments = [];
@@ -235,7 +235,7 @@ export class HlsWindow {
     this.#observers.delete(observer);
   }
 
-  /** Calls `onListed` at each beginning of a list. Balance with `leave`. */
+  /** Calls `onListed` each time a list begins. Balance with `leave`. */
   await(reader: WindowReader): void {
     this.#readers.add(reader);
   }
@@ -255,12 +255,12 @@ export class HlsWindow {
     this.#playlist = null;
   }
 
-  /** The first of the list leaves it, and its EXT-X-DISCONTINUITY with it. */
+  /** Removes the first segment from the list, with its EXT-X-DISCONTINUITY. */
   #unlist(): void {
     if (this.#segments[this.#from++]!.isDiscontinuity) this.#discontinuitySequence++;
   }
 
-  /** Those that are over before the list begins. */
+  /** Drops the titles that end before the list begins. */
   #forgetTitles(): void {
     const first = this.#segments[this.#from];
     if (first === undefined) return;
@@ -274,7 +274,7 @@ export class HlsWindow {
       targetSeconds: this.targetSeconds,
       discontinuitySequence: this.#discontinuitySequence,
       segments: this.#segments.slice(this.#from),
-      // None is listed before its audio is.
+      // No title is listed before its audio.
       titles: this.#titles.filter(({ startMs }) => startMs < endMs),
     });
   }

@@ -1,12 +1,12 @@
 /**
- * Reads what this server has written to the data folder. Anything may lie there since: a folder, a link, a file of gigabytes, or a pipe, whose reader
- * would wait without end. Only a regular file is read, and only as much as was written.
+ * Reads files that this server has written to the data folder. Anything may have replaced them since: a folder, a link, a file of gigabytes, or a
+ * pipe, which would block its reader forever. Only a regular file is read, and no more than was written.
  */
 
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 
-/** Rejects where something else than a regular file is there. Balance with `close`. */
+/** Opens a file; rejects if it is not a regular file. Balance with `close`. */
 export async function openKept(path: string): Promise<FileHandle> {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const isFile = await file.stat().then(
@@ -18,7 +18,7 @@ export async function openKept(path: string): Promise<FileHandle> {
   throw new Error(`${path} is not a file`);
 }
 
-/** Rejects where there is more in it. @param most bytes */
+/** Reads a file; rejects if it is larger than `most` bytes. */
 export async function readKept(path: string, most: number): Promise<Buffer> {
   const file = await openKept(path);
   try {

@@ -1,44 +1,44 @@
 /**
- * The list of a channel's rewind: the segments and titles of the last hours, as its log has them (rewind-log.ts), and the playlist of them. The
- * segments are those of the live list, under the same names.
+ * The list of a channel's rewind: the segments and titles of the last hours from its log (rewind-log.ts), and their playlist. The segments are those
+ * of the live list, under the same names.
  *
  *   kept in files, left the list │ listed                                   │ next line of the log
  *    ├ a minute ────────────────┤├ block ┤├ block ┤├ block ┤ … ├ block, open ┤
- *                                └ from            text of a block is made once
+ *                                └ from            the text of a block is made once
  *
- * Invariants: media sequence numbers have no gaps, so what comes behind one begins another list; what is listed is never empty once it has begun.
- * All who read the same log have the same list.
+ * Invariants: media sequence numbers have no gaps, so a segment after a gap begins another list; a list that has begun is never empty. All processes
+ * that read the same log have the same list.
  */
 
 import type { RewindLine, RewindSegment } from '../hls-schema.js';
 import type { HlsTitle } from '../hls-title.js';
 import { dateRange, playlistHead, segmentLines } from '../playlist.js';
 
-/** A player has a list that is some seconds old. */
+/** How much audio is kept after it left the list, since players have lists that are some seconds old. */
 const SPARE_MICROS = 60_000_000;
-/** Segments whose lines are kept as one text. */
+/** The number of segments whose lines are kept as one string. */
 const BLOCK = 256;
-/** No list has more; the oldest go. */
+/** The most titles of a list; older ones are dropped. */
 const MAX_TITLES = 10_000;
-/** A segment has its own date where that of the one before, and what that lasts, says it less exactly; and one in 16. */
+/** A segment states its date if the previous date plus the durations since differ from it by this much, and at least once in 16. */
 const [DATE_TOLERANCE_MS, DATE_EVERY] = [2, 16];
 
 export class RewindList {
-  /** Names of files that are needed no more go there. */
+  /** Called with the name of each file that is no longer needed. */
   onDropped: (name: string) => void = () => undefined;
-  /** The media sequence number with which the list begins. */
+  /** The media sequence number of the first listed segment. */
   from = 0;
   /** Oldest first. */
   readonly #segments: RewindSegment[] = [];
   #bytes = 0;
-  /** Of what left the list, and is kept. */
+  /** The duration of segments that have left the list and are kept. */
   #spareMicros = 0;
   readonly #byName = new Map<string, RewindSegment>();
-  /** How many segments need a file. */
+  /** The number of segments that need each initialization section. */
   readonly #inits = new Map<string, number>();
   #titles: HlsTitle[] = [];
   readonly #titleLines = new WeakMap<HlsTitle, string>();
-  /** By the number of the block. */
+  /** The texts of blocks, by number. */
   readonly #blocks = new Map<number, string>();
   /** Made on first use. */
   #text: string | null = null;
@@ -51,23 +51,23 @@ export class RewindList {
     return this.#segments.at(-1);
   }
 
-  /** The oldest that has a file. */
+  /** The oldest segment that has a file. */
   get oldest(): RewindSegment | undefined {
     return this.#segments[0];
   }
 
-  /** Of what is listed. */
+  /** The bytes of the listed segments. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** From the beginning of what is listed to its end, silence in it too. */
+  /** The time from the start of the list to its end, gaps included. */
   get seconds(): number {
     const [first, last] = [this.at(this.from), this.last];
     return first === undefined || last === undefined ? 0 : (last.startMs - first.startMs) / 1000 + last.micros / 1e6;
   }
 
-  /** That with this media sequence number. */
+  /** Returns the segment with this media sequence number. */
   at(sequence: number): RewindSegment | undefined {
     return this.#segments[sequence - (this.oldest?.sequence ?? 0)];
   }
@@ -76,12 +76,12 @@ export class RewindList {
     return this.#byName.get(name);
   }
 
-  /** Whether it is the file of a segment, or one that segments need. */
+  /** Whether this is the file of a segment or of an initialization section. */
   has(name: string): boolean {
     return this.#byName.has(name) || this.#inits.has(name);
   }
 
-  /** The title in force at this moment and all behind it, unix milliseconds. */
+  /** Returns the title in force at this time and all later ones. @param ms Unix milliseconds */
   titlesFrom(ms: number): HlsTitle[] {
     return this.#titles.slice(
       Math.max(
@@ -91,12 +91,12 @@ export class RewindList {
     );
   }
 
-  /** The media playlist, of a list that is not empty. The same text until it changes. */
+  /** The media playlist; the list must not be empty. The same string until something changes. */
   get playlist(): string {
     return (this.#text ??= this.#render());
   }
 
-  /** The next line of the log. */
+  /** Takes the next line of the log. */
   take({ segment, title, from }: RewindLine): void {
     this.#text = null;
     if (title !== undefined) this.#title(title);
@@ -104,7 +104,7 @@ export class RewindList {
     if (from !== undefined) this.#begin(from);
   }
 
-  /** The log has begun anew, or is gone. */
+  /** Called when the log has begun anew or is gone. */
   clear(): void {
     this.#empty();
     this.#titles = [];
@@ -130,11 +130,11 @@ export class RewindList {
     this.#blocks.delete(blockOf(segment.sequence));
   }
 
-  /** As a window has it: what stands there or behind it is no longer said. */
+  /** Adds a title as a window does: replaces titles at its place and after it. */
   #title(title: HlsTitle): void {
     const titles = this.#titles;
     while (titles.length > 0 && titles.at(-1)!.startMs >= title.startMs) titles.pop();
-    // Who began to cut anew knows no better than when that was: of one ID all attributes stay what they are (RFC 8216, 4.3.2.7).
+    // A cutter that started anew dates the title in force by its own start; attributes of one ID must not change (RFC 8216, 4.3.2.7).
     if (titles.at(-1)?.id === title.id) return;
     titles.push(title);
     if (titles.length > MAX_TITLES) titles.shift();
@@ -163,7 +163,7 @@ export class RewindList {
     while (isOver(titles[1])) titles.shift();
   }
 
-  /** The oldest. */
+  /** Drops the oldest segments. */
   #drop(count: number): void {
     for (const { name, init } of this.#segments.splice(0, count)) {
       this.#byName.delete(name);
@@ -194,7 +194,7 @@ export class RewindList {
         discontinuitySequence: first.discontinuities - (first.isDiscontinuity ? 1 : 0),
       }),
     ];
-    // None is listed before its audio is.
+    // No title is listed before its audio.
     for (const title of this.#titles) if (title.startMs < endMs) parts.push(this.#titleLine(title));
     for (let block = blockOf(first.sequence); block <= blockOf(last.sequence); block++) parts.push(this.#block(block));
     return parts.join('');
@@ -208,7 +208,7 @@ export class RewindList {
     return line;
   }
 
-  /** As much of it as is listed: it stands by itself. */
+  /** Returns the lines of a block's listed segments, which do not depend on other blocks. */
   #block(block: number): string {
     const known = this.#blocks.get(block);
     if (known !== undefined) return known;

@@ -1,11 +1,10 @@
 /**
- * The log of a channel's rewind: files of lines (RewindLine) in `{channel}/rewind`, each named by the media sequence number with which it begins. A
- * line is appended for each segment and title, so that a segment costs the same whatever the hours; the oldest files go with their segments.
+ * The log of a channel's rewind: files of lines (RewindLine) in `{channel}/rewind`, each named by its first media sequence number. A line is appended
+ * for each segment and title, so that a segment costs the same however long the rewind; the oldest files are removed with their segments.
  *
- *   1700.jsonl  1956.jsonl  2212.jsonl        who cuts or copies the channel appends; that process and all that serve it read on from where they were
+ *   1700.jsonl  1956.jsonl  2212.jsonl        the process that cuts or copies appends; it and all that serve the channel read the new lines
  *
- * Invariants: a line is read when it is whole; a file is over when there is a later one; what cannot be read is left out, and what is behind it is
- * read.
+ * Invariants: only complete lines are read; a file ends when there is a later one; lines and files that cannot be read are skipped.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -15,10 +14,10 @@ import { MAX_KEPT, type RewindLine, rewindSchema } from '../hls-schema.js';
 import { openKept } from './kept-file.js';
 import { RewindList } from './rewind-list.js';
 
-/** Of the channel's folder. */
+/** The log's folder within the channel's. */
 export const LOG_FOLDER = 'rewind';
 const CHUNK = /^(\d{1,15})\.jsonl$/;
-/** Of lines, in one turn of the event loop. None is longer. */
+/** The bytes of lines that are read in one turn of the event loop; no line is longer. */
 const TURN_BYTES = 256 * 1024;
 
 export function chunkPath(folder: string, first: number): string {
@@ -27,23 +26,23 @@ export function chunkPath(folder: string, first: number): string {
 
 export class RewindLog {
   readonly list = new RewindList();
-  /** Those that are there, in order. */
+  /** The first numbers of the files, in order. */
   chunks: readonly number[] = [];
   readonly #folder: string;
   readonly #onDamaged: (error: unknown) => void;
-  /** Which file is read, and up to where. */
+  /** The file that was read last, and the offset up to which. */
   #chunk: number | null = null;
   #offset = 0;
-  /** The last reading. */
+  /** Resolves when all reads so far are done. */
   #reading: Promise<void> = Promise.resolve();
 
-  /** @param folder of the channel @param onDamaged a line, or a file, is left out */
+  /** @param folder the channel's @param onDamaged called for each line or file that is skipped */
   constructor(folder: string, onDamaged: (error: unknown) => void) {
     this.#folder = folder;
     this.#onDamaged = onDamaged;
   }
 
-  /** Reads what was appended by now. Never rejects. */
+  /** Reads what was appended since. Never rejects. */
   read(): Promise<void> {
     this.#reading = this.#reading.then(() => this.#read()).catch(this.#onDamaged);
     return this.#reading;
@@ -53,10 +52,10 @@ export class RewindLog {
     const entries = await readdir(join(this.#folder, LOG_FOLDER), { withFileTypes: true }).catch(() => []);
     const chunks = entries
       .flatMap((entry) => (entry.isFile() && CHUNK.test(entry.name) ? [Number.parseInt(entry.name, 10)] : []))
-      // One ahead of all that are to come would be the last one for ever.
+      // A higher number would stay ahead of all later files.
       .filter((chunk) => chunk <= MAX_KEPT);
     this.chunks = chunks.sort((a, b) => a - b);
-    // It has begun anew, or has gone on by more than was read.
+    // The log has begun anew, or its next unread line is already removed.
     if (this.#chunk !== null && !chunks.includes(this.#chunk)) {
       this.list.clear();
       this.#chunk = null;
@@ -76,7 +75,7 @@ export class RewindLog {
         const buffer = Buffer.alloc(Math.min(TURN_BYTES, size - this.#offset));
         const { bytesRead } = await file.read(buffer, 0, buffer.length, this.#offset);
         end = buffer.subarray(0, bytesRead).lastIndexOf('\n') + 1;
-        // A line that is longer is none of ours: what is left of it is not read either.
+        // A longer line was not written by this server: it is skipped in pieces.
         if (end === 0 && bytesRead === TURN_BYTES) end = bytesRead;
         for (const line of buffer.toString('utf8', 0, end).split('\n')) if (line !== '') this.#take(line);
       }

@@ -1,6 +1,6 @@
 /**
- * Writes the log of a channel's rewind: what has come into its window, once that has its file; where the list begins, by hours and bytes. Owned by
- * the channel's WindowFile (window-file.ts), which writes one thing after the other.
+ * Writes the log of a channel's rewind: segments of its window once they have a file, titles, and where the list begins, by hours and bytes. Owned by
+ * the channel's WindowFile (window-file.ts), which makes one write at a time.
  */
 
 import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
@@ -12,37 +12,37 @@ import type { HlsTitle } from '../hls-title.js';
 import type { HlsSegment } from '../playlist.js';
 import { chunkPath, LOG_FOLDER, type RewindLog } from './rewind-log.js';
 
-/** Of one file of the log. */
+/** When a file of the log is full. */
 const [CHUNK_SEGMENTS, CHUNK_BYTES] = [256, 256 * 1024];
 const HOUR_MS = 3_600_000;
 
 export type RewindLimits = Pick<HlsOptions, 'rewindHours' | 'rewindBytes'>;
 
-/** What has come into a window. */
+/** New segments and titles of a window. */
 export interface RewindNews {
-  /** In order; those that the log has are left out. */
+  /** In order; those that the log already has are skipped. */
   readonly segments: readonly HlsSegment[];
   readonly titles: readonly HlsTitle[];
   readonly targetSeconds: number;
-  /** Of the first list: EXT-X-DISCONTINUITY-SEQUENCE. */
+  /** EXT-X-DISCONTINUITY-SEQUENCE, for the first list. */
   readonly discontinuitySequence: number;
-  /** The checksum of each file. */
+  /** The checksum of each file, by name. */
   readonly checksums: ReadonlyMap<string, number>;
 }
 
 export class RewindWriter {
   readonly #folder: string;
   readonly #log: RewindLog;
-  /** Files that the list does not need any more. */
+  /** Files that the list no longer needs. */
   #dropped: string[] = [];
-  /** The file of the log, its length, and whether a line may be torn there. */
+  /** The log file that is written, its length, and whether its last line may be incomplete. */
   #chunk: number | null = null;
   #chunkBytes = 0;
   #isTorn = true;
-  /** Of segments before this one there is no file any more. */
+  /** The sequence number before which all files are removed. */
   #goneTo = 0;
 
-  /** @param folder of the channel @param log that was read */
+  /** @param folder the channel's @param log which was read before */
   constructor(folder: string, log: RewindLog) {
     this.#folder = folder;
     this.#log = log;
@@ -53,7 +53,7 @@ export class RewindWriter {
     return this.#log.list.has(name);
   }
 
-  /** What was dropped since it was asked last. */
+  /** Returns the files that were dropped since the last call. */
   dropped(): readonly string[] {
     return this.#dropped.splice(0);
   }
@@ -65,7 +65,7 @@ export class RewindWriter {
       if (last !== undefined && segment.number <= numberOf(last)) continue;
       const next = this.#next(segment, last, news);
       lines.push({ segment: next });
-      // TARGETDURATION stays what it is, and EXT-X-MAP cannot be taken back.
+      // Within a list TARGETDURATION cannot change and EXT-X-MAP cannot be revoked, so another list begins.
       const isOther = last !== undefined && (last.targetSeconds !== next.targetSeconds || !last.init !== !next.init);
       if (isOther) lines.push({ from: next.sequence });
       last = next;
@@ -74,7 +74,7 @@ export class RewindWriter {
     await this.trim(limits, wallMs);
   }
 
-  /** What is too old, or too much, is listed no more. */
+  /** Removes segments from the list that are too old or exceed the limit of bytes. */
   async trim({ rewindHours, rewindBytes }: RewindLimits, wallMs: number): Promise<void> {
     const { list, chunks } = this.#log;
     const { last } = list;
@@ -95,8 +95,8 @@ export class RewindWriter {
   }
 
   /**
-   * The disk is full: the oldest files go, of that many bytes at least, those of a list of a minute ago first.
-   * @param isKept whether a window has it @returns false: there are none
+   * Removes the oldest files because the disk is full, at least `bytes` of them, beginning with those that have left the list.
+   * @param isKept whether a window has the file @returns false if no file can be removed
    */
   async giveUp(bytes: number, isKept: (name: string) => boolean): Promise<boolean> {
     const { list } = this.#log;
@@ -112,14 +112,14 @@ export class RewindWriter {
     }
     if (names.length === 0) return false;
     this.#goneTo = from;
-    // Where not even a line can be written it is when they are gone.
+    // If the disk has no room even for a line, the line follows once the files are gone.
     const isSaid = await this.#begin(from).catch(() => false);
     for (const name of names) await rm(join(this.#folder, name), { force: true });
     if (!isSaid) await this.#begin(from);
     return true;
   }
 
-  /** There is no rewind any more. */
+  /** Removes the log. */
   async clear(): Promise<void> {
     await rm(join(this.#folder, LOG_FOLDER), { recursive: true, force: true });
     this.#chunk = null;
@@ -128,7 +128,7 @@ export class RewindWriter {
     this.#log.list.clear();
   }
 
-  /** What the list begins with. */
+  /** Logs where the list begins. */
   async #begin(from: number): Promise<true> {
     if (from > this.#log.list.from) await this.#append([{ from }]);
     return true;
@@ -136,7 +136,7 @@ export class RewindWriter {
 
   #next(segment: HlsSegment, last: RewindSegment | undefined, news: RewindNews): RewindSegment {
     const { number, name, init, startMs, micros, bytes } = segment;
-    // What came between did not come here.
+    // Segments in between did not arrive here.
     const isDiscontinuity = segment.isDiscontinuity || (last !== undefined && number !== numberOf(last) + 1);
     return {
       sequence: last === undefined ? number : last.sequence + 1,
@@ -146,14 +146,14 @@ export class RewindWriter {
       micros,
       isDiscontinuity,
       discontinuities: (last?.discontinuities ?? news.discontinuitySequence) + (isDiscontinuity ? 1 : 0),
-      // It may have been cut before that was another.
+      // The segment may have been cut before TARGETDURATION changed.
       targetSeconds: Math.max(news.targetSeconds, Math.round(micros / 1e6)),
       length: bytes.length,
       crc: news.checksums.get(name)!,
     };
   }
 
-  /** They are in the list when this resolves. */
+  /** Appends lines to the log. Resolves when they are in the list. */
   async #append(lines: readonly RewindLine[]): Promise<void> {
     if (lines.length === 0) return;
     const { list } = this.#log;
@@ -165,12 +165,12 @@ export class RewindWriter {
       if (this.#chunk === null || isFull) await this.#beginChunk(next, lines);
       else await this.#write(lines);
     } finally {
-      // Of what could not be written whole some lines may be there.
+      // A failed write may have appended some lines.
       await this.#log.read();
     }
   }
 
-  /** What is in force where it begins stands in it once more: files before it go. */
+  /** Begins a file, and repeats the title in force in it, since earlier files are removed. */
   async #beginChunk(next: number, lines: readonly RewindLine[]): Promise<void> {
     const { list, chunks } = this.#log;
     const last = chunks.at(-1);
@@ -186,7 +186,7 @@ export class RewindWriter {
 
   async #write(lines: readonly RewindLine[]): Promise<void> {
     const text = `${this.#isTorn ? '\n' : ''}${lines.map((line) => `${encode(line)}\n`).join('')}`;
-    // Until it is written.
+    // Until the write succeeds.
     this.#isTorn = true;
     await appendFile(chunkPath(this.#folder, this.#chunk!), text);
     this.#isTorn = false;
@@ -194,7 +194,7 @@ export class RewindWriter {
   }
 }
 
-/** The number of the live list. */
+/** Returns a segment's number in the live list. */
 export function numberOf({ name }: RewindSegment): number {
   return Number.parseInt(name, 10);
 }

@@ -1,8 +1,8 @@
 /**
- * The rewinds of all channels, as this process serves them: lists, and files of segments that no window has any more. A log is read when it is asked
- * for, and forgotten when nobody has asked for ten minutes.
+ * The rewinds of all channels that this process serves: lists, and files of segments that no window has any more. A log is read when it is requested,
+ * and dropped ten minutes after the last request.
  *
- * Invariant: whatever is asked for, few files are read at a time, and each once for all who wait for it.
+ * Invariant: few files are read at a time, and each only once for all requests that wait for it.
  */
 
 import { join } from 'node:path';
@@ -13,25 +13,25 @@ import type { ReadFile } from '../playlist.js';
 import { readKept } from './kept-file.js';
 import { RewindLog } from './rewind-log.js';
 
-/** A list is not read, made and compressed more often, however often it changes. */
+/** A list is read, made and compressed at most once in this time, however often it changes. */
 const FRESH_MS = 2000;
 const UNASKED_MS = 600_000;
 const MAX_READS = 8;
 
 export interface RewindsParts {
-  /** In which each channel has a folder. */
+  /** Has a folder for each channel. */
   readonly folder: string;
   readonly clock: Pick<Clock, 'now'>;
-  /** A line, or a file, is left out. */
+  /** Called for each line or file that is skipped. */
   onDamaged(channel: string, error: unknown): void;
 }
 
 interface Rewind {
   readonly log: RewindLog;
-  /** The last reading, and when it began, monotonic milliseconds. */
+  /** The last read of the log, and when it began, monotonic milliseconds. */
   reading: Promise<void>;
   readMs: number;
-  /** Since then. */
+  /** Made from that read on first use. */
   playlist: string | null;
   askedMs: number;
 }
@@ -39,7 +39,7 @@ interface Rewind {
 export class Rewinds {
   readonly #parts: RewindsParts;
   readonly #rewinds = new Map<string, Rewind>();
-  /** Files that are read or are to be, by channel and name. */
+  /** Files that are being read or waiting for it, by channel and name. */
   readonly #files = new Map<string, Promise<ReadFile | undefined>>();
   #reads = 0;
   readonly #queue: (() => void)[] = [];
@@ -48,14 +48,14 @@ export class Rewinds {
     this.#parts = parts;
   }
 
-  /** For who writes it: the same is served. */
+  /** Returns the log for its writer; the same one is served. */
   log(channel: string): RewindLog {
     const rewind = this.#of(channel);
     rewind.askedMs = Number.POSITIVE_INFINITY;
     return rewind.log;
   }
 
-  /** Those that are written here. */
+  /** The rewinds that this process writes, with the bytes and seconds of their lists. */
   get written(): { readonly channel: string; readonly bytes: number; readonly seconds: number }[] {
     return [...this.#rewinds].flatMap(
       ([
@@ -71,14 +71,14 @@ export class Rewinds {
     );
   }
 
-  /** The media playlist; null: there is nothing to list. Never rejects. */
+  /** Resolves with the media playlist; null if the list is empty. Never rejects. */
   async playlist(channel: string): Promise<string | null> {
     const rewind = await this.#read(channel);
     const { list } = rewind.log;
     return (rewind.playlist ??= list.isEmpty ? null : list.playlist);
   }
 
-  /** A segment's file, or one that segments need; undefined: it is not there, or not what was written. Never rejects. */
+  /** Resolves with the file of a segment or initialization section; undefined if it is missing or damaged. Never rejects. */
   async file(channel: string, name: string): Promise<ReadFile | undefined> {
     const known = this.#rewinds.get(channel);
     const { log } = known?.log.list.has(name) === true ? known : await this.#read(channel);
@@ -92,12 +92,12 @@ export class Rewinds {
     return await file;
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   tidy(nowMs: number): void {
     for (const [channel, { askedMs }] of this.#rewinds) if (nowMs - askedMs > UNASKED_MS) this.#rewinds.delete(channel);
   }
 
-  /** The channel is gone. */
+  /** Called when the channel is gone. */
   forget(channel: string): void {
     this.#rewinds.delete(channel);
   }
@@ -114,7 +114,7 @@ export class Rewinds {
     return rewind;
   }
 
-  /** As it was two seconds ago at most. */
+  /** Resolves with the channel's rewind as it was at most FRESH_MS ago. */
   async #read(channel: string): Promise<Rewind> {
     const nowMs = this.#parts.clock.now();
     const rewind = this.#of(channel);
@@ -136,7 +136,7 @@ export class Rewinds {
         throw new Error(`${name} is not what was written`);
       return { name, bytes, isRead: true };
     } catch (error) {
-      // It may have left the list meanwhile.
+      // A file that left the list meanwhile may be gone.
       if (list.has(name)) this.#parts.onDamaged(channel, error);
       return undefined;
     }
