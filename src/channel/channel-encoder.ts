@@ -1,4 +1,4 @@
-/** The encoder of one channel, as those see it who connect it, end it, move it, and send its titles. Owned by the channel. */
+/** A channel's encoder for the code that connects, ends or moves it, or sends its titles. Owned by the channel. */
 
 import type { Socket } from 'node:net';
 import type { Log } from '../base/log.js';
@@ -12,21 +12,21 @@ import type { EncoderPlace } from './mount.js';
 import type { ChannelLive } from './served.js';
 
 export interface ChannelEncoderParts {
-  /** The channel's. */
+  /** The channel's key. */
   readonly key: string;
   readonly config: ChannelConfig;
   readonly log: Log;
   readonly switch: Switch;
   /** What the channel plays. */
   readonly live: Pick<ChannelLive, 'sends'>;
-  /** Another machine feeds the channel, as it says; null: its sources here do. */
+  /** Returns the state that another machine reports if it feeds the channel; null if this one does. */
   elsewhere(): Pick<ChannelLive, 'onAir'> | null;
-  /** A title of the encoder, which is not its connection's. */
+  /** Called with a title of an encoder that is connected to another machine. */
   onTitle(title: SourceTitle, source: Source): Promise<void>;
 }
 
 export class ChannelEncoder {
-  /** Undefined: the channel takes no encoder. */
+  /** Undefined if the channel takes no encoder. */
   place: EncoderPlace | undefined;
   readonly #parts: ChannelEncoderParts;
 
@@ -35,7 +35,7 @@ export class ChannelEncoder {
     this.refresh();
   }
 
-  /** The channel has other sources now. */
+  /** Called when the channel's sources have changed. */
   refresh(): void {
     const { source } = this;
     this.place = source === undefined ? undefined : placeOf(this.#parts.key, source);
@@ -45,24 +45,24 @@ export class ChannelEncoder {
     return this.#parts.switch.sources.find((candidate) => candidate instanceof EncoderSource);
   }
 
-  /** Whether it is there, with audio or not yet. */
+  /** Whether an encoder is connected, even if it has sent no audio yet. */
   get isConnected(): boolean {
     return this.source?.state === 'up';
   }
 
-  /** Adopts the connection of an encoder from another process. After the channel's start. */
+  /** Adopts an encoder's connection from another process. Called after the channel's start. */
   take(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     const { source } = this;
     if (source === undefined) socket.destroy();
     else source.adopt(socket, ahead, place, aheadMs);
   }
 
-  /** Ends its connection. False: none is there. */
+  /** Ends the encoder's connection. False if none is connected. */
   end(): boolean {
     return this.source?.end() ?? false;
   }
 
-  /** From its next frame on it feeds another channel, on the same connection. Returns why it cannot; null: it does. */
+  /** Moves the encoder with its connection to another channel, from its next frame on. Returns null, or why that is impossible. */
   moveTo(there: ChannelEncoder): string | null {
     const [source, other] = [this.source, there.source];
     if (source?.state !== 'up') return 'No encoder is connected.';
@@ -78,7 +78,6 @@ export class ChannelEncoder {
     return null;
   }
 
-  /** As EncoderMount has it. */
   async sendTitle(title: SourceTitle): Promise<boolean> {
     const { config, switch: sources, elsewhere, onTitle } = this.#parts;
     const { source } = this;
@@ -86,7 +85,7 @@ export class ChannelEncoder {
     if (source === undefined || encoder === undefined) return false;
     const isTaken = config.titlesFrom.includes('encoder');
     const far = elsewhere();
-    // An encoder of another machine has no connection here: its title may come anywhere.
+    // Titles of an encoder that is connected to another machine may arrive at any machine.
     const isFed = far === null ? source.state === 'up' : far.onAir === config.sources.indexOf(encoder);
     if (!isFed && !encoder.titlesWhileAway) return false;
     if (isTaken && far === null) await sources.title(source, title);

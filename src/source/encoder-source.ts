@@ -1,7 +1,7 @@
 /**
- * The operator's program that sends audio. The encoder acceptor (http/ingest/encoder-acceptor.ts) has checked and answered it; from `attach` on its
- * socket belongs to this source (encoder-connection.ts). One encoder at a time: a second one with the same password either replaces the
- * first, whose audio ends with its last whole frame, or is refused. Owned by the switch.
+ * A channel's encoder: the operator's program that sends audio. The encoder acceptor (http/ingest/encoder-acceptor.ts) has authenticated and answered
+ * it; from `attach` on its socket belongs to this source (encoder-connection.ts). There is one encoder at a time: a second one with the same password
+ * either replaces the first, whose audio ends with its last whole frame, or is refused. Owned by the switch.
  */
 
 import type { Socket } from 'node:net';
@@ -24,12 +24,12 @@ import { Pacer } from './pacer.js';
 import type { Source, SourceInput, SourceState } from './source.js';
 import type { SourceFacts } from './source-facts.js';
 
-/** Which encoder may be replaced by another one with the password: one that has fallen silent, any, none. */
+/** Which encoder another one with the same password may replace: one that has fallen silent, any, or none. */
 export type Takeover = 'silent' | 'always' | 'never';
 
 /**
- * A paused encoder is not read, so its end goes unseen: until this long after its last new bytes it is believed to be there. What
- * lies unread of real audio (64 KB at 8 kb/s) is spent by then; packets of a few bytes may claim hours.
+ * A paused encoder is not read, so its end goes unnoticed: it counts as present until this long after its last new bytes. By then unread
+ * audio (64 KB at 8 kb/s) would be used up, whereas packets of a few bytes may claim hours.
  */
 const PAUSED_SILENT_MS = 60_000;
 const NOTHING = Buffer.alloc(0);
@@ -39,14 +39,14 @@ export interface EncoderOptions extends EncoderConnectionOptions {
   readonly takeover: Takeover;
   /** An encoder whose audio is overdue by this long may be a dead connection. */
   readonly silentMs: number;
-  /** An encoder has gone. @param connection its id, for the log */
+  /** Called when an encoder has gone. @param connection its id, for the log */
   readonly onEnded?: (connection: string | undefined, reason: string) => void;
 }
 
 export class EncoderSource implements Source, EncoderConnectionOwner {
   readonly kind = 'encoder';
   readonly input: SourceInput;
-  /** Of all its connections: see Pacer.reconnect. */
+  /** Shared by all of its connections: see Pacer.reconnect. */
   readonly pacer: Pacer;
   readonly links = new KnownLinks();
   readonly #options: EncoderOptions;
@@ -54,7 +54,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   #isOpen = false;
   #connection: EncoderConnection | null = null;
   #connectionId: string | undefined;
-  /** The present connection, or else the last one. */
+  /** The present connection, or the last one if there is none. */
   #latest: EncoderConnection | undefined;
 
   constructor(input: SourceInput, clock: Clock, options: EncoderOptions) {
@@ -68,7 +68,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return this.#connection === null ? 'idle' : 'up';
   }
 
-  /** An encoder is there that must not be replaced. */
+  /** Whether an encoder is connected that must not be replaced. */
   get busy(): boolean {
     const connection = this.#connection;
     const { takeover, silentMs } = this.#options;
@@ -78,28 +78,28 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return connection.overdueMs <= silentMs;
   }
 
-  /** The User-Agent of the encoder that is there; "": it has none, or none is there. */
+  /** The User-Agent of the connected encoder; "" if it sent none, or none is connected. */
   get agent(): string {
     return this.#connection?.agent ?? '';
   }
 
-  /** By its program and address: an encoder has no other name. */
+  /** Identifies the connected encoder by its program and address, since encoders have no other name. */
   get sender(): string | undefined {
     const connection = this.#connection;
     return connection === null ? undefined : contentTag(`${connection.agent} ${connection.who.address}`);
   }
 
-  /** Of the encoder that is there, or was there last, for the log. */
+  /** The connection id of the present or last encoder, for the log. */
   get connectionId(): string | undefined {
     return this.#connectionId;
   }
 
-  /** Where the encoder that is there comes from, and since when; null: none is there. */
+  /** The address of the connected encoder, and since when it is connected (Unix milliseconds); null if none is. */
   get connected(): Pick<EncoderFacts, 'address' | 'sinceMs'> | null {
     return this.#connection?.who ?? null;
   }
 
-  /** Ends the connection of the encoder that is there: it may come again. False: none is there. */
+  /** Ends the encoder's connection; it may connect again. False if none is connected. */
   end(): boolean {
     if (this.#connection === null) return false;
     this.#connection.close(true);
@@ -107,12 +107,12 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return true;
   }
 
-  /** How long ago bytes of it came over the network last, milliseconds; +∞: never. */
+  /** Time since its last bytes arrived from the network, milliseconds; +∞ if none ever did. */
   get quietMs(): number {
     return this.#latest?.quietMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Of the encoder that is there, or was there last. */
+  /** Facts about the present or last encoder. */
   get facts(): SourceFacts | undefined {
     return this.#latest?.facts;
   }
@@ -137,9 +137,9 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   }
 
   /**
-   * Takes over an encoder's connection whose head is read and answered; the one before it is cut.
-   * @param first body bytes that came with the head @param head what the encoder says of itself @param address of the client
-   * @param onRefused answers it where no frame comes; absent: it is cut
+   * Takes over an encoder's connection whose head is read and answered, and ends the previous one.
+   * @param first body bytes that arrived with the head @param address of the client
+   * @param onRefused answers the encoder if no frame arrives; null: the connection is just closed
    */
   attach(
     socket: Socket,
@@ -157,8 +157,8 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
   }
 
   /**
-   * Goes on with a connection that another process, or another source, has let go. @param ahead body bytes that were read of it @param aheadMs see
-   * Pacer
+   * Continues a connection that another process or source has released.
+   * @param ahead body bytes that were already read @param aheadMs see Pacer
    */
   adopt(socket: Socket, ahead: Buffer, place: ConnectionPlace, aheadMs: number): void {
     if (this.#isOpen) this.#take(socket, ahead, place, place);
@@ -166,7 +166,7 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     this.pacer.adopt(aheadMs, this.#clock.now());
   }
 
-  /** Releases its connection for another process; null: there is none, or it cannot be handed over. */
+  /** Releases the connection for another process; null if there is none, or it cannot be handed over. */
   detach(): (FreeConnection & { readonly aheadMs: number }) | null {
     const free = this.#connection?.detach() ?? null;
     if (free === null) return null;
@@ -174,14 +174,14 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return { ...free, aheadMs: this.pacer.aheadMs(this.#clock.now()) };
   }
 
-  /** What the encoder that is there sends (EncoderConnection); undefined: that is not known yet, or none is there. */
+  /** What the connected encoder sends (EncoderConnection); undefined if that is unknown yet, or none is connected. */
   get sends(): string | undefined {
     return this.#connection?.sends;
   }
 
   /**
-   * The connection of its encoder is another source's from here on, with the next frame; what was taken of it before is heard here. False: it has
-   * just ended, or cannot be handed over. @param reason for the switch
+   * Moves the encoder's connection to another source from its next frame on; earlier frames are played here. False if it has just ended, or cannot be
+   * handed over. @param reason for the switch
    */
   moveTo(other: EncoderSource, reason: string): boolean {
     const free = this.#connection?.intake.isFinished === false ? this.detach() : null;
@@ -208,7 +208,6 @@ export class EncoderSource implements Source, EncoderConnectionOwner {
     return this.#connection;
   }
 
-  /** As EncoderConnectionOwner has it. */
   onEnded(reason: string): void {
     this.#connection = null;
     this.#options.onEnded?.(this.#connectionId, reason);
