@@ -11,7 +11,7 @@
 import { KNOWN_MS } from './leases.js';
 
 /**
- * A longer gap between two checks is a suspension. Another machine takes the channels over later than that (leases.ts, STALE_MS; claim.ts,
+ * A longer gap between two checks is a suspension. Another machine takes the channels over later than that (leases.ts, STALE_MS; lease-claim.ts,
  * QUIET_MS).
  */
 const STILL_MS = 500;

@@ -12,8 +12,8 @@
 import type { Log } from '../../base/log.js';
 import type { Channel } from '../../channel/channel.js';
 import { forkedAt } from '../../link/tapes/tape-names.js';
-import type { Claim } from './claim.js';
 import { FeedingTime } from './feeding-time.js';
+import type { LeaseClaim } from './lease-claim.js';
 import type { LeaseOwner } from './leases.js';
 import type { OwnerLink } from './owner-link.js';
 import type { PlayedAudio } from './played-audio.js';
@@ -42,7 +42,7 @@ export interface FedChannel {
   readonly played: PlayedAudio;
   readonly link: OwnerLink;
   readonly remote: RemoteFacts;
-  readonly claim: Claim;
+  readonly claim: LeaseClaim;
 }
 
 const NO_OWNER: LeaseOwner = { node: '', url: '', epoch: 0, beforeNode: '', beforeUrl: '', facts: '', askedMs: 0 };

@@ -11,9 +11,9 @@ import type { Channel } from '../../channel/channel.js';
 import type { ChannelFacts } from '../../link/control-messages.js';
 import type { HlsReceiver } from '../../link/hls/hls-receiver.js';
 import { machineOf } from '../../link/wire/left-alone.js';
-import { Claim } from './claim.js';
 import { Feeding, type FeedingParts, type FeedingPhase } from './feeding.js';
 import { ALONE_MS } from './feeding-time.js';
+import { LeaseClaim } from './lease-claim.js';
 import type { Leased, LeaseOwner, Wish } from './leases.js';
 import { OwnerLink } from './owner-link.js';
 import { OwnerWatch } from './owner-watch.js';
@@ -44,7 +44,7 @@ export class SharedAudio implements Leased {
   readonly #watch: OwnerWatch;
   readonly #giving: TapeGiving;
   readonly #played: PlayedAudio;
-  readonly #claim: Claim;
+  readonly #claim: LeaseClaim;
   readonly #feeding: Feeding;
   #followedMs = Number.NEGATIVE_INFINITY;
 
@@ -73,7 +73,13 @@ export class SharedAudio implements Leased {
       onLate: () => undefined,
       onFence: () => this.#played.lookCaughtUp(),
     });
-    this.#claim = new Claim(channel, { clock, mayFeed, link, remote, isFollowing: () => this.#feeding.isElsewhere });
+    this.#claim = new LeaseClaim(channel, {
+      clock,
+      mayFeed,
+      link,
+      remote,
+      isFollowing: () => this.#feeding.isElsewhere,
+    });
     this.#watch = new OwnerWatch({ channel: channel.key, log, link, remote, onFacts });
     this.#giving = new TapeGiving(channel.key, { clock, names, hls, onError, audio: () => this.#played.now });
     this.#played = new PlayedAudio(channel, {

@@ -1,7 +1,7 @@
 /** What a node asks for a channel's lease with, by what is on air here and there. */
 
 import t from 'tap';
-import { Claim } from '../../../src/cluster/tapes/claim.js';
+import { LeaseClaim } from '../../../src/cluster/tapes/lease-claim.js';
 import { EXPECTS_RANK, NO_RANK } from '../../../src/cluster/tapes/leases.js';
 import { FakeClock } from '../../kit/clock.js';
 
@@ -22,17 +22,20 @@ interface Scene {
   readonly lostMs?: number;
 }
 
-function claimIn(scene: Scene): Claim {
+function claimIn(scene: Scene): LeaseClaim {
   const clock = new FakeClock();
   const { here = -1, isAwaited = false, hasEncoder = false, there = null, mayFeed = true, isFollowing = true } = scene;
   const lostSinceMs = scene.lostMs === undefined ? Number.POSITIVE_INFINITY : clock.now() - scene.lostMs;
-  const claim = new Claim({ switch: { placeOnAir: here, isAwaited }, encoder: { isConnected: hasEncoder } } as never, {
-    clock,
-    mayFeed,
-    isFollowing: () => isFollowing,
-    link: { isConnected: scene.isConnected ?? true, lostSinceMs } as never,
-    remote: { facts: { onAir: there, isAwaited: scene.isAwaitedThere ?? false } } as never,
-  });
+  const claim = new LeaseClaim(
+    { switch: { placeOnAir: here, isAwaited }, encoder: { isConnected: hasEncoder } } as never,
+    {
+      clock,
+      mayFeed,
+      isFollowing: () => isFollowing,
+      link: { isConnected: scene.isConnected ?? true, lostSinceMs } as never,
+      remote: { facts: { onAir: there, isAwaited: scene.isAwaitedThere ?? false } } as never,
+    },
+  );
   claim.grownMs = clock.now() - (scene.quietMs ?? 0);
   return claim;
 }
@@ -67,7 +70,7 @@ for (const [name, scene, wish, rank] of [
 t.test('that it is waited for is said once', async (t) => {
   const channel = { switch: { placeOnAir: 0, isAwaited: false } };
   const parts = { clock: new FakeClock(), mayFeed: true, isFollowing: () => false, link: {}, remote: {} };
-  const claim = new Claim(channel as never, parts as never);
+  const claim = new LeaseClaim(channel as never, parts as never);
   const seen = [false, true, true, false, true].map((isAwaited) => {
     channel.switch.isAwaited = isAwaited;
     return claim.lookAwaited();

@@ -9,7 +9,7 @@ import { EXPECTS_RANK, NO_RANK, type Wish } from './leases.js';
 import type { OwnerLink } from './owner-link.js';
 import type { RemoteFacts } from './remote-facts.js';
 
-export interface ClaimParts {
+export interface LeaseClaimParts {
   readonly clock: Clock;
   /** Whether this node's sources may feed channels. */
   readonly mayFeed: boolean;
@@ -24,14 +24,14 @@ const LOST_MS = 200;
 /** So does an owner whose tape has been silent for this long, if it has not renewed its lease either (leases.ts, STALE_MS). */
 const QUIET_MS = 800;
 
-export class Claim {
+export class LeaseClaim {
   /** When data of the owner's tape last arrived, monotonic milliseconds. */
   grownMs = Number.NEGATIVE_INFINITY;
   readonly #channel: Channel;
-  readonly #parts: ClaimParts;
+  readonly #parts: LeaseClaimParts;
   #wasAwaited = false;
 
-  constructor(channel: Channel, parts: ClaimParts) {
+  constructor(channel: Channel, parts: LeaseClaimParts) {
     this.#channel = channel;
     this.#parts = parts;
   }
