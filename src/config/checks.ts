@@ -114,7 +114,7 @@ function checkEncoders(raw: unknown, channels: readonly RawChannel[]): Finding[]
   });
 }
 
-/** A source that is silent between two pieces must not be cut off (source/due.ts). */
+/** A source that is silent between two pieces must not be cut off (source/audio-due-time.ts). */
 function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const sources = member(raw, 'sources');
   const written = member(sources, 'pieceSeconds');

@@ -2,10 +2,10 @@
  * How a source does, by its frames, without decoding them. Four troubles, each raised late and cleared late so that none of them flickers,
  * and changes of the format in mid-stream, which are reported once each:
  *
- *   stalled       connected, but its audio is overdue (due.ts)      over: a second of audio has come since
- *   unsteady      has stalled or was lost again and again (input.ts)  over: it has delivered without fault for a while
- *   bitrate-off   two means of 10 s more than 20 % off              over: one mean less than 10 % off
- *   silent        `silentMs` of digital silence (silence.ts)        over: half a second of sound; a click is none
+ *   stalled       connected, but its audio is overdue (audio-due-time.ts)   over: a second of audio has come since
+ *   unsteady      has stalled or was lost again and again (input.ts)        over: it has delivered without fault for a while
+ *   bitrate-off   two means of 10 s more than 20 % off                      over: one mean less than 10 % off
+ *   silent        `silentMs` of digital silence (silence.ts)                over: half a second of sound; a click is none
  *
  * Owned by the switch, one for each source. Per frame: one header is read into an object of its own, nothing is allocated.
  */

@@ -9,7 +9,7 @@
 
 import { type Frame, type KeptFrame, keepFrame } from '../audio/frames/frame.js';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
-import { Due } from './due.js';
+import { AudioDueTime } from './audio-due-time.js';
 import { Health, type HealthOptions } from './health.js';
 import type { AirPacer, AirPacerOptions } from './pacer.js';
 import type { Source, SourceInput, SourceSettings, SourceTitle } from './source.js';
@@ -17,7 +17,7 @@ import { Steadiness, type SteadinessOptions } from './steadiness.js';
 import type { SwitchOutput } from './switch-output.js';
 
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
-  /** The longest piece in which a source may send its audio (due.ts). */
+  /** The longest piece in which a source may send its audio (audio-due-time.ts). */
   readonly pieceMs: number;
   /** How long nobody has read the channel's audio when a file on air comes to rest; +∞: it never does. */
   readonly restMs: number;
@@ -55,7 +55,7 @@ export class Input implements SourceInput, AlarmHandler {
   readonly #owner: InputOwner;
   readonly #clock: Clock;
   readonly #options: InputOptions;
-  readonly #due: Due;
+  readonly #due: AudioDueTime;
   source!: Source;
   /** The latest title in its stream, and who has sent it; undefined: none has come. */
   #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
@@ -86,7 +86,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.settings = settings;
     this.#clock = clock;
     this.#options = options;
-    this.#due = new Due(options);
+    this.#due = new AudioDueTime(options);
   }
 
   get dueMs(): number {

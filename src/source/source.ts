@@ -32,7 +32,7 @@ export type SourceTitle =
 
 /** What a source is given to feed; one for each source, owned by the switch. */
 export interface SourceInput {
-  /** When more is due, on the clock (due.ts); -∞: nothing has come since the last loss. */
+  /** When more is due, on the clock (audio-due-time.ts); -∞: nothing has come since the last loss. */
   readonly dueMs: number;
   /** How far what the channel plays is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
   readonly aheadMs: number;

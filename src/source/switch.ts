@@ -1,6 +1,6 @@
 /**
  * Plays the best source that has bytes. Sources stand in order of preference; the first one whose audio is not overdue
- * (due.ts) is on air, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
+ * (audio-due-time.ts) is on air, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
  * nothing but the sound: the tape goes on.
  *
  *   encoder ─frames─►┐ 0

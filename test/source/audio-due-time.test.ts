@@ -1,13 +1,13 @@
 /** When more audio of a source is due: pieces, bursts, claims that cannot be true, and a seeded random life against what must hold. */
 
 import t from 'tap';
-import { Due } from '../../src/source/due.js';
+import { AudioDueTime } from '../../src/source/audio-due-time.js';
 import { Random } from '../kit/random.js';
 
 const MAX_MS = 10_000;
 
 t.test('a piece is due when the one before has been played, however it came', async (t) => {
-  const due = new Due({ pieceMs: MAX_MS });
+  const due = new AudioDueTime({ pieceMs: MAX_MS });
   t.equal(due.atMs, Number.NEGATIVE_INFINITY);
   for (let nowMs = 1000; nowMs < 20_000; nowMs += 1600) {
     for (let i = 0; i < 64; i++) due.add(25, nowMs);
@@ -22,7 +22,7 @@ t.test('a piece is due when the one before has been played, however it came', as
 t.test(
   'a source that fills pages is waited for as long as the next page may be, and no longer than the longest piece',
   async (t) => {
-    const due = new Due({ pieceMs: MAX_MS });
+    const due = new AudioDueTime({ pieceMs: MAX_MS });
     due.add(1500, 0, 5900);
     t.equal(due.atMs, 7400);
     due.add(5900, 7000, 5900);
@@ -33,7 +33,7 @@ t.test(
 );
 
 t.test('a burst is forgotten a fifth faster than it plays: real time behind it is due frame by frame', async (t) => {
-  const due = new Due({ pieceMs: MAX_MS });
+  const due = new AudioDueTime({ pieceMs: MAX_MS });
   due.add(8000, 0);
   const dueIn = (untilMs: number, fromMs: number) => {
     for (let nowMs = fromMs + 20; nowMs <= untilMs; nowMs += 20) due.add(20, nowMs);
@@ -51,7 +51,7 @@ t.test('never later than the longest piece, at the limit and past it, whatever i
     [9 * 3_600_000, MAX_MS],
     [Number.POSITIVE_INFINITY, MAX_MS],
   ] as const) {
-    const due = new Due({ pieceMs: MAX_MS });
+    const due = new AudioDueTime({ pieceMs: MAX_MS });
     due.add(claimMs, 500);
     t.equal(due.atMs, 500 + is);
     due.add(claimMs, 600);
@@ -64,7 +64,7 @@ t.test('never later than the longest piece, at the limit and past it, whatever i
 t.test('a random life: a source that keeps time is never 1.5 s late, one that stops is always found', async (t) => {
   for (let seed = 1; seed <= 300; seed++) {
     const random = new Random(seed);
-    const due = new Due({ pieceMs: MAX_MS });
+    const due = new AudioDueTime({ pieceMs: MAX_MS });
     const startMs = random.int(0, 1_000_000);
     let nowMs = startMs;
     let sentMs = 0;
