@@ -110,7 +110,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/hls/hls-subscription': ['link/hls/hls-receiver'],
   'audio/channel-tape': ['audio/channel-audio', 'audio/tape/tape-readers'],
   'audio/tape/entry': ['audio/tape/tape', 'listener/cursor/listener'],
-  'audio/tape/block-spacing': ['audio/channel-audio'],
+  'audio/tape/metaint-choice': ['audio/channel-audio'],
   'audio/tape/base-tape': ['audio/tape/tape', 'audio/ogg/ogg-tape', 'audio/tape/tape-readers'],
   'audio/frames/framer-schema': ['link/tapes/offer-schema', 'processes/restart/hub-returns'],
   'audio/frames/format': ['audio/frames/framer', 'audio/ogg/ogg', 'source/intake'],

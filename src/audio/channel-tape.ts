@@ -1,6 +1,6 @@
 /**
  * The tape of a channel: of frames while MP3 or AAC comes, of Ogg while that does. It begins with the first audio, and its metaint is chosen then
- * (block-spacing.ts); it is chosen again only while nobody hears it, since the head of the answer promised it. Where the codec changes another tape
+ * (metaint-choice.ts); it is chosen again only while nobody hears it, since the head of the answer promised it. Where the codec changes another tape
  * begins. ChannelAudio adds what waits.
  */
 
@@ -15,12 +15,12 @@ import type { OggLink } from './ogg/ogg-link.js';
 import { OggTape, type OpenOgg } from './ogg/ogg-tape.js';
 import type { LateTitle, PlayableAudio } from './playable-audio.js';
 import type { WritableTape } from './tape/audio-tape.js';
-import { BlockSpacing, type BlockSpacingOptions } from './tape/block-spacing.js';
 import { Mark } from './tape/mark.js';
+import { MetaintChoice, type MetaintOptions } from './tape/metaint-choice.js';
 import { type OpenSegment, Tape } from './tape/tape.js';
 import { TapeReaders } from './tape/tape-readers.js';
 
-export interface ChannelTapeOptions extends BlockSpacingOptions {
+export interface ChannelTapeOptions extends MetaintOptions {
   readonly lagMs: number;
   /** The longest burst: without listeners the tape keeps only what one needs to begin. Undefined: it keeps all of the lag. */
   readonly burstMs?: number | undefined;
@@ -50,7 +50,7 @@ export abstract class ChannelTape {
   #markMs = 0;
   readonly #options: ChannelTapeOptions;
   readonly #reservoir = new Reservoir();
-  readonly #spacing: BlockSpacing;
+  readonly #metaintChoice: MetaintChoice;
   /** Never both. */
   #frames: Tape | undefined;
   #packets: OggTape | undefined;
@@ -61,7 +61,7 @@ export abstract class ChannelTape {
 
   constructor(options: ChannelTapeOptions) {
     this.#options = options;
-    this.#spacing = new BlockSpacing(options);
+    this.#metaintChoice = new MetaintChoice(options);
     this.#arrivals = new Arrivals(options.lagMs);
   }
 
@@ -76,7 +76,7 @@ export abstract class ChannelTape {
   }
 
   get metaint(): number | null {
-    if (this.isResting) return this.#spacing.metaint;
+    if (this.isResting) return this.#metaintChoice.metaint;
     const tape = this.#options.icyInOgg ? this.tape : this.#frames;
     return tape?.metaint ?? null;
   }
@@ -90,7 +90,7 @@ export abstract class ChannelTape {
   }
 
   get bitrateKbps(): number {
-    return this.#spacing.meanKbps || (this.#options.bitrateKbps ?? 0);
+    return this.#metaintChoice.meanKbps || (this.#options.bitrateKbps ?? 0);
   }
 
   /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
@@ -123,7 +123,7 @@ export abstract class ChannelTape {
     this.contentType = from.contentType;
     const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
     this.tapeFormat = { codec, sampleRate: from.sampleRate, channels: from.channels };
-    this.#spacing.adopt(from.bitrateKbps);
+    this.#metaintChoice.adopt(from.bitrateKbps);
     for (let seq = tape.tail; seq < tape.head; seq++) {
       const { endMs } = tape.at(seq)!;
       this.#arrivals.note(from.arrivedMs(endMs), endMs);
@@ -138,8 +138,8 @@ export abstract class ChannelTape {
    */
   protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
     this.audioMs += frame.durationMs;
-    this.#spacing.count(frame);
-    if (mayBegin && this.metaint !== null && this.#spacing.outgrows(this.metaint)) this.drop();
+    this.#metaintChoice.count(frame);
+    if (mayBegin && this.metaint !== null && this.#metaintChoice.outgrows(this.metaint)) this.drop();
     if (frame.link === undefined) this.#writeFrame(frame, isFresh);
     else this.#writePacket(frame, isFresh, frame.link);
     const { endMs } = this.tape!;
@@ -173,7 +173,7 @@ export abstract class ChannelTape {
 
   /** The next frame is another source's. */
   protected changeSource(): void {
-    this.#spacing.sourceChanged();
+    this.#metaintChoice.sourceChanged();
     this.isResting = false;
     this.refillMs = 0;
     this.#isFirst = true;
@@ -203,7 +203,7 @@ export abstract class ChannelTape {
     const before = this.tapeFormat;
     this.tapeFormat = format;
     if (before?.codec === format.codec && canFollow(before, format)) return;
-    this.#spacing.sourceChanged();
+    this.#metaintChoice.sourceChanged();
     if (before?.codec === format.codec) {
       this.tape?.fence();
       this.readers.onFence();
@@ -224,7 +224,7 @@ export abstract class ChannelTape {
       this.#follow(frameFormat(bytes));
     }
     if (this.#frames === undefined) {
-      this.#frames = new Tape(this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.mark);
+      this.#frames = new Tape(this.#metaintChoice.metaint, this.#metaintChoice.blocks, this.#options.lagMs, this.mark);
       this.keep();
     }
     this.#frames.write(this.#reservoir.mend(bytes), durationMs);
@@ -233,7 +233,13 @@ export abstract class ChannelTape {
   #writePacket({ bytes, durationMs }: Frame, isFresh: boolean, link: OggLink): void {
     if (link !== this.#packets?.link) this.#follow(link.facts);
     if (this.#packets === undefined) {
-      this.#packets = new OggTape(link, this.#spacing.metaint, this.#spacing.blocks, this.#options.lagMs, this.mark);
+      this.#packets = new OggTape(
+        link,
+        this.#metaintChoice.metaint,
+        this.#metaintChoice.blocks,
+        this.#options.lagMs,
+        this.mark,
+      );
       this.keep();
     }
     this.#packets.write(bytes, durationMs, isFresh, link);

@@ -7,7 +7,7 @@ import t from 'tap';
 import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-audio.js';
 import { formatText } from '../../src/audio/frames/audio-format.js';
 import { framerFor } from '../../src/audio/frames/format.js';
-import { metaintFor } from '../../src/audio/tape/block-spacing.js';
+import { metaintFor } from '../../src/audio/tape/metaint-choice.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { frameOf } from '../kit/frame-of.js';
 import { opusLink } from '../kit/made-ogg.js';

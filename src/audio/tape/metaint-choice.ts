@@ -1,6 +1,6 @@
 /**
- * How far ICY blocks stand apart on a channel's tape, and how many of them a segment has (README.md): by what the channel fixes, else by what
- * the source on air sends. Owned by ChannelAudio.
+ * Chooses the metaint of a channel's tape, which is the audio between two ICY blocks in bytes, and the number of blocks in a segment (README.md).
+ * The configuration may fix it; otherwise it follows the bitrate of the source on air. Owned by a ChannelTape.
  */
 
 import type { Frame } from '../frames/frame.js';
@@ -11,47 +11,51 @@ const BLOCKS = 4;
 const DEFAULT_METAINT = 4096;
 const MIN_METAINT = 500;
 const MAX_METAINT = 65_535;
-/** Of metaint to whole bytes. */
+/** Allows for metaint being rounded to whole bytes. */
 const ROUNDING = 0.01;
-/** Of the slowest audio seen: at most half a second may lie between two blocks; chosen less, so that a little slower changes nothing. */
+/**
+ * Audio between two blocks at the lowest bitrate seen. More than `most` needs another metaint, which is then chosen for less, so that a slightly
+ * lower bitrate does not change it again.
+ */
 const SLOW_MS = { most: 500, chosen: 400 };
-/** When the mean bitrate of a source is known, and not that of its first frames; where it is near to what the frames say, those are right. */
+/** After this much audio the mean bitrate of a source is known; before, only the bitrate that its frames state is. */
 const KNOWN_AFTER_MS = 2000;
+/** A mean that differs from the stated bitrate by less than this fraction confirms it. */
 const NEAR = 0.1;
-/** The mean bitrate that is said of a source is that of its last minute: what was before counts half, and half again. */
+/** The mean is taken over the last minute or so: the sums are halved whenever they cover more. */
 const MEAN_MS = 60_000;
-/** No audio has more (source/source-facts.ts). */
+/** No audio has a higher bitrate (source/source-facts.ts). */
 const MAX_KBPS = 10_000;
 
-export interface BlockSpacingOptions {
-  /** Fixed by the configuration, bytes. */
+export interface MetaintOptions {
+  /** Bytes, fixed by the configuration; undefined if it follows the bitrate. */
   readonly metaint?: number | undefined;
   readonly bitrateKbps?: number | undefined;
 }
 
-/** About a quarter of a second of audio at this bitrate, bytes. */
+/** Returns the bytes of about a quarter of a second of audio at this bitrate; a default for 0, an unknown bitrate. */
 export function metaintFor(bitrateKbps: number): number {
   const bytes = Math.round(bytesOf(bitrateKbps, 1000 / BLOCKS));
   return bytes > 0 ? Math.min(MAX_METAINT, Math.max(MIN_METAINT, bytes)) : DEFAULT_METAINT;
 }
 
-export class BlockSpacing {
-  readonly #options: BlockSpacingOptions;
-  /** The source on air has a bitrate that the tape's metaint was not compared with yet. */
+export class MetaintChoice {
+  readonly #options: MetaintOptions;
+  /** The source's bitrate has not been compared with the tape's metaint yet. */
   #isUnsuited = false;
-  /** Of the source on air. */
+  /** Audio of the source on air, for its mean bitrate. */
   #sourceMs = 0;
   #sourceBytes = 0;
-  /** Of the source before. */
+  /** Mean bitrate of the previous source. */
   #lastKbps = 0;
   #frameKbps = 0;
   #lowestKbps = Number.POSITIVE_INFINITY;
 
-  constructor(options: BlockSpacingOptions) {
+  constructor(options: MetaintOptions) {
     this.#options = options;
   }
 
-  /** Another source is on air from the next frame on. */
+  /** Called before the first frame of another source. */
   sourceChanged(): void {
     this.#lastKbps = this.meanKbps;
     this.#isUnsuited = true;
@@ -60,20 +64,20 @@ export class BlockSpacing {
     this.#lowestKbps = Number.POSITIVE_INFINITY;
   }
 
-  /** Another process has counted its source until now. */
+  /** Continues from the mean bitrate that another process has counted for this source. */
   adopt(meanKbps: number): void {
     this.#sourceMs = meanKbps > 0 ? MEAN_MS / 2 : 0;
     this.#sourceBytes = bytesOf(meanKbps, this.#sourceMs);
   }
 
-  /** kb/s of the source on air, over its last minute, rounded; of the one before while nothing has come; 0: not known. */
+  /** Mean bitrate of the source on air over about its last minute, rounded; of the previous source until audio arrives; 0 if unknown. */
   get meanKbps(): number {
     return this.#sourceMs > 0
       ? Math.min(MAX_KBPS, Math.round((this.#sourceBytes * 8) / this.#sourceMs))
       : this.#lastKbps;
   }
 
-  /** A frame of the source on air. */
+  /** Counts a frame of the source on air. */
   count({ bytes, durationMs, bitrateKbps }: Frame): void {
     const isKnown = this.#sourceMs >= KNOWN_AFTER_MS;
     if (this.#sourceMs > MEAN_MS) {
@@ -87,7 +91,7 @@ export class BlockSpacing {
     else if (bitrateKbps < this.#lowestKbps) this.#lowestKbps = Math.max(1, bitrateKbps);
   }
 
-  /** Whether a tape without listeners should begin anew: its metaint does not suit the source. Says so once for each change. */
+  /** Whether a tape without listeners should begin anew because its metaint does not suit the source. True once for each change. */
   outgrows(metaint: number): boolean {
     const isUnsuited = this.#isUnsuited && !isNear(metaint, this.metaint);
     this.#isUnsuited = false;
@@ -95,13 +99,13 @@ export class BlockSpacing {
     return isUnsuited || (isTooLong && this.#options.metaint === undefined);
   }
 
-  /** Bytes of audio between two blocks of a tape that begins now. */
+  /** The metaint for a tape that begins now, bytes. */
   get metaint(): number {
     const slow = Math.max(MIN_METAINT, Math.floor(bytesOf(this.#lowestKbps, SLOW_MS.chosen)));
     return this.#options.metaint ?? Math.min(slow, metaintFor(this.#bitrateKbps));
   }
 
-  /** How many blocks of that metaint are a second of audio, or less: listeners are written to once a second, and then there is always something. */
+  /** Blocks in a segment: at most a second of audio, so that each write to a listener, once a second, has something to send. */
   get blocks(): number {
     const bytes = bytesOf(this.#bitrateKbps, 1000);
     return bytes > 0 ? Math.max(1, Math.floor(bytes / this.metaint + ROUNDING)) : BLOCKS;
