@@ -1,8 +1,8 @@
 /** What every part of the server is given: the configuration, the time, and where problems go. Made once for each process. */
 
 import type { Clock } from '../base/clock.js';
+import { withGetters } from '../base/getters.js';
 import { KeptLog } from '../base/kept-log.js';
-import { live } from '../base/live.js';
 import { type Log, Repeats } from '../base/log.js';
 import { RefusalLog } from '../base/refusal-log.js';
 import { SecretMask } from '../base/secret-mask.js';
@@ -33,7 +33,11 @@ export interface Core {
 
 /** Of requests that are read by hand. */
 export function headLimits({ limits }: LoadedConfig, headBytes = () => limits.headBytes): HeadLimits {
-  return live<HeadLimits>({ headBytes, headLines: () => limits.headLines, headMs: () => limits.headSeconds * 1000 });
+  return withGetters<HeadLimits>({
+    headBytes,
+    headLines: () => limits.headLines,
+    headMs: () => limits.headSeconds * 1000,
+  });
 }
 
 export function makeCore(config: LoadedConfig, clock: Clock, written: Log, process = 0): Core {

@@ -8,7 +8,7 @@ import { ChannelAudio, type ChannelAudioOptions } from '../audio/channel-audio.j
 import { formatText } from '../audio/frames/audio-format.js';
 import type { Frame } from '../audio/frames/frame.js';
 import type { Clock } from '../base/clock.js';
-import { live } from '../base/live.js';
+import { withGetters } from '../base/getters.js';
 import type { Log } from '../base/log.js';
 import { sourceSteps } from '../config/list-steps.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
@@ -85,7 +85,7 @@ export class Channel {
     this.#all = all;
     this.#clock = clock;
     this.audio = new ChannelAudio(
-      live<ChannelAudioOptions>({
+      withGetters<ChannelAudioOptions>({
         key: () => key,
         lagMs: () => all.streams.lagSeconds * 1000,
         burstMs: () => all.streams.burstSeconds * 1000,
@@ -273,7 +273,7 @@ export class Channel {
 
 function inputOptions(config: ChannelConfig, all: Config): InputOptions {
   const isDelayed = () => config.delaySeconds > 0;
-  return live<InputOptions>({
+  return withGetters<InputOptions>({
     stallMs: () => all.sources.stallMs,
     pieceMs: () => all.sources.pieceSeconds * 1000,
     // A delay line has to be fed, and in a cluster another machine may need what this one has.

@@ -1,7 +1,7 @@
 /** A source made from the configuration, and how the switch takes it. Owned by the channel. */
 
 import type { Clock } from '../base/clock.js';
-import { live } from '../base/live.js';
+import { withGetters } from '../base/getters.js';
 import type { Log } from '../base/log.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import type { FileTitleConfig } from '../config/sources/file-config.js';
@@ -59,7 +59,7 @@ export function makeInput(
     return new EncoderSource(
       input,
       clock,
-      live<EncoderOptions>({
+      withGetters<EncoderOptions>({
         channel: () => key,
         aheadMs: () => all.sources.aheadSeconds * 1000,
         bodyTimeoutMs: () => all.sources.bodyTimeoutSeconds * 1000,

@@ -1,7 +1,7 @@
 /** Where encoders whose secret was right are let onto their channels: where these have their sources. */
 
 import type { Socket } from 'node:net';
-import { together } from '../../base/live.js';
+import { mergeGetters } from '../../base/getters.js';
 import type { EncoderPlace } from '../../channel/mount.js';
 import { EncoderAdmission } from '../../http/ingest/encoder-admission.js';
 import type { ProvenEncoder } from '../../http/ingest/proven.js';
@@ -29,7 +29,7 @@ export class Admissions {
     const { config, clock } = core;
     this.#placeOf = placeOf;
     this.#returning = new ReturningEncoders(clock);
-    const options = together(headLimits(config), {
+    const options = mergeGetters(headLimits(config), {
       ...output,
       returning: this.#returning,
       get server() {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import { live } from '../../base/live.js';
+import { withGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
 import type { ServedChannel } from '../../channel/served.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
@@ -37,14 +37,14 @@ export function makeHls(
       log.error({ channel, err }, "HLS: what was kept of this channel's segments cannot be read: it begins anew"),
   });
   const tapeName = tapeNameOf(names);
-  const cut = live<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });
+  const cut = withGetters<CutFeedParts>({ clock: () => clock, silenceMs, tapeName: () => tapeName });
   const feeds: HlsFeeds = {
     make: (source, options, window) =>
       elsewhere(source.audio.key)?.copy(source, window) ?? new CutFeed(source, options, window, cut),
     isElsewhere: (channel) => elsewhere(channel) !== undefined,
   };
   return new HlsChannels(
-    live({
+    withGetters({
       clock: () => clock,
       feeds: () => feeds,
       files: () => files,
@@ -77,7 +77,7 @@ export function copyHls(core: Core, receiver: HlsReceiver): HlsChannels {
   const tapeName = tapeNameOf(new TapeNames());
   const rewinds = makeRewinds(core);
   return new HlsChannels(
-    live({
+    withGetters({
       clock: () => clock,
       feeds: () => feeds,
       files: () => undefined,

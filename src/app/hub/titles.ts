@@ -1,6 +1,6 @@
 /** How titles change: the engine on the store, and what decides and delivers. */
 
-import { live } from '../../base/live.js';
+import { withGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
 import type { Sequence } from '../../feed/sequence.js';
 import type { ChannelFace } from '../../metadata/view.js';
@@ -46,7 +46,7 @@ export function makeTitles({ config, clock, log, onError }: Core, parts: TitlePa
     },
     sourceTitleRate: new Rate(
       clock,
-      live<RateLimits>({
+      withGetters<RateLimits>({
         perMinute: () => limits.pushesPerMinute,
         burst: () => limits.pushBurst,
         // Each of its encoder and its upstreams.

@@ -1,5 +1,6 @@
 /** What stands between a connection and everything that is served: who is at the other end, how many there may be, and secrets. */
 
+import { withGetters } from '../../base/getters.js';
 import { isLoopback } from '../../base/ip.js';
 import { live } from '../../base/live.js';
 import { SteadyTime } from '../../base/steady-time.js';
@@ -49,7 +50,7 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
     }),
     gate: new SecretGate(
       clock,
-      live<SecretLimits>({
+      withGetters<SecretLimits>({
         perMinute: () => limits.wrongSecretsPerMinute,
         inAllPerMinute: () => limits.wrongSecretsInAllPerMinute,
         maxOfOrigin: () => limits.secretQueue,

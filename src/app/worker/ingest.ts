@@ -1,7 +1,7 @@
 /** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
 
 import { ChannelCounter } from '../../base/channel-counter.js';
-import { together } from '../../base/live.js';
+import { mergeGetters } from '../../base/getters.js';
 import { plainPath } from '../../base/request-target.js';
 import type { EncoderMount, Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
@@ -59,7 +59,7 @@ export class Ingest {
     this.refresh();
     const hookOf = (channel: string) => this.hooks.of(channel);
     const encoderMounts = () => this.#encoderMounts;
-    const options: ShoutcastAcceptorOptions & EncoderAcceptorOptions = together(headLimits(config), {
+    const options: ShoutcastAcceptorOptions & EncoderAcceptorOptions = mergeGetters(headLimits(config), {
       ...guards,
       get server() {
         return config.streams.server;

@@ -5,7 +5,7 @@
 
 import type { AdminQueries } from '../../admin/admin-reports.js';
 import { Counts, Durations } from '../../base/counts.js';
-import { live } from '../../base/live.js';
+import { withGetters } from '../../base/getters.js';
 import type { Mount } from '../../channel/mount.js';
 import type { ServedChannel } from '../../channel/served.js';
 import type { LoadedConfig } from '../../config/load.js';
@@ -266,7 +266,7 @@ export class Network {
   #pushRates(): Pick<PushRates, 'pushes' | 'refusedPushes'> {
     const { config, clock, tallies } = this.#core;
     const { limits } = config;
-    const rate = live<RateLimits>({
+    const rate = withGetters<RateLimits>({
       perMinute: () => limits.pushesPerMinute,
       burst: () => limits.pushBurst,
       remembered: () => this.#parts.channels.size,

@@ -4,7 +4,7 @@
  */
 
 import type { AdminQueries } from '../../admin/admin-reports.js';
-import { live, together } from '../../base/live.js';
+import { mergeGetters, withGetters } from '../../base/getters.js';
 import type { Output } from '../../base/output.js';
 import type { Tallies } from '../../base/tallies.js';
 import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
@@ -240,10 +240,10 @@ function makeListenerStats(
   accessLog: Output | null,
   onJoin: WorkerParts['onJoin'],
 ): ListenerStats {
-  const options = live<Pick<ListenerStatsOptions, 'togetherMs' | 'anonymize' | 'textCharacters'>>({
+  const options = withGetters<Pick<ListenerStatsOptions, 'togetherMs' | 'anonymize' | 'textCharacters'>>({
     togetherMs: () => config.sessions.togetherSeconds * 1000,
     anonymize: () => config.accessLog.anonymize,
     textCharacters: () => config.accessLog.textCharacters,
   });
-  return new ListenerStats(clock, together(options, { accessLog, secrets, tallies, ...(onJoin && { onJoin }) }));
+  return new ListenerStats(clock, mergeGetters(options, { accessLog, secrets, tallies, ...(onJoin && { onJoin }) }));
 }

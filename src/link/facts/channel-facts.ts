@@ -6,7 +6,7 @@
 import { CODECS } from '../../audio/frames/audio-format.js';
 import { contentTypeOf } from '../../audio/frames/format.js';
 import type { Clock } from '../../base/clock.js';
-import { together } from '../../base/live.js';
+import { mergeGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
 import { liveOf } from '../../channel/own-live.js';
 import type { ChannelLive } from '../../channel/served.js';
@@ -86,7 +86,7 @@ export function linkedLive(clock: Clock): LinkedLive {
   const set = (facts: ChannelFacts) => {
     live = liveFrom(facts, clock);
   };
-  return together(
+  return mergeGetters(
     liveOf(() => live),
     { set },
   );

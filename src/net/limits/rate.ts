@@ -11,7 +11,7 @@
  */
 
 import type { Clock } from '../../base/clock.js';
-import { live } from '../../base/live.js';
+import { withGetters } from '../../base/getters.js';
 import { Notices } from '../../base/tally.js';
 
 export interface RateLimits {
@@ -112,5 +112,5 @@ export class Rate {
 
 /** A rate whose burst is a minute's worth. */
 export function evenRate(perMinute: () => number, remembered: number): RateLimits {
-  return live<RateLimits>({ perMinute, burst: perMinute, remembered: () => remembered });
+  return withGetters<RateLimits>({ perMinute, burst: perMinute, remembered: () => remembered });
 }
