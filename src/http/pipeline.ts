@@ -13,7 +13,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Watchdog } from '../base/watchdog.js';
-import { addressOf } from '../net/front/peer.js';
+import { addressOf } from '../net/front/client-address.js';
 import { PushLine } from './push-line.js';
 
 const LF = 0x0a;

@@ -17,7 +17,7 @@ import {
   parsePushQuery,
   type ReadPush,
 } from '../metadata/push-input.js';
-import type { Proxies } from '../net/front/peer.js';
+import type { Proxies } from '../net/front/client-address.js';
 import { connectionId } from '../net/front/tracked-connection.js';
 import { type Judged, type Judges, judgeRequest } from '../net/limits/judge.js';
 import type { Rate } from '../net/limits/rate.js';

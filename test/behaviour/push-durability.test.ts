@@ -11,7 +11,7 @@ import { Feed } from '../../src/feed/feed.js';
 import { Poll } from '../../src/http/poll/poll.js';
 import { registerPush } from '../../src/http/push-routes.js';
 import { Watch } from '../../src/http/watch/web-socket-watch.js';
-import { Proxies } from '../../src/net/front/peer.js';
+import { Proxies } from '../../src/net/front/client-address.js';
 import { Rate } from '../../src/net/limits/rate.js';
 import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import type { ChannelState } from '../../src/now-playing/state.js';

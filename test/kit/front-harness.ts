@@ -18,9 +18,9 @@ import { ShoutcastAdmission } from '../../src/http/ingest/shoutcast-admission.js
 import { TitleUpdateAcceptor } from '../../src/http/ingest/title-acceptor.js';
 import type { EncoderVerdict } from '../../src/http/ingest/verdict.js';
 import { NO_HEADERS } from '../../src/http/legacy.js';
+import { Proxies } from '../../src/net/front/client-address.js';
 import { Connections } from '../../src/net/front/connections.js';
 import { Front } from '../../src/net/front/front.js';
-import { Proxies } from '../../src/net/front/peer.js';
 import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import type { BodyState } from '../../src/source/body.js';
 import { bodyOf } from '../../src/source/dechunk.js';

@@ -6,8 +6,8 @@ import type { Test } from 'tap';
 import type { HttpService, UpgradeService } from '../../src/http/http-service.js';
 import { Roles } from '../../src/http/roles.js';
 import { Router } from '../../src/http/router.js';
+import { Proxies } from '../../src/net/front/client-address.js';
 import { Front } from '../../src/net/front/front.js';
-import { Proxies } from '../../src/net/front/peer.js';
 import { FakeClock } from './clock.js';
 import { roomyTable } from './front-harness.js';
 

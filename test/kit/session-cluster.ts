@@ -15,7 +15,7 @@ import { Sessions } from '../../src/listener/sessions/sessions.js';
 import { SharedPlayers } from '../../src/listener/sessions/shared-players.js';
 import { SharedSessions } from '../../src/listener/sessions/shared-sessions.js';
 import type { RecordView } from '../../src/metadata/view.js';
-import { Proxies } from '../../src/net/front/peer.js';
+import { Proxies } from '../../src/net/front/client-address.js';
 import type { FakeClock } from './clock.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
 

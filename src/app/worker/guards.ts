@@ -2,10 +2,9 @@
 
 import { withGetters } from '../../base/getters.js';
 import { isLoopback } from '../../base/ip.js';
-import { live } from '../../base/live.js';
 import { SteadyTime } from '../../base/steady-time.js';
+import { Proxies } from '../../net/front/client-address.js';
 import { CONNECTION_FAULTS, Connections } from '../../net/front/connections.js';
-import { Proxies } from '../../net/front/peer.js';
 import { Blocks } from '../../net/limits/blocks.js';
 import { SecretGate, type SecretLimits } from '../../net/limits/secret-gate.js';
 import type { Core } from '../core.js';

@@ -10,7 +10,7 @@ import { originOf } from '../../base/ip.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin-config.js';
 import { secretMatches } from '../../config/secret.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import { basicCredentials } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import { type Judges, judgeRequest } from '../../net/limits/judge.js';

@@ -12,7 +12,7 @@ import { pathOf, plainPath, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cutTitle } from '../../metadata/title.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import { basicCredentials } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import { type AskSecret, type Judged, type Judges, judgeRequest } from '../../net/limits/judge.js';

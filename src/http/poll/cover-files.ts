@@ -10,7 +10,7 @@ import { retryLater } from '../../base/refusal.js';
 import { pathOf } from '../../base/request-target.js';
 import { MAX_PICTURE_BYTES, type Picture, pictureAt } from '../../covers/cover-folder.js';
 import { contentTag } from '../../metadata/etag.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { InFlight, weightOf } from '../in-flight.js';
 import { asRefusal, sendProblem } from '../problem.js';

@@ -11,8 +11,8 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
+import { addressOf } from '../../net/front/client-address.js';
 import type { Connections } from '../../net/front/connections.js';
-import { addressOf } from '../../net/front/peer.js';
 import type { PollAnswer, PollAnswers } from './answer.js';
 import { type PollHead, readPollHead } from './poll-head.js';
 

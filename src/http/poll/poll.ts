@@ -10,7 +10,7 @@ import { Refusal } from '../../base/refusal.js';
 import type { Feed } from '../../feed/feed.js';
 import type { ReadableSession, SessionDirectory } from '../../listener/sessions/readable-session.js';
 import { contentTag } from '../../metadata/etag.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import { CompressibleBody, sendCompressed } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';

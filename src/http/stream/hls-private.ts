@@ -18,7 +18,7 @@ import type { HlsListener } from '../../listener/hls/hls-listener.js';
 import type { HlsListeners } from '../../listener/hls/hls-listeners.js';
 import type { ListenerRequest } from '../../listener/listener-stats.js';
 import { playerKey, type SharedPlayers } from '../../listener/sessions/shared-players.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import type { WaitingRequests } from '../waiting-requests.js';
 import type { Admission, Admitted, Applicant } from './admission.js';
 import { clientOf, metaidOf } from './player-request.js';

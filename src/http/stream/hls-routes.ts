@@ -17,7 +17,7 @@ import type { Mount } from '../../channel/mount.js';
 import type { HlsChannels } from '../../hls/hls-channels.js';
 import type { HlsFile } from '../../hls/playlist.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import type { CompressibleBody } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { type InFlight, weightOf } from '../in-flight.js';

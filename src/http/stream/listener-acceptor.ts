@@ -6,9 +6,9 @@
 import type { Socket } from 'node:net';
 import { Refusal } from '../../base/refusal.js';
 import type { Mount } from '../../channel/mount.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import type { Connections } from '../../net/front/connections.js';
 import { type HeadLimits, HeadReader } from '../../net/front/head-reader.js';
-import type { Proxies } from '../../net/front/peer.js';
 import type { AddressHeaders } from '../legacy.js';
 import { endWithProblem, headRefusal, isChunkedOnly, tooManyConnections } from '../problem.js';
 import type { ListenUrls } from './listen-urls.js';

@@ -5,7 +5,7 @@
 
 import { Refusal } from '../../base/refusal.js';
 import { pathOf, queryOf, targetOf } from '../../base/request-target.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import { mountAllow, READ_METHODS, refuseMethod } from '../allow.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { sendProblem } from '../problem.js';

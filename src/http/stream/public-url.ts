@@ -8,9 +8,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import { plainAddress, urlHost } from '../../base/ip.js';
-import { addressOf } from '../../net/front/peer.js';
+import { addressOf } from '../../net/front/client-address.js';
 
-/** Which proxies are trusted about the scheme: Proxies of net/front/peer.ts. */
+/** Which proxies are trusted about the scheme: Proxies of net/front/client-address.ts. */
 interface ProxyTrust {
   isTrusted(address: string | undefined): boolean;
 }

@@ -21,7 +21,7 @@ export interface StreamRequest {
   readonly url: string;
   /** Headers that every answer of this address has; who writes to the taken connection has to add them. */
   readonly addressHeaders: AddressHeaders;
-  /** The client's address, also behind trusted proxies (net/front/peer.ts); "": the client has gone. */
+  /** The client's address, also behind trusted proxies (net/front/client-address.ts); "": the client has gone. */
   readonly address: string;
   /** The id of its connection, for the log. */
   readonly connection: string | undefined;

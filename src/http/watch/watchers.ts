@@ -12,7 +12,7 @@ import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
 import type { Feed, Message, Sync, Watcher } from '../../feed/feed.js';
 import type { ReadableSession, SessionDirectory } from '../../listener/sessions/readable-session.js';
-import type { Proxies } from '../../net/front/peer.js';
+import type { Proxies } from '../../net/front/client-address.js';
 import { notFound, type ReadTarget } from '../reads.js';
 import { type Transport, WatchConnection, type WatchConnectionLimits } from './watch-connection.js';
 

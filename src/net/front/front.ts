@@ -18,9 +18,9 @@ import type { Server as HttpServer } from 'node:http';
 import net from 'node:net';
 import type { Watchdog } from '../../base/watchdog.js';
 import type { Pair } from '../tls/certificate.js';
+import { addressOf } from './client-address.js';
 import { verdict } from './first-bytes.js';
 import { Opening, type OpeningOptions, PROXIED } from './opening.js';
-import { addressOf } from './peer.js';
 import { refuseWords } from './refuse.js';
 
 /** More connections than arrive in a second. The system may allow fewer (Linux: net.core.somaxconn, 4,096). */

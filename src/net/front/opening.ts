@@ -18,8 +18,8 @@ import { TlsHandshake, type TlsHandshakes } from '../tls/handshakes.js';
 import { limitClientKeys } from '../tls/key-updates.js';
 import type { TicketKeysInForce } from '../tls/session-tickets.js';
 import { resumableOptions } from '../tls/tls-options.js';
+import { addressOf, type Proxies, setClient } from './client-address.js';
 import type { Connections } from './connections.js';
-import { addressOf, type Proxies, setClient } from './peer.js';
 import { beginsProxied, readProxyHeader } from './proxy-protocol.js';
 import { refuseWords } from './refuse.js';
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import type { EncoderMount } from '../../../src/channel/mount.js';
 import { TitleUpdates } from '../../../src/http/ingest/title-updates.js';
-import { Proxies } from '../../../src/net/front/peer.js';
+import { Proxies } from '../../../src/net/front/client-address.js';
 import { SecretGate } from '../../../src/net/limits/secret-gate.js';
 import { ADMIN_LOGIN, ADMIN_USERS } from '../../kit/admin-client.js';
 import { FakeClock } from '../../kit/clock.js';

@@ -7,7 +7,7 @@ import { Feed } from '../../../src/feed/feed.js';
 import { type HistoryOptions, MAX_LOOKED_THROUGH } from '../../../src/http/poll/history-pages.js';
 import { Poll } from '../../../src/http/poll/poll.js';
 import type { Sessions } from '../../../src/listener/sessions/sessions.js';
-import { Proxies } from '../../../src/net/front/peer.js';
+import { Proxies } from '../../../src/net/front/client-address.js';
 import type { HistoryEntry } from '../../../src/now-playing/state.js';
 import { HISTORY } from '../../kit/history.js';
 import { longestTurnMs } from '../../kit/longest-turn.js';

@@ -6,7 +6,7 @@ import type { Direct, Transport } from '../../../src/http/watch/watch-connection
 import { Watchers } from '../../../src/http/watch/watchers.js';
 import { ListenerFeed } from '../../../src/listener/sessions/listener-feed.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';
-import { Proxies } from '../../../src/net/front/peer.js';
+import { Proxies } from '../../../src/net/front/client-address.js';
 import { FakeClock } from '../../kit/clock.js';
 import { viewOf } from '../../kit/record.js';
 

@@ -10,7 +10,7 @@ import {
   parsePushFields,
   parsePushQuery,
 } from '../../../src/metadata/push-input.js';
-import { Proxies } from '../../../src/net/front/peer.js';
+import { Proxies } from '../../../src/net/front/client-address.js';
 import { readProxyHeader } from '../../../src/net/front/proxy-protocol.js';
 import { readResponseHead } from '../../../src/net/front/response-head.js';
 import { Target } from '../../../src/net/outbound/target.js';

@@ -2,7 +2,7 @@
 
 import { Socket } from 'node:net';
 import t from 'tap';
-import { Proxies, type ProxyHeaderName, setClient } from '../../../src/net/front/peer.js';
+import { Proxies, type ProxyHeaderName, setClient } from '../../../src/net/front/client-address.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
