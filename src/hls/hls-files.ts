@@ -50,7 +50,7 @@ export class HlsFiles {
   readonly #files = new Map<string, WindowFile>();
   /** The number of failed writes. */
   unwritten = 0;
-  /** By channel. */
+  /** The last fault of each channel. */
   readonly #faults = new Map<string, Fault>();
 
   constructor(folder: string, parts: HlsFilesParts) {

@@ -49,7 +49,7 @@ export class Children {
     return [this.hub, ...this.workers];
   }
 
-  /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
+  /** What is wrong, in a few words; null if the hub and at least one worker serve. */
   get ailment(): string | null {
     if (this.hub.child?.isServing !== true) return 'there is no hub';
     return this.workers.some(({ child }) => child?.isServing) ? null : 'there is no worker';

@@ -96,7 +96,7 @@ export class Supervisor {
     }
   }
 
-  /** What is wrong, in a few words; null: the hub and at least one worker do their work. */
+  /** What is wrong, in a few words; null if the hub and at least one worker serve. */
   ailment(): string | null {
     return this.#children.ailment;
   }
