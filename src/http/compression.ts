@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { contentTag } from '../metadata/etag.js';
 import { matchesTag } from './reads.js';
+import { weighted } from './weighted.js';
 
 /** Below this the headers outweigh what is saved. */
 const MIN_BYTES = 2048;
@@ -104,12 +105,7 @@ export async function sendCompressed(
  */
 export function preferred(accept: string | string[] | undefined): Coding | null {
   if (accept === undefined) return null;
-  const weights = new Map<string, number>();
-  for (const item of String(accept).toLowerCase().split(',')) {
-    const [name, ...parameters] = item.split(';');
-    const q = /^\s*q\s*=\s*([0-9.]+)\s*$/.exec(parameters.find((text) => /^\s*q\s*=/.test(text)) ?? 'q=1')?.[1];
-    weights.set(name!.trim(), Number(q ?? 0) || 0);
-  }
+  const weights = new Map(weighted(String(accept)).map(({ name, q }) => [name, q]));
   const weight = (coding: string) => weights.get(coding) ?? weights.get('*') ?? 0;
   let best: Coding | null = null;
   let highest = weights.get('identity') ?? 0;

@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { REFUSALS, type Refusal, type RefusalHelp, type RefusalKind } from '../../base/refusal.js';
+import { weighted } from '../weighted.js';
 import { html, type Markup } from './markup-template.js';
 import { Languages } from './page-texts.js';
 
@@ -27,8 +28,7 @@ const TEXTS: Partial<Record<RefusalKind, string>> = {
   'not-found': 'error404',
   unavailable: 'error503',
 };
-/** Of Accept, that are read. */
-const MAX_TYPES = 32;
+const JSON_TYPES: readonly string[] = ['application/json', 'application/problem+json'];
 const STYLE = `html{color-scheme:light dark;background:#f3f4f2;color:#171b1a;font:1.125rem/1.5 system-ui,sans-serif}
 body{display:grid;place-content:center;min-height:90vh;max-width:34rem;margin:0 auto;padding:1.5rem}
 h1{font-size:1.75rem;line-height:1.2;margin:0 0 .5rem}p{margin:0 0 1.25rem}pre{margin:-.75rem 0 1.25rem;white-space:pre-wrap;overflow-wrap:anywhere;font-size:1rem}a{color:inherit}
@@ -101,11 +101,9 @@ function pageOf({ language, dir, title, words, start, startPath, help }: ErrorWo
 export function prefersHtml(accept: string): boolean {
   if (!/text\/html/i.test(accept)) return false;
   let [ofHtml, ofJson] = [0, 0];
-  for (const item of accept.toLowerCase().split(',', MAX_TYPES)) {
-    const [type = '', ...parameters] = item.split(';');
-    const q = Number(parameters.map((text) => /^\s*q\s*=\s*([0-9.]+)\s*$/.exec(text)?.[1]).find(Boolean) ?? 1) || 0;
-    if (type.trim() === 'text/html') ofHtml = Math.max(ofHtml, q);
-    else if (/^\s*application\/(?:problem\+)?json\s*$/.test(type)) ofJson = Math.max(ofJson, q);
+  for (const { name, q } of weighted(accept)) {
+    if (name === 'text/html') ofHtml = Math.max(ofHtml, q);
+    else if (JSON_TYPES.includes(name)) ofJson = Math.max(ofJson, q);
   }
   return ofHtml > 0 && ofHtml >= ofJson;
 }

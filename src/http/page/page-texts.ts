@@ -4,13 +4,12 @@ import { readdirSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
 import { parameter } from '../../base/request-target.js';
 import { englishTexts, readLanguage } from '../../config/page-config.js';
+import { weighted } from '../weighted.js';
 
 /** By name (src/web/texts). Complete: what a language lacks is English. */
 export type PageTexts = Readonly<Record<string, string>>;
 
 const FALLBACK = 'en';
-/** Of Accept-Language, that are read. */
-const MAX_LANGUAGES = 16;
 
 export class Languages {
   readonly #texts = new Map<string, PageTexts>();
@@ -62,16 +61,8 @@ export class Languages {
 
 /** The languages of Accept-Language, the dearest first (RFC 9110, 12.5.4). */
 function preferences(accepted: string): string[] {
-  return accepted
-    .split(',', MAX_LANGUAGES)
-    .map((item) => {
-      const [language = '', ...parameters] = item.split(';');
-      const q = parameters
-        .map((text) => /^\s*q\s*=\s*([0-9.]+)\s*$/.exec(text)?.[1])
-        .find((text) => text !== undefined);
-      return { language: language.trim(), q: Number(q ?? 1) || 0 };
-    })
-    .filter(({ language, q }) => language !== '' && q > 0)
+  return weighted(accepted)
+    .filter(({ name, q }) => name !== '' && q > 0)
     .sort((a, b) => b.q - a.q)
-    .map(({ language }) => language);
+    .map(({ name }) => name);
 }
