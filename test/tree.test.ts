@@ -168,7 +168,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'http/poll/poll-connection': ['http/poll/poll-acceptor', 'http/poll/poll'],
   'http/ingest/shoutcast-password': ['http/ingest/shoutcast', 'behaviour/encoder-transcripts'],
   'http/problem': ['http/push-refusals', 'http/methods'],
-  'http/reads': ['http/poll/poll', 'http/watch/web-socket-watch', 'http/stream/stations-list'],
   'http/stream/shoutcast-status': ['http/stream/status-routes'],
   'http/watch/watch-connection': ['http/watch/watchers', 'http/watch/web-socket-watch'],
   'http/watch/event-stream': ['http/watch/sse'],

@@ -72,6 +72,16 @@ export function channelHlsSchema() {
 type AllHls = HlsOptions & { readonly enabled: boolean };
 type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
 
+/** Of `limits`. */
+export function hlsLimits() {
+  return {
+    hlsWaiting: whole(1, 1_000_000).default(1000),
+    hlsWaitingPerAddress: whole(1, 1_000_000).default(250),
+    rewindBytesInFlight: whole(1024, 1_073_741_824).default(67_108_864),
+    rewindBytesInFlightPerAddress: whole(1024, 1_073_741_824).default(16_777_216),
+  };
+}
+
 /** Of a channel: `streams.hls`, and what it says itself; a rewind is for channels that are open to all. Null: it has none. */
 export function hlsOf(
   all: AllHls,

@@ -28,7 +28,7 @@ import {
   webUrl,
   whole,
 } from './field.js';
-import { hlsSchema } from './hls-config.js';
+import { hlsLimits, hlsSchema } from './hls-config.js';
 import { directorySchema, LISTED_AT } from './listed/directories-config.js';
 import { pageSchema } from './page-config.js';
 import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
@@ -143,9 +143,7 @@ export function configSchema(context: ConfigContext) {
       reservedConnections: whole(0, 1_000_000).optional(),
       listeners: whole(1, 1_000_000).default(20_000),
       listenersPerAddress: whole(1, 1_000_000).optional(),
-      hlsWaiting: whole(1, 1_000_000).default(1000),
-      rewindBytesInFlight: whole(1024, 1_073_741_824).default(67_108_864),
-      rewindBytesInFlightPerAddress: whole(1024, 1_073_741_824).default(16_777_216),
+      ...hlsLimits(),
       watchers: whole(1, 1_000_000).default(20_000),
       watchersPerAddress: whole(1, 1_000_000).default(200),
       historyEntries: whole(1, 100_000).default(1000),

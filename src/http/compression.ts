@@ -9,8 +9,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { contentTag } from '../metadata/etag.js';
-import { matchesTag } from './reads.js';
-import { weighted } from './weighted.js';
+import { matchesTag, weighted } from './reads.js';
 
 /** Below this the headers outweigh what is saved. */
 const MIN_BYTES = 2048;

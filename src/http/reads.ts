@@ -1,6 +1,6 @@
 /**
- * Common to all reads: the paths of the three scopes, CORS, cache headers, ETags. A path is parsed once, here, into a typed target
- * (src/http/README.md, "Reading").
+ * Common to all reads: the paths of the three scopes, CORS, cache headers, ETags, what a header prefers. A path is parsed once, here, into a typed
+ * target (src/http/README.md, "Reading").
  */
 
 import { KEY, METAID } from '../base/key.js';
@@ -102,4 +102,26 @@ export function matchesTag(ifNoneMatch: string | undefined, etag: string): boole
   if (ifNoneMatch === undefined) return false;
   if (ifNoneMatch === etag || ifNoneMatch.trim() === '*') return true;
   return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+/** Of a header such as Accept: a head may hold thousands of them. Browsers send fewer than ten. */
+const MAX_ITEMS = 32;
+const MAX_PARAMETERS = 8;
+
+export interface Weighted {
+  /** In lower case. */
+  readonly name: string;
+  /** 0: it is not wanted. */
+  readonly q: number;
+}
+
+/** What a header such as Accept prefers (RFC 9110, 12.4.2): its first items, in their order. A weight that cannot be read is 0. */
+export function weighted(header: string): Weighted[] {
+  return header
+    .split(',', MAX_ITEMS)
+    .map((item) => item.toLowerCase().split(';', 1 + MAX_PARAMETERS))
+    .map(([name = '', ...parameters]) => {
+      const weight = parameters.find((text) => /^\s*q\s*=/.test(text)) ?? 'q=1';
+      return { name: name.trim(), q: Number(/^\s*q\s*=\s*([0-9.]+)\s*$/.exec(weight)?.[1] ?? 0) || 0 };
+    });
 }

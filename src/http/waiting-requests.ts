@@ -1,21 +1,31 @@
 /**
- * Requests that wait for what may come: a first segment, a file that is cut in another process, a listener that was admitted in one. There is a
- * limit to their number, and an end to each.
+ * Requests that wait for what may come: a first segment, a file that is cut in another process, a listener that was admitted in one. Their number is
+ * limited, in all and from one address, and each ends.
  */
 
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { originOf } from '../base/ip.js';
+
+/** Of those that wait at a time. */
+export interface WaitingLimits {
+  most(): number;
+  /** From one address (IPv6: one /64 network). */
+  mostFrom(address: string): number;
+  addressOf(request: IncomingMessage): string;
+}
 
 export class WaitingRequests {
   readonly #clock: Clock;
-  readonly #max: () => number;
+  readonly #limits: WaitingLimits;
   readonly #waiting = new Set<WaitingRequest>();
+  /** By origin; those of which some wait. */
+  readonly #byOrigin = new Map<string, number>();
   #isClosed = false;
 
-  /** @param max at a time */
-  constructor(clock: Clock, max: () => number) {
+  constructor(clock: Clock, limits: WaitingLimits) {
     this.#clock = clock;
-    this.#max = max;
+    this.#limits = limits;
   }
 
   get count(): number {
@@ -29,12 +39,17 @@ export class WaitingRequests {
 
   /** Null: too many wait. @param onEnd called once: when it is ended, its time is over, its client has gone, or the server stops */
   hold(response: ServerResponse, waitMs: number, onEnd: () => void): WaitingRequest | null {
-    if (this.#isClosed || this.#waiting.size >= this.#max()) return null;
+    if (this.#isClosed || this.#waiting.size >= this.#limits.most()) return null;
+    const address = this.#limits.addressOf(response.req);
+    const origin = originOf(address);
+    if ((this.#byOrigin.get(origin) ?? 0) >= this.#limits.mostFrom(address)) return null;
     const waiting = new WaitingRequest(this.#clock, waitMs, () => {
       this.#waiting.delete(waiting);
+      this.#count(origin, -1);
       onEnd();
     });
     this.#waiting.add(waiting);
+    this.#count(origin, 1);
     response.once('close', () => waiting.end());
     return waiting;
   }
@@ -43,6 +58,12 @@ export class WaitingRequests {
   close(): void {
     this.#isClosed = true;
     for (const waiting of [...this.#waiting]) waiting.end();
+  }
+
+  #count(origin: string, change: 1 | -1): void {
+    const count = (this.#byOrigin.get(origin) ?? 0) + change;
+    if (count === 0) this.#byOrigin.delete(origin);
+    else this.#byOrigin.set(origin, count);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Requests that wait: at the limit and one past it, by real connections; each ends once. */
 
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
-import { createServer, get, type ServerResponse } from 'node:http';
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
@@ -11,6 +11,12 @@ import { FakeClock } from '../kit/clock.js';
 import { until } from '../kit/until.js';
 
 const MANY = 10_000;
+
+const limits = (most: number, mostFrom = () => most) => ({
+  most: () => most,
+  mostFrom,
+  addressOf: ({ headers }: IncomingMessage) => String(headers['x-from'] ?? ''),
+});
 
 async function serve(t: Test, onRequest: (response: ServerResponse) => void): Promise<number> {
   const server = createServer((_request, response) => onRequest(response));
@@ -66,7 +72,7 @@ t.test(
   { timeout: 120_000, skip: files > MANY + 500 ? false : `open files: ${files}` },
   async (t) => {
     const clock = new FakeClock();
-    const waiting = new WaitingRequests(clock, () => MANY);
+    const waiting = new WaitingRequests(clock, limits(MANY));
     let refused = 0;
     const port = await serve(t, (response) => {
       const held = waiting.hold(response, 6000, () => {
@@ -102,7 +108,7 @@ t.test(
 );
 
 t.test('closed, all of them end, and none waits any more', async (t) => {
-  const waiting = new WaitingRequests(new FakeClock(), () => 10);
+  const waiting = new WaitingRequests(new FakeClock(), limits(10));
   let ends = 0;
   const port = await serve(t, (response) => {
     const held = waiting.hold(response, 6000, () => {
@@ -124,4 +130,47 @@ t.test('closed, all of them end, and none waits any more', async (t) => {
   waiting.close();
   t.strictSame([await first, ends, waiting.isClosed], [200, 1, true]);
   t.equal(await status(), 503);
+});
+
+t.test('an address has its share: at the limit, one past it, and once one of them has ended', async (t) => {
+  const clock = new FakeClock();
+  const mostFrom = (address: string) => (address === '127.0.0.1' ? Number.POSITIVE_INFINITY : 2);
+  const waiting = new WaitingRequests(clock, { ...limits(10), mostFrom });
+  const port = await serve(t, (response) => {
+    const held = waiting.hold(response, 6000, () => {
+      if (!response.destroyed) response.end();
+    });
+    if (held === null) response.writeHead(503).end();
+  });
+  const ask = (from: string) => {
+    const request = get({ host: '127.0.0.1', port, agent: false, headers: { 'X-From': from } });
+    const status = new Promise<number>((resolve) => {
+      request.on('response', (response) => resolve(response.resume().statusCode!));
+    });
+    request.on('error', () => undefined);
+    return { request, status };
+  };
+  const count = async (is: number) => until(() => waiting.count === is, 5000);
+  const first = ask('2001:db8:5::1');
+  await count(1);
+  ask('2001:db8:5::2');
+  await count(2);
+  t.equal(await ask('2001:db8:5::3').status, 503, 'one past it, from the same network');
+  ask('2001:db8:6::1');
+  await count(3);
+  for (let i = 4; i <= 7; i++) {
+    ask('127.0.0.1');
+    await count(i);
+  }
+  first.request.destroy();
+  await count(6);
+  ask('2001:db8:5::3');
+  await count(7);
+  t.equal(await ask('2001:db8:5::4').status, 503);
+  clock.advance(6000);
+  await count(0);
+  ask('2001:db8:5::4');
+  await count(1);
+  clock.advance(6000);
+  await count(0);
 });

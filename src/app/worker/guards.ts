@@ -14,6 +14,8 @@ export interface Guards {
   readonly connections: Connections;
   /** Whom an operator has blocked. */
   readonly blocks: Blocks;
+  /** Whether many that have nothing to do with each other come from this address: the proxies, and this machine itself. */
+  isShared(address: string): boolean;
   /** One for all that take secrets. */
   readonly gate: SecretGate;
 }
@@ -24,9 +26,11 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
   // Made with the first block: by then the time of a cluster is known.
   let time: SteadyTime | null = null;
   const blocks = new Blocks(() => (time ??= new SteadyTime(clock)).ms());
+  const isShared = (address: string) => isLoopback(address) || proxies.isTrusted(address);
   return {
     proxies,
     blocks,
+    isShared,
     connections: new Connections({
       get connections() {
         return limits.connections;
@@ -37,8 +41,7 @@ export function makeGuards({ config, clock, refusals, tallies, process }: Core):
       get reserved() {
         return limits.reservedConnections ?? Math.min(100, Math.floor(limits.connections / 10));
       },
-      // From the proxies and from this machine itself come many that have nothing to do with each other.
-      isShared: (address) => isLoopback(address) || proxies.isTrusted(address),
+      isShared,
       isBlocked: (address) => blocks.has(address),
       tallies,
       process,

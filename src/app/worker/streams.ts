@@ -20,7 +20,7 @@ import { registerStations } from '../../http/stream/stations-list.js';
 import { registerStatus } from '../../http/stream/status-routes.js';
 import { Stream } from '../../http/stream/stream.js';
 import { registerStreamInfo } from '../../http/stream/stream-info-file.js';
-import { WaitingRequests } from '../../http/waiting-requests.js';
+import { type WaitingLimits, WaitingRequests } from '../../http/waiting-requests.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { HlsCrowd } from '../../listener/hls/hls-crowd.js';
@@ -80,8 +80,9 @@ export class Streams {
         return config.limits.listeners;
       },
       get listenersPerAddress() {
-        return config.limits.listenersPerAddress ?? Number.POSITIVE_INFINITY;
+        return config.limits.listenersPerAddress;
       },
+      connectionsFrom: (address) => connections.mostFrom(address),
       get keys() {
         return config.signedUrls?.keys ?? [];
       },
@@ -114,9 +115,9 @@ export class Streams {
     this.listeners = new ListenerAcceptor(urls, this.#stream, proxies, connections, limits);
     this.publicUrl = new PublicUrl(() => config.streams.publicUrl, proxies);
     this.hls = parts.hls;
-    const makeWaiting = () => new WaitingRequests(clock, () => config.limits.hlsWaiting);
-    this.#waiting = makeWaiting();
-    this.#unknown = makeWaiting();
+    const waitingLimits = this.#waitingLimits(guards);
+    this.#waiting = new WaitingRequests(clock, waitingLimits);
+    this.#unknown = new WaitingRequests(clock, waitingLimits);
     this.#hlsCrowd = parts.hlsCrowd;
     this.hlsListeners = new HlsListeners({
       ...parts,
@@ -177,6 +178,15 @@ export class Streams {
   /** Resolves when the listener hook knows who has gone. */
   async settled(): Promise<void> {
     await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
+  }
+
+  #waitingLimits({ proxies, isShared }: Guards): WaitingLimits {
+    const { limits } = this.#core.config;
+    return {
+      most: () => limits.hlsWaiting,
+      mostFrom: (address) => (isShared(address) ? Number.POSITIVE_INFINITY : limits.hlsWaitingPerAddress),
+      addressOf: (request) => proxies.ofRequest(request),
+    };
   }
 
   #makeHlsService(

@@ -5,7 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import { REFUSALS, type Refusal, type RefusalHelp, type RefusalKind } from '../../base/refusal.js';
-import { weighted } from '../weighted.js';
+import { weighted } from '../reads.js';
 import { html, type Markup } from './markup-template.js';
 import { Languages } from './page-texts.js';
 

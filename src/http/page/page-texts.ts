@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
 import { parameter } from '../../base/request-target.js';
 import { englishTexts, readLanguage } from '../../config/page-config.js';
-import { weighted } from '../weighted.js';
+import { weighted } from '../reads.js';
 
 /** By name (src/web/texts). Complete: what a language lacks is English. */
 export type PageTexts = Readonly<Record<string, string>>;

@@ -35,7 +35,10 @@ export type Applicant = Pick<StreamRequest, 'url' | 'address' | 'header'>;
 
 export interface AdmissionOptions {
   readonly listeners: number;
-  readonly listenersPerAddress: number;
+  /** undefined: each listener has a connection, whose number is limited. */
+  readonly listenersPerAddress: number | undefined;
+  /** How many connections there may be from an address: who has none is held to it all the same. Absent: there is no limit. */
+  connectionsFrom?(address: string): number;
   readonly keys: readonly KeyObject[];
   /** In Retry-After while the hook is down. */
   readonly retrySeconds: number;
@@ -128,15 +131,21 @@ export class Admission {
    */
   room(request: Applicant, mount: GuardedMount, below = ''): string | null {
     const { overflowUrl } = mount;
-    const { listeners, listenersPerAddress } = this.#options;
+    const { listeners } = this.#options;
     const isFull = this.#audience.count + this.#all.others('listeners') >= listeners;
     if (isFull || !this.hasRoom(mount)) {
       if (overflowUrl !== undefined) return overflowTarget(overflowUrl, mount.path, request.url, below);
       throw retryLater('unavailable', `This ${isFull ? 'server' : 'channel'} has no room for more listeners.`, 30);
     }
-    if (this.#byOrigin.count(originOf(request.address)) >= listenersPerAddress)
+    if (this.#byOrigin.count(originOf(request.address)) >= this.#mostFrom(request.address, below !== ''))
       throw retryLater('unavailable', 'Too many listeners from this address.', 30);
     return null;
+  }
+
+  /** @param isHls without a connection of its own */
+  #mostFrom(address: string, isHls: boolean): number {
+    const otherwise = isHls ? this.#options.connectionsFrom?.(address) : undefined;
+    return this.#options.listenersPerAddress ?? otherwise ?? Number.POSITIVE_INFINITY;
   }
 
   /** Whether one more listener may play this channel. */

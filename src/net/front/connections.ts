@@ -105,6 +105,11 @@ export class Connections {
     return this.#refusals;
   }
 
+  /** How many there may be from this address. */
+  mostFrom(address: string): number {
+    return this.#limits.isShared(address) ? Number.POSITIVE_INFINITY : this.#limits.perAddress;
+  }
+
   /** The system allows fewer connections than configured. The reserve is at most half of them. */
   restrict(most: number): void {
     this.#restricted = Math.min(this.#restricted, most);
@@ -238,7 +243,7 @@ export class Connections {
     if (origin === undefined) origin = { key, count: 0, loose: null, pending: null };
     // Before it is counted, so that it does not make room for itself.
     const inAll = origin.count + this.#byOrigin.others(key);
-    const isFull = inAll >= this.#limits.perAddress && !this.#limits.isShared(address);
+    const isFull = inAll >= this.mostFrom(address);
     const hasRoom = !isFull || this.#close(this.#closable.nextOf(origin, this.#limits.perAddress));
     origin.count++;
     this.#byOrigin.add(key, 1);

@@ -56,9 +56,9 @@ async function admitted(t: Test, { port }: TestServer, path: string, headers = '
 }
 
 /** Every process knows that this is refused by now. */
-async function refusedEverywhere(t: Test, { port }: TestServer, path: string): Promise<void> {
+async function refusedEverywhere(t: Test, { port }: TestServer, path: string, headers = ''): Promise<void> {
   for (let inRow = 0; inRow < 6; ) {
-    const { status } = await ask(t, port, `HEAD ${path} HTTP/1.1`);
+    const { status } = await ask(t, port, `HEAD ${path} HTTP/1.1${headers}`);
     inRow = status === 503 || status === 302 ? inRow + 1 : 0;
     if (inRow === 0) await pause(50);
   }
@@ -245,6 +245,25 @@ t.test('limits of the server, of an address, of time; another node that may have
       [302, 'https://other.example/open.mp3/hls.m3u8?a=b&metaid=c'],
     );
   }
+});
+
+t.test('an address has no more of them than it may have connections, though they need none', async (t) => {
+  const from = (address: string) => `\nX-Forwarded-For: ${address}`;
+  const limits = (own: string) => `proxies: { trusted: [127.0.0.1] }\nlimits: { connectionsPerAddress: 5${own} }\n`;
+  const server = await startServer(t, yaml('', limits('')));
+  const admit = (name: string, headers: string, of = server) =>
+    admitted(t, of, `/open.mp3/hls.m3u8?metaid=${name}`, headers);
+  for (let i = 0; i < 5; i++) await admit(`a${i}`, from('192.0.2.1'));
+  await refusedEverywhere(t, server, '/open.mp3/hls.m3u8?metaid=a5', from('192.0.2.1'));
+  const full = await ask(t, server.port, `GET /open.mp3/hls.m3u8?metaid=a5 HTTP/1.1${from('192.0.2.1')}`);
+  t.strictSame([full.status, /address/.test(full.body)], [503, true], 'one past it');
+  await admit('b', from('192.0.2.2'));
+  const signed = `/signed.mp3/hls.m3u8?${signature('/signed.mp3')}`;
+  t.equal((await ask(t, server.port, `GET ${signed} HTTP/1.1${from('192.0.2.1')}`)).status, 503, 'at no mount');
+  for (let i = 0; i < 7; i++) await admit(`own${i}`, '');
+  const told = await startServer(t, yaml('', limits(', listenersPerAddress: 6')));
+  for (let i = 0; i < 6; i++) await admit(`a${i}`, from('192.0.2.1'), told);
+  await refusedEverywhere(t, told, '/open.mp3/hls.m3u8?metaid=a6', from('192.0.2.1'));
 });
 
 t.test('the hook is asked once, about the mount, and hears of the end', async (t) => {

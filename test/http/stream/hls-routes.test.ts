@@ -283,6 +283,21 @@ t.test('10,000 requests that wait: as many as the limit says, the others are sen
   t.equal(wires.filter(({ got }) => got === '').length, 5, 'all others were answered');
 });
 
+t.test('those of one address are sent away while there is room for the others', async (t) => {
+  const trusted = 'proxies: { trusted: [127.0.0.1] }\nlimits: { hlsWaiting: 20, hlsWaitingPerAddress: 5 }';
+  const { port } = await startServer(t, `${LIVE}${HLS}\n${trusted}`);
+  const feeder = new Feeder(t, port, '/live');
+  await feeder.answered();
+  const limit = 5 * Math.max(1, WORKERS);
+  const ask = (from: string) => new Wire(t, port).send(`GET /live/hls/live.m3u8 HTTP/1.1\r\nHost: x\r\n${from}\r\n`);
+  const wires = Array.from({ length: 3 * limit }, () => ask('X-Forwarded-For: 192.0.2.1\r\n'));
+  await until(() => wires.filter(({ got }) => got.startsWith('HTTP/1.1 503')).length === 2 * limit, 1000);
+  const others = [ask('X-Forwarded-For: 192.0.2.2\r\n'), ...Array.from({ length: 6 }, () => ask(''))];
+  feeder.send(250);
+  const listed = (all: readonly Wire[]) => all.filter(({ got }) => got.startsWith('HTTP/1.1 200')).length;
+  await until(() => listed(wires) === limit && listed(others) === others.length, 20_000);
+});
+
 t.test('what waits is sent away when the server stops', async (t) => {
   const { app, port } = await startServer(t, `${LIVE}${HLS}`);
   const feeder = new Feeder(t, port, '/live');

@@ -4,7 +4,7 @@ import t from 'tap';
 import { preferred } from '../../src/http/compression.js';
 import { prefersHtml } from '../../src/http/page/error-page.js';
 import { Languages } from '../../src/http/page/page-texts.js';
-import { weighted } from '../../src/http/weighted.js';
+import { weighted } from '../../src/http/reads.js';
 import { costRatio } from '../kit/cost.js';
 
 /** As long as a head may be (limits.httpHeadBytes). */
