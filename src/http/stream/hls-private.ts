@@ -102,7 +102,7 @@ export class HlsPrivate {
       throw error;
     }
     // Its second request may have been faster.
-    const isThere = listeners.find(token, mount.path) !== undefined;
+    const isThere = listeners.find(token, mount) !== undefined;
     if (isThere || response.destroyed) admitted.leave();
     else this.#open(applicant, mount, below, token, admitted);
     return response.destroyed ? null : { token };
@@ -117,14 +117,14 @@ export class HlsPrivate {
     onRefused: (refusal: Refusal) => void,
   ): void {
     const { listeners, players, unknown } = this.#parts;
-    const listener = TOKEN.test(token) ? listeners.find(token, mount.path) : undefined;
+    const listener = TOKEN.test(token) ? listeners.find(token, mount) : undefined;
     if (listener !== undefined) {
       listeners.ask(listener, mount);
       onKnown(this.#ownPlayer(listener, mount));
       return;
     }
     if (players === null || !TOKEN.test(token)) throw unknownToken();
-    const key = playerKey(token, mount.path);
+    const key = playerKey(token, mount.path, mount.audio.key);
     const onElsewhere = () => onKnown({ onSent: (bytes) => players.asked(key, bytes) });
     if (players.has(key)) {
       onElsewhere();
@@ -147,9 +147,9 @@ export class HlsPrivate {
   /** It has been admitted, here or in another process: asking again keeps it. */
   #isThere(token: string, mount: Mount): boolean {
     const { listeners, players } = this.#parts;
-    const listener = listeners.find(token, mount.path);
+    const listener = listeners.find(token, mount);
     if (listener !== undefined) listeners.ask(listener, mount);
-    return listener !== undefined || players?.has(playerKey(token, mount.path)) === true;
+    return listener !== undefined || players?.has(playerKey(token, mount.path, mount.audio.key)) === true;
   }
 
   /** The hook is notified of its end at once. */

@@ -60,10 +60,10 @@ export class HlsListeners {
     return this.#byToken.size;
   }
 
-  /** @param mount its path: the token is of no use at another one */
-  find(token: string, mount: string): HlsListener | undefined {
+  /** @param mount where it asks: the token is of no use at another one, nor where a reload has given the path to another channel */
+  find(token: string, { path, audio }: { readonly path: string } & Pick<HlsSource, 'audio'>): HlsListener | undefined {
     const listener = this.#byToken.get(token);
-    return listener?.client.mount === mount ? listener : undefined;
+    return listener?.client.mount === path && listener.channel === audio.key ? listener : undefined;
   }
 
   all(): Iterable<HlsListener> {
@@ -77,7 +77,7 @@ export class HlsListeners {
     const session = this.#session(player);
     const facts = { id: audience.nextId(), token, audio, client, session, endMs: clock.now() + limitMs };
     const listener = new HlsListener(facts, clock, () => channels.titles(source));
-    const key = players === null ? '' : playerKey(token, client.mount);
+    const key = players === null ? '' : playerKey(token, client.mount, audio.key);
     const counted = this.#parts.stats.join(audio.key, player.request, player.metaid);
     listener.end = (ending) => {
       if (this.#byToken.get(token) !== listener) return;

@@ -130,9 +130,9 @@ export class SharedPlayers {
   }
 }
 
-/** @param mount its path */
-export function playerKey(token: string, mount: string): string {
-  const digest = createHash('sha256').update(`${token}\n${mount}`).digest('base64url');
+/** @param mount its path @param channel of that mount: a reload may give the path to another one */
+export function playerKey(token: string, mount: string, channel: string): string {
+  const digest = createHash('sha256').update(`${token}\n${mount}\n${channel}`).digest('base64url');
   return `${PREFIX}${digest.slice(0, DIGEST_CHARACTERS)}`;
 }
 

@@ -152,6 +152,17 @@ t.test('a token opens the playlist of its mount, and no other', async (t) => {
   t.equal((await ask(t, port, `GET /open.mp3/hls/live.m3u8?s=${'y'.repeat(22)} HTTP/1.1`)).status, 403, 'unknown');
 });
 
+t.test('a token opens nothing of another channel, which a reload has given its path', async (t) => {
+  const text = yaml();
+  const server = await startServer(t, text);
+  const path = await admitted(t, server, '/open.mp3/hls.m3u8?metaid=alice');
+  t.equal((await ask(t, server.port, `GET ${path} HTTP/1.1`)).status, 200);
+  await admitted(t, server, `/signed.mp3/hls.m3u8?${signature('/signed.mp3')}`);
+  await server.reload(text.replace('/open.mp3', '/other.mp3').replace('/signed.mp3', '/open.mp3'));
+  t.equal((await ask(t, server.port, `GET ${path} HTTP/1.1`)).status, 403);
+  await admitted(t, server, `/open.mp3/hls.m3u8?${signature('/open.mp3')}`);
+});
+
 t.test('it counts where a listener of the stream does, as long as it asks; then its place is free', async (t) => {
   const folder = tempFolder(t);
   const log = join(folder, 'access.log');

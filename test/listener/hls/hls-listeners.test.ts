@@ -86,8 +86,8 @@ t.test('it is there as long as it asks, and has listened until it asked last', a
   const { channel, clock, audio, audience, sessions, stats, listeners, open, list, ends } = setUp();
   channel.play(10);
   const listener = open();
-  t.equal(listeners.find('token of m', '/demo.mp3'), listener);
-  t.equal(listeners.find('token of m', '/demo'), undefined, 'at another mount');
+  t.equal(listeners.find('token of m', { path: '/demo.mp3', audio }), listener);
+  t.equal(listeners.find('token of m', { path: '/demo', audio }), undefined, 'at another mount');
   for (let i = 0; i < 5; i++) {
     list(listener);
     clock.advance(SILENT_MS);
@@ -98,7 +98,7 @@ t.test('it is there as long as it asks, and has listened until it asked last', a
   listeners.tidy(clock.now());
   t.strictSame([listeners.count, audience.count, audio.listeners, stats.counts('demo').connections], [0, 0, 0, 0]);
   t.strictSame(ends, [4 * SILENT_MS]);
-  t.equal(listeners.find('token of m', '/demo.mp3'), undefined);
+  t.equal(listeners.find('token of m', { path: '/demo.mp3', audio }), undefined);
   t.equal(sessions.playing('m'), undefined);
   t.equal(audience.endingsOf('demo').left, 1);
   t.equal(audience.bytesByChannel().get('demo'), 5000);

@@ -6,7 +6,7 @@ import { PLAYER_KEY, playerKey } from '../../../src/listener/sessions/shared-pla
 import { FakeClock } from '../../kit/clock.js';
 import { SessionCluster } from '../../kit/session-cluster.js';
 
-const KEY = playerKey('a'.repeat(22), '/demo.mp3');
+const KEY = playerKey('a'.repeat(22), '/demo.mp3', 'demo');
 
 function setUp() {
   const clock = new FakeClock();
@@ -25,8 +25,9 @@ function setUp() {
 t.test('a key says neither token nor mount, and is no metaid', async (t) => {
   t.match(KEY, PLAYER_KEY);
   t.notMatch(KEY, METAID);
-  t.not(playerKey('a'.repeat(22), '/demo'), KEY);
-  t.not(playerKey('b'.repeat(22), '/demo.mp3'), KEY);
+  t.not(playerKey('a'.repeat(22), '/demo', 'demo'), KEY);
+  t.not(playerKey('b'.repeat(22), '/demo.mp3', 'demo'), KEY);
+  t.not(playerKey('a'.repeat(22), '/demo.mp3', 'other'), KEY);
 });
 
 t.test('the others know where it is, and it hears of each request', async (t) => {
