@@ -77,10 +77,7 @@ const FORMATS: Readonly<
   custom: (view, config) => {
     const { method = 'POST', contentType = JSON_TYPE, body = '', secret: key, token } = config;
     const values = valuesOf(view);
-    const url = withParameters(
-      fill(config.url!, (name) => encodeURIComponent(values[name])),
-      config,
-    );
+    const url = withParameters(fillUrl(config.url!, values), config);
     if (method === 'GET') return { url, method, headers: authorization(token), body: '', key };
     const written = writerFor(contentType);
     const made = post(
@@ -122,9 +119,17 @@ function authorization(token: TitleWebhookConfig['token']): Readonly<Record<stri
   return token === undefined ? {} : { Authorization: `Bearer ${token.reveal()}` };
 }
 
+/** A title is never a step of the path: `..` would lead to another one, however it is encoded. With a blank behind it, it is a name. */
+function fillUrl(template: string, values: Values): string {
+  const [, path = '', rest = ''] = /^([^?#]*)(.*)$/s.exec(template)!;
+  const segment = (value: string) => encodeURIComponent(/^\.{1,2}$/.test(value) ? `${value} ` : value);
+  return fill(path, (name) => segment(values[name])) + fill(rest, (name) => encodeURIComponent(values[name]));
+}
+
 /** How a value stands in a body of this type. */
 function writerFor(contentType: string): (value: string) => string {
   if (/json/i.test(contentType)) return (value) => JSON.stringify(value).slice(1, -1);
+  if (/xml|html/i.test(contentType)) return (value) => value.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
   return contentType.toLowerCase().startsWith(FORM_TYPE) ? encodeURIComponent : (value) => value;
 }
 

@@ -129,6 +129,20 @@ t.test('custom: each place is written as its surroundings want it', async (t) =>
   });
 });
 
+t.test('custom: no title is markup, or a step of a path', async (t) => {
+  const view = viewOf('</t><x a="\'">&', { artist: '..' });
+  for (const contentType of ['text/xml', 'application/rss+xml; charset=utf-8', 'text/html']) {
+    const { body } = message({ url: URL, format: 'custom', contentType, body: '<t>{song}</t>' }, view);
+    t.equal(body, '<t>&#60;/t&#62;&#60;x a=&#34;&#39;&#34;&#62;&#38;</t>', contentType);
+  }
+  const url = 'https://wave.example/now/{artist}/{song}?a={artist}';
+  for (const artist of ['.', '..']) {
+    const asked = message({ url, format: 'custom', parameters: { k: 'v' } }, viewOf(artist, { artist }));
+    t.equal(asked.url, `https://wave.example/now/${artist}%20/${artist}%20?a=${artist}&k=v`);
+  }
+  t.match(message({ url, format: 'custom' }, viewOf('...', { artist: '../x' })).url, '/now/..%2Fx/...?a=');
+});
+
 t.test('between songs services get nothing', async (t) => {
   const config = configOf({ url: URL, format: 'discord' });
   t.equal(renderTitle(viewOf(''), config, 0), null);
