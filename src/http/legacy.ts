@@ -3,8 +3,9 @@
  * "Deprecated host"). Rendered once per address, and without any part of the request: the path of a push holds its token.
  */
 
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { LegacyConfig } from '../config/schema.js';
+import { WholeResponse } from './whole-response.js';
 
 /** The headers that every answer of one address has, by name. */
 export type AddressHeaders = Readonly<Record<string, string>>;
@@ -21,9 +22,10 @@ export function legacyHeaders({ deprecatedOn, sunsetOn, successor }: LegacyConfi
   };
 }
 
-/** A ServerResponse that has these headers from the start: the only way to add them to answers that Node's server gives by itself. */
-export function responseWith(headers: AddressHeaders): typeof ServerResponse {
-  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
+/** A response that has these headers from the start: the only way to add them to answers that Node's server gives by itself. */
+export function responseWith(headers: AddressHeaders): typeof WholeResponse {
+  if (headers === NO_HEADERS) return WholeResponse;
+  return class<Request extends IncomingMessage> extends WholeResponse<Request> {
     constructor(request: Request) {
       super(request);
       for (const [name, value] of Object.entries(headers)) this.setHeader(name, value);

@@ -15,6 +15,7 @@ import type { Socket } from 'node:net';
 import type { Watchdog } from '../base/watchdog.js';
 import { addressOf } from '../net/front/client-address.js';
 import { PushLine } from './push-line.js';
+import { WholeResponse } from './whole-response.js';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -76,7 +77,7 @@ export class Pipeline {
   /** Now and then. The client has that long to take an answer that is whole: then it is cut. */
   tidy(nowMs: number, answerMs: number): void {
     const response = this.#response;
-    if (response?.writableEnded !== true) this.#unread = null;
+    if (!(response instanceof WholeResponse) || !response.isWhole) this.#unread = null;
     else if (response !== this.#unread) [this.#unread, this.#unreadMs] = [response, nowMs];
     else if (nowMs - this.#unreadMs >= answerMs) this.#socket.destroy();
   }

@@ -120,7 +120,7 @@ export class Router {
   /** An HTTP server for one address; it never listens, the front hands it connections. */
   server(roles: Roles): http.Server {
     const server = http.createServer({
-      ...(roles.has('legacy') && { ServerResponse: responseWith(roles.headers) }),
+      ServerResponse: responseWith(roles.headers),
       maxHeaderSize: this.#parts.headBytes,
       ...this.#timeouts,
       keepAliveTimeout: KEEP_ALIVE_MS,

@@ -136,27 +136,30 @@ t.test('a byte now and then does not prolong it', { timeout: patient(60_000) }, 
   t.equal((await ask(t, ports[0], 'GET /healthz HTTP/1.1')).status, 200);
 });
 
-t.test(
-  'answers of which some bytes are read now and then: the connection is closed; one that reads is not concerned',
-  async (t) => {
+for (const isTls of [false, true]) {
+  const over = isTls ? 'over TLS' : 'in the clear';
+  const name = `answers of which some bytes are read now and then, ${over}: the connection is closed; one that reads is not concerned`;
+  t.test(name, async (t) => {
     // A proxy in front would hold what was not read yet, and its connection with it.
     const { app } = (await startServer(t, yaml)).one;
     const port = app.ports[0]!;
     const requests = `GET /openapi.json HTTP/1.1\r\n${HOST}\r\n`.repeat(200);
-    const sockets = [1, 2].map(() => {
+    const wires = [1, 2].map(() => {
       const { socket } = new Wire(t, port);
       socket.removeAllListeners('data').pause();
-      socket.write(requests);
-      return socket;
+      const reader = isTls ? tls.connect({ socket, rejectUnauthorized: false }) : socket;
+      reader.on('error', () => undefined).write(requests);
+      reader.pause();
+      return { socket, reader };
     });
-    const [slow, fast] = sockets as [Socket, Socket];
+    const [slow, fast] = wires as [(typeof wires)[0], (typeof wires)[0]];
     let bytes = 0;
     const timer = setInterval(() => {
-      slow.read(100);
-      bytes += (fast.read() as Buffer | null)?.length ?? 0;
+      slow.reader.read(100);
+      bytes += (fast.reader.read() as Buffer | null)?.length ?? 0;
     }, 20);
     t.teardown(() => clearInterval(timer));
-    const isHeld = ({ localPort }: Socket) => connectionsAt(port).includes(localPort!);
+    const isHeld = ({ socket }: { readonly socket: Socket }) => connectionsAt(port).includes(socket.localPort!);
     await until(() => isHeld(slow) && isHeld(fast), 10_000);
     // From when the last answer was made, which a busy machine does late: the limit itself is held by http/router.
     await until(
@@ -166,6 +169,6 @@ t.test(
     );
     t.ok(isHeld(fast));
     t.ok(bytes > 1_000_000, `${bytes} bytes`);
-    for (const socket of sockets) socket.destroy();
-  },
-);
+    for (const { socket } of wires) socket.destroy();
+  });
+}

@@ -3,7 +3,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import tls from 'node:tls';
 import t, { type Test } from 'tap';
+import { PEM } from '../kit/certificate.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { DEMO_AUDIO } from '../kit/server.js';
@@ -28,7 +30,8 @@ const REPORTS_HELD = new URL('../kit/reports-held.mjs', import.meta.url).pathnam
 const folder = tempFolder(t);
 const port = await freePort();
 const YAML = `
-addresses: [{ host: 127.0.0.1, port: ${port}, shoutcastPort: false }]
+addresses:
+  - { host: 127.0.0.1, port: ${port}, shoutcastPort: false, tls: { certFile: ${PEM}one.cert.pem, keyFile: ${PEM}one.key.pem, sharePort: true } }
 data: { folder: ${join(folder, 'data')} }
 log: { level: warn }
 limits: { pushesPerMinute: 1000000, pushBurst: 1000000, historyCacheBytes: ${CACHE_BYTES}, historyBytesInFlight: ${IN_FLIGHT_BYTES} }
@@ -119,6 +122,31 @@ for (const [what, target] of [
     t.ok(Math.min(...grown) <= MEMORY_BYTES, `grown by ${grown} bytes`);
   });
 }
+
+t.test('a hundred clients that ask for one page of history over TLS, and read nothing', { skip }, async (t) => {
+  const plain = await fetch(`${server.base}${HISTORY}`, { headers: { 'Accept-Encoding': 'identity' } });
+  const bytes = (await plain.arrayBuffer()).byteLength;
+  const before = memoryOf(server);
+  const readers = Array.from({ length: 100 }, () =>
+    tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false }),
+  );
+  let shaken = 0;
+  for (const reader of readers) {
+    // Nothing is taken from now on but by the system's buffers.
+    reader.on('secureConnect', () => {
+      shaken++;
+      reader.pause();
+    });
+    reader.on('error', () => undefined).write(get(HISTORY));
+    t.teardown(() => reader.destroy());
+  }
+  await until(() => shaken === readers.length, 20_000);
+  await latest(t, 1000);
+  const grown = memoryOf(server) - before;
+  for (const reader of readers) reader.destroy();
+  t.ok(bytes > 500_000, `${bytes} bytes`);
+  t.ok(grown <= MEMORY_BYTES, `grown by ${grown} bytes for answers of ${bytes}`);
+});
 
 t.test('ten clients that ask for history again and again, and read it', async (t) => {
   const clients = spawn(process.execPath, ['-e', CLIENTS, `${server.base}${HISTORY}`], {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
-import { coverOrigin, type OwnAddresses, registerCover } from '../../http/cover.js';
+import { coverOrigin, type OwnAddresses, registerCover } from '../../http/page/cover.js';
 import { setErrorPages } from '../../http/page/error-page.js';
 import { fileOf } from '../../http/page/page-files.js';
 import { type PageParts, registerPage } from '../../http/page/page-routes.js';

@@ -1,6 +1,6 @@
 /**
  * The player as it is seen: its elements, made once, and what they show. Texts of others are set by `textContent` alone. A cover may be at any
- * host, and anybody with a push token chooses it: on a page of the server it is in a frame with a policy of its own (src/http/cover.ts).
+ * host, and anybody with a push token chooses it: on a page of the server it is in a frame with a policy of its own (src/http/page/cover.ts).
  */
 
 import type { ChannelRecord } from '../types.js';

@@ -5,12 +5,12 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
-import { otherOrigin } from '../kit/browser.js';
-import { keepLines } from '../kit/log-lines.js';
-import { openPage, PAGE_YAML, SKIP, studioEncoder } from '../kit/operator-page.js';
-import { demoYaml, startServer, type TestServer } from '../kit/server.js';
-import { until } from '../kit/until.js';
-import { ask, Wire } from '../kit/wire.js';
+import { otherOrigin } from '../../kit/browser.js';
+import { keepLines } from '../../kit/log-lines.js';
+import { openPage, PAGE_YAML, SKIP, studioEncoder } from '../../kit/operator-page.js';
+import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
+import { ask, Wire } from '../../kit/wire.js';
 
 const NONE = "'none'";
 

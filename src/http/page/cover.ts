@@ -1,17 +1,17 @@
 /**
- * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page/page-routes.ts). Anybody with a push token can set the URL,
+ * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page-routes.ts). Anybody with a push token can set the URL,
  * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server the pictures of
- * a channel's covers alone (poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is sandboxed:
+ * a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is sandboxed:
  * its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { plainAddress } from '../base/ip.js';
-import { queryOf } from '../base/request-target.js';
-import { isImageUrl } from '../metadata/image-url.js';
-import { readRoute } from './methods.js';
-import { frameAncestors } from './page/page-policy.js';
+import { plainAddress } from '../../base/ip.js';
+import { queryOf } from '../../base/request-target.js';
+import { isImageUrl } from '../../metadata/image-url.js';
+import { readRoute } from '../methods.js';
+import { frameAncestors } from './page-policy.js';
 
 /** Configured names and ports of this server; the Host of each request counts besides. */
 export interface OwnAddresses {
