@@ -155,6 +155,16 @@ t.test('a changed password and a removed user end it, and so does its time', asy
   t.equal(await self(server, cookie), 401, 'no such user');
 });
 
+t.test('who has lost the right to look can log out all the same, for good', async (t) => {
+  const server = await startServer(t, YAML);
+  const cookie = await cookieOf(server);
+  await server.reload(YAML.replace('rights: [read, operate]', 'rights: [titles]'));
+  t.equal(await self(server, cookie), 403);
+  t.equal((await logOut(server, { Cookie: cookie })).status, 204);
+  await server.reload(YAML);
+  t.equal(await self(server, cookie), 401);
+});
+
 t.test('from other pages, in other forms, without the right, and too often', async (t) => {
   const server = await startServer(t, `${YAML}limits: { wrongSecretsPerMinute: 3, secretQueue: 0 }\n`);
   const status = async (form: Form) => {
