@@ -177,7 +177,7 @@ export class ChannelAudio extends ChannelTape implements PlayableAudio {
     for (const frame of held.take()) this.#lay(frame, frame.arrivedMs);
   }
 
-  /** Its source delivers nothing while nobody reads the tape, which is dropped; to its listeners it is as if it were there. */
+  /** Its source rests while nobody reads the tape, which is dropped; to its listeners it is as if it were there. */
   rest(): void {
     this.drop();
     this.isResting = true;

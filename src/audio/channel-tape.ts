@@ -42,7 +42,7 @@ export abstract class ChannelTape {
   /** The latest title; null: none. */
   protected mark: Mark | null = null;
   protected readonly readers = new TapeReaders();
-  /** There is no tape, since nobody reads it: the source on air waits for who does. */
+  /** There is no tape, since nobody reads it: the source on air waits for who does. What comes all the same says what it would be. */
   protected isResting = false;
   /** Until the tape has so much audio no listener begins with it, milliseconds. */
   protected refillMs = 0;
@@ -139,10 +139,16 @@ export abstract class ChannelTape {
   protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
     this.audioMs += frame.durationMs;
     this.#metaintChoice.count(frame);
-    if (mayBegin && this.metaint !== null && this.#metaintChoice.outgrows(this.metaint)) this.drop();
+    if (mayBegin && this.metaint !== null && this.#metaintChoice.outgrows(this.metaint)) {
+      // That part of a burst has come, and does not come again.
+      this.refillMs -= this.tape?.endMs ?? 0;
+      this.drop();
+    }
     if (frame.link === undefined) this.#writeFrame(frame, isFresh);
     else this.#writePacket(frame, isFresh, frame.link);
-    const { endMs } = this.tape!;
+    const { tape } = this;
+    if (tape === undefined) return;
+    const { endMs } = tape;
     this.#arrivals.note(arrivedMs, endMs);
     if (endMs >= this.refillMs) this.refillMs = 0;
     this.readers.onGrown();
@@ -222,6 +228,10 @@ export abstract class ChannelTape {
     if (isFresh || this.#isFirst || this.#packets !== undefined) {
       this.#isFirst = false;
       this.#follow(frameFormat(bytes));
+    }
+    if (this.isResting) {
+      this.#reservoir.cut();
+      return;
     }
     if (this.#frames === undefined) {
       this.#frames = new Tape(this.#metaintChoice.metaint, this.#metaintChoice.blocks, this.#options.lagMs, this.mark);

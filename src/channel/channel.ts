@@ -10,6 +10,7 @@ import type { Frame } from '../audio/frames/frame.js';
 import type { Clock } from '../base/clock.js';
 import { withGetters } from '../base/getters.js';
 import type { Log } from '../base/log.js';
+import { hlsOf } from '../config/hls-config.js';
 import { sourceSteps } from '../config/list-steps.js';
 import type { ChannelConfig, Config, SourceConfig } from '../config/schema.js';
 import { EncoderSource } from '../source/encoder-source.js';
@@ -120,6 +121,9 @@ export class Channel {
           if (this.#elsewhere === null) audio.sourceChanged();
           else this.#coming.begin(clock.now());
           this.#output?.onSourceChanged(key);
+        },
+        get isEmpty() {
+          return !audio.hasSegments;
         },
         onRest: (isResting) => (isResting ? audio.rest() : audio.wake()),
         onEvent: (source, event, fields, isOver) => this.#sourceLog.report(source, event, fields, isOver),
@@ -273,12 +277,13 @@ export class Channel {
 
 function inputOptions(config: ChannelConfig, all: Config): InputOptions {
   const isDelayed = () => config.delaySeconds > 0;
+  // A delay line has to be fed, in a cluster another machine may need what this one has, and a rewind is always cut.
+  const mayRest = () =>
+    !isDelayed() && all.cluster === undefined && (hlsOf(all.streams.hls, config)?.rewindHours ?? 0) === 0;
   return withGetters<InputOptions>({
     stallMs: () => all.sources.stallMs,
     pieceMs: () => all.sources.pieceSeconds * 1000,
-    // A delay line has to be fed, and in a cluster another machine may need what this one has.
-    restMs: () =>
-      isDelayed() || all.cluster !== undefined ? Number.POSITIVE_INFINITY : all.sources.restSeconds * 1000,
+    restMs: () => (mayRest() ? all.sources.restSeconds * 1000 : Number.POSITIVE_INFINITY),
     stallsPerMinute: () => all.sources.stallsPerMinute,
     steadyMs: () => all.sources.soundSeconds * 1000,
     silentMs: () => all.sources.silentSeconds * 1000,

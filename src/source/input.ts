@@ -115,6 +115,8 @@ export class Input implements SourceInput, AlarmHandler {
 
   wake(): void {
     this.#owner.pacer.reset();
+    // It was not late meanwhile.
+    this.#due.add(0, this.#clock.now());
     this.source.wake?.();
   }
 

@@ -1,6 +1,6 @@
 /**
- * Lets a channel's file stand still while nobody hears it (Source.rest): what is on air, and has not been read for `restMs`, is asked until it rests,
- * and woken when it is read again, or must not rest any more. Owned by the switch.
+ * Lets a channel's file stand still while nobody hears it (Source.rest): what is on air, and has not been read for `restMs`, or never, is asked until
+ * it rests, and woken when it is read, or must not rest any more. Owned by the switch.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -10,18 +10,17 @@ import type { SwitchOutput } from './switch-output.js';
 export interface RestParts {
   readonly clock: Pick<Clock, 'now'>;
   readonly options: Pick<InputOptions, 'restMs'>;
-  readonly output: Pick<SwitchOutput, 'onRest'>;
+  readonly output: Pick<SwitchOutput, 'onRest' | 'isEmpty'>;
   onAir(): Input | null;
 }
 
 export class Rest {
   readonly #parts: RestParts;
-  /** Since when nobody has read the channel's audio, on the clock; +∞: it is read. */
-  #unreadSinceMs: number;
+  /** Since when nobody has read the channel's audio, on the clock; +∞: it is read; -∞: nobody ever has. */
+  #unreadSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RestParts) {
     this.#parts = parts;
-    this.#unreadSinceMs = parts.clock.now();
   }
 
   /** Whether the channel's audio is read, by listeners or for others. */
@@ -32,12 +31,22 @@ export class Rest {
     this.look(nowMs);
   }
 
+  /** Another source is on air: before its first frame. */
+  changed(nowMs: number): void {
+    const { options, output, onAir } = this.#parts;
+    // Who reads it already has nothing: behind a rest, if only of an instant, all that a listener begins with comes at once.
+    const isAwaited = this.#unreadSinceMs === Number.POSITIVE_INFINITY && output.isEmpty;
+    if (isAwaited && options.restMs !== Number.POSITIVE_INFINITY && onAir()?.rest()) output.onRest(true);
+    this.look(nowMs);
+  }
+
   /** Now and then. */
   look(nowMs: number): void {
     const { options, output, onAir } = this.#parts;
     const input = onAir();
     if (input === null) return;
-    const mayRest = nowMs - this.#unreadSinceMs >= options.restMs;
+    // Of -∞ and +∞ the sum is not a number, and never past: what must not rest does not.
+    const mayRest = this.#unreadSinceMs + options.restMs <= nowMs;
     if (mayRest === (input.source.isResting === true)) return;
     if (mayRest && !input.rest()) return;
     output.onRest(mayRest);

@@ -67,8 +67,8 @@ export interface Source {
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
   /**
-   * Nobody hears it: nothing is delivered until `wake`, and then it goes on behind what it has delivered. False: it cannot stop here; to be asked
-   * again. Absent: it always goes on.
+   * Nobody hears it: at most what shows its format and bitrate is delivered, if that has not come yet, and then nothing until `wake`; then it goes on
+   * behind what it has delivered. False: it cannot stop here; to be asked again. Absent: it always goes on.
    */
   rest?(): boolean;
   readonly isResting?: boolean;

@@ -12,7 +12,9 @@ export interface SwitchOutput {
   readonly format: AudioFormat | null;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
-  /** The source on air delivers nothing until its audio is read, or goes on. */
+  /** Listeners have nothing to begin with. */
+  readonly isEmpty: boolean;
+  /** The source on air rests until its audio is read (Source.rest), or goes on. */
   onRest(isResting: boolean): void;
   /** Something of any source that the operator should know (health.ts). */
   onEvent(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;

@@ -250,7 +250,9 @@ export class Switch implements AlarmHandler {
     // A source sends its title once: the one that came while another source was on air is in force from here on.
     const now = this.#inputs.onAir;
     if (now?.lastTitle !== undefined) now.follow(this.output.onTitle(now.lastTitle, now.source));
-    this.#run(this.#clock.now());
+    const nowMs = this.#clock.now();
+    this.rest.changed(nowMs);
+    this.#run(nowMs);
   }
 
   /** Starts and stops sources as the present state asks. */

@@ -18,7 +18,7 @@ const FRAME_MS = 1152 / 44.1;
 /** 128 kb/s, 44.1 kHz, stereo. */
 const MP3_HEADER = [0xff, 0xfb, 0x90, 0x00] as const;
 
-type Options = Partial<Pick<ChannelAudioOptions, 'metaint' | 'bitrateKbps' | 'onFormat'>>;
+type Options = Partial<Pick<ChannelAudioOptions, 'metaint' | 'bitrateKbps' | 'burstMs' | 'onFormat'>>;
 
 function channel(options: Options = {}): ChannelAudio {
   return new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 30_000, ...options });
@@ -85,6 +85,44 @@ t.test('another source without listeners: the metaint follows it, and old audio 
   write(one, 64, 50);
   t.not(one.tape, tape);
   t.strictSame([one.tape!.metaint, one.hasSegments], [2000, false]);
+});
+
+t.test(
+  'at rest there is no tape, and what comes says what it would be; then a burst comes before anybody begins',
+  async (t) => {
+    const one = channel({ burstMs: 10_000 });
+    const frame = Buffer.concat([Buffer.from(MP3_HEADER), Buffer.alloc(413)]);
+    const play = (ms: number) => {
+      for (let doneMs = 0; doneMs < ms; doneMs += FRAME_MS) one.write(frameOf(frame, FRAME_MS, 128, doneMs === 0));
+    };
+    one.sourceChanged();
+    one.rest();
+    play(2500);
+    t.equal(one.tape, undefined);
+    t.strictSame(
+      [one.hasSegments, one.metaint, one.bitrateKbps, one.sends, one.sampleRate, one.channels],
+      [true, 4000, 128, 'audio/mpeg', 44_100, 2],
+    );
+    one.wake();
+    t.notOk(one.hasSegments);
+    play(9000);
+    t.notOk(one.hasSegments);
+    play(1500);
+    t.strictSame([one.hasSegments, one.tape!.metaint], [true, 4000]);
+  },
+);
+
+t.test('a burst comes once, also where another tape suits it better by then', async (t) => {
+  const one = channel({ burstMs: 10_000 });
+  one.rest();
+  one.wake();
+  write(one, 32, FRAME_MS);
+  const { tape } = one;
+  write(one, 128, 9000);
+  t.not(one.tape, tape, 'its bitrate is known now');
+  t.notOk(one.hasSegments);
+  write(one, 128, 1100);
+  t.ok(one.hasSegments);
 });
 
 t.test('a bitrate that changes within one source changes nothing', async (t) => {

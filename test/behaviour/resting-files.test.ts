@@ -1,11 +1,14 @@
 /** A file that nobody hears stands still, and who comes then finds the channel as if it had played: real sockets, also with workers. */
 
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
-import { DEMO_AUDIO, demoYaml, NODES, startServer, type TestServer } from '../kit/server.js';
+import { DEMO_AUDIO, demoYaml, NODES, startServer, type TestServer, WORKERS } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 
 t.jobs = 2;
@@ -68,6 +71,65 @@ t.test('who joins gets a burst at once, with the title of now', { skip }, async 
     await rests(server, 'demo');
   }
   t.ok((await audioSeconds(server, 'held')) > 3, 'a delay line is fed');
+});
+
+t.test(
+  'what nobody has heard yet plays no burst ahead, and is known; the first who joins gets one at once',
+  { skip },
+  async (t) => {
+    const path = join(tempFolder(t), 'added.mp3');
+    copyFileSync(DEMO_AUDIO, path);
+    const added = `      added: { pushTokens: [demo-token], sources: [{ type: file, path: ${path} }] }\n`;
+    const yaml = YAML.replace('restSeconds: 1 ', 'restSeconds: 3600 ');
+    const server = await startServer(t, yaml);
+    await server.reload(yaml.replace('      live:', `${added}      live:`));
+    const { base, port } = server;
+    const admin = new AdminClient(server);
+    for (const channel of ['demo', 'added']) {
+      await until(async () => (await fetch(`${base}/${channel}`, { method: 'HEAD' })).status === 200, 10_000);
+      await until(async () => (await audioSeconds(server, channel)) > 2, 5000);
+      const known = await audioSeconds(server, channel);
+      await quietFor(1500);
+      t.equal(await audioSeconds(server, channel), known, 'it rests');
+      t.ok(known < 2.5, `${known} s: its bitrate is known`);
+      const { headers } = await fetch(`${base}/${channel}`, { method: 'HEAD', headers: { 'icy-metadata': '1' } });
+      t.match(
+        Object.fromEntries(headers),
+        { 'content-type': 'audio/mpeg', 'icy-br': '128', 'icy-metaint': '4000' },
+        channel,
+      );
+      const { onAirSinceMs } = (await admin.get(`channels/${channel}`)).body;
+      t.equal((await fetch(`${base}/metapush/${channel}/demo-token?song=Jóga`)).status, 200);
+      const beganMs = performance.now();
+      const player = new Player(port, `/${channel}`, { keep: true });
+      await player.until(({ audioBytes }) => audioBytes >= AUDIO_BYTES);
+      t.ok(performance.now() - beganMs < BURST_SECONDS * 950, 'sooner than it plays');
+      t.match(player.titles[0], { title: 'Jóga', atByte: player.metaint });
+      t.equal(framesIn(player.audio).skippedBytes, 0);
+      player.close();
+      t.equal((await admin.get(`channels/${channel}`)).body.onAirSinceMs, onAirSinceMs, 'it was on air all the time');
+    }
+  },
+);
+
+// Processes check that a file can be played before they start.
+const skipLate = skip || (WORKERS > 0 && 'no file comes later');
+
+t.test('who comes before the first frame gets a burst too', { skip: skipLate }, async (t) => {
+  const path = join(tempFolder(t), 'late.mp3');
+  writeFileSync(path, 'no audio yet');
+  const late = `      late: { sources: [{ type: file, path: ${path} }] }\n`;
+  const server = await startServer(t, YAML.replace('      live:', `${late}      live:`));
+  const list = fetch(`${server.base}/late/hls/live.m3u8`);
+  const player = new Player(server.port, '/late', { keep: true });
+  await quietFor(500);
+  copyFileSync(DEMO_AUDIO, path);
+  await player.until(({ audioBytes }) => audioBytes > 0, 20_000);
+  const beganMs = performance.now();
+  await player.until(({ audioBytes }) => audioBytes >= AUDIO_BYTES);
+  t.ok(performance.now() - beganMs < BURST_SECONDS * 950, 'sooner than it plays');
+  player.close();
+  await list;
 });
 
 t.test('HLS goes on for who asks', { skip }, async (t) => {

@@ -80,7 +80,7 @@ export function setUp(
   returnMs = 0,
   stallsPerMinute = STALLS_PER_MINUTE,
   saved = Promise.resolve(),
-  restMs = Number.POSITIVE_INFINITY,
+  restMs: number | (() => number) = Number.POSITIVE_INFINITY,
 ) {
   const clock = new FakeClock();
   const out: string[] = [];
@@ -89,11 +89,14 @@ export function setUp(
   const reasons: string[] = [];
   const events: string[] = [];
   const rests: string[] = [];
-  const air: { format: AudioFormat | null } = { format: null };
+  const air: { format: AudioFormat | null; isEmpty: boolean } = { format: null, isEmpty: true };
   const audio = new Switch(
     {
       get format() {
         return air.format;
+      },
+      get isEmpty() {
+        return air.isEmpty;
       },
       onFrame: ({ bytes }) => void out.push(bytes.toString()),
       onTitle: (line, source) => {
@@ -117,7 +120,9 @@ export function setUp(
       silentMs: 60_000,
       aheadMs: AHEAD_MS,
       burstMs: BURST_MS,
-      restMs,
+      get restMs() {
+        return typeof restMs === 'number' ? restMs : restMs();
+      },
     },
   );
   const fakes = names.map((name) => {

@@ -36,6 +36,7 @@ function setUp(...names: readonly string[]) {
   const owner: InputOwner = {
     output: {
       format: null,
+      isEmpty: true,
       onFrame: nothing,
       onTitle: async () => undefined,
       onSourceChanged: nothing,

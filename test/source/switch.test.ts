@@ -4,15 +4,7 @@ import t from 'tap';
 import type { AudioFormat } from '../../src/audio/frames/audio-format.js';
 import type { Input } from '../../src/source/input.js';
 import type { SourceKind } from '../../src/source/source.js';
-import {
-  BURST_MS,
-  CHECK_MS,
-  FakeSource,
-  LINGER_MS,
-  STALL_MS,
-  STALLS_PER_MINUTE,
-  setUp,
-} from '../kit/switch-harness.js';
+import { CHECK_MS, FakeSource, LINGER_MS, STALL_MS, setUp } from '../kit/switch-harness.js';
 
 t.test('the better source takes over at once, and the file runs only while nothing better has bytes', async (t) => {
   const { audio, fakes, out, changes, heard, clock } = setUp(['encoder', 'pull', 'file']);
@@ -340,54 +332,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('a file on air that nobody reads rests, is not overdue, and goes on for the next one who reads', (t) => {
-  const REST_MS = 30_000;
-  // At whole seconds.
-  const LOOK_MS = 1100;
-  const make = () => setUp(['encoder', 'file'], 0, STALLS_PER_MINUTE, Promise.resolve(), REST_MS);
-  const { audio, clock, fakes, heard, pass, rests, changes, events } = make();
-  const [encoder, file] = fakes as [FakeSource, FakeSource];
-  audio.start();
-  pass(REST_MS + 1000, file);
-  t.strictSame(rests, [], 'it has not stood still: it is asked again');
-  file.mayRest = true;
-  pass(LOOK_MS, file);
-  t.strictSame(rests, ['rests']);
-  clock.advance(100_000);
-  t.strictSame([heard(), changes, events], ['file', ['file'], []]);
-  audio.rest.read(true);
-  audio.rest.read(true);
-  t.strictSame(rests, ['rests', 'wakes']);
-  pass(REST_MS * 2, file);
-  audio.rest.read(false);
-  pass(REST_MS - 1000, file);
-  t.strictSame(rests, ['rests', 'wakes']);
-  pass(1000 + LOOK_MS, file);
-  t.strictSame(rests, ['rests', 'wakes', 'rests']);
-
-  encoder.send();
-  t.strictSame([heard(), file.running], ['encoder', false], 'a better one takes over as ever');
-  pass(REST_MS * 2, encoder);
-  encoder.lose();
-  file.send();
-  t.equal(heard(), 'file');
-  audio.rest.read(true);
-  t.strictSame(rests, ['rests', 'wakes', 'rests'], 'it has begun anew: there is nothing to wake');
-  clock.advance(1700);
-  t.equal(heard(), null, 'it is overdue as ever');
-  t.end();
-});
-
-t.test('behind a rest, however short, all that a listener begins with comes at once', (t) => {
-  const { audio, clock, fakes, rests } = setUp(['file'], 0, STALLS_PER_MINUTE, Promise.resolve(), 1000);
-  const [file] = fakes as [FakeSource];
-  file.mayRest = true;
-  audio.start();
-  file.send('f', 1000);
-  clock.advance(1100);
-  audio.rest.read(true);
-  t.strictSame(rests, ['rests', 'wakes']);
-  t.equal(file.input.aheadMs, -BURST_MS);
-  t.end();
-});

@@ -14,8 +14,9 @@ const TOGETHER_MS = 1;
 
 export class Arrivals {
   readonly #keepMs: number;
-  #moments = new Float64Array(FIRST_SLOTS);
-  #ends = new Float64Array(FIRST_SLOTS);
+  /** Without memory until audio comes: a channel at rest has none. */
+  #moments = new Float64Array(0);
+  #ends = new Float64Array(0);
   /** Numbers of the first entry and of the next one. */
   #first = 0;
   #next = 0;
@@ -51,7 +52,7 @@ export class Arrivals {
       if (this.#moments[middle & mask]! <= momentMs) low = middle + 1;
       else high = middle;
     }
-    return this.#ends[Math.max(low - 1, this.#first) & mask]!;
+    return this.#ends[Math.max(low - 1, this.#first) & mask] ?? 0;
   }
 
   /** When the tape's end had come to this audio time, or past it; of what is known no more, the earliest moment that is, of none +∞. */
@@ -68,7 +69,8 @@ export class Arrivals {
 
   #grow(): void {
     const mask = this.#moments.length - 1;
-    const [moments, ends] = [new Float64Array(2 * (mask + 1)), new Float64Array(2 * (mask + 1))];
+    const slots = 2 * (mask + 1) || FIRST_SLOTS;
+    const [moments, ends] = [new Float64Array(slots), new Float64Array(slots)];
     for (let i = this.#first; i < this.#next; i++) {
       moments[i & (moments.length - 1)] = this.#moments[i & mask]!;
       ends[i & (ends.length - 1)] = this.#ends[i & mask]!;

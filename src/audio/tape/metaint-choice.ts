@@ -19,7 +19,7 @@ const ROUNDING = 0.01;
  */
 const SLOW_MS = { most: 500, chosen: 400 };
 /** After this much audio the mean bitrate of a source is known; before, only the bitrate that its frames state is. */
-const KNOWN_AFTER_MS = 2000;
+export const KNOWN_AFTER_MS = 2000;
 /** A mean that differs from the stated bitrate by less than this fraction confirms it. */
 const NEAR = 0.1;
 /** The mean is taken over the last minute or so: the sums are halved whenever they cover more. */

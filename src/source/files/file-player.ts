@@ -17,6 +17,7 @@ import { contentTypeOf, framerFor } from '../../audio/frames/format.js';
 import type { Frame } from '../../audio/frames/frame.js';
 import type { FramerState, FrameSink } from '../../audio/frames/framer.js';
 import type { OggFramerState } from '../../audio/ogg/ogg-state.js';
+import { KNOWN_AFTER_MS } from '../../audio/tape/metaint-choice.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { SourceInput } from '../source.js';
 import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
@@ -26,6 +27,8 @@ const READ_BYTES = 16_384;
 const MAX_AHEAD_MS = 400;
 /** After a pause it goes on from here, so that it wakes four times a second. */
 const MIN_AHEAD_MS = 150;
+/** So much is passed on before it stands still at rest, at once: by then the channel knows its bitrate. */
+const KNOWN_MS = MIN_AHEAD_MS + KNOWN_AFTER_MS;
 /** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
 const MAX_BEHIND_MS = 10_000;
 /** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
@@ -55,7 +58,7 @@ const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mt
 export class FilePlayer implements FrameSink, AlarmHandler {
   /** Audio flows: frames came since the start or the last loss. */
   isUp = false;
-  /** It waits until `wake`. */
+  /** It waits until `wake`, or is about to. */
   isResting = false;
   readonly #input: SourceInput;
   readonly #clock: Clock;
@@ -105,17 +108,13 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs(), round };
   }
 
-  /**
-   * As Source has it. A file with titles goes on, and so does Ogg, in which they may stand.
-   * @returns false also while it reads, or has no audio yet
-   */
+  /** As Source has it. A file with titles goes on, and so does Ogg, in which they may stand. @returns false also while it has no audio */
   rest(): boolean {
     const hasTitles = !this.#titles.isNone || this.contentType === contentTypeOf('vorbis');
-    if (!this.isUp || this.#alarm === null || hasTitles) return false;
-    this.#alarm.cancel();
-    this.#alarm = null;
-    this.#piece = null;
+    if (!this.isUp || hasTitles) return false;
     this.isResting = true;
+    this.#alarm?.cancel();
+    this.onAlarm();
     return true;
   }
 
@@ -146,6 +145,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       }
       if (this.#hasEnded) return;
       this.isUp = false;
+      this.isResting = false;
       this.#input.onLost(reason);
       await this.#pause(RETRY_MS);
     }
@@ -174,7 +174,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#skippedAtFrame = this.#framer.counters.skippedBytes;
     this.#titles.pass(frame.durationMs);
     const aheadMs = this.#aheadMs;
-    if (aheadMs >= MAX_AHEAD_MS || this.#titles.isDue) {
+    const isEnough = this.isResting ? this.#isKnown : aheadMs >= MAX_AHEAD_MS;
+    if (isEnough || this.#titles.isDue) {
       this.#isPaused = true;
       this.#framer.pause();
     }
@@ -191,6 +192,11 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #startNow(): void {
     this.#startMs = this.#clock.now();
     this.#audioMs = Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
+  }
+
+  /** Whether so much was passed on that the channel knows what it plays. */
+  get #isKnown(): boolean {
+    return this.#audioMs >= KNOWN_MS;
   }
 
   /** How much more was passed on than has been played since, milliseconds. */
@@ -254,7 +260,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       if (!this.#isPaused) return;
       await this.#sayTitle();
       const waitMs = this.#aheadMs - MIN_AHEAD_MS;
-      if (waitMs > 0) await this.#pause(waitMs);
+      if (!this.isResting && waitMs > 0) await this.#pause(waitMs);
+      if (this.isResting && this.#isKnown) await this.#stand();
       if (this.#piece === null && piece.length > 0) return;
     }
   }
@@ -265,7 +272,16 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     if (due !== undefined && !this.#hasEnded) await this.#input.onTitle(due);
   }
 
-  /** Waits so long, or until `end`. */
+  /** Waits until `wake` or `end`. */
+  #stand(): Promise<void> | undefined {
+    if (this.#hasEnded) return;
+    this.#piece = null;
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  /** Waits so long, or until `rest` or `end`. */
   #pause(ms: number): Promise<void> | undefined {
     if (this.#hasEnded) return;
     return new Promise((resolve) => {

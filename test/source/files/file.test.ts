@@ -20,6 +20,7 @@ import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { framerFor } from '../../../src/audio/frames/format.js';
 import type { Frame } from '../../../src/audio/frames/frame.js';
+import { KNOWN_AFTER_MS } from '../../../src/audio/tape/block-spacing.js';
 import { SystemClock } from '../../../src/base/clock.js';
 import { FileSource } from '../../../src/source/files/file.js';
 import type { SourceInput } from '../../../src/source/source.js';
@@ -610,7 +611,10 @@ t.test(
     await quietFor(30);
     t.ok(source.rest());
     t.notOk(ogg.rest(), 'titles stand in Ogg: they go on');
+    await until(() => tap.audioMs >= KNOWN_AFTER_MS, 2000);
+    await quietFor(30);
     const restedMs = tap.audioMs;
+    t.ok(restedMs < KNOWN_AFTER_MS + 200, `${restedMs} ms: its bitrate is known`);
     for (let i = 0; i < 100; i++) clock.advance(1000);
     await until(() => oggTap.audioMs > 500, 2000);
     t.equal(tap.audioMs, restedMs);
@@ -632,5 +636,53 @@ t.test(
     source.start();
     await until(() => tap.audioMs - restedMs > 7400, 2000);
     t.strictSame(tap.losses, []);
+  },
+);
+
+t.test(
+  'at rest from its first frame on it passes on at once what shows its bitrate, unless it is woken or lost',
+  async (t) => {
+    const clock = new FakeClock();
+    const path = join(folder, 'resting.mp3');
+    copyFileSync(slow, path);
+    /** @param onNth at that frame, behind a rest at the first one */
+    const begin = (nth: number, onNth: (source: FileSource, tap: Tap) => void) => {
+      const tap = new Tap();
+      const source = new FileSource(tap, clock, path);
+      t.teardown(() => source.stop());
+      tap.onFrames = () => {
+        if (tap.parts.length === 1) t.ok(source.rest());
+        if (tap.parts.length === nth) onNth(source, tap);
+      };
+      source.start();
+      return { tap, source };
+    };
+    const { tap, source } = begin(0, () => undefined);
+    await until(() => tap.audioMs >= KNOWN_AFTER_MS, 2000);
+    await quietFor(30);
+    const { audioMs } = tap;
+    t.ok(audioMs < KNOWN_AFTER_MS + 200, `${audioMs} ms`);
+    t.ok(source.isResting);
+    clock.advance(10_000);
+    await quietFor(30);
+    t.equal(tap.audioMs, audioMs, 'then nothing');
+    tap.aheadMs = -5000;
+    source.wake();
+    await until(() => tap.audioMs - audioMs >= 5400, 2000);
+    t.ok(isLoopOf(tap.bytes, round(slow).bytes));
+
+    const woken = begin(10, (source, tap) => {
+      tap.aheadMs = -5000;
+      source.wake();
+    });
+    await until(() => woken.tap.audioMs >= 5400, 2000);
+    await quietFor(30);
+    t.ok(woken.tap.audioMs < 5800, `${woken.tap.audioMs} ms`);
+    t.ok(isLoopOf(woken.tap.bytes, round(slow).bytes));
+
+    const lost = begin(2, () => rmSync(path));
+    await until(() => lost.tap.losses.length === 1, 2000);
+    t.strictSame([lost.source.isResting, lost.source.state], [false, 'starting'], 'before its next round');
+    t.strictSame([tap.losses, woken.tap.losses], [[], []]);
   },
 );
