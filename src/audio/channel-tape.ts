@@ -149,7 +149,8 @@ export abstract class ChannelTape {
     const { tape } = this;
     if (tape === undefined) return;
     const { endMs } = tape;
-    this.#arrivals.note(arrivedMs, endMs);
+    // Of a burst behind a rest only the end comes now: the rest of it as if it had played all the time.
+    this.#arrivals.note(arrivedMs - Math.max(0, this.refillMs - endMs), endMs);
     if (endMs >= this.refillMs) this.refillMs = 0;
     this.readers.onGrown();
   }

@@ -134,9 +134,18 @@ t.test('who comes before the first frame gets a burst too', { skip: skipLate }, 
 
 t.test('HLS goes on for who asks', { skip }, async (t) => {
   const { server } = await begin(t);
-  const list = await fetch(`${server.base}/demo/hls/live.m3u8`);
-  t.equal(list.status, 200);
-  t.match(await list.text(), /#EXTINF:2\./);
+  const segmentsMs = (list: string) =>
+    [...list.matchAll(/#EXTINF:([\d.]+)/g)].map(([, seconds]) => Number(seconds) * 1000);
+  let list = '';
+  await until(async () => {
+    const answer = await fetch(`${server.base}/demo/hls/live.m3u8`);
+    t.equal(answer.status, 200);
+    list = await answer.text();
+    return segmentsMs(list).length >= 4;
+  }, 5000);
+  const beganMs = Date.parse(/#EXT-X-PROGRAM-DATE-TIME:(\S+)/.exec(list)?.[1] ?? '');
+  const aheadMs = segmentsMs(list).reduce((endMs, ms) => endMs + ms, beganMs) - Date.now();
+  t.ok(aheadMs < 1000, `dated as if it had played all the time: its end lies ${aheadMs} ms ahead`);
 });
 
 t.test('it stands in for a channel that has lost its audio', { skip }, async (t) => {
