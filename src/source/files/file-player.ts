@@ -76,6 +76,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #startMs = 0;
   #audioMs = 0;
   #aheadAtStartMs = 0;
+  /** As MAX_BEHIND_MS, and as much as is to come at once. */
+  #mostBehindMs = MAX_BEHIND_MS;
   #skippedAtFrame = 0;
   /** Of the file that is open, and how much of it the framer has taken. */
   #id = '';
@@ -175,11 +177,12 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#titles.pass(frame.durationMs);
     const aheadMs = this.#aheadMs;
     const isEnough = this.isResting ? this.#isKnown : aheadMs >= MAX_AHEAD_MS;
+    if (aheadMs >= MAX_AHEAD_MS) this.#mostBehindMs = MAX_BEHIND_MS;
     if (isEnough || this.#titles.isDue) {
       this.#isPaused = true;
       this.#framer.pause();
     }
-    if (aheadMs < -MAX_BEHIND_MS) this.#startMs -= aheadMs;
+    if (aheadMs < -this.#mostBehindMs) this.#startMs -= aheadMs;
     this.#input.onFrame(frame);
   }
 
@@ -192,6 +195,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #startNow(): void {
     this.#startMs = this.#clock.now();
     this.#audioMs = Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
+    this.#mostBehindMs = MAX_BEHIND_MS - Math.min(0, this.#audioMs);
   }
 
   /** Whether so much was passed on that the channel knows what it plays. */
