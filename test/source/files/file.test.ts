@@ -20,7 +20,7 @@ import { deserialize, serialize } from 'node:v8';
 import t from 'tap';
 import { framerFor } from '../../../src/audio/frames/format.js';
 import type { Frame } from '../../../src/audio/frames/frame.js';
-import { KNOWN_AFTER_MS } from '../../../src/audio/tape/block-spacing.js';
+import { KNOWN_AFTER_MS } from '../../../src/audio/tape/metaint-choice.js';
 import { SystemClock } from '../../../src/base/clock.js';
 import { FileSource } from '../../../src/source/files/file.js';
 import type { SourceInput } from '../../../src/source/source.js';
