@@ -57,6 +57,7 @@ export class History {
     parts.player?.addEventListener('change', () => {
       const { player } = parts;
       this.#onTitle((player?.isRewound ? player.live : player?.now) ?? null);
+      this.#showHeard();
     });
     void this.#load().then(() => this.#show());
   }
@@ -118,6 +119,19 @@ export class History {
     );
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (this.#list.querySelectorAll('button')))
       button.hidden = Number(button.dataset['from']) < oldestMs;
+  }
+
+  /** In a rewind the row of what is heard says so. */
+  #showHeard() {
+    const { player } = this.#parts;
+    const heard = player?.isRewound ? player.now : null;
+    const entry = heard && this.#visible.find(({ record }) => isSameTitle(record, heard));
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ (this.#list.querySelectorAll('li'))) {
+      const isHeard = entry !== null && entry !== undefined && row.dataset['id'] === idOf(entry);
+      row.classList.toggle('heard', isHeard);
+      if (isHeard) row.setAttribute('aria-current', 'true');
+      else row.removeAttribute('aria-current');
+    }
   }
 
   /** As the reader writes times, where that is in the language of the page. */

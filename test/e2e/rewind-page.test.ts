@@ -29,6 +29,8 @@ t.test('from the beginning of a title on, and back to live', { skip: SKIP, timeo
   await button.focus();
   await page.keyboard.press('Enter');
   await shows(page, '.song', 'two', 20_000);
+  const heard = page.locator('.history li[aria-current] .line');
+  t.equal(await heard.first().textContent(), 'two', 'the list says what is heard');
   const seconds = () => page.evaluate(`${AUDIO}.currentTime`) as Promise<number>;
   const before = await seconds();
   await until(async () => (await seconds()) > before + 0.5, 20_000);
@@ -50,8 +52,10 @@ t.test('from the beginning of a title on, and back to live', { skip: SKIP, timeo
     'what follows can be played too',
   );
   await shows(page, '.song', 'three', 20_000);
+  t.equal(await heard.first().textContent(), 'three');
   await page.locator('.to-live').click();
   await shows(page, '.song', 'four', 20_000);
+  t.equal(await heard.count(), 0);
   t.notOk(await page.locator('.to-live').isVisible());
   await until(
     async () => (await page.evaluate(`document.querySelector('airsplice-player').state`)) === 'playing',

@@ -482,3 +482,21 @@ t.test(
     t.strictSame(complaints, []);
   },
 );
+
+t.test('several players on a page of another origin: each is ready at once', { skip: SKIP }, async (t) => {
+  const { base } = await startServer(t, YAML);
+  for (const channel of ['demo', 'full']) await saysOnAir(base, channel);
+  const { page } = await openListenerPage(t, await otherOrigin(t));
+  await page.evaluate(`document.body.append(document.createRange().createContextualFragment(
+    '<script type="module" src="${base}/player.js"></script>' +
+    ['demo', 'full', 'live'].map((key) => '<airsplice-player channel="' + key + '"></airsplice-player>').join('')))`);
+  const states = () =>
+    page.evaluate(`[...document.querySelectorAll('airsplice-player')].map(({ state }) => state).join()`);
+  let seen: unknown;
+  await until(
+    async () => (seen = await states()) === 'ready,ready,offAir',
+    8000,
+    () => `they are ${seen}`,
+    50,
+  );
+});

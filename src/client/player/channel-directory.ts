@@ -132,7 +132,10 @@ export class ChannelDirectory {
     }
     this.#isAsking = false;
     for (const { onChange } of [...this.#readers]) onChange();
-    this.#plan();
+    // Another player has come meanwhile, whose channel was not asked for.
+    const isMissed = keys.size === 1 && [...this.#readers].some(({ channel }) => !keys.has(channel));
+    if (isMissed && !this.#isAway && only) void this.#ask();
+    else this.#plan();
   }
 
   #plan(): void {

@@ -36,7 +36,7 @@ export const STYLE = `
 audio { display: none; }
 p { overflow-wrap: anywhere; }
 button { font: inherit; color: inherit; background: none; border: 0; padding: 0; cursor: pointer; }
-button:disabled { cursor: default; }
+button:disabled { cursor: default; opacity: .45; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; }
 .icon { display: block; width: 60%; height: 60%; fill: currentColor; }
 .icon-sound, .icon-silent { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linecap: round; stroke-linejoin: round; }
@@ -85,15 +85,24 @@ button:disabled { cursor: default; }
   .controls { grid-column: 1 / -1; gap: 18px; }
   .play { width: 64px; height: 64px; }
   .name { display: block; font-weight: 600; color: var(--soft); white-space: nowrap; overflow: hidden; text-overflow: ellipsis; margin-bottom: 4px; }
+  .name.none { display: none; }
   .heard { height: 7.5rem; }
+  .name.none + .heard { height: calc(7.5rem + 1.4em + 4px); }
   .song { font-size: 1.375rem; height: auto; max-height: 3.75em; -webkit-line-clamp: 3; }
-  .artist { -webkit-line-clamp: 1; margin-top: 4px; }
+  .artist { margin-top: 4px; }
+  .artist.hint { -webkit-line-clamp: 3; height: auto; }
   .progress { display: block; margin-top: 8px; }
   .volume { display: flex; }
 }
 @container (min-height: 200px) and (max-width: 420px) {
   .slider { width: 88px; }
   .song { font-size: 1.125rem; }
+}
+/* A phone that shows nothing else. */
+@container (min-height: 520px) and (max-aspect-ratio: 3/4) {
+  .player { grid-template-columns: minmax(0, 1fr); grid-template-rows: auto auto auto; align-content: center; }
+  .cover { width: min(100%, 100cqh - 352px); }
+  .song { font-size: 1.5rem; }
 }
 
 .progress { height: 1.75rem; font-size: .8125rem; color: var(--soft); font-variant-numeric: tabular-nums; }
@@ -104,12 +113,13 @@ button:disabled { cursor: default; }
 [dir="rtl"] .fill { transform-origin: right; }
 
 :host([layout="page"]) .player { height: auto; grid-template-columns: minmax(0, 1fr); gap: 20px; padding: 0; background: none; border: 0; border-radius: 0; overflow: visible; }
-:host([layout="page"]) .cover { width: 100%; max-width: min(26rem, 52vh); border-radius: 22px; box-shadow: 0 18px 50px rgb(0 0 0 / 22%); }
+:host([layout="page"]) .cover { width: 100%; max-width: var(--airsplice-cover, clamp(10rem, 100svh - 28rem, 26rem)); border-radius: 22px; box-shadow: 0 18px 50px rgb(0 0 0 / 22%); }
 :host([layout="page"]) .name { display: none; }
 :host([layout="page"]) .status { height: 1.5rem; font-size: .9375rem; line-height: 1.5rem; white-space: nowrap; }
 :host([layout="page"]) .heard { height: calc(2.3 * var(--song) + 1.3 * var(--artist) + 12px); padding-top: 6px; --song: clamp(1.5rem, 4.6cqw, 2.5rem); --artist: clamp(1.0625rem, 2.6cqw, 1.375rem); }
 :host([layout="page"]) .song { font-size: var(--song); line-height: 1.15; height: auto; max-height: 2.3em; -webkit-line-clamp: 2; font-weight: 720; letter-spacing: -.015em; }
 :host([layout="page"]) .artist { font-size: var(--artist); -webkit-line-clamp: 1; height: 1.3em; margin-top: 6px; }
+:host([layout="page"]) .artist.hint { -webkit-line-clamp: 2; height: auto; }
 :host([layout="page"]) .progress { display: block; margin-top: 14px; }
 :host([layout="page"]) .controls { gap: 20px; }
 :host([layout="page"]) .play { width: 76px; height: 76px; box-shadow: 0 8px 24px rgb(0 0 0 / 18%); }

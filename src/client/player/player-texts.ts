@@ -17,6 +17,7 @@ export const ENGLISH = {
   failed: 'It does not play. Press play to try again.',
   full: 'All places are taken. Trying again …',
   members: 'For members only',
+  membersHint: 'Open the link that your station gave you.',
   codec: 'This browser cannot play this format. Another player can.',
   away: 'The station cannot be reached',
   awayHint: 'Trying again …',

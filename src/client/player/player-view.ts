@@ -205,11 +205,13 @@ export class PlayerView {
 
   #showTitle(title: ChannelRecord | null, { state, name }: PlayerSnapshot): void {
     const texts = this.#texts;
-    const hint = state === 'offAir' ? texts.offAirHint : state === 'away' ? texts.awayHint : '';
+    const hint = (texts as Readonly<Record<string, string>>)[`${state}Hint`] ?? '';
     const isWhole = title !== null && title.artist !== '' && title.song !== '';
     const line = isWhole ? title.song : title?.title || '';
     say(this.#parts.song, line || name);
-    say(this.#parts.artist, isWhole ? title.artist : hint);
+    this.#parts.name.classList.toggle('none', line === ''); // it is not there twice
+    say(this.#parts.artist, hint || (isWhole ? title.artist : ''));
+    this.#parts.artist.classList.toggle('hint', hint !== '');
   }
 
   /** @param logo a URL that this page may load; "": none */

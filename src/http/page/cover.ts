@@ -1,8 +1,8 @@
 /**
  * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page-routes.ts). Anybody with a push token can set the URL,
- * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server the pictures of
- * a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is sandboxed:
- * its origin is opaque, and it runs no scripts.
+ * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server logos and the
+ * pictures of a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is
+ * sandboxed: its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
@@ -23,7 +23,7 @@ const PATH = '/web/cover';
 /** Hosts that a policy can name (CSP 3, host-source): no IPv6 address, no wildcard, nothing that ends a directive. */
 const HOST = /^[a-z0-9.-]+$/;
 /** With nothing that ends a directive; behind the path of a proxy too. */
-const OWN_PICTURE = /^[\w.~/-]*\/metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+$/;
+const OWN_PICTURE = /^[\w.~/-]*\/(?:metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+|web\/logo(?:\/[\w.~-]+)?)$/;
 const LOOPBACK = /^(?:(?:.+\.)?localhost|127(?:\.\d+){3}|0\.0\.0\.0)$/;
 /** A server may listen on both: they count as one port. */
 const DEFAULT_PORTS: readonly number[] = [80, 443];

@@ -102,7 +102,8 @@ export function listed(site: PageSite, channel: PageChannel) {
 }
 
 /** The player. Its content is what stands there without scripts, in the same places. */
-export function playerElement({ texts, up }: PageRequest, channel: PageChannel, layout: 'page' | 'box'): Markup {
+export function playerElement(request: PageRequest, channel: PageChannel, layout: 'page' | 'box'): Markup {
+  const { texts, up } = request;
   const { key, name, mount, onAir, now } = channel;
   const title = onAir ? titleOf(now) : null;
   const isWhole = title !== null && title.artist !== '' && title.song !== '';
@@ -110,7 +111,7 @@ export function playerElement({ texts, up }: PageRequest, channel: PageChannel, 
   const second = isWhole ? title.artist : onAir ? '' : texts['offAirHint']!;
   return html`<airsplice-player channel="${key}" server="${up === '' ? './' : up}"${layout === 'page' && html` layout="page"`}>
 <div class="plain">
-<div class="plain-cover">${drawnCover(key)}</div>
+<div class="plain-cover">${drawnCover(key)}${plainPictures(request, channel, title?.cover ?? '')}</div>
 <div class="plain-info">
 <p class="plain-status">${onAir ? texts['onAir']! : texts['offAir']!}</p>
 <div class="plain-heard"><p class="plain-song" dir="auto">${line}</p><p class="plain-artist" dir="auto">${second}</p></div>
@@ -118,6 +119,22 @@ export function playerElement({ texts, up }: PageRequest, channel: PageChannel, 
 <audio controls preload="none" src="${up}${mount.slice(1)}" aria-label="${texts['play']!}: ${name}"></audio>
 </div>
 </airsplice-player>`;
+}
+
+/**
+ * What scripts load otherwise: the logo, and the title's cover upon it. In frames with policies of their own (cover.ts), as the page's lets in no
+ * image of this host. One that cannot be loaded shows nothing.
+ */
+export function plainPictures({ site, base, up }: PageRequest, channel: PageChannel, cover = ''): Markup | null {
+  const [logo = ''] = logoPath(site, channel).split('?');
+  const urls = [
+    ...(logo === '' ? [] : [html`${base}/${logo}`]),
+    ...(URL.canParse(cover) ? [encodeURIComponent(new URL(cover).href)] : []),
+  ];
+  if (urls.length === 0) return null;
+  const frame = (url: string | Markup) =>
+    html`<iframe src="${up}web/cover?url=${url}" sandbox="" aria-hidden="true" tabindex="-1" title="" referrerpolicy="no-referrer"></iframe>`;
+  return html`<noscript>${urls.map(frame)}</noscript>`;
 }
 
 /** The name of the page, with its logo and its text. @param isHead it is the heading of the page, not a link to it */

@@ -2,7 +2,15 @@
 
 import { channelMain, pictureOf } from './channel-page.js';
 import { html, type Markup } from './markup-template.js';
-import { kept, type PageRequest, pageDocument, pageFoot, pageHead, playerElement } from './page-document.js';
+import {
+  kept,
+  type PageRequest,
+  pageDocument,
+  pageFoot,
+  pageHead,
+  plainPictures,
+  playerElement,
+} from './page-document.js';
 import { barsOfTiles, drawnTile } from './page-drawing.js';
 import { logoPath, type PageChannel, siteName, titleOf } from './page-site.js';
 
@@ -61,5 +69,5 @@ function row(request: PageRequest, channel: PageChannel): Markup {
   const { key, name, now, onAir } = channel;
   const { texts } = request;
   const title = onAir ? (titleOf(now)?.title ?? '') : '';
-  return html`<li class="row${!onAir && ' silent'}" data-channel="${key}"><button class="row-play" type="button" aria-label="${texts['play']!}: ${name}"></button><a href="listen/${key}${kept(request)}"><span class="tile" data-tile="${key}">${drawnTile(key)}</span><span class="row-text"><span class="row-name" dir="auto">${name}</span><span class="row-title" dir="auto">${title}</span></span><span class="row-state">${onAir ? texts['onAir']! : texts['offAir']!}</span></a></li>`;
+  return html`<li class="row${!onAir && ' silent'}" data-channel="${key}"><button class="row-play" type="button" aria-label="${texts['play']!}: ${name}"></button><a href="listen/${key}${kept(request)}"><span class="tile" data-tile="${key}">${drawnTile(key)}${plainPictures(request, channel)}</span><span class="row-text"><span class="row-name" dir="auto">${name}</span><span class="row-title" dir="auto">${title}</span></span><span class="row-state">${onAir ? texts['onAir']! : texts['offAir']!}</span></a></li>`;
 }

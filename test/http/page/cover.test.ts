@@ -14,76 +14,84 @@ import { ask, Wire } from '../../kit/wire.js';
 
 const NONE = "'none'";
 
-t.test('the frame lets in images of the origin of its cover, and of ours pictures of covers alone', async (t) => {
-  const { port } = await startServer(t, demoYaml("streams: { publicUrl: 'https://radio.example/air/' }\n"));
-  const own = `own.example:${port}`;
-  const table: readonly (readonly [url: string, images: string, host?: string])[] = [
-    ['https://covers.example/a/b.jpg?c', 'https://covers.example'],
-    ['http://covers.example:8080/c.jpg', 'http://covers.example:8080'],
-    ['HTTPS://Covers.Example:443/c.jpg', 'https://covers.example'],
-    ['https://user:word@covers.example/c.jpg', 'https://covers.example'],
-    // By Host: with its port, by http and https alike, and what else is known as ours.
-    [`http://${own}/admin/killsource?mount=/x`, NONE],
-    [`https://${own}/admin/killsource?mount=/x`, NONE],
-    [`http://OWN.example.:${port}/c.jpg`, NONE],
-    ['http://own.example:1/c.jpg', 'http://own.example:1'],
-    // The port of publicUrl counts with each name of this server.
-    ['https://own.example/c.jpg', NONE],
-    ['https://own.example/c.jpg', NONE, 'own.example'],
-    ['http://own.example/c.jpg', NONE, 'own.example'],
-    ['http://own.example/c.jpg', NONE, 'own.example:443'],
-    ['https://radio.example/c.jpg', NONE],
-    ['http://radio.example/c.jpg', NONE],
-    [`http://radio.example:${port}/c.jpg`, NONE],
-    [`http://127.0.0.1:${port}/c.jpg`, NONE],
-    [`http://127.1:${port}/c.jpg`, NONE],
-    [`http://localhost:${port}/c.jpg`, NONE],
-    [`http://a.localhost:${port}/c.jpg`, NONE],
-    [`http://0:${port}/c.jpg`, NONE],
-    ['http://127.0.0.1:1/c.jpg', 'http://127.0.0.1:1'],
-    // Of this server pictures of covers alone, each by its whole path.
-    [`http://${own}/metadata/channel/one/cover/a%20b.jpg`, `http://${own}/metadata/channel/one/cover/a%20b.jpg`],
-    [
-      'https://radio.example/air/metadata/channel/one/cover/1.png',
-      'https://radio.example/air/metadata/channel/one/cover/1.png',
-    ],
-    [`http://${own}/metadata/channel/one/cover/../../../admin/killsource`, NONE],
-    [`http://${own}/metadata/channel/one/cover/a.jpg?mount=/x`, NONE],
-    [`http://${own}/metadata/channel/one/cover/a;b.jpg`, NONE],
-    [`http://${own}/metadata/channel/one/cover/a/b.jpg`, NONE],
-    [`http://${own}/admin/metadata/channel/one/cover/`, NONE],
-    [`http://user:word@${own}/metadata/channel/one/cover/a.jpg`, NONE],
-    // What no policy can name, or what would name more.
-    ['https://*/c.jpg', NONE],
-    ['https://x;script-src/c.jpg', NONE],
-    ["https://x'self'/c.jpg", NONE],
-    ['https://[2001:db8::1]/c.jpg', NONE],
-    ['javascript:alert(1)', NONE],
-    ['//covers.example/c.jpg', NONE],
-    ['', NONE],
-  ];
-  for (const [url, images, host = own] of table) {
-    const path = `/web/cover?url=${encodeURIComponent(url)}`;
-    const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    const answer = (await wire.take(1))[0]!;
-    wire.socket.destroy();
-    const policy = answer.headers.get('content-security-policy')!;
-    t.equal(/img-src ([^;]*);/.exec(policy)?.[1], images, `${url} at ${host}`);
-    t.match(policy, /^default-src 'none'; .*; sandbox$/);
-    t.equal(answer.body.includes('url('), images !== NONE, url);
-    t.equal(answer.headers.get('referrer-policy'), 'no-referrer');
-  }
-  const hostile = `https://"y:'"@y/"\\)}</style><script>alert(1)</script>?"\\")}</style>#"\\")</style>`;
-  const { body } = await ask(t, port, `GET /web/cover?url=${encodeURIComponent(hostile)} HTTP/1.1`);
-  const style =
-    /<style>html\{height:100%;background:url\("([^"\\<>]*)"\) center\/cover\}<\/style><\/head><\/html>$/.exec(
-      body,
-    )?.[1];
-  t.ok(style?.startsWith('https://%22y'), body);
-  const page = (await ask(t, port, 'GET / HTTP/1.1')).headers.get('content-security-policy')!;
-  t.match(page, /img-src data: blob:;/, 'the page itself takes none');
-  t.equal((await ask(t, port, 'POST /web/cover HTTP/1.1\nContent-Length: 0')).status, 405);
-});
+t.test(
+  'the frame lets in images of the origin of its cover, and of ours logos and pictures of covers alone',
+  async (t) => {
+    const { port } = await startServer(t, demoYaml("streams: { publicUrl: 'https://radio.example/air/' }\n"));
+    const own = `own.example:${port}`;
+    const table: readonly (readonly [url: string, images: string, host?: string])[] = [
+      ['https://covers.example/a/b.jpg?c', 'https://covers.example'],
+      ['http://covers.example:8080/c.jpg', 'http://covers.example:8080'],
+      ['HTTPS://Covers.Example:443/c.jpg', 'https://covers.example'],
+      ['https://user:word@covers.example/c.jpg', 'https://covers.example'],
+      // By Host: with its port, by http and https alike, and what else is known as ours.
+      [`http://${own}/admin/killsource?mount=/x`, NONE],
+      [`https://${own}/admin/killsource?mount=/x`, NONE],
+      [`http://OWN.example.:${port}/c.jpg`, NONE],
+      ['http://own.example:1/c.jpg', 'http://own.example:1'],
+      // The port of publicUrl counts with each name of this server.
+      ['https://own.example/c.jpg', NONE],
+      ['https://own.example/c.jpg', NONE, 'own.example'],
+      ['http://own.example/c.jpg', NONE, 'own.example'],
+      ['http://own.example/c.jpg', NONE, 'own.example:443'],
+      ['https://radio.example/c.jpg', NONE],
+      ['http://radio.example/c.jpg', NONE],
+      [`http://radio.example:${port}/c.jpg`, NONE],
+      [`http://127.0.0.1:${port}/c.jpg`, NONE],
+      [`http://127.1:${port}/c.jpg`, NONE],
+      [`http://localhost:${port}/c.jpg`, NONE],
+      [`http://a.localhost:${port}/c.jpg`, NONE],
+      [`http://0:${port}/c.jpg`, NONE],
+      ['http://127.0.0.1:1/c.jpg', 'http://127.0.0.1:1'],
+      // Of this server logos and pictures of covers alone, each by its whole path.
+      [`http://${own}/metadata/channel/one/cover/a%20b.jpg`, `http://${own}/metadata/channel/one/cover/a%20b.jpg`],
+      [
+        'https://radio.example/air/metadata/channel/one/cover/1.png',
+        'https://radio.example/air/metadata/channel/one/cover/1.png',
+      ],
+      [`http://${own}/metadata/channel/one/cover/../../../admin/killsource`, NONE],
+      [`http://${own}/metadata/channel/one/cover/a.jpg?mount=/x`, NONE],
+      [`http://${own}/metadata/channel/one/cover/a;b.jpg`, NONE],
+      [`http://${own}/metadata/channel/one/cover/a/b.jpg`, NONE],
+      [`http://${own}/admin/metadata/channel/one/cover/`, NONE],
+      [`http://user:word@${own}/metadata/channel/one/cover/a.jpg`, NONE],
+      [`http://${own}/web/logo`, `http://${own}/web/logo`],
+      ['https://radio.example/air/web/logo/one', 'https://radio.example/air/web/logo/one'],
+      [`http://${own}/web/logo/../../admin/killsource`, NONE],
+      [`http://${own}/web/logo/one/two`, NONE],
+      [`http://${own}/web/logo?v=1`, NONE],
+      // What no policy can name, or what would name more.
+      ['https://*/c.jpg', NONE],
+      ['https://x;script-src/c.jpg', NONE],
+      ["https://x'self'/c.jpg", NONE],
+      ['https://[2001:db8::1]/c.jpg', NONE],
+      ['javascript:alert(1)', NONE],
+      ['//covers.example/c.jpg', NONE],
+      ['', NONE],
+    ];
+    for (const [url, images, host = own] of table) {
+      const path = `/web/cover?url=${encodeURIComponent(url)}`;
+      const wire = new Wire(t, port).send(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const answer = (await wire.take(1))[0]!;
+      wire.socket.destroy();
+      const policy = answer.headers.get('content-security-policy')!;
+      t.equal(/img-src ([^;]*);/.exec(policy)?.[1], images, `${url} at ${host}`);
+      t.match(policy, /^default-src 'none'; .*; sandbox$/);
+      t.equal(answer.body.includes('url('), images !== NONE, url);
+      t.equal(answer.headers.get('referrer-policy'), 'no-referrer');
+    }
+    const hostile = `https://"y:'"@y/"\\)}</style><script>alert(1)</script>?"\\")}</style>#"\\")</style>`;
+    const { body } = await ask(t, port, `GET /web/cover?url=${encodeURIComponent(hostile)} HTTP/1.1`);
+    const style =
+      /<style>html\{height:100%;background:url\("([^"\\<>]*)"\) center\/cover\}<\/style><\/head><\/html>$/.exec(
+        body,
+      )?.[1];
+    t.ok(style?.startsWith('https://%22y'), body);
+    const page = (await ask(t, port, 'GET / HTTP/1.1')).headers.get('content-security-policy')!;
+    t.match(page, /img-src data: blob:;/, 'the page itself takes none');
+    t.equal((await ask(t, port, 'POST /web/cover HTTP/1.1\nContent-Length: 0')).status, 405);
+  },
+);
 
 /** An image, and redirects to wherever `to` says. */
 function covers(t: Test, seen: IncomingMessage[], to: () => string): Promise<string> {
