@@ -94,7 +94,8 @@ interface ActBodies {
   readonly status?: 200 | 201;
 }
 
-type ActRights = 'read' | 'titles' | 'operate' | 'titles and operate';
+/** `any`: whoever is a user. */
+type ActRights = 'any' | 'titles' | 'operate' | 'titles and operate';
 
 function act(right: ActRights, id: string, summary: string, { body, answer, status = 200 }: ActBodies = {}): Json {
   const done = { description: 'Done.', headers: NO_STORE };
@@ -108,7 +109,8 @@ function act(right: ActRights, id: string, summary: string, { body, answer, stat
     ...refused('invalid', 'Fields are missing or wrong; all of them are named.'),
     ...(answer === undefined ? { 204: done } : { [status]: { ...done, content: json(answer) } }),
   };
-  return operation('Admin', id, `${summary} (${right.includes(' ') ? 'rights' : 'right'} ${right})`, responses, {
+  const rights = right === 'any' ? 'any right' : `${right.includes(' ') ? 'rights' : 'right'} ${right}`;
+  return operation('Admin', id, `${summary} (${rights})`, responses, {
     security: SECURITY,
     ...(body && { requestBody: { required: true, content: content('application/json', body) } }),
   });
@@ -192,7 +194,7 @@ function acts({ BLOCK, FALLBACK }: RowShapes): Json {
       delete: act(operate, 'adminRemoveFallback', 'Nothing stands in for it any more'),
     },
     '/admin/logout': {
-      post: act('read', 'adminLogOut', 'End the login of the operator page, whose cookie the browser sends'),
+      post: act('any', 'adminLogOut', 'End the login of the operator page, whose cookie the browser sends'),
     },
     '/admin/reload': {
       post: act(operate, 'adminReload', 'Read the configuration again, and put it in force', {

@@ -137,7 +137,8 @@ export class Input implements SourceInput, AlarmHandler {
       return 0;
     }
     this.#owner.output.onFrame(frame);
-    return this.#owner.pacer.book(durationMs, nowMs);
+    // What comes at rest is on no tape: nobody has it ahead.
+    return this.source.isResting === true ? 0 : this.#owner.pacer.book(durationMs, nowMs);
   }
 
   /**

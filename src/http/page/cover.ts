@@ -1,8 +1,8 @@
 /**
  * `/web/cover?url=…`: the cover of a title in a frame of its own, for the pages (page-routes.ts). Anybody with a push token can set the URL,
  * so the frame may load images from that URL's origin only (Content-Security-Policy, which covers redirects too), and of this server logos and the
- * pictures of a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame is
- * sandboxed: its origin is opaque, and it runs no scripts.
+ * pictures of a channel's covers alone (../poll/cover-files.ts): any other could be a request that acts here with an operator's password. The frame
+ * is sandboxed: its origin is opaque, and it runs no scripts.
  */
 
 import { createHash } from 'node:crypto';
