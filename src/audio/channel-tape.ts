@@ -76,9 +76,14 @@ export abstract class ChannelTape {
   }
 
   get metaint(): number | null {
-    if (this.isResting) return this.#metaintChoice.metaint;
+    if (this.#isExpected) return this.#metaintChoice.metaint;
     const tape = this.#options.icyInOgg ? this.tape : this.#frames;
     return tape?.metaint ?? null;
+  }
+
+  /** There is no tape, but what it will be is known: its source rests, or has just been woken. */
+  get #isExpected(): boolean {
+    return this.isResting || (this.tape === undefined && this.refillMs > 0);
   }
 
   get sampleRate(): number {
@@ -95,7 +100,9 @@ export abstract class ChannelTape {
 
   /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
   get sends(): string | null {
-    return this.#packets?.link.facts.codec ?? (this.#frames === undefined && !this.isResting ? null : this.contentType);
+    return (
+      this.#packets?.link.facts.codec ?? (this.#frames === undefined && !this.#isExpected ? null : this.contentType)
+    );
   }
 
   /** Audio time at the tape's end at that moment (arrivals.ts). */

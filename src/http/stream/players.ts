@@ -20,7 +20,16 @@ import type { ListenerClient } from '../../listener/cursor/listener-start.js';
 import type { ListenerRequest, ListenerStats } from '../../listener/listener-stats.js';
 import type { Sessions } from '../../listener/sessions/sessions.js';
 import type { Fallbacks } from './fallbacks.js';
-import { canBegin, type Destination, fits, isReady, type MovingListener, NOT_MOVED, type Stay } from './stay.js';
+import {
+  canBegin,
+  type Destination,
+  fits,
+  hasAudioSoon,
+  isReady,
+  type MovingListener,
+  NOT_MOVED,
+  type Stay,
+} from './stay.js';
 
 /** How often listeners are moved to fallbacks, and back. */
 const CHECK_MS = 200;
@@ -162,7 +171,8 @@ export class Players implements AlarmHandler {
   /** @param comesBack whether it returns when its home has audio */
   #move(listener: Listener, path: string, stay: Stay, comesBack: boolean): boolean {
     const mount = this.#options.mounts?.get(path);
-    if (mount === undefined || !canBegin(mount)) return false;
+    // At rest it is woken by the first who comes; the others wait for the same burst.
+    if (mount === undefined || !hasAudioSoon(mount)) return false;
     // The destination is the fallback where it is already: now its home.
     if (!comesBack && mount.audio === stay.audio && stay.home.audio !== stay.audio) {
       this.#away.delete(listener);
