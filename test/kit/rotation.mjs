@@ -41,7 +41,7 @@ const ABOUT = [
   ],
   [
     /^src\/(docs|web|client|http\/(admin|page))\//,
-    /generated-clients|^docs\/|page-acts|firefox|operator-login|rewind-page|hls-client|client-package|e2e\/(demo|statistics)/,
+    /generated-clients|^docs\/|page-acts|firefox|operator-login|page-fit|rewind-page|hls-client|client-package|e2e\/(demo|statistics)/,
   ],
   [/(^|\/)[^/]+\.md$|^src\/(cli|setup|processes)\/|^config\/|^package\.json$/, /typed-lines/],
   [/^bench\//, /long\/(bench|truth|soak)/],

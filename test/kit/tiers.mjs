@@ -121,7 +121,7 @@ const ROTATED = [
     programs: [
       ...files(
         'e2e',
-        'acme attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies hls-client hls-rewind rewind-page',
+        'acme attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies hls-client hls-rewind page-fit rewind-page',
       ),
       ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
       ...files('cli/doctor', 'doctor-proxy'),
@@ -239,7 +239,7 @@ function shortLegs(longer = []) {
 }
 
 /** What starts processes waits for most of its time: many of them at once, as long as the machine has time left for one more. */
-const WAITING = { group: 'waiting', processes: 12, least: 4 };
+const WAITING = { group: 'waiting', processes: 10, least: 4 };
 /** Crowds, and faults of whole machines: what they promise in time needs more of the machine. */
 const CROWDS = { group: 'crowds', processes: 4, least: 2 };
 
