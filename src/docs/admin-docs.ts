@@ -94,7 +94,7 @@ interface ActBodies {
   readonly status?: 200 | 201;
 }
 
-/** `any`: whoever is a user. */
+/** `any`: every user may. */
 type ActRights = 'any' | 'titles' | 'operate' | 'titles and operate';
 
 function act(right: ActRights, id: string, summary: string, { body, answer, status = 200 }: ActBodies = {}): Json {

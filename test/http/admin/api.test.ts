@@ -28,7 +28,7 @@ async function settled<T>(read: () => Promise<T>, is: (value: T) => boolean): Pr
 
 /** What needs a user. */
 interface Guarded {
-  /** All of these; none: whoever is a user. */
+  /** All of these; none: every user may. */
   readonly rights: readonly string[];
   readonly method: string;
   readonly path: string;
