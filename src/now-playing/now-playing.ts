@@ -113,9 +113,11 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const next = currentNext(state, at.wallMs);
   const { timeSeconds } = input;
   const hasTime = timeSeconds !== undefined;
-  const own = ownNow(state, input, at);
-  if (own !== null) {
-    const isNamed = own === realNow(state) && input.id !== undefined && input.id !== own.id;
+  const now = nowOfNext(state, input, at);
+  const own = now ?? endedOf(state.ended, input, sinceSeconds(state))?.record;
+  if (own !== undefined) {
+    // Not by the records: what the fallback title covers is in force and past, as one object or, after a restart, as two.
+    const isNamed = now !== undefined && input.id !== undefined && input.id !== own.id;
     const change = isNamed ? correctNow(state, { ...own, id: input.id }, at) : null;
     const { effectAtMs, id, startSeconds } = own;
     const version = change?.state.version ?? state.version;
@@ -151,19 +153,17 @@ function isSameByIdAndTime({ id, startSeconds }: TrackRecord, input: PushInput):
   return id === input.id && Math.floor(timeSeconds) === Math.floor(startSeconds);
 }
 
-/** The play that a next announces too late: in force, or past. Null: it is still to come. */
-function ownNow(state: ChannelState, input: PushInput, at: Moment): TrackRecord | null {
+/** The play in force, if a next announces it too late. */
+function nowOfNext(state: ChannelState, input: PushInput, at: Moment): TrackRecord | undefined {
   const { saidSeconds } = state;
   const now = realNow(state);
-  if (now !== null && hasSameText(now, input)) {
-    const ageMs = at.ageMs(now);
-    const nowSeconds = at.wallMs / 1000;
-    // Without a time it is late only shortly after the play began; later it announces another one.
-    const isNew = input.timeSeconds !== undefined || ageMs < CLOCK_SECONDS * 1000;
-    const like = likeness(now, input, { saidSeconds, nowSeconds, isFarAhead: false, ageMs });
-    if (isNew && like !== 'other') return now;
-  }
-  return endedOf(state.ended, input, sinceSeconds(state))?.record ?? null;
+  if (now === null || !hasSameText(now, input)) return undefined;
+  const ageMs = at.ageMs(now);
+  const nowSeconds = at.wallMs / 1000;
+  // Without a time it is late only shortly after the play began; later it announces another one.
+  const isNew = input.timeSeconds !== undefined || ageMs < CLOCK_SECONDS * 1000;
+  const like = likeness(now, input, { saidSeconds, nowSeconds, isFarAhead: false, ageMs });
+  return isNew && like !== 'other' ? now : undefined;
 }
 
 function nextApplied(change: Change): Pushed {

@@ -689,3 +689,19 @@ t.test(
     }
   },
 );
+
+t.test('a late next of what the fallback title covers says the same before and after a restart', async (t) => {
+  for (const isRestarted of [false, true]) {
+    const desk = new Desk();
+    const startSeconds = Math.floor(T0 / 1000);
+    desk.push({ song: 'a', durationSeconds: 20 });
+    desk.seconds = 18;
+    desk.lose();
+    // The covered title is one object with the newest past play, until the state is read from a store.
+    if (isRestarted) desk.state = JSON.parse(JSON.stringify(desk.state));
+    const { version } = desk.state;
+    desk.push({ type: 'next', song: 'a', id: '1', timeSeconds: startSeconds + 15 });
+    t.equal(desk.state.version, version, 'it is too late for the title that is covered, and speaks of a past play');
+    t.equal(desk.next, undefined);
+  }
+});
