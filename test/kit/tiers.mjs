@@ -5,6 +5,7 @@
  */
 
 import { existsSync, readdirSync } from 'node:fs';
+import { LONGEST } from './longest.mjs';
 import { changedFiles, partOf, touchedBy } from './rotation.mjs';
 
 /** By name, which a file that has moved would leave without a word. */
@@ -212,28 +213,13 @@ for (const file of ALSO_SHORT) LATER.delete(file);
 const without = (list, other) => list.filter((file) => !other.includes(file));
 const union = (...lists) => [...new Set(lists.flat())];
 
-/** They wait for most of their time: what begins last would be waited for. */
-const LONGEST = [
-  ...files('app', 'reload'),
-  ...files(
-    'behaviour',
-    'another-format channel-delay delay encoder-takeover fallbacks heard-acts heard-places late-titles',
-  ),
-  ...files('behaviour', 'lost-again reading-players secrets-stay-secret tls'),
-  ...files('cluster/tapes', 'tape-server'),
-  ...files('e2e', 'reload-workers kept-statistics'),
-  ...files('docs', 'typed-lines'),
-  ...files('http/admin', 'api'),
-  ...files('http/watch', 'web-socket-watch'),
-  ...files('long', 'bench newcomer debian-package restarts encoders-players encoders-ogg players quiet soak'),
-  ...files('long', 'cluster-faults encoders-restart players-table reading-players reload-pairs'),
-];
+const FIRST = LONGEST.flatMap(([folder, names]) => files(folder, names));
 
 /** @param longer files that the same run has in their long form */
 function shortLegs(longer = []) {
   const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
   return [
-    { name: 'npm test', files: without(rest, longer), own: OWN },
+    { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST },
     { name: 'npm test, alone', files: ALONE, processes: 1 },
   ];
 }
@@ -245,7 +231,7 @@ const CROWDS = { group: 'crowds', processes: 4, least: 2 };
 
 /** A leg of processes. */
 function later(name, list, env, bounds) {
-  return { name, files: list, own: list, first: LONGEST, env, ...bounds, timeoutMs: LATER_TIMEOUT_MS };
+  return { name, files: list, own: list, first: FIRST, env, ...bounds, timeoutMs: LATER_TIMEOUT_MS };
 }
 
 /** @param minutes of what plays for as long as it is asked to; undefined: its full ones */
