@@ -28,10 +28,10 @@ const BUSY_SHARE = 0.7;
 const START_MS = 1500;
 
 /**
- * @typedef {{ name: string, files: string[], own?: string[], first?: string[], env?: Record<string, string>, processes?: number, least?: number,
- * timeoutMs?: number, graceMs?: number }} Leg
- *   `own`: files that have a process of their own; `first`: those that begin before others; `processes` at a time at most, `least` however busy the
- *   machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
+ * @typedef {{ name: string, files: string[], own?: string[], first?: string[], firstEvery?: number, env?: Record<string, string>,
+ * processes?: number, least?: number, timeoutMs?: number, graceMs?: number }} Leg
+ *   `own`: files that have a process of their own; `first`: those that begin before others, or are every `firstEvery`th of all; `processes` at a
+ *   time at most, `least` however busy the machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 
 const DEFAULT_PROCESSES = 6;
@@ -106,13 +106,23 @@ export class Legs {
   }
 
   async #runJobs(
-    { first = [], processes = DEFAULT_PROCESSES, least = processes, timeoutMs = DEFAULT_TIMEOUT_MS, graceMs },
+    {
+      first = [],
+      firstEvery = 1,
+      processes = DEFAULT_PROCESSES,
+      least = processes,
+      timeoutMs = DEFAULT_TIMEOUT_MS,
+      graceMs,
+    },
     jobs,
     onResult,
   ) {
-    const inOrder = [...jobs];
+    const [longest, others] = [true, false].map((isFirst) =>
+      jobs.filter(({ file }) => first.includes(file) === isFirst),
+    );
+    const inOrder = longest.flatMap((job) => [job, ...others.splice(0, firstEvery - 1)]).concat(others);
     // Behind a file of its own process another one would have to start.
-    inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || first.includes(b.file) - first.includes(a.file));
+    inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn));
     let startedMs = Number.NEGATIVE_INFINITY;
     const pool = new Pool(inOrder, {
       env: { RUN_SEED: this.#runSeed },

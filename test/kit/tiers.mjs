@@ -60,6 +60,7 @@ const CHANGE = {
     ...files('http/poll', 'history-pages'),
     ...files('http/stream', 'hls-private'),
     ...files('http/hook', 'hook'),
+    ...files('link', 'worker-titles'),
     ...files('link/tapes', 'offer-schema'),
     ...files('net/limits', 'rate secret-gate'),
     'test/bundle.test.ts',
@@ -70,7 +71,7 @@ const CHANGE = {
     ...files('kit', 'checked typescript'),
     ...files(
       'behaviour',
-      'fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder reading-players record-order secrets-stay-secret tls',
+      'encoder-takeover fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder outgoing-titles pulled-titles reading-players record-order secrets-stay-secret tls',
     ),
   ],
   /** Once more on two machines, with a Redis between them. */
@@ -219,7 +220,7 @@ const FIRST = LONGEST.flatMap(([folder, names]) => files(folder, names));
 function shortLegs(longer = []) {
   const rest = ALL.filter((file) => !LATER.has(file) && !ALONE.includes(file));
   return [
-    { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST },
+    { name: 'npm test', files: without(rest, longer), own: OWN, first: FIRST, firstEvery: 4 },
     { name: 'npm test, alone', files: ALONE, processes: 1 },
   ];
 }

@@ -172,7 +172,9 @@ t.test('one that spins is killed; one that gets no processor is not', async (t) 
   const ofOneCpu = spawnSync('taskset', ['-cp', '0', pid]);
   t.equal(ofOneCpu.status, 0, String(ofOneCpu.stderr));
   t.equal(spawnSync('chrt', ['-a', '--idle', '-p', '0', pid]).status, 0, 'it runs where no other wants to');
-  const others = [1, 2, 3].map(() => spawn('taskset', ['-c', '0', process.execPath, '-e', 'for (;;);']));
+  const others = [1, 2, 3].map(() =>
+    spawn('nice', ['-n', '19', 'taskset', '-c', '0', process.execPath, '-e', 'for (;;);']),
+  );
   const endOthers = () => {
     for (const other of others) other.kill('SIGKILL');
   };
