@@ -5,7 +5,7 @@ import { network, text, whole } from '../config/field.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 import type { AdminState, HubQuestion, ProcessQuestion } from './admin-reports.js';
-import { NO_LOGINS } from './logins.js';
+import { MAX_RENEWED, NO_LOGINS } from './logins.js';
 import {
   blockRow,
   channel,
@@ -49,8 +49,19 @@ const token = z.looseObject({
   untilMs: moment.nullable(),
 });
 
-const endedLogin = z.looseObject({ id: z.string().regex(/^[\w-]{22}$/), untilMs: moment });
-const logins = z.looseObject({ key: z.string().regex(/^[\w-]{0,64}$/), ended: z.array(endedLogin).max(MAX_ROWS) });
+const endedLogin = z.looseObject({
+  id: z.string().regex(/^[\w-]{22}$/),
+  user: text(1, 64).optional(),
+  untilMs: moment,
+});
+const logins = z.looseObject({
+  key: z.string().regex(/^[\w-]{0,64}$/),
+  ended: z.array(endedLogin).max(MAX_ROWS),
+  renewed: z
+    .array(z.looseObject({ user: text(1, 64), times: counted }))
+    .max(MAX_RENEWED)
+    .optional(),
+});
 
 /** What may be asked of the hub, by question. */
 export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {

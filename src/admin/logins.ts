@@ -7,6 +7,8 @@ import { randomBytes } from 'node:crypto';
 
 export interface EndedLogin {
   readonly id: string;
+  /** Absent: ended by an older version. */
+  readonly user?: string | undefined;
   /** When its cookie is invalid by itself, unix milliseconds. */
   readonly untilMs: number;
 }
@@ -15,6 +17,13 @@ export interface LoginState {
   /** base64url; "": nobody has logged in yet. */
   readonly key: string;
   readonly ended: readonly EndedLogin[];
+  /** Users all of whose logins were ended, and how often; absent: none. */
+  readonly renewed?: readonly RenewedUser[] | undefined;
+}
+
+export interface RenewedUser {
+  readonly user: string;
+  readonly times: number;
 }
 
 /** To the hub. */
@@ -25,8 +34,10 @@ export interface LoginQuestions {
 }
 
 export const NO_LOGINS: LoginState = { key: '', ended: [] };
-/** Ended logins that are remembered. With one more, all logins end: a new key. */
-export const MAX_ENDED = 1000;
+/** Ended logins of a user that are remembered. With one more, all of the user's logins end. */
+export const MAX_ENDED_OF_USER = 100;
+/** Users whose logins were all ended, also those who are gone. With one more, everybody's end: a new key. */
+export const MAX_RENEWED = 1000;
 
 const KEY_BYTES = 32;
 
@@ -39,14 +50,25 @@ export function withKey(state: LoginState): LoginState {
   return state.key === '' ? { key: newKey(), ended: [] } : state;
 }
 
-export function withEnded({ key, ended }: LoginState, login: EndedLogin): LoginState {
-  const others = ended.filter(({ id }) => id !== login.id);
-  return others.length >= MAX_ENDED ? { key: newKey(), ended: [] } : { key, ended: [...others, login] };
+export function withEnded(state: LoginState, login: EndedLogin): LoginState {
+  const { user } = login;
+  const others = state.ended.filter(({ id }) => id !== login.id);
+  const rest = others.filter((other) => other.user !== user);
+  if (others.length - rest.length < MAX_ENDED_OF_USER) return { ...state, ended: [...others, login] };
+  const renewed = (state.renewed ?? []).filter((other) => other.user !== user);
+  // Of users that an older version did not name nobody is known to be meant.
+  if (user === undefined || renewed.length >= MAX_RENEWED) return { key: newKey(), ended: [] };
+  return { ...state, ended: rest, renewed: [...renewed, { user, times: timesRenewed(state, user) + 1 }] };
+}
+
+/** How often all logins of a user were ended. */
+export function timesRenewed({ renewed = [] }: LoginState, user: string): number {
+  return renewed.find((other) => other.user === user)?.times ?? 0;
 }
 
 /** Without those that are invalid by themselves by now. */
-export function currentLogins({ key, ended }: LoginState, nowMs: number): LoginState {
-  return { key, ended: ended.filter(({ untilMs }) => untilMs > nowMs) };
+export function currentLogins(state: LoginState, nowMs: number): LoginState {
+  return { ...state, ended: state.ended.filter(({ untilMs }) => untilMs > nowMs) };
 }
 
 function newKey(): string {

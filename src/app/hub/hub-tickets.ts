@@ -1,7 +1,8 @@
-/** The keys of TLS session tickets, put together where the channels are: which of several machines makes them. */
+/** The keys of TLS session tickets and HLS tokens, put together where the channels are: which of several machines makes them. */
 
 import { SealedTurn } from '../../cluster/sealed-turn.js';
 import type { Leased } from '../../cluster/tapes/leases.js';
+import { hasHls } from '../../config/hls-config.js';
 import { ticketKeysSchema } from '../../link/ticket-keys-schema.js';
 import { SessionTickets, type TicketKeys } from '../../net/tls/session-tickets.js';
 import type { Core } from '../core.js';
@@ -30,7 +31,7 @@ export function makeTickets({ config, clock, repeats }: Core, onKeys: (keys: Tic
           schema: ticketKeysSchema,
           onBad: (reason) => onBad(LEASE, reason),
         });
-  const isNeeded = () => config.addresses.some(({ tls }) => tls !== undefined);
+  const isNeeded = () => config.addresses.some(({ tls }) => tls !== undefined) || hasHls(config);
   return {
     tickets: new SessionTickets({ clock, turn, isNeeded, onKeys }),
     *leased() {

@@ -21,7 +21,7 @@ import { observeWorker } from '../metrics/worker-metrics.js';
 import { type ReloadSteps, takeConfig } from '../reload.js';
 import { Worker, type WorkerParts } from './worker.js';
 
-export interface ClientSideParts extends Omit<WorkerParts, 'onJoin'> {
+export interface ClientSideParts extends Omit<WorkerParts, 'onJoin' | 'tokenKey'> {
   readonly clock: SystemClock;
   readonly metrics: Metrics;
   /** What listeners did in a minute. */
@@ -70,8 +70,9 @@ export class ClientSide implements HubClients {
     this.#parts = parts;
     this.accessLog = accessLog;
     this.counting = new ListenerCounting(core, faces.byChannel, onFigures);
-    this.worker = new Worker(core, { ...parts, onJoin: this.counting.observe });
-    const { worker, counting, tickets } = this;
+    const { counting, tickets } = this;
+    this.worker = new Worker(core, { ...parts, onJoin: counting.observe, tokenKey: () => tickets.tokenKey });
+    const { worker } = this;
     this.addresses = new Addresses({ config: core.config, network: worker.network, clock, log: core.log, tickets });
     observeWorker(metrics.registry, worker);
     metrics.registry.counts(

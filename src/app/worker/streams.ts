@@ -43,6 +43,8 @@ export interface ListenerParts {
   /** Private listeners of HLS in all processes; null: there are no others. */
   readonly players: SharedPlayers | null;
   readonly hlsCrowd: HlsCrowd;
+  /** As in HlsPrivateParts. */
+  tokenKey(): Buffer | null;
 }
 
 export class Streams {
@@ -193,7 +195,7 @@ export class Streams {
     { proxies }: Guards,
     mounts: ReadonlyMap<string, Mount>,
     admission: Admission,
-    { players, hlsCrowd }: ListenerParts,
+    { players, hlsCrowd, tokenKey }: ListenerParts,
   ): HlsService {
     const { config, log, onError, tallies } = this.#core;
     const [waiting, unknown] = [this.#waiting, this.#unknown];
@@ -202,7 +204,7 @@ export class Streams {
       mounts,
       channels: this.hls,
       publicUrl: this.publicUrl,
-      privates: new HlsPrivate({ admission, listeners, players, proxies, waiting, unknown, log }),
+      privates: new HlsPrivate({ admission, listeners, players, proxies, waiting, unknown, tokenKey, log }),
       crowd: hlsCrowd,
       proxies,
       waiting,

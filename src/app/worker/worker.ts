@@ -58,6 +58,8 @@ export interface WorkerParts {
   readonly pace: RefusalPace;
   /** Other processes have sessions too. Absent: there are none. */
   readonly others?: { readonly worker: number; readonly link: WorkerSessions };
+  /** As in HlsPrivateParts. */
+  tokenKey(): Buffer | null;
   /** Whom an operator's questions go to. */
   readonly queries: AdminQueries;
   /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
@@ -132,7 +134,7 @@ export class Worker {
     this.#collectMounts();
     this.verdicts = new EncoderVerdicts(core, mounts);
     const { audience, listenerStats, hlsCrowd, pushes, verdicts } = this;
-    const { pace, onProven, hls } = parts;
+    const { pace, onProven, hls, tokenKey } = parts;
     this.network = new Network(core, {
       channels,
       mounts,
@@ -144,6 +146,7 @@ export class Worker {
       hls,
       players,
       hlsCrowd,
+      tokenKey,
       pushes,
       verdicts,
       pace,

@@ -2,11 +2,11 @@
  * Logins to the operator page: a cookie with the user, its end and an id, signed with the key that all processes share and the digest of the user's
  * password. Nothing of it is kept here. It ends at its time, when it is logged out, with the user, and with the password.
  *
- *   airsplice-admin = base64url(user) . untilMs . id . HMAC-SHA256(key, user, untilMs, id, digest of the password)
+ *   airsplice-admin = base64url(user) . untilMs . id . HMAC-SHA256(key, user, untilMs, id, digest of the password, times renewed)
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type LoginState, NO_LOGINS } from '../../admin/logins.js';
+import { type LoginState, NO_LOGINS, timesRenewed } from '../../admin/logins.js';
 import type { Clock } from '../../base/clock.js';
 import type { AdminUsers } from '../../config/admin-config.js';
 
@@ -15,6 +15,8 @@ export interface OperatorLogin {
   readonly id: string;
   /** Unix milliseconds. */
   readonly untilMs: number;
+  /** How often all logins of the user had been ended when it began. */
+  readonly times: number;
 }
 
 /** Of the present configuration. */
@@ -57,7 +59,8 @@ export class AdminLogins {
   /** The value of the cookie, and how long it is valid. @param user who has a password */
   begin(user: string): { readonly value: string; readonly seconds: number } {
     const lifeMs = this.#lifeMs;
-    const login = { user, id: randomBytes(ID_BYTES).toString('base64url'), untilMs: this.#clock.wallMs() + lifeMs };
+    const id = randomBytes(ID_BYTES).toString('base64url');
+    const login = { user, id, untilMs: this.#clock.wallMs() + lifeMs, times: timesRenewed(this.#state, user) };
     const mac = this.#mac(login)!.toString('base64url');
     const value = [Buffer.from(user).toString('base64url'), login.untilMs, login.id, mac].join('.');
     return { value, seconds: Math.round(lifeMs / 1000) };
@@ -75,15 +78,17 @@ export class AdminLogins {
   }
 
   /** Whether it still is one: not over, and not logged out. */
-  isValid({ id, untilMs }: OperatorLogin): boolean {
+  isValid({ id, user, untilMs, times }: OperatorLogin): boolean {
     const leftMs = untilMs - this.#clock.wallMs();
-    return leftMs > 0 && leftMs <= this.#lifeMs && !this.#ended.has(id);
+    const isEnded = this.#ended.has(id) || times !== timesRenewed(this.#state, user);
+    return leftMs > 0 && leftMs <= this.#lifeMs && !isEnded;
   }
 
   #read(value: string): OperatorLogin | null {
     const [, name, until, id, mac] = FORM.exec(value) ?? [];
     if (name === undefined) return null;
-    const login = { user: Buffer.from(name, 'base64url').toString(), id: id!, untilMs: Number(until) };
+    const user = Buffer.from(name, 'base64url').toString();
+    const login = { user, id: id!, untilMs: Number(until), times: timesRenewed(this.#state, user) };
     const expected = this.#mac(login);
     if (expected === null) return null;
     const given = Buffer.from(mac!, 'base64url');
@@ -92,11 +97,12 @@ export class AdminLogins {
   }
 
   /** Null: there is no key, or no such user with a password. */
-  #mac({ user, id, untilMs }: OperatorLogin): Buffer | null {
+  #mac({ user, id, untilMs, times }: OperatorLogin): Buffer | null {
     const users = this.#config.admin.users;
     const password = Object.hasOwn(users, user) ? users[user]!.password : undefined;
     if (password === undefined || this.#state.key === '') return null;
     const hmac = createHmac('sha256', Buffer.from(this.#state.key, 'base64url'));
-    return hmac.update(JSON.stringify(['login', user, untilMs, id, password.sha256.toString('hex')])).digest();
+    const signed = ['login', user, untilMs, id, password.sha256.toString('hex'), ...(times > 0 ? [times] : [])];
+    return hmac.update(JSON.stringify(signed)).digest();
   }
 }

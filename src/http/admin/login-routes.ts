@@ -84,7 +84,8 @@ function registerLogout(app: FastifyInstance, { access, queries, log, isSecure }
       const { login } = user;
       if (login === undefined)
         throw new Refusal('conflict', 'There is no login: this was asked with a password or a token.');
-      await queries.hub('endLogin', { id: login.id, untilMs: login.untilMs });
+      const { id, untilMs } = login;
+      await queries.hub('endLogin', { id, user: login.user, untilMs });
       auditDone(log, user, LOG_OUT, {});
       return reply
         .code(204)

@@ -5,10 +5,10 @@
  *   M/hls.m3u8?metaid= ─► signed? room? hook? ─► counted, a session ─► hls/live.m3u8?s={token}  ─ again and again ─► there
  *
  * Players ask for a multivariant playlist twice, and another process may be asked the second time. So the token is made of what names the player,
- * where something does, and a second request with the same is the same listener.
+ * where something does, by a key that only the server's processes have, and a second request with the same is the same listener.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../base/log.js';
 import { Refusal, shuttingDown } from '../../base/refusal.js';
@@ -40,6 +40,8 @@ export interface HlsPrivateParts {
   /** Requests that wait for a first segment; apart from them those with a token that is not known yet: anybody can make one up. */
   readonly waiting: WaitingRequests;
   readonly unknown: WaitingRequests;
+  /** All processes make the same token by it; null: it is not known yet, and a second request of a player has another token. */
+  tokenKey(): Buffer | null;
   readonly log: Log;
 }
 
@@ -80,11 +82,11 @@ export class HlsPrivate {
     below: string,
     whenListed: () => Promise<void>,
   ): Promise<Admittance> {
-    const { admission, listeners, log, waiting } = this.#parts;
+    const { admission, listeners, log, waiting, tokenKey } = this.#parts;
     if (waiting.isClosed) throw shuttingDown(RETRY_SECONDS);
     const applicant = this.#applicant(request, mount);
     admission.check(applicant, mount);
-    const token = tokenOf(applicant, mount);
+    const token = tokenOf(applicant, mount, tokenKey());
     if (this.#isThere(token, mount)) return { token };
     if (request.method === 'HEAD') return this.#admitHead(applicant, mount, below, token);
     const admitted = admission.enter(applicant, mount, below);
@@ -204,12 +206,12 @@ export function askedToken(url: string): string | null {
 }
 
 /** The same for the same player with the same request, where it has a name; else random. */
-function tokenOf(applicant: Applicant, { path }: Mount): string {
+function tokenOf(applicant: Applicant, { path }: Mount, key: Buffer | null): string {
   const name = metaidOf(applicant) ?? applicant.header('x-playback-session-id') ?? '';
-  if (name === '') return randomBytes(TOKEN_BYTES).toString('base64url');
+  if (name === '' || key === null) return randomBytes(TOKEN_BYTES).toString('base64url');
   const { url, address } = applicant;
   const whole = JSON.stringify([path, name, url, applicant.header('authorization') ?? '', address]);
-  return createHash('sha256').update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');
+  return createHmac('sha256', key).update(whole).digest().subarray(0, TOKEN_BYTES).toString('base64url');
 }
 
 /** The player begins anew with the multivariant playlist. */

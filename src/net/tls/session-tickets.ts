@@ -7,9 +7,11 @@
  *   made here ───────────────────────┘                    └─► say: the other machines
  *
  * Node gives OpenSSL one set of keys, and has no callback that could know two: after a change each client makes one full handshake.
+ *
+ * The tokens of private HLS listeners, which all processes make alike too, have a key that is derived from these.
  */
 
-import { randomBytes } from 'node:crypto';
+import { hkdfSync, randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { SharedTurn } from '../shared-turn.js';
 
@@ -33,7 +35,7 @@ export interface SessionTicketsParts {
   readonly clock: Clock;
   /** Null: no other machine has them. */
   readonly turn: SharedTurn<TicketKeys> | null;
-  /** Whether any address speaks TLS. */
+  /** Whether any address speaks TLS, or any channel has HLS. */
   isNeeded(): boolean;
   /** They are in force from now on. */
   onKeys(keys: TicketKeys): void;
@@ -93,15 +95,22 @@ export class SessionTickets {
   }
 }
 
-/** Those that the addresses of this process use. */
+/** Keeps this use of the keys apart from that by TLS. */
+const TOKEN_LABEL = 'airsplice hls tokens 1';
+const TOKEN_KEY_BYTES = 32;
+
+/** Those that this process uses. */
 export class TicketKeysInForce {
   /** Null: none are known yet, and each address has its own. */
   bytes: Buffer | null = null;
   /** As they came. */
   text: TicketKeys | null = null;
+  /** For the tokens of private HLS listeners (http/stream/hls-private.ts). Null: none is known yet. */
+  tokenKey: Buffer | null = null;
 
   set(keys: TicketKeys): void {
     this.text = keys;
     this.bytes = Buffer.from(keys.keys, 'base64');
+    this.tokenKey = Buffer.from(hkdfSync('sha256', this.bytes, '', TOKEN_LABEL, TOKEN_KEY_BYTES));
   }
 }

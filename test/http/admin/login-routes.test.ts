@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import t from 'tap';
-import { MAX_ENDED, NO_LOGINS, withEnded, withKey } from '../../../src/admin/logins.js';
+import { MAX_ENDED_OF_USER, MAX_RENEWED, NO_LOGINS, withEnded, withKey } from '../../../src/admin/logins.js';
 import { AdminLogins } from '../../../src/http/admin/admin-logins.js';
 import { demoYaml, NODES, startServer, type TestServer, WORKERS } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
@@ -196,13 +196,12 @@ t.test('from other pages, in other forms, without the right, and too often', asy
 
 t.test('its time, and how many ends are remembered', async (t) => {
   let [nowMs, hours] = [1_800_000_000_000, 2];
-  const users = {
-    ann: {
-      password: { sha256: createHash('sha256').update('a').digest(), demo: '' },
-      tokens: [],
-      rights: ['read' as const],
-    },
+  const user = {
+    password: { sha256: createHash('sha256').update('a').digest(), demo: '' },
+    tokens: [],
+    rights: ['read' as const],
   };
+  const users = { ann: user, bob: user };
   const config = {
     admin: {
       users,
@@ -229,11 +228,30 @@ t.test('its time, and how many ends are remembered', async (t) => {
   nowMs += 1;
   t.equal(logins.of(cookie), null, 'over');
   const { key } = state;
-  for (let i = 0; i < MAX_ENDED; i++) state = withEnded(state, { id: String(i), untilMs: 1 });
-  t.same([state.key, state.ended.length], [key, MAX_ENDED]);
-  state = withEnded(state, { id: 'one more', untilMs: 1 });
-  t.not(state.key, key, 'all are out');
-  t.equal(state.ended.length, 0);
+  const [ann, bob] = ['ann', 'bob'].map((user) => `airsplice-admin=${logins.begin(user).value}`);
+  const end = (user: string, ids: number) => {
+    for (let i = 0; i < ids; i++) state = withEnded(state, { id: `${user}${i}`, user, untilMs: 1 });
+    logins.set(state);
+  };
+  end('bob', 1);
+  end('ann', MAX_ENDED_OF_USER);
+  t.same([state.key, state.ended.length], [key, MAX_ENDED_OF_USER + 1]);
+  t.match([logins.of(ann), logins.of(bob)], [{ user: 'ann' }, { user: 'bob' }]);
+  const open = logins.of(ann)!;
+  state = withEnded(state, { id: 'one more', user: 'ann', untilMs: 1 });
+  logins.set(state);
+  t.same([logins.of(ann), logins.isValid(open)], [null, false], 'all of the one are out');
+  t.ok(logins.of(bob), 'the other is not');
+  t.match(logins.of(`airsplice-admin=${logins.begin('ann').value}`), { user: 'ann' }, 'who may begin anew');
+  t.same(
+    state.ended.map(({ id }) => id),
+    ['bob0'],
+  );
+  for (let i = 1; i < MAX_RENEWED; i++) end(`gone${i}`, MAX_ENDED_OF_USER + 1);
+  t.same([state.key, state.renewed!.length], [key, MAX_RENEWED]);
+  end('one more', MAX_ENDED_OF_USER + 1);
+  t.not(state.key, key, 'everybody is out');
+  t.same([state.ended, state.renewed], [[], undefined]);
 });
 
 t.test('it outlives a restart, and so does its end', { skip: WORKERS > 0 || NODES > 0 }, async (t) => {

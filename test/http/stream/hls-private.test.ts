@@ -1,6 +1,6 @@
 /** Private listeners of HLS, with the whole server: who is admitted, where it counts, how long it is there, and what its token opens. */
 
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -137,6 +137,22 @@ t.test('a mount that is not open: nothing without a signature, and no way around
   t.strictSame([head.status, head.headers.get('cache-control')], [200, 'no-store']);
   // At the channel's other mount, whose path is signed otherwise.
   t.equal((await ask(t, port, `GET /signed/hls.m3u8?${signature('/signed.mp3')} HTTP/1.1`)).status, 403);
+});
+
+t.test('who knows all that a request says cannot make its token', async (t) => {
+  const url = '/open.mp3?metaid=alice';
+  const request = `/open.mp3/hls.m3u8?metaid=alice`;
+  const server = await startServer(t, yaml());
+  const path = await admitted(t, server, request);
+  // As another server makes it.
+  t.not(await admitted(t, await startServer(t, yaml()), request), path);
+  for (const whole of [['/open.mp3', 'alice', url, '', '127.0.0.1'], [url], ['alice']]) {
+    for (const digest of [createHash('sha256'), createHmac('sha256', ''), createHmac('sha256', Buffer.alloc(32))]) {
+      const made = digest.update(JSON.stringify(whole)).digest().subarray(0, 16).toString('base64url');
+      const { status } = await ask(t, server.port, `GET /open.mp3/hls/live.m3u8?s=${made} HTTP/1.1`);
+      t.equal(status, 403);
+    }
+  }
 });
 
 t.test('a token opens the playlist of its mount, and no other', async (t) => {

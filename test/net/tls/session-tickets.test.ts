@@ -2,7 +2,12 @@
 
 import t from 'tap';
 import { ticketKeysSchema } from '../../../src/link/ticket-keys-schema.js';
-import { SessionTickets, TICKETS_LAST_MS, type TicketKeys } from '../../../src/net/tls/session-tickets.js';
+import {
+  SessionTickets,
+  TICKETS_LAST_MS,
+  type TicketKeys,
+  TicketKeysInForce,
+} from '../../../src/net/tls/session-tickets.js';
 import { FakeClock } from '../../kit/clock.js';
 
 class Turn {
@@ -118,4 +123,17 @@ t.test('of another process: exactly 48 bytes', async (t) => {
   }
   t.notOk(ticketKeysSchema.safeParse({ madeMs: 1, keys: `${'A'.repeat(63)}=` }).success);
   t.ok(ticketKeysSchema.safeParse({ madeMs: 1, keys: 'A'.repeat(64) }).success);
+});
+
+t.test('tokens have a key of their own, the same wherever the keys are the same', async (t) => {
+  const clock = new FakeClock();
+  const [here, there, other] = ['A', 'A', 'B'].map((letter) => {
+    const inForce = new TicketKeysInForce();
+    t.equal(inForce.tokenKey, null);
+    inForce.set(keysOf(clock, 0, letter));
+    return inForce;
+  }) as [TicketKeysInForce, TicketKeysInForce, TicketKeysInForce];
+  t.ok(here.tokenKey!.equals(there.tokenKey!));
+  t.notOk(here.tokenKey!.equals(other.tokenKey!));
+  t.notOk(here.bytes!.includes(here.tokenKey!));
 });
