@@ -12,6 +12,7 @@ import './no-domains.mjs';
 import { t as root } from 'tap';
 import { Counts } from './counts.mjs';
 import { beginFile } from './current-file.mjs';
+import { leftOpen } from './left-open.mjs';
 
 /** In which a process without a test left has ended, but for what its files left open; a time-out of theirs may take longer. */
 const LEFT_OPEN_MS = 6000;
@@ -79,7 +80,7 @@ function end() {
     if (passedMs < LEFT_OPEN_MS) return;
     const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');
     if (passedMs < MAX_TIMEOUTS_MS && open.every((name) => name === 'Timeout')) return;
-    process.stderr.write(`left open by one of ${ran.join(' ')}: ${open.join(', ')}\n`);
+    process.stderr.write(`left open by one of ${ran.join(' ')}: ${leftOpen().join(', ')}\n`);
     process.exit(3);
   }, LOOK_MS);
   timer.unref();

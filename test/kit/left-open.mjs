@@ -1,0 +1,44 @@
+/** What a process that does not end waits for: Node says of a timer only that there is one. */
+
+import { Session } from 'node:inspector';
+
+const MAX_SOURCE_CHARACTERS = 200;
+
+/** @returns the name of each resource that keeps this process, of timers with what they call */
+export function leftOpen() {
+  const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');
+  return open.includes('Timeout') ? [...open.filter((name) => name !== 'Timeout'), ...timers()] : open;
+}
+
+function timers() {
+  const session = new Session();
+  session.connect();
+  // In this thread an answer comes before `post` returns.
+  const ask = (method, params) => {
+    let result;
+    session.post(method, params, (error, answer) => {
+      result = error ?? answer;
+    });
+    return result;
+  };
+  try {
+    const own = setTimeout(() => undefined);
+    globalThis.timerPrototype = Object.getPrototypeOf(own);
+    clearTimeout(own);
+    const { result: prototype } = ask('Runtime.evaluate', { expression: 'timerPrototype' });
+    const { objects } = ask('Runtime.queryObjects', { prototypeObjectId: prototype.objectId });
+    const { result } = ask('Runtime.callFunctionOn', {
+      objectId: objects.objectId,
+      functionDeclaration: `function () { return this.filter((one) => !one._destroyed && one.hasRef()).map(${said}); }`,
+      returnByValue: true,
+    });
+    return result.value.map((text) => text.replace(/\s+/g, ' ').slice(0, MAX_SOURCE_CHARACTERS));
+  } finally {
+    session.disconnect();
+  }
+}
+
+/** It runs where the inspector has it: nothing of this file is known there. */
+function said({ _onTimeout, _idleTimeout, _repeat }) {
+  return `Timeout of ${_idleTimeout} ms${_repeat ? ', again and again' : ''}: ${_onTimeout}`;
+}
