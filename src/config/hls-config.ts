@@ -98,17 +98,3 @@ export function hlsOf(
     rewindBytes: own?.rewindBytes ?? all.rewindBytes,
   };
 }
-
-/** Whether any channel has it. */
-export function hasHls({
-  streams,
-  stations,
-}: {
-  readonly streams: { readonly hls: AllHls };
-  readonly stations: Readonly<
-    Record<string, { readonly channels: Readonly<Record<string, { hls?: OwnHls | undefined }>> }>
-  >;
-}): boolean {
-  const channels = Object.values(stations).flatMap((station) => Object.values(station.channels));
-  return channels.some(({ hls }) => hls?.enabled ?? streams.hls.enabled);
-}

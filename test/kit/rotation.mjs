@@ -16,7 +16,7 @@ const ABOUT = [
   ],
   [
     /^src\/(processes|app)\//,
-    /^workers |hostile-workers|long\/processes|other-version|reload-deaths|^e2e\/(start|systemd)/,
+    /^workers |hostile-workers|long\/processes|other-version|reload-deaths|^cli\/server|^e2e\/(start|systemd)/,
   ],
   [/^src\/(config|app)\//, /reload-pairs|reload-deaths/],
   [
@@ -41,7 +41,7 @@ const ABOUT = [
   ],
   [
     /^src\/(docs|web|client|http\/(admin|page))\//,
-    /generated-clients|^docs\/|page-acts|firefox|operator-login|page-fit|rewind-page|hls-client|client-package|e2e\/(demo|statistics)/,
+    /generated-clients|^docs\/|admin-page|page-acts|firefox|operator-login|page-fit|station-page|rewind-page|hls-client|client-package|e2e\/(demo|statistics)/,
   ],
   [/(^|\/)[^/]+\.md$|^src\/(cli|setup|processes)\/|^config\/|^package\.json$/, /typed-lines/],
   [/^bench\//, /long\/(bench|truth|soak)/],
