@@ -1,7 +1,7 @@
 /**
- * The tape of a channel: of frames while MP3 or AAC comes, of Ogg while that does. It begins with the first audio, and its metaint is chosen then
- * (metaint-choice.ts); it is chosen again only while nobody hears it, since the head of the answer promised it. Where the codec changes another tape
- * begins. ChannelAudio adds what waits.
+ * The tape of a channel: a tape of frames while it gets MP3 or AAC, of Ogg pages while it gets Ogg. It begins with the first audio. Its metaint is
+ * chosen then (metaint-choice.ts), and again only while it has no listeners, since the response head has promised it. A change of codec begins a
+ * new tape. ChannelAudio adds listeners that wait.
  */
 
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
@@ -22,29 +22,29 @@ import { TapeReaders } from './tape/tape-readers.js';
 
 export interface ChannelTapeOptions extends MetaintOptions {
   readonly lagMs: number;
-  /** The longest burst: without listeners the tape keeps only what one needs to begin. Undefined: it keeps all of the lag. */
+  /** The longest burst: without listeners the tape keeps no more than that. Undefined: it keeps the whole lag. */
   readonly burstMs?: number | undefined;
   /** How titles stand in the stream; undefined: as they are. */
   readonly icy?: IcyOptions | undefined;
   /** Whether listeners may have ICY in Ogg too. */
   readonly icyInOgg?: boolean | undefined;
-  /** Called when what goes onto the tape is of another format than what went onto it before. */
+  /** Called when the audio written to the tape has another format than the audio before it. */
   readonly onFormat?: ((from: AudioFormat, to: AudioFormat) => void) | undefined;
 }
 
 export abstract class ChannelTape {
   contentType = 'audio/mpeg';
   audioMs = 0;
-  /** How often another format has come. */
+  /** How often the format has changed. */
   formatChanges = 0;
-  /** The format of the latest frame on a tape, whether that tape still exists or not; null: there was none. */
+  /** The format of the latest frame, even if its tape is gone; null: there was none. */
   protected tapeFormat: AudioFormat | null = null;
   /** The latest title; null: none. */
   protected mark: Mark | null = null;
   protected readonly readers = new TapeReaders();
-  /** There is no tape, since nobody reads it: the source on air waits for who does. What comes all the same says what it would be. */
+  /** There is no tape, since nobody reads it: the source on air rests. Audio that arrives all the same only shows its format. */
   protected isResting = false;
-  /** Until the tape has so much audio no listener begins with it, milliseconds. */
+  /** Listeners start only once the tape has this much audio, milliseconds. */
   protected refillMs = 0;
   /** Its audio time on the tape. */
   #markMs = 0;
@@ -81,7 +81,7 @@ export abstract class ChannelTape {
     return tape?.metaint ?? null;
   }
 
-  /** There is no tape, but what it will be is known: its source rests, or has just been woken. */
+  /** There is no tape, but its format is known: its source rests, or has just been woken. */
   get #isExpected(): boolean {
     return this.isResting || (this.tape === undefined && this.refillMs > 0);
   }
@@ -98,7 +98,7 @@ export abstract class ChannelTape {
     return this.#metaintChoice.meanKbps || (this.#options.bitrateKbps ?? 0);
   }
 
-  /** What listeners are sent: a content type, or a codec of Ogg; null: there is no tape. */
+  /** The format that listeners get: a content type, or a codec of Ogg; null: there is no tape. */
   get sends(): string | null {
     return (
       this.#packets?.link.facts.codec ?? (this.#frames === undefined && !this.#isExpected ? null : this.contentType)
@@ -115,9 +115,9 @@ export abstract class ChannelTape {
   }
 
   /**
-   * Continues a tape that another process has fed until now. Before all else.
-   * @param open its open segment, where all of that is known
-   * @returns it, as its own
+   * Continues a tape that another process has fed until now. Call it first.
+   * @param open its open segment, if that is known completely
+   * @returns the tape, which is this channel's now
    */
   adopt(from: PlayableAudio, open?: OpenSegment | OpenOgg): WritableTape {
     const tape =
@@ -140,14 +140,14 @@ export abstract class ChannelTape {
   }
 
   /**
-   * @param isFresh it does not continue the frame before it @param arrivedMs when it came in, monotonic
-   * @param mayBegin nobody hears this tape: another one may begin, with a metaint that suits the source
+   * @param isFresh it does not continue the frame before it @param arrivedMs when it arrived, monotonic milliseconds
+   * @param mayBegin the tape has no listeners: a new one may begin, with a metaint that suits the source
    */
   protected lay(frame: Frame, isFresh: boolean, arrivedMs: number, mayBegin: boolean): void {
     this.audioMs += frame.durationMs;
     this.#metaintChoice.count(frame);
     if (mayBegin && this.metaint !== null && this.#metaintChoice.outgrows(this.metaint)) {
-      // That part of a burst has come, and does not come again.
+      // This part of a burst has arrived, and will not arrive again.
       this.refillMs -= this.tape?.endMs ?? 0;
       this.drop();
     }
@@ -156,16 +156,16 @@ export abstract class ChannelTape {
     const { tape } = this;
     if (tape === undefined) return;
     const { endMs } = tape;
-    // Of a burst behind a rest only the end comes now: the rest of it as if it had played all the time.
+    // After a rest only the end of a burst is new; the part before it counts as played.
     this.#arrivals.note(arrivedMs - Math.max(0, this.refillMs - endMs), endMs);
     if (endMs >= this.refillMs) this.refillMs = 0;
     this.readers.onGrown();
   }
 
   /**
-   * A title takes effect, at the place of the title before it at the earliest.
-   * @param atMs audio time @param aheadBytes of audio that are written before it
-   * @returns its place, where listeners may have been sent it; null: they get the title with its block
+   * A title takes effect, at the earliest where the title before it does.
+   * @param atMs audio time @param aheadBytes of audio that will be written before it
+   * @returns its place, if listeners may have passed it already; null: they get the title with its block
    */
   protected put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
     const { icy } = this.#options;
@@ -185,7 +185,7 @@ export abstract class ChannelTape {
     return late;
   }
 
-  /** The next frame is another source's. */
+  /** The next frame comes from another source. */
   protected changeSource(): void {
     this.#metaintChoice.sourceChanged();
     this.isResting = false;
@@ -209,9 +209,9 @@ export abstract class ChannelTape {
   }
 
   /**
-   * What comes is of this format: the first of it behind a start, a gap, or a change of source or link. No player goes on in another codec: the tape
-   * ends, and another begins. In another rate or number of channels some do: who joins begins behind it, and who plays and cannot go on
-   * ends before it (listener/cursor/listener.ts).
+   * The next audio has this format: called after a start, a gap, or a change of source or link. No player can continue with another codec: the tape
+   * ends, and a new one begins. Some can with another rate or channel count: new listeners start behind the change, and those that cannot continue
+   * are ended before it (listener/cursor/listener.ts).
    */
   #follow(format: AudioFormat): void {
     const before = this.tapeFormat;

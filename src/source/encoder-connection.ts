@@ -1,7 +1,7 @@
 /**
- * One encoder's connection, from the first byte of its body on: its intake takes the audio out of it (intake.ts), and it ends when it is complete,
- * when no bytes or no audio come, or when the connection fails. What the frames do not show is reported: another content type than declared, no
- * audio, broken chunks. Owned by an EncoderSource; `onEnded` is called once at most, and never after `close`.
+ * One encoder's connection, from the first byte of its body on. Its intake extracts the audio (intake.ts). It ends when the body is complete, when
+ * no bytes or no audio arrive, or when the connection fails. It reports what frames do not show: another content type than declared, no audio,
+ * broken chunks. Owned by an EncoderSource; `onEnded` is called at most once, and never after `close`.
  */
 
 import type { Socket } from 'node:net';
@@ -18,38 +18,38 @@ import type { Pacer } from './pacer.js';
 import type { SourceInput } from './source.js';
 import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js';
 
-/** For an encoder that asked for a 100, when its body is complete. */
+/** The final answer to an encoder that asked for a 100, sent when its body is complete. */
 const COMPLETE = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 /** How long an encoder whose body is complete may take to close. */
 const COMPLETE_MS = 2000;
-/** Of an encoder that has sent nothing but its head. */
+/** The reason when an encoder has sent nothing but its head. */
 const HELD_BACK =
   'no body came behind the head: an HTTP proxy holds an endless PUT back. Connect the encoder to this port, or by a TCP proxy';
 const IGNORE = (): void => undefined;
 
 export interface EncoderConnectionOptions {
-  /** The channel whose work it is, for the watchdog. */
+  /** The channel, for the watchdog. */
   readonly channel: string;
   /** A connection without a body byte, or with bytes but no audio, for this long is ended. */
   readonly bodyTimeoutMs: number;
   /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
-  /** Of what it says of itself, and of titles in its stream, that is not UTF-8; absent: Windows-1252. */
+  /** The charset of its headers and titles that are not UTF-8; absent: Windows-1252. */
   readonly charset?: string | undefined;
-  /** What its frames do not show. */
+  /** Reports what its frames do not show. */
   onEvent(event: SourceEvent, fields: Readonly<Record<string, unknown>>): void;
 }
 
-/** Who it is. */
+/** The encoder's identity. */
 export interface EncoderFacts extends SentHeaders {
-  /** Of the client; "": not known. */
+  /** The client's address; "": unknown. */
   readonly address: string;
-  /** Since when it has been connected, unix milliseconds. */
+  /** When it connected, unix milliseconds. */
   readonly sinceMs: number;
 }
 
-/** Its position, as plain data, with which another process, or another source of this one, resumes. */
+/** Its position, as plain data, from which another process or source resumes. */
 export interface ConnectionPlace extends EncoderFacts {
   readonly body: BodyPlace;
   readonly intake: IntakePlace;
@@ -65,17 +65,17 @@ export interface EncoderConnectionOwner {
   readonly input: SourceInput;
   readonly pacer: Pacer;
   readonly links: KnownLinks;
-  /** It sends no more audio, and has released its socket. */
+  /** It passes on no more audio, and has released its socket. */
   onEnded(reason: string): void;
 }
 
-/** Answers an encoder that has sent no frame, and ends its connection. @param status of HTTP @param why as a sentence */
+/** Answers an encoder that has sent no frame, and ends its connection. @param status of HTTP @param why a sentence */
 export type OnEncoderRefused = (status: number, why: string) => void;
 
 export class EncoderConnection implements IntakeOwner {
-  /** Null: it is cut. */
+  /** Null: its connection is just closed. */
   onRefused: OnEncoderRefused | null = null;
-  /** The encoder's User-Agent; "": it has none. */
+  /** The encoder's User-Agent; "": none. */
   readonly agent: string;
   readonly facts: SourceFacts;
   readonly who: EncoderFacts;
@@ -88,14 +88,14 @@ export class EncoderConnection implements IntakeOwner {
   /** It sent `Expect: 100-continue`. */
   readonly #expectsContinue: boolean;
   #isOpen = true;
-  /** Another process or source had it before, and has had frames of it. */
+  /** Another process or source has already had frames of it. */
   readonly #isAdopted: boolean;
-  /** When bytes were read last. */
+  /** When bytes were last read. */
   #lastByteMs: number;
-  /** When bytes last came over the network, and how many in all: those that the socket held during a pause are read later. */
+  /** When bytes last arrived from the network, and their number; after a pause, reading lags behind that. */
   #lastNewMs: number;
   #bytesRead: number;
-  /** Handlers of the socket's events, as long as it is this connection's. */
+  /** Handlers of the socket's events while this connection owns it. */
   readonly #handlers = {
     timeout: () => this.#onSilent(),
     error: () => this.#end('the connection failed', true),
@@ -105,9 +105,9 @@ export class EncoderConnection implements IntakeOwner {
   };
 
   /**
-   * @param socket its head is read and answered
-   * @param first body bytes that came with the head
-   * @param place its position in another process, or as another source's
+   * @param socket whose request head is read and answered
+   * @param first body bytes that arrived with the head
+   * @param place its position in another process or source
    */
   constructor(
     socket: Socket,
@@ -145,7 +145,7 @@ export class EncoderConnection implements IntakeOwner {
     this.#lastByteMs = this.#lastNewMs = clock.now();
     this.#bytesRead = socket.bytesRead;
     socket.setTimeout(options.bodyTimeoutMs);
-    // Back into the socket, so that all of the body comes the same way.
+    // Put back into the socket, so that the whole body takes one way.
     socket.pause();
     if (first.length > 0) socket.unshift(first);
     for (const [event, handler] of Object.entries(this.#handlers)) socket.on(event, handler);
@@ -153,27 +153,27 @@ export class EncoderConnection implements IntakeOwner {
     if (!this.intake.isPaused) socket.resume();
   }
 
-  /** What it sends: a content type, or a codec of Ogg; undefined: that is not known yet. */
+  /** The format: a content type, or a codec of Ogg; undefined: unknown yet. */
   get sends(): string | undefined {
     return this.intake.link?.facts.codec ?? contentTypeOf(this.intake.codec);
   }
 
-  /** How long ago bytes of it came over the network last, milliseconds. */
+  /** Time since bytes last arrived from the network, milliseconds. */
   get quietMs(): number {
     return this.#clock.now() - this.#lastNewMs;
   }
 
-  /** How long ago it was read last, or could be, milliseconds. */
+  /** Time since it was last read, or could be, milliseconds. */
   get silentMs(): number {
     return this.#clock.now() - Math.max(this.#lastByteMs, this.intake.resumedMs);
   }
 
-  /** For how long there should have been audio, milliseconds; bytes without any are not a sign of life. */
+  /** How long audio has been missing, milliseconds; bytes without audio are no sign of life. */
   get overdueMs(): number {
     return this.#clock.now() - Math.max(this.intake.audioMs, this.intake.resumedMs, this.#owner.input.dueMs);
   }
 
-  /** Releases its socket, which nothing reads any more, and ends silently; null: no other connection could resume. */
+  /** Releases its socket, which is no longer read, and ends without a report; null: nothing could resume it. */
   detach(): FreeConnection | null {
     const { place: intake, rest } = this.intake;
     if (!this.#isOpen || intake === null || this.#body.state !== 'more') return null;
@@ -191,7 +191,7 @@ export class EncoderConnection implements IntakeOwner {
     for (const [event, handler] of Object.entries(this.#handlers)) this.#socket.off(event, handler);
   }
 
-  /** Hands on nothing more. Idempotent. @param abrupt at once, whatever it still sends; else with a FIN */
+  /** Passes on nothing more. Idempotent. @param abrupt destroys the socket at once, instead of sending a FIN */
   close(abrupt: boolean): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
@@ -201,7 +201,7 @@ export class EncoderConnection implements IntakeOwner {
     else this.#socket.end();
   }
 
-  /** That nothing is read meanwhile is our doing. */
+  /** A pause of reading is ours, and no silence of the encoder. */
   onPaused(waitMs: number | null): void {
     this.#socket.pause();
     this.#socket.setTimeout(waitMs === null ? 0 : this.#options.bodyTimeoutMs + waitMs);
@@ -236,7 +236,7 @@ export class EncoderConnection implements IntakeOwner {
     }
   }
 
-  /** It has sent something, and no frame. */
+  /** Whether it has sent bytes, but no frame. */
   get #isVain(): boolean {
     return this.intake.share.hasBytes && !this.#isAdopted && this.intake.counters.frames === 0;
   }
@@ -261,7 +261,7 @@ export class EncoderConnection implements IntakeOwner {
     this.intake.take(chunk);
   }
 
-  /** Its body is complete. */
+  /** Confirms that its body is complete. */
   #confirm(): void {
     const socket = this.#socket;
     if (this.#expectsContinue) socket.write(COMPLETE);
@@ -269,7 +269,7 @@ export class EncoderConnection implements IntakeOwner {
     socket.once('close', () => clearTimeout(deadline));
   }
 
-  /** Where its frames are not what it declared, the frames count. */
+  /** If frames and declared type differ, the frames count. */
   onFirstFrame(): void {
     const { codec } = this.intake;
     const declared = this.facts.contentType;
@@ -278,7 +278,7 @@ export class EncoderConnection implements IntakeOwner {
     }
   }
 
-  /** No frame of it has come. */
+  /** Ends an encoder of which no frame has arrived. */
   #refuse(status: number, why: string): void {
     if (!this.#isOpen || this.onRefused === null) {
       this.#end(why, true);

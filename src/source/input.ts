@@ -1,8 +1,8 @@
 /**
- * The switch's side of one source: takes its frames and titles, knows when more of them is due, and has its health watched. The switch
+ * The switch's side of one source: it takes the source's frames and titles, knows when the next are due, and watches its health. The switch
  * (switch.ts), which owns it, decides whether it is on air.
  *
- *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait behind a title, in order, and go on in bounded turns
+ *   frame ─► takes? ─► waiting │ title being saved │ ─► output      frames wait for a title, in order, and are written in bounded turns
  *
  * A source that fails its listeners again and again is unsteady (steadiness.ts). An encoder that is restarted once or twice is on air at once.
  */
@@ -17,7 +17,7 @@ import { Steadiness, type SteadinessOptions } from './steadiness.js';
 import type { SwitchOutput } from './switch-output.js';
 
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
-  /** The longest piece in which a source may send its audio (audio-due-time.ts). */
+  /** The longest interval at which a source may send its audio, in pieces (audio-due-time.ts). */
   readonly pieceMs: number;
   /** How long nobody has read the channel's audio when a file on air comes to rest; +∞: it never does. */
   readonly restMs: number;
@@ -28,22 +28,22 @@ const TITLE_WAIT_MS = 250;
 /** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
 const MAX_AT_ONCE = 2000;
 
-/** A source that the channel is to have. */
+/** A source as configured for the channel. */
 export interface NextInput {
   readonly settings: SourceSettings;
   readonly make: (input: Input) => Source;
 }
-/** How often it is looked at while something is under way. */
+/** How often an input is checked while something is under way. */
 export const CHECK_MS = 100;
 
 /** What an input asks of its switch. */
 export interface InputOwner {
   readonly output: SwitchOutput;
-  /** Of all that goes on air. */
+  /** Gets everything that goes on air. */
   readonly pacer: AirPacer;
   claimAir(input: Input): boolean;
   isOnAir(input: Input): boolean;
-  /** It is looked at (`look`) not later than this. */
+  /** `look` is called at this time at the latest. */
   lookBy(dueMs: number): void;
   check(reason: string): void;
 }
@@ -60,20 +60,20 @@ export class Input implements SourceInput, AlarmHandler {
   /** The latest title in its stream, and who has sent it; undefined: none has come. */
   #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
   running = false;
-  /** Since when it has run, on the clock. */
+  /** When it was started, on the clock. */
   runningSinceMs = 0;
   /** Ended, and waited for. */
   isAway = false;
-  /** It was lost, and nothing has come since. */
+  /** It was lost, and nothing has arrived since. */
   hasFailed = false;
   readonly health: Health;
   readonly #steadiness: Steadiness;
-  /** Frames behind a title that is being saved, or not written yet, oldest first; null: none wait. A source's pace and work bound them. */
+  /** Frames that wait for a title to be saved, or for their turn, oldest first; null: none. The source's pace limits their number. */
   #waiting: KeptFrame[] | null = null;
   #waitingSinceMs = 0;
-  /** Set while the waiting frames are written, turn by turn. */
+  /** Set while waiting frames are written turn by turn. */
   #alarm: Alarm | null = null;
-  /** It was lost while frames waited, which are written first. */
+  /** It was lost while frames waited; they are written first. */
   #lostReason: string | null = null;
   #isEnded = false;
 
@@ -115,7 +115,7 @@ export class Input implements SourceInput, AlarmHandler {
 
   wake(): void {
     this.#owner.pacer.reset();
-    // It was not late meanwhile.
+    // The pause does not count as lateness.
     this.#due.add(0, this.#clock.now());
     this.source.wake?.();
   }
@@ -137,12 +137,12 @@ export class Input implements SourceInput, AlarmHandler {
       return 0;
     }
     this.#owner.output.onFrame(frame);
-    // What comes at rest is on no tape: nobody has it ahead.
+    // Frames at rest go onto no tape, so no listener has them ahead.
     return this.source.isResting === true ? 0 : this.#owner.pacer.book(durationMs, nowMs);
   }
 
   /**
-   * It is on air from here on, and its title is being saved: its audio waits, so that none of it carries the title of before.
+   * It is on air from now on. Its audio waits until its title is saved, so that none of it carries the former title.
    * @param title settles when that is done; must not reject
    */
   follow(title: Promise<void>): void {
@@ -160,7 +160,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.#due.add(0, this.#clock.now(), 0);
   }
 
-  /** Writes what waits, at once. */
+  /** Writes all waiting frames at once. */
   flush(): void {
     this.#write(Number.POSITIVE_INFINITY);
   }
@@ -197,13 +197,13 @@ export class Input implements SourceInput, AlarmHandler {
   }
 
   async onTitle(title: SourceTitle): Promise<void> {
-    // The source is not read meanwhile.
+    // The source is not read during this time.
     this.#due.pause(this.#clock.now());
     await this.setTitle(title);
     this.#due.resume(this.#clock.now());
   }
 
-  /** A title that came beside its stream. */
+  /** A title that arrived outside its stream. */
   setTitle(title: SourceTitle): Promise<void> {
     if (this.#isEnded) return Promise.resolve();
     this.#title = { title, sender: this.source.sender };
@@ -227,7 +227,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.#owner.check(reason);
   }
 
-  /** Whether it could be on air, as far as its frames show. */
+  /** Whether it could be on air, judging by its frames. */
   isGood(nowMs: number): boolean {
     if (this.source.isResting) return true;
     const { stallMs } = this.#options;
@@ -235,7 +235,7 @@ export class Input implements SourceInput, AlarmHandler {
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
-  /** Whether it has ended, or sends nothing, and may come back. Of the one on air. */
+  /** Whether it has ended, or sends nothing, and may come back. For the source on air. */
   isAwaited(nowMs: number): boolean {
     return this.isAway || (!this.source.isResting && nowMs - this.#due.atMs > this.#options.stallMs);
   }
@@ -256,14 +256,14 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
-  /** When `look`, or the switch, may find something that no frame or loss says, on the clock; +∞: nothing is due. */
+  /** When `look`, or the switch, has something to check that no frame or loss triggers, on the clock; +∞: nothing. */
   nextLookMs(nowMs: number, isWanted: boolean): number {
     const { stallMs } = this.#options;
     const isBeginning = this.#due.atMs === Number.NEGATIVE_INFINITY && this.source.state === 'up';
     const isEnding = this.running && this.settings.onDemand && !isWanted;
     const isUnderWay = this.#waiting !== null || this.isUnsteady || isEnding;
     if (isUnderWay || (isBeginning && !this.health.troubles.stalled)) return nowMs + CHECK_MS;
-    // Overdue is what is later than that.
+    // Only later than that is it overdue.
     const overdueMs = this.#due.atMs + stallMs + 1;
     const patienceMs = this.#due.atMs + this.settings.returnMs + 1;
     if (overdueMs > nowMs) return overdueMs;
@@ -278,7 +278,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.#alarm?.cancel();
   }
 
-  /** What comes from now on is another stream. */
+  /** Another stream begins. */
   forget(): void {
     this.#due.reset();
     this.#title = undefined;
@@ -289,7 +289,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.reset();
   }
 
-  /** An operator who connects an encoder anew wants it on air at once, however often; no operator wants an upstream to break. */
+  /** An operator who reconnects an encoder wants it on air at once, however often; an upstream that keeps breaking is nobody's wish. */
   #forgetLost(): void {
     if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this)) this.#steadiness.count(this.#clock.now());
     this.forget();

@@ -24,6 +24,7 @@ import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
+const NOTHING: Buffer = Buffer.alloc(0);
 const MAX_AHEAD_MS = 400;
 /** After a pause it goes on from here, so that it wakes four times a second. */
 const MIN_AHEAD_MS = 150;
@@ -65,8 +66,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   readonly #path: string;
   readonly #roomMs: () => number;
   readonly #titles: FileTitles;
-  /** Null: at rest, and before it begins. */
+  /** What is read into. Null: at rest, and before it begins. */
   #piece: Buffer | null = null;
+  /** What the framer has not taken of it. No local has it while the file rests: it would keep the memory. */
+  #unread = NOTHING;
   #framer = framerFor(this);
   #hasEnded = false;
   /** Set while waiting; `#wake` ends the wait. */
@@ -224,10 +227,11 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       else await this.#sayTitle();
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
-        const piece = (this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES));
-        const { bytesRead } = await file.read(piece, 0, READ_BYTES, this.#atByte);
+        this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES);
+        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES, this.#atByte);
         if (bytesRead === 0) break;
-        await this.#pass(piece.subarray(0, bytesRead));
+        this.#unread = this.#piece.subarray(0, bytesRead);
+        await this.#pass();
       }
       if (this.#hasEnded) return;
       const hasFrames = isSame || this.#framer.counters.frames > framesBefore;
@@ -246,16 +250,16 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     // After a longer time it catches up as after any hiccup.
     this.#aheadAtStartMs = Math.max(-MAX_BEHIND_MS, aheadMs - elapsedMs);
     // What the framer has of a page.
-    return this.#pass(Buffer.alloc(0));
+    this.#unread = NOTHING;
+    return this.#pass();
   }
 
-  /** Passes a piece on, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
-  async #pass(piece: Buffer): Promise<void> {
-    let at = 0;
+  /** Passes on what was read, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
+  async #pass(): Promise<void> {
     while (!this.#hasEnded) {
       this.#isPaused = false;
-      const taken = this.#framer.push(piece.subarray(at));
-      at += taken;
+      const taken = this.#framer.push(this.#unread);
+      this.#unread = this.#unread.subarray(taken);
       this.#atByte += taken;
       if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MAX_GARBAGE_BYTES) {
         throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
@@ -265,8 +269,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       await this.#sayTitle();
       const waitMs = this.#aheadMs - MIN_AHEAD_MS;
       if (!this.isResting && waitMs > 0) await this.#pause(waitMs);
-      if (this.isResting && this.#isKnown) await this.#stand();
-      if (this.#piece === null && piece.length > 0) return;
+      if (this.isResting && this.#isKnown) {
+        await this.#stand();
+        return;
+      }
     }
   }
 
@@ -280,6 +286,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #stand(): Promise<void> | undefined {
     if (this.#hasEnded) return;
     this.#piece = null;
+    this.#unread = NOTHING;
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
