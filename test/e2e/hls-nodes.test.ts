@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { type ReadPlaylist, readPlaylist } from '../kit/hls-channel.js';
 import { ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
+import { pause, quietFor } from '../kit/pause.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { StampedEncoder } from '../kit/stamped.js';
 import { until } from '../kit/until.js';
@@ -82,6 +83,12 @@ t.test(
       return byName.size > count + 2;
     }, 30_000);
 
+    let isOver = false;
+    // It is asked for the newest segments at the very moment.
+    const asking = (async () => {
+      for (; !isOver; await pause(20)) await files.load(b, [b]);
+    })();
+    await quietFor(500);
     await a.kill();
     const last = (await files.load(b, [b]))!;
     const lastNumber = last.mediaSequence + last.segments.length - 1;
@@ -89,6 +96,8 @@ t.test(
       const list = await files.load(b, [b]);
       return list !== null && list.mediaSequence + list.segments.length - 1 > lastNumber + 3;
     }, 60_000);
+    isOver = true;
+    await asking;
     const after = (await files.load(b, [b]))!;
     t.ok(after.mediaSequence > before.mediaSequence, 'numbers go on');
     await a.start();

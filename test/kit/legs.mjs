@@ -24,7 +24,7 @@ const MAX_FAILURES_NAMED = 3;
  * Most tests of real programs wait for most of their time: one more begins while the processors have time left, none while they have not. A process
  * that starts needs them for a moment, so the next one waits for that.
  */
-const BUSY_SHARE = 0.8;
+const BUSY_SHARE = 0.7;
 const START_MS = 1500;
 
 /**
