@@ -168,7 +168,7 @@ export class EncoderConnection implements IntakeOwner {
     return this.#clock.now() - Math.max(this.#lastByteMs, this.intake.resumedMs);
   }
 
-  /** How long audio has been missing, milliseconds; bytes without audio are no sign of life. */
+  /** How long audio has been missing, milliseconds; bytes without audio do not count as a sign of life. */
   get overdueMs(): number {
     return this.#clock.now() - Math.max(this.intake.audioMs, this.intake.resumedMs, this.#owner.input.dueMs);
   }

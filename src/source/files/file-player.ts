@@ -269,10 +269,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       await this.#sayTitle();
       const waitMs = this.#aheadMs - MIN_AHEAD_MS;
       if (!this.isResting && waitMs > 0) await this.#pause(waitMs);
-      if (this.isResting && this.#isKnown) {
-        await this.#stand();
-        return;
-      }
+      if (this.isResting && this.#isKnown) return await this.#stand();
     }
   }
 
