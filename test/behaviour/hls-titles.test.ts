@@ -15,6 +15,8 @@ import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
 const SECONDS = 25;
+/** How long a push is held at most. */
+const MAX_AHEAD_MS = 1500;
 const FRAMES = Array.from({ length: 4000 }, (_, i) => numberedFrame(i));
 const FRAME_BYTES = FRAMES[0]!.length;
 const CHANNELS = { plain: '', delayed: 'delaySeconds: 4, ', offset: 'titleOffsetMs: 700, ' } as const;
@@ -42,12 +44,14 @@ async function pushes(base: string, key: Key, random: Random): Promise<Set<strin
     const id = `p${isCorrection ? n : ++n}`;
     const song = `${id}v${isCorrection ? ++version : (version = 0)}`;
     const timed = !isCorrection && random.chance(0.4);
-    const offsetMs = timed ? random.int(-3000, 1500) : 0;
+    const offsetMs = timed ? random.int(-3000, MAX_AHEAD_MS) : 0;
     if (isCorrection || offsetMs < 0) late.add(song);
     const time = timed ? `&time=${(Date.now() + offsetMs) / 1000}` : '';
     await fetch(`${base}/metapush/${key}/studio-token?artist=A&song=${song}&id=${id}${time}`);
     await pause(random.int(20, 2500));
   }
+  // What is held comes before the last title, too.
+  await pause(MAX_AHEAD_MS + 100);
   return late;
 }
 
