@@ -16,6 +16,13 @@ document.getElementById('swagger-ui').setAttribute('role', 'main');
 
 export const THEME_STYLE = `
 html:not(.dark-mode) .swagger-ui :is(.info a, .info .link, .info .url, .markdown a) { color: #1f5fae; }
+html:not(.dark-mode) .swagger-ui :is(.btn.authorize, .btn.authorize span) { color: #19804f; border-color: #19804f; }
+html:not(.dark-mode) .swagger-ui .opblock-get .opblock-summary-method { background: #1a6fb8; }
+html:not(.dark-mode) .swagger-ui .opblock-post .opblock-summary-method { background: #19804f; }
+html:not(.dark-mode) .swagger-ui .opblock-put .opblock-summary-method { background: #9a5b00; }
+html:not(.dark-mode) .swagger-ui .opblock-delete .opblock-summary-method { background: #c62828; }
+html:not(.dark-mode) .swagger-ui .info .title small { background: #5b6270; }
+html:not(.dark-mode) .swagger-ui .info .title small.version-stamp { background: #4f7000; }
 html.dark-mode body { background: #1c2022; }
 .swagger-ui .wrapper { padding: 0 12px; }
 @media (max-width: 640px) {
