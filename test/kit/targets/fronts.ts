@@ -21,7 +21,7 @@ const UPGRADE =
 /** Bytes that one connection may be answered: more than all that it may ask for at once. */
 const MAX_ANSWERED_BYTES = 128 * 1024 * 1024;
 const PATIENCE_MS = 20_000;
-const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n)?$/;
+const ANSWERS = /^(HTTP\/1\.[01] [1-5]\d\d [\s\S]*|OK2\r\n[\s\S]*|invalid password\r\n|Z\0[\s\S]{4}NAK:[^\0]*\0)?$/;
 
 /** As a client sends it, with a mask of zeros. */
 function frame(opcode: number, text: string): Buffer {
