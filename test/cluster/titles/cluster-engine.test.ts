@@ -302,7 +302,10 @@ t.test(
     const again = await startNode(t, redis.url, 'b', { ...options, store: b.store });
     // An entry's end comes with the next one.
     const playsOf = (node: TestNode) => rows(node).map(({ record, fromMs, toMs }) => [record.id, fromMs, toMs]);
-    await allUntil([again], (node) => `${playsOf(node)}` === `${playsOf(a)}`, 'the same as at the other');
+    // Thousands of rows: asked for each time, they would take the time that reading them needs.
+    const plays = `${playsOf(a)}`;
+    let count = 0;
+    await allUntil([again], (node) => ++count % 10 === 0 && `${playsOf(node)}` === plays, 'the same as at the other');
   },
 );
 
