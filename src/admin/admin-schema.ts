@@ -49,16 +49,17 @@ const token = z.looseObject({
   untilMs: moment.nullable(),
 });
 
+const user = text(1, 64);
 const endedLogin = z.looseObject({
   id: z.string().regex(/^[\w-]{22}$/),
-  user: text(1, 64).optional(),
+  user: user.optional(),
   untilMs: moment,
 });
 const logins = z.looseObject({
   key: z.string().regex(/^[\w-]{0,64}$/),
   ended: z.array(endedLogin).max(MAX_ROWS),
   renewed: z
-    .array(z.looseObject({ user: text(1, 64), times: counted }))
+    .array(z.looseObject({ user, times: counted }))
     .max(MAX_RENEWED)
     .optional(),
 });

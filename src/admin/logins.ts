@@ -56,7 +56,7 @@ export function withEnded(state: LoginState, login: EndedLogin): LoginState {
   const rest = others.filter((other) => other.user !== user);
   if (others.length - rest.length < MAX_ENDED_OF_USER) return { ...state, ended: [...others, login] };
   const renewed = (state.renewed ?? []).filter((other) => other.user !== user);
-  // Of users that an older version did not name nobody is known to be meant.
+  // An older version did not say whose login it was.
   if (user === undefined || renewed.length >= MAX_RENEWED) return { key: newKey(), ended: [] };
   return { ...state, ended: rest, renewed: [...renewed, { user, times: timesRenewed(state, user) + 1 }] };
 }

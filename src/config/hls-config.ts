@@ -72,6 +72,12 @@ export function channelHlsSchema() {
 type AllHls = HlsOptions & { readonly enabled: boolean };
 type OwnHls = { readonly [member in keyof AllHls]?: AllHls[member] | undefined };
 
+type OfChannel = { readonly access: Access; readonly hls?: OwnHls | undefined };
+type AllChannels = {
+  readonly streams: { readonly hls: AllHls };
+  readonly stations: Readonly<Record<string, { readonly channels: Readonly<Record<string, OfChannel>> }>>;
+};
+
 /** Of `limits`. */
 export function hlsLimits() {
   return {
@@ -83,11 +89,7 @@ export function hlsLimits() {
 }
 
 /** Of a channel: `streams.hls`, and what it says itself; a rewind is for channels that are open to all. Null: it has none. */
-export function hlsOf(
-  all: AllHls,
-  channel: { readonly access: Access; readonly hls?: OwnHls | undefined },
-): HlsOptions | null {
-  const { access, hls: own } = channel;
+export function hlsOf(all: AllHls, { access, hls: own }: OfChannel): HlsOptions | null {
   if (!(own?.enabled ?? all.enabled)) return null;
   return {
     segmentSeconds: own?.segmentSeconds ?? all.segmentSeconds,
@@ -97,4 +99,10 @@ export function hlsOf(
     rewindHours: access === 'open' ? (own?.rewindHours ?? all.rewindHours) : 0,
     rewindBytes: own?.rewindBytes ?? all.rewindBytes,
   };
+}
+
+/** Whether any channel has it. */
+export function hasHls({ streams, stations }: AllChannels): boolean {
+  const all = Object.values(stations).flatMap(({ channels }) => Object.values(channels));
+  return all.some((channel) => hlsOf(streams.hls, channel) !== null);
 }

@@ -80,7 +80,7 @@ function end() {
     if (passedMs < LEFT_OPEN_MS) return;
     const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');
     if (passedMs < MAX_TIMEOUTS_MS && open.every((name) => name === 'Timeout')) return;
-    process.stderr.write(`left open by one of ${ran.join(' ')}: ${leftOpen().join(', ')}\n`);
+    process.stderr.write(`left open by one of ${ran.join(' ')}: ${leftOpen(open).join(', ')}\n`);
     process.exit(3);
   }, LOOK_MS);
   timer.unref();

@@ -1,1 +1,1 @@
-export declare function leftOpen(): string[];
+export declare function leftOpen(open: readonly string[]): string[];

@@ -2,7 +2,7 @@
 
 import { SealedTurn } from '../../cluster/sealed-turn.js';
 import type { Leased } from '../../cluster/tapes/leases.js';
-import { hlsOf } from '../../config/hls-config.js';
+import { hasHls } from '../../config/hls-config.js';
 import { ticketKeysSchema } from '../../link/ticket-keys-schema.js';
 import { SessionTickets, type TicketKeys } from '../../net/tls/session-tickets.js';
 import type { Core } from '../core.js';
@@ -31,10 +31,7 @@ export function makeTickets({ config, clock, repeats }: Core, onKeys: (keys: Tic
           schema: ticketKeysSchema,
           onBad: (reason) => onBad(LEASE, reason),
         });
-  const channels = () => Object.values(config.stations).flatMap((station) => Object.values(station.channels));
-  const isNeeded = () =>
-    config.addresses.some(({ tls }) => tls !== undefined) ||
-    channels().some((channel) => hlsOf(config.streams.hls, channel) !== null);
+  const isNeeded = () => config.addresses.some(({ tls }) => tls !== undefined) || hasHls(config);
   return {
     tickets: new SessionTickets({ clock, turn, isNeeded, onKeys }),
     *leased() {

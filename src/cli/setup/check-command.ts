@@ -7,7 +7,7 @@ import { formatText } from '../../audio/frames/audio-format.js';
 import { urlHost } from '../../base/ip.js';
 import { printable, printableLines } from '../../base/printable.js';
 import { workersAsked } from '../../config/cluster-config.js';
-import { hlsOf } from '../../config/hls-config.js';
+import { hasHls } from '../../config/hls-config.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../config/load.js';
 import { audioFormat, audioProblem } from '../../source/files/audio-file.js';
 import type { RunCommand } from '../command.js';
@@ -55,10 +55,9 @@ async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
 }
 
 /** Machines that do not share their audio cut other segments each. */
-function hlsThatDiffers({ cluster, streams, stations }: LoadedConfig): string[] {
-  if (cluster === undefined || cluster.tapes !== undefined) return [];
-  const channels = Object.values(stations).flatMap((station) => Object.values(station.channels));
-  if (!channels.some((channel) => hlsOf(streams.hls, channel) !== null)) return [];
+function hlsThatDiffers(config: LoadedConfig): string[] {
+  const { cluster } = config;
+  if (cluster === undefined || cluster.tapes !== undefined || !hasHls(config)) return [];
   return [
     'streams.hls: each machine cuts its own segments, as they share no audio (cluster.tapes): a cache or a player must come to one of them only',
   ];
