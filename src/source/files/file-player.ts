@@ -24,7 +24,6 @@ import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
 
 /** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
 const READ_BYTES = 16_384;
-const NOTHING: Buffer = Buffer.alloc(0);
 const MAX_AHEAD_MS = 400;
 /** After a pause it goes on from here, so that it wakes four times a second. */
 const MIN_AHEAD_MS = 150;
@@ -66,10 +65,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   readonly #path: string;
   readonly #roomMs: () => number;
   readonly #titles: FileTitles;
-  /** What is read into. Null: at rest, and before it begins. */
+  /** Null: at rest, and before it begins. */
   #piece: Buffer | null = null;
-  /** What the framer has not taken of it. No local has it while the file rests: it would keep the memory. */
-  #unread = NOTHING;
   #framer = framerFor(this);
   #hasEnded = false;
   /** Set while waiting; `#wake` ends the wait. */
@@ -227,11 +224,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       else await this.#sayTitle();
       const framesBefore = this.#framer.counters.frames;
       while (!this.#hasEnded) {
-        this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES);
-        const { bytesRead } = await file.read(this.#piece, 0, READ_BYTES, this.#atByte);
+        const piece = (this.#piece ??= Buffer.allocUnsafeSlow(READ_BYTES));
+        const { bytesRead } = await file.read(piece, 0, READ_BYTES, this.#atByte);
         if (bytesRead === 0) break;
-        this.#unread = this.#piece.subarray(0, bytesRead);
-        await this.#pass();
+        await this.#pass(piece.subarray(0, bytesRead));
       }
       if (this.#hasEnded) return;
       const hasFrames = isSame || this.#framer.counters.frames > framesBefore;
@@ -250,16 +246,16 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     // After a longer time it catches up as after any hiccup.
     this.#aheadAtStartMs = Math.max(-MAX_BEHIND_MS, aheadMs - elapsedMs);
     // What the framer has of a page.
-    this.#unread = NOTHING;
-    return this.#pass();
+    return this.#pass(Buffer.alloc(0));
   }
 
-  /** Passes on what was read, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
-  async #pass(): Promise<void> {
+  /** Passes a piece on, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
+  async #pass(piece: Buffer): Promise<void> {
+    let at = 0;
     while (!this.#hasEnded) {
       this.#isPaused = false;
-      const taken = this.#framer.push(this.#unread);
-      this.#unread = this.#unread.subarray(taken);
+      const taken = this.#framer.push(piece.subarray(at));
+      at += taken;
       this.#atByte += taken;
       if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MAX_GARBAGE_BYTES) {
         throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
@@ -269,7 +265,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       await this.#sayTitle();
       const waitMs = this.#aheadMs - MIN_AHEAD_MS;
       if (!this.isResting && waitMs > 0) await this.#pause(waitMs);
-      if (this.isResting && this.#isKnown) return await this.#stand();
+      if (this.isResting && this.#isKnown) await this.#stand();
+      if (this.#piece === null && piece.length > 0) return;
     }
   }
 
@@ -283,7 +280,6 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #stand(): Promise<void> | undefined {
     if (this.#hasEnded) return;
     this.#piece = null;
-    this.#unread = NOTHING;
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
