@@ -74,8 +74,14 @@ t.test('in a browser', { skip }, async (t) => {
   const published = [...operations().keys()].filter((operation) => /^(GET|POST|PUT|DELETE) /.test(operation));
   t.equal(await page.locator('.opblock').count(), published.length, 'one block for each operation');
   t.equal(await page.locator('.errors-wrapper').count(), 0);
-  for (const colorScheme of ['light', 'dark'] as const) {
+  const isDark = `document.documentElement.classList.contains('dark-mode')`;
+  const follows = async (colorScheme: 'light' | 'dark') => {
     await page.emulateMedia({ colorScheme });
+    const has = async () => (await page.evaluate(isDark)) === (colorScheme === 'dark');
+    await until(has, 5000, () => 'it follows the system');
+  };
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await follows(colorScheme);
     const rules = (await findings(page)).map((found) => found.slice(0, found.indexOf(':')));
     // Those are Swagger UI's own: buttons in its rows, and a list of one server.
     t.strictSame(rules.sort(), ['heading-order', 'nested-interactive', 'select-name'], colorScheme);
@@ -129,14 +135,8 @@ t.test('in a browser', { skip }, async (t) => {
   await page.locator('.close-modal').click();
   t.match(await answered('Admin-adminSelf', {}, 200), /reader/);
   const overflow = 'document.documentElement.scrollWidth - innerWidth';
-  const isDark = `document.documentElement.classList.contains('dark-mode')`;
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await until(
-      async () => (await page.evaluate(isDark)) === (colorScheme === 'dark'),
-      5000,
-      () => 'it follows the system',
-    );
+    await follows(colorScheme);
     for (const width of [390, 320]) {
       await page.setViewportSize({ width, height: 900 });
       t.equal(await page.evaluate(overflow), 0, `no sideways scroll at ${width} px`);

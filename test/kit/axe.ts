@@ -10,8 +10,14 @@ interface Found {
   readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
 }
 
+/** A colour that is still changing has a contrast that nobody reads. What is repeated for ever is not waited for. */
+const SETTLED = `Promise.allSettled(
+  document.getAnimations().filter((each) => each.effect?.getComputedTiming().endTime !== Infinity).map((each) => each.finished),
+).then(() => 0)`;
+
 /** One text for each rule that is violated, with the elements. */
 export async function findings(page: Page): Promise<string[]> {
+  await page.evaluate(SETTLED);
   await page.evaluate(AXE);
   const { violations } = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as Found;
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' ')}`);
