@@ -88,8 +88,8 @@ export function isSameWords(one: Words, other: Words): boolean {
   return (one.artist === other.artist && one.song === other.song) || lineOf(one) === lineOf(other);
 }
 
-function lineOf(words: Words): string {
-  return titleLine({ separator: DEFAULT_SEPARATOR, ...words });
+function lineOf({ artist, song, separator = DEFAULT_SEPARATOR }: Words): string {
+  return titleLine({ artist, song, separator });
 }
 
 /** A dropped next as readers get it: its id without text. */

@@ -7,6 +7,8 @@
 import { isUtf8 } from 'node:buffer';
 import { decodeCharset, isCharset, WINDOWS } from '../base/charset.js';
 
+/** Nothing in it is to be cleaned: no control characters, and NFC leaves what comes before the first combining mark (U+0300) as it is. */
+const CLEAN = /^[ -~\u00a0-\u02ff]*$/;
 /** Line ends and tabs: each run becomes a blank. */
 const LINE_ENDS = /[\t-\r\u0085\u2028\u2029]+/g;
 /** C0, DEL, C1, and noncharacters (Unicode 23.7), with which we mark places in shared texts. */
@@ -41,6 +43,7 @@ function isUnseen(character: string): boolean {
 
 /** The same without trimming, for a separator, or a line to be split. Controls go first, as two halves of a character may be around one. */
 export function oneLine(text: string): string {
+  if (CLEAN.test(text)) return text;
   const whole = text.replace(LINE_ENDS, ' ').replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');
   // Again after NFC, which decomposes some marks.
   return limitMarks(limitMarks(whole).normalize('NFC'));

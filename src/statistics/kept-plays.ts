@@ -114,12 +114,14 @@ export class KeptPlays {
   /** A title begins: plays in the future, recorded while the clock was ahead, are moved before it. */
   #moveFuture(channel: string, atMs: number, time: SteadyTime): void {
     const nowMs = this.#clock.now();
+    if (atMs >= this.#begun.latestMs(channel)) {
+      this.#begun.note(channel, atMs, nowMs);
+      return;
+    }
     const above = this.#playsIn(channel, atMs + 1, Number.MAX_SAFE_INTEGER, MAX_FROM_AHEAD + 1);
-    const isMoved = areFromAhead(
-      above.map(([fromMs, { toMs }]) => ({ fromMs, toMs })),
-      atMs,
-      time,
-    );
+    const stretches = above.map(([fromMs, { toMs }]) => ({ fromMs, toMs }));
+    this.#begun.includeAll(channel, atMs, stretches);
+    const isMoved = areFromAhead(stretches, atMs, time);
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)![0], nowMs) : 0;
     this.#begun.note(channel, atMs, nowMs);
     if (!isMoved) return;
@@ -147,7 +149,7 @@ export class KeptPlays {
 
   #play(channel: string, atMs: number): PlayedTitle | undefined {
     const unsaved = this.#waiting.get(channel)?.get(atMs) ?? this.#saving.get(channel)?.get(atMs);
-    if (unsaved !== undefined) return unsaved;
+    if (unsaved !== undefined || atMs > this.#begun.latestMs(channel)) return unsaved;
     const page = { fromMs: atMs, beforeMs: atMs + 1, limit: 1 };
     const [stored] = this.#store.figures(TITLE_KIND, channel, page);
     return stored && (JSON.parse(stored.text) as PlayedTitle);
@@ -156,6 +158,7 @@ export class KeptPlays {
   #set(channel: string, atMs: number, play: PlayedTitle): void {
     const plays = this.#waiting.get(channel) ?? new Map<number, PlayedTitle>();
     this.#waiting.set(channel, plays.set(atMs, play));
+    this.#begun.include(channel, atMs);
     this.#onChange();
   }
 }

@@ -17,9 +17,30 @@ interface Stretch {
 /** More entries than this in the future were not written by mistake, and stay. */
 export const MAX_FROM_AHEAD = 1000;
 
-/** Of each channel, the title that began last, and when that was noted, monotonic milliseconds. */
+/** Of each channel, the title that began last, and when that was noted, monotonic milliseconds; and after which moment no entry begins. */
 export class LastBegun {
   readonly #begun = new Map<string, { readonly fromMs: number; readonly atMs: number }>();
+  /** Not below the beginning of any entry since this program started; `isSearched`: nor of those that were there before. */
+  readonly #latest = new Map<string, { readonly ms: number; readonly isSearched: boolean }>();
+
+  /** No entry of the channel begins later than this. Infinite: the channel has not been searched. */
+  latestMs(channel: string): number {
+    const latest = this.#latest.get(channel);
+    return latest?.isSearched === true ? latest.ms : Number.POSITIVE_INFINITY;
+  }
+
+  /** An entry is about to be stored. */
+  include(channel: string, fromMs: number): void {
+    const { ms = 0, isSearched = false } = this.#latest.get(channel) ?? {};
+    if (fromMs > ms) this.#latest.set(channel, { ms: fromMs, isSearched });
+  }
+
+  /** @param above as in areFromAhead, all of them: the channel was searched for them */
+  includeAll(channel: string, fromMs: number, above: readonly Stretch[]): void {
+    if (above.length > MAX_FROM_AHEAD) return;
+    const ms = Math.max(above.at(-1)?.fromMs ?? fromMs, fromMs, this.#latest.get(channel)?.ms ?? 0);
+    this.#latest.set(channel, { ms, isSearched: true });
+  }
 
   note(channel: string, fromMs: number, nowMs: number): void {
     if (this.#begun.get(channel)?.fromMs !== fromMs) this.#begun.set(channel, { fromMs, atMs: nowMs });

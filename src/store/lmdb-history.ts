@@ -41,6 +41,8 @@ export class LmdbHistory {
   readonly #time: SteadyTime;
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly #begun = new LastBegun();
+  /** Of each channel, the oldest entry, where none was too many or too old when they were looked through. */
+  readonly #oldest = new Map<string, HistoryEntry>();
   readonly #bounds: HistoryBounds;
   readonly #onError: (error: Error) => void;
   /** Channels whose unreadable entry has been reported. */
@@ -89,9 +91,14 @@ export class LmdbHistory {
     let added = 0;
     for (const entry of entries) {
       const key = historyKey(channel, entry);
-      const [thereKey, thereText, there] = this.#ofPlay(channel, entry) ?? [];
+      const isBehindAll = entry.fromMs > this.#begun.latestMs(channel);
+      this.#begun.include(channel, entry.fromMs);
+      const text = isBehindAll ? undefined : this.#database.get(key);
+      // A play has one entry: what its own replaces is known without a search.
+      const isReplaced = text !== undefined && entry.toMs !== null;
+      const [thereKey, thereText, there] = isBehindAll || isReplaced ? [] : (this.#ofPlay(channel, entry) ?? []);
       if (there !== undefined && there.toMs !== null && entry.toMs === null) continue;
-      const text = this.#database.get(key);
+      if (!isBehindAll && entry.fromMs <= (this.#oldest.get(channel)?.fromMs ?? 0)) this.#oldest.delete(channel);
       // An entry that ends may have been pruned, and is stored again with its end.
       if (text === undefined) added++;
       wanted.push([key, entryText(entry)]);
@@ -104,6 +111,7 @@ export class LmdbHistory {
     const begun = entries.findLast(({ toMs }) => toMs === null);
     for (const [was, is] of begun === undefined ? [] : this.#fromAhead(channel, begun.fromMs)) {
       const [key, text] = this.#ofPlay(channel, was)!;
+      this.#oldest.delete(channel);
       wanted.push([key, undefined], [historyKey(channel, is), entryText(is)]);
       former.push([key, text]);
       if (is.fromMs !== was.fromMs) former.push([historyKey(channel, is), undefined]);
@@ -139,9 +147,14 @@ export class LmdbHistory {
     const surplus = count - this.#bounds.entries;
     const expired: [HistoryKey, string][] = [];
     const wallMs = this.#time.ms();
+    const oldest = surplus > 0 ? undefined : this.#oldest.get(channel);
+    if (oldest !== undefined && !isTooOld(oldest, this.#bounds, wallMs)) return expired;
     for (const { key, value } of this.#database.getRange({ ...allOf(channel), limit: PRUNE_STEP })) {
       const entry = expired.length < surplus ? null : this.#entry(channel, value);
-      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) break;
+      if (entry !== null && !isTooOld(entry, this.#bounds, wallMs)) {
+        if (expired.length === 0) this.#oldest.set(channel, entry);
+        break;
+      }
       expired.push([key, value]);
     }
     return expired;
@@ -152,8 +165,13 @@ export class LmdbHistory {
    * @param fromMs when a title begins that is about to be stored
    */
   #fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
+    if (fromMs >= this.#begun.latestMs(channel)) {
+      this.#begun.note(channel, fromMs, this.#clock.now());
+      return [];
+    }
     const after = { start: [channel, fromMs, AFTER_ALL], end: [channel, AFTER_ALL] } as unknown as HistoryRange;
     const above = this.#entries(channel, { ...after, limit: MAX_FROM_AHEAD + 1 });
+    this.#begun.includeAll(channel, fromMs, above);
     const nowMs = this.#clock.now();
     const isMoved = areFromAhead(above, fromMs, this.#time);
     const agoMs = isMoved ? this.#begun.agoMs(channel, above.at(-1)!.fromMs, nowMs) : 0;

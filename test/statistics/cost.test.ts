@@ -1,10 +1,17 @@
-/** What statistics cost a process with 10,000 listeners: at a connection's beginning and end, and once a minute. Printed; the bounds are for faults only. */
+/**
+ * What statistics cost a process with 10,000 listeners: at a connection's beginning and end, and once a minute. Printed; the bounds are for faults only.
+ * And what a title costs on a channel with many.
+ */
 
 import t from 'tap';
+import { SteadyTime } from '../../src/base/steady-time.js';
 import { Collector, type CountedConnection } from '../../src/statistics/collector.js';
+import { KeptPlays } from '../../src/statistics/kept-plays.js';
 import { Recorder } from '../../src/statistics/recorder.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
+import { costRatio } from '../kit/cost.js';
+import { makeRecord } from '../kit/record.js';
 
 const LISTENERS = 10_000;
 const AGENT =
@@ -95,4 +102,23 @@ t.test('10,000 listeners', async (t) => {
   t.ok(joinMs < LISTENERS, 'less than a millisecond each');
   t.ok(Math.min(...minuteMs) < 600, 'less than a hundredth of the minute');
   t.equal(collector.size, 0);
+});
+
+t.test('many titles of a channel between two saves cost as much each as few', async (t) => {
+  const [titles, channels] = [4000, 100];
+  const clock = new FakeClock();
+  const time = new SteadyTime(clock);
+  /** As many titles, of one channel or spread over many. */
+  const onChannels = (count: number) => () => {
+    const plays = new KeptPlays(clock, new MemoryStore(), () => undefined);
+    for (let i = 0; i < titles; i++) {
+      const effectAtMs = clock.wallMs() + i;
+      const record = makeRecord({ id: `${i}`, effectAtMs });
+      plays.onTitle(`c${i % count}`, [{ record, fromMs: effectAtMs, toMs: null }], time);
+    }
+    return plays;
+  };
+  t.equal(onChannels(1)().take().plays.length, titles);
+  const ratio = await costRatio(3, onChannels(1), onChannels(channels));
+  t.ok(ratio < 3, `${ratio.toFixed(2)} times as much`);
 });
