@@ -68,7 +68,8 @@ export const titleSchema = z.looseObject({
   album: text,
   record: text,
   etype: counted,
-  durationSeconds: z.int().min(0).max(MAX_MOMENT_MS),
+  // A push has no upper bound: milliseconds by mistake are passed on too (record-schema.ts).
+  durationSeconds: z.int().min(0),
   startMs: z.number().min(0).max(MAX_MOMENT_MS),
 });
 

@@ -77,6 +77,17 @@ t.test(
   },
 );
 
+t.test('a title of any duration that a push may have is passed on, and the link stays', async (t) => {
+  const link = new HlsLink();
+  const { worker } = link;
+  link.pass(10);
+  link.channel.title('Endless', 0, { durationSeconds: Number.MAX_SAFE_INTEGER });
+  link.pass(10);
+  t.strictSame(link.broken, []);
+  t.match(worker.window.playlist, `X-DURATION=${Number.MAX_SAFE_INTEGER}`);
+  t.equal(worker.window.playlist, link.window.playlist);
+});
+
 t.test('a list that ends, and one of other lengths, are the same there', async (t) => {
   const link = new HlsLink();
   const { worker } = link;
