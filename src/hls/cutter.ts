@@ -29,7 +29,10 @@ import type { HlsWindow } from './window.js';
 
 /** A shorter rest before an interruption is dropped: no player would load it in time. */
 const MIN_REST_MS = 100;
-const MAX_SEGMENT_BYTES = 4 * 1024 * 1024;
+/** With the table of its frames (8 bytes each) and its titles, a segment stays below the limit of hls-schema.ts. */
+const MAX_FRAMES_BYTES = 4 * 1024 * 1024;
+/** 10 s have less: Opus of 2.5 ms has 4,000, FLAC in blocks of 1 ms has 10,000. */
+const MAX_FRAMES = 16_384;
 /** Summed frame durations differ from the tape's times by less. */
 const TOLERANCE_MS = 0.5;
 
@@ -203,7 +206,9 @@ export class HlsCutter implements TapeObserver, TapeFrameSink {
     const targetMs = this.#targetSeconds * 1000;
     // EXTINF, rounded to seconds, is no more than TARGETDURATION (RFC 8216, 4.3.3.1).
     if (ms >= targetMs || ms + frameMs >= targetMs + 500) return true;
-    return (isCut && ms >= MIN_TITLED_MS) || this.#open.lengthBytes + bytes > MAX_SEGMENT_BYTES;
+    const { lengthBytes, sizes } = this.#open;
+    if (lengthBytes + bytes > MAX_FRAMES_BYTES || sizes.length >= MAX_FRAMES) return true;
+    return isCut && ms >= MIN_TITLED_MS;
   }
 
   get #lengthMs(): number {

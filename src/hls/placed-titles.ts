@@ -35,6 +35,9 @@ const TOLERANCE_MS = 0.5;
 /** How many closed segments are remembered: more than a window lists. */
 const MAX_PLACES = 128;
 
+/** How many titles a segment has in its own bytes, each up to 5 KB: of more within its first second, the latest. */
+const MAX_TAGGED = 64;
+
 export class PlacedTitles {
   /** Titles of the open segment: the one in force at its start, if known, and those reached in it. */
   tagged: TaggedTitle[] = [];
@@ -98,6 +101,7 @@ export class PlacedTitles {
     if (title === null) return;
     const offsetMs = Math.max(0, title.atMs - this.#fromMs);
     while (tagged.length > 0 && tagged.at(-1)!.offsetMs >= offsetMs) tagged.pop();
+    if (tagged.length === MAX_TAGGED) tagged.pop();
     tagged.push({ text: title.text, offsetMs });
   }
 

@@ -100,6 +100,31 @@ t.test('an encoder that skips 80 ms, and comes back with another link: nothing o
   t.ok(segments.every(({ isDiscontinuity }) => !isDiscontinuity));
 });
 
+t.test('frames of next to no time do not make a segment larger than others take it', async (t) => {
+  const channel = new OggChannel();
+  channel.link = new OggLink(flacHeaders({ hertz: 192_000 }));
+  const cutter = channel.cut();
+  // Each lists its 8 bytes, whatever it plays. The tape closes a segment each 512 KiB.
+  for (let i = 0; i < 26_000; i++) channel.packet(flacPacket(i, 1), 1 / 192, channel.link);
+  cutter.endList();
+  const counts = channel.window.segmentsFrom(0).map(({ bytes }) => readFragment(bytes).frames.length);
+  t.equal(counts[0], 16_384);
+});
+
+t.test('a crowd of titles in one second: a segment has the latest of them', async (t) => {
+  const channel = new OggChannel();
+  const cutter = channel.cut();
+  for (let i = 0; i < 300; i++) {
+    channel.title(`T${i}`);
+    channel.packet(Buffer.from([0xe0, i >> 8, i, 0, 0]), 2.5, channel.link);
+  }
+  channel.opus(2);
+  cutter.endList();
+  const { events } = readFragment(channel.window.segmentsFrom(0)[0]!.bytes);
+  t.equal(events.length, 64);
+  t.equal(events.at(-1)!.tag['TIT2'], 'T299');
+});
+
 t.test('titles are events at their packets, and in the playlist', async (t) => {
   const channel = new OggChannel();
   channel.cut();
