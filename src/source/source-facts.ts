@@ -4,6 +4,7 @@
  * bounded line, since it goes into the headers of answers. Pure.
  */
 
+import { MAX_KBPS } from '../audio/frames/mean-bitrate.js';
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeTitle, decodeUndeclared } from '../metadata/text.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 
@@ -34,7 +35,6 @@ export interface FactLimits {
 }
 
 /** More is nonsense. */
-const MAX_KBPS = 10_000;
 const MAX_HERTZ = 768_000;
 const MAX_CHANNELS = 255;
 

@@ -8,6 +8,7 @@ import { ChannelAudio, type ChannelAudioOptions } from '../../src/audio/channel-
 import { formatText } from '../../src/audio/frames/audio-format.js';
 import { framerFor } from '../../src/audio/frames/format.js';
 import { metaintFor } from '../../src/audio/tape/metaint-choice.js';
+import { LIMITS } from '../../src/link/tapes/tape-messages.js';
 import { RecordView } from '../../src/metadata/view.js';
 import { frameOf } from '../kit/frame-of.js';
 import { opusLink } from '../kit/made-ogg.js';
@@ -169,6 +170,13 @@ t.test('variable bitrate: of the mean, as soon as that is known and while nobody
       'a quarter of a second of 192, or of 32 kb/s',
     );
   }
+});
+
+t.test('audio of a higher bitrate than any: a segment is no longer than other processes take it', async (t) => {
+  const one = channel();
+  for (let i = 0; i < 3; i++) one.write(frameOf(Buffer.alloc(6_000_000), 1000, 64));
+  t.equal(one.tape!.segmentBytes, 19 * 65_535, 'a second of 10,000 kb/s');
+  t.ok(one.tape!.segmentBytes <= LIMITS.segmentBytes);
 });
 
 t.test('of the slowest second never more than half a second, where nobody listens', async (t) => {

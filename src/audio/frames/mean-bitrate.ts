@@ -1,5 +1,8 @@
 /** The mean bitrate of about the last second of what is counted, where frames do not say it. Owned by one framer. */
 
+/** A higher one comes from a packet that is trimmed to a few samples, or is a lie. The limits of heads and of other processes go by it. */
+export const MAX_KBPS = 10_000;
+
 /** As plain data. */
 export interface MeanBitrateState {
   readonly bytes: number;
@@ -30,12 +33,13 @@ export class MeanBitrate {
     this.#isKnown = false;
   }
 
-  /** @param kbps the mean so far @returns the mean now, rounded */
+  /** @param kbps the mean so far @returns the mean now, rounded, at most MAX_KBPS */
   count(bytes: number, durationMs: number, kbps: number): number {
     this.#bytes += bytes;
     this.#ms += durationMs;
     const isWhole = this.#ms >= 1000;
-    const mean = (isWhole || !this.#isKnown) && this.#ms > 0 ? Math.round((this.#bytes * 8) / this.#ms) : kbps;
+    const isNew = (isWhole || !this.#isKnown) && this.#ms > 0;
+    const mean = Math.min(MAX_KBPS, isNew ? Math.round((this.#bytes * 8) / this.#ms) : kbps);
     if (!isWhole) return mean;
     this.#isKnown = true;
     this.#bytes = 0;

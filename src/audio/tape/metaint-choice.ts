@@ -4,6 +4,7 @@
  */
 
 import type { Frame } from '../frames/frame.js';
+import { MAX_KBPS } from '../frames/mean-bitrate.js';
 
 /** Blocks in a segment, which is about a second. */
 const BLOCKS = 4;
@@ -24,8 +25,6 @@ export const KNOWN_AFTER_MS = 2000;
 const NEAR = 0.1;
 /** The mean is taken over the last minute or so: the sums are halved whenever they cover more. */
 const MEAN_MS = 60_000;
-/** No audio has a higher bitrate (source/source-facts.ts). */
-const MAX_KBPS = 10_000;
 
 export interface MetaintOptions {
   /** Bytes, fixed by the configuration; undefined if it follows the bitrate. */
@@ -114,7 +113,7 @@ export class MetaintChoice {
   get #bitrateKbps(): number {
     const bitrateKbps = this.#options.bitrateKbps ?? this.#frameKbps;
     if (this.#options.bitrateKbps !== undefined || this.#sourceMs < KNOWN_AFTER_MS) return bitrateKbps;
-    const meanKbps = (this.#sourceBytes * 8) / this.#sourceMs;
+    const meanKbps = Math.min(MAX_KBPS, (this.#sourceBytes * 8) / this.#sourceMs);
     return isNear(meanKbps, bitrateKbps) ? bitrateKbps : meanKbps;
   }
 }

@@ -4,6 +4,7 @@
  * The limits of each member are in its table (members.ts); each reader then checks the members against each other.
  */
 
+import { MAX_KBPS } from '../../audio/frames/mean-bitrate.js';
 import { cleanText } from '../../metadata/text.js';
 import {
   byte,
@@ -36,7 +37,7 @@ export const LIMITS = {
   sampleRate: 768_000,
   channels: 255,
   delayMs: 60_000,
-  bitrateKbps: 10_000,
+  bitrateKbps: MAX_KBPS,
   channelBytes: 128,
   contentTypeBytes: 1024,
   /** Of the name of a hub, and of a fork. */

@@ -247,6 +247,29 @@ t.test('garbage, holes and truncated pages lose what they hit and nothing else',
   t.ok(framer.counters.skippedBytes > 200_000);
 });
 
+t.test(
+  'a packet of more than 10,000 kb/s says that, at the limit and past it: other processes take no more',
+  async (t) => {
+    for (const [bytes, kbps] of [
+      [12_499, 9999],
+      [12_500, 10_000],
+      [12_501, 10_000],
+      [MAX_PACKET_BYTES, 10_000],
+    ] as const) {
+      const seen: number[] = [];
+      const writer = new PageWriter(7, 2, 0);
+      // 10 ms of Opus.
+      writer.packet(Buffer.alloc(bytes, 0xf0), 480);
+      writer.packet(Buffer.alloc(bytes, 0xf0), 960);
+      writer.finish(960);
+      const framer = new OggFramer({ onFrame: ({ bitrateKbps }) => seen.push(bitrateKbps) });
+      framer.push(Buffer.concat([opusHeads(new PageWriter(7, 0, FIRST)), writer.take()]));
+      t.strictSame(seen, [kbps, kbps], `${bytes}`);
+      t.equal(framer.state.bitrateKbps, kbps);
+    }
+  },
+);
+
 t.test('a packet larger than any is dropped at the limit', async (t) => {
   for (const bytes of [MAX_PACKET_BYTES, MAX_PACKET_BYTES + 66_000]) {
     const writer = new PageWriter(7, 0, FIRST);
