@@ -209,6 +209,7 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'link/sessions/hub-sessions': ['link/sessions/session-messages', 'listener/sessions/shared-sessions'],
   'link/hub-link': ['link/worker-titles', 'e2e/workers'],
   'link/hub-links': ['link/worker-titles', 'e2e/workers'],
+  'link/hub-requests': ['link/worker-titles', 'e2e/workers'],
   'link/sessions/worker-sessions': ['listener/sessions/shared-sessions', 'e2e/sessions'],
   'listener/cursor/listener-stay': ['listener/cursor/audience', 'listener/cursor/backlog'],
   'listener/sessions/followed-sessions': ['listener/sessions/shared-sessions'],

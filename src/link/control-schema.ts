@@ -146,13 +146,17 @@ const fromWorker = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('applied'), turn: counted }),
 ]);
 
-/** @throws CheckError that names the member */
+/** What is asked is checked where it is answered (readAsk). @throws CheckError that names the member */
 export function readFromWorker(value: unknown): FromWorker {
-  const message = must<FromWorker>(fromWorker, value);
-  return message.type === 'ask' ? { ...message, ask: readAsk(message.question, message.ask) } : message;
+  return must<FromWorker>(fromWorker, value);
 }
 
-function readAsk(question: keyof Questions, value: unknown): unknown {
+/** Checks the arguments of a worker's request. @throws CheckError that names the member */
+export function readAsk<Q extends keyof Questions>(question: Q, value: unknown): Questions[Q]['ask'] {
+  return checkedAsk(question, value) as Questions[Q]['ask'];
+}
+
+function checkedAsk(question: keyof Questions, value: unknown): unknown {
   const ask = inside<unknown>(`ask of ${question}`, ASKS[question], value);
   if (question === 'admin') {
     const asked = ask as AskedHub;

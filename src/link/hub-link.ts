@@ -19,7 +19,7 @@ import {
   type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
-import { readAnswer, readFromWorker } from './control-schema.js';
+import { readAnswer, readAsk, readFromWorker } from './control-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
 import { type HlsOfChannels, HlsSender } from './hls/hls-sender.js';
 import { LinkLost, refusedAnswer } from './question-errors.js';
@@ -134,7 +134,7 @@ export class HubLink implements ControlHandler<FromWorker> {
       this.applied = message.turn;
       this.#parts.onApplied(this);
     } else if (message.type === 'ask') void this.#answer(message.id, message.question, message.ask);
-    else this.#questions.answer(message.id, message.answer);
+    else this.#onAnswer(message.id, message.answer);
   }
 
   onClosed(): void {
@@ -163,9 +163,20 @@ export class HubLink implements ControlHandler<FromWorker> {
     this.#parts.onGreeted(this);
   }
 
+  /** A malformed answer is none. */
+  #onAnswer(id: number, answer: unknown): void {
+    try {
+      this.#questions.answer(id, answer);
+    } catch (error) {
+      this.#parts.onBroken(error);
+      this.#questions.fail(id, error);
+    }
+  }
+
+  /** Its arguments are one client's: where they are refused, the link goes on, over which all others have their audio and titles. */
   async #answer(id: number, question: Question, ask: unknown): Promise<void> {
     try {
-      const answer = await this.#parts.onQuestion(question, ask as never);
+      const answer = await this.#parts.onQuestion(question, readAsk(question, ask));
       if (!this.send({ type: 'answer', id, answer })) throw new Error('an answer is longer than a message may be');
     } catch (error) {
       if (!(error instanceof Refusal)) this.#parts.onBroken(error);

@@ -49,9 +49,13 @@ export class HubRequests {
     }
   }
 
-  /** @throws CheckError if the answer is malformed */
+  /** A malformed answer fails its request alone. */
   onAnswer(id: number, answer: unknown): void {
-    this.#requests.answer(id, answer);
+    try {
+      this.#requests.answer(id, answer);
+    } catch (error) {
+      this.#requests.fail(id, error);
+    }
   }
 
   onRefused(id: number, refusal: RefusedAnswer): void {

@@ -118,6 +118,8 @@ class TitleWorker {
   readonly delivered: Delivered[] = [];
   readonly link: WorkerLink;
   readonly sequence = new Sequence();
+  /** What it says to an operator. */
+  said: unknown = null;
   onDeliver: (channel: string, change: Change) => void = () => undefined;
 
   constructor(t: Test, worker: number, path: string, clock: SystemClock) {
@@ -128,6 +130,7 @@ class TitleWorker {
       sequence: this.sequence,
       onReady: () => undefined,
       metrics: async () => [],
+      onAdmin: () => this.said,
       deliver: (channel, change) => {
         this.delivered.push({ channel, change });
         this.onDeliver(channel, change);
@@ -275,6 +278,28 @@ t.test('what is long comes over, what is too long is refused, and the link holds
   await t.rejects(link.ask('metrics', null), { name: 'Refusal', kind: 'internal' });
   t.equal(errors.length, 1, 'which is logged');
   t.match(await link.titles.push('a', play('short')), { version: 4 });
+  t.equal(hub.sockets.size, 1, 'one link all the time');
+});
+
+t.test('a request or an answer that is not as it should be fails alone, and the link holds', async (t) => {
+  const { clock, path, store } = start(t);
+  const hub = new TitleHub(t, path, store, clock);
+  t.teardown(() => hub.kill());
+  const errors: unknown[] = [];
+  hub.onError = (error) => errors.push(error);
+  const worker = new TitleWorker(t, 1, path, clock);
+  const { link } = worker;
+  const everywhere = (ask: unknown) => link.ask('everywhere', { question: 'end', ask });
+  await t.rejects(everywhere({}), { name: 'Refusal', kind: 'internal' });
+  t.match(errors, [/ask of end: .*names no listeners/], 'which is logged');
+  worker.said = 3;
+  t.same(await everywhere({ channel: 'a' }), [3]);
+  worker.said = 'three';
+  t.same(await everywhere({ channel: 'a' }), [], 'as of a worker that does not answer');
+  t.match(errors, [/ask of end/, /answer to end/]);
+  hub.metrics = 3 as unknown as string;
+  await t.rejects(link.ask('metrics', null), /answer to metrics/);
+  t.match(await link.titles.push('a', play('next')), { version: 1 });
   t.equal(hub.sockets.size, 1, 'one link all the time');
 });
 
