@@ -25,11 +25,14 @@ const nothing = z.null();
 const ofChannel = z.looseObject({ channel });
 const most = whole(0, MAX_ROWS);
 
+/** What a client names, which may be nothing that is there: then nothing is found, as in one process. */
+const asked = cleaned(MAX_TEXT_BYTES);
+
 const filter = {
-  ids: z.array(text(1, 64)).max(1000).optional(),
-  channel: channel.optional(),
+  ids: z.array(asked).max(1000).optional(),
+  channel: asked.optional(),
   address: network().optional(),
-  agent: cleaned(MAX_TEXT_BYTES).optional(),
+  agent: asked.optional(),
 };
 
 /** Listeners to end or move: at least one member has to select them. */
@@ -75,7 +78,7 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   state: nothing,
   used: nothing,
   block,
-  unblock: z.looseObject({ network: cleaned(1024) }),
+  unblock: z.looseObject({ network: asked }),
   putFallback: fallback,
   removeFallback: ofChannel,
   putToken: token,
@@ -106,7 +109,7 @@ export const PROCESS_QUESTIONS: Readonly<
     answer: z.looseObject({ moved: counted, refused: counted }),
   },
   sessions: {
-    ask: z.looseObject({ channel: channel.optional(), most }),
+    ask: z.looseObject({ channel: asked.optional(), most }),
     answer: rows(sessionRow),
   },
   watchers: { ask: z.looseObject({ most }), answer: rows(watcherRow) },

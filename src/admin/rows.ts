@@ -6,11 +6,12 @@
 import { z } from 'zod';
 import { KEY } from '../base/key.js';
 import { network, text } from '../config/field.js';
+import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';
 
-/** Of a text that a client sent, such as its user agent. */
-export const MAX_TEXT_BYTES = 65_536;
+/** Of a line of a title, which has three texts of a push, and of what a client sent, such as its user agent. */
+export const MAX_TEXT_BYTES = 4 * MAX_PUSH.textBytes;
 
 export const channel = z.string().regex(KEY);
 const words = cleaned(MAX_TEXT_BYTES);

@@ -1,6 +1,7 @@
 /** What workers and hubs say to each other, with each member replaced by what it should not be: refused with the member's name, or harmless. */
 
 import t from 'tap';
+import { MAX_PUSH } from '../../src/config/push-limits.js';
 import { readAnswer, readAsk, readFromHub, readFromWorker, readHubAnswer } from '../../src/link/control-schema.js';
 import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
@@ -53,6 +54,44 @@ t.test('from a hub', async (t) => {
     t.ok(readFromHub(message), message.type);
     for (const { what, value } of plainLies(message)) isTaken(() => readFromHub(value), what);
   }
+});
+
+t.test('what a client names and is not there is asked for all the same; what was pushed can be reported', async (t) => {
+  const everywhere = (question: string, ask: unknown) => ({
+    type: 'ask',
+    id: 1,
+    question: 'everywhere',
+    ask: { question, ask },
+  });
+  const held = (id: string) => ({
+    type: 'ask',
+    id: 1,
+    question: 'withdraw',
+    ask: { channel: 'demo', what: { held: id } },
+  });
+  const most = MAX_PUSH.textBytes;
+  for (const message of [
+    everywhere('end', { channel: 'Radio Demo' }),
+    everywhere('end', { ids: ['x'.repeat(most)] }),
+    everywhere('ages', { channel: 'Radio Demo', most: 1 }),
+    everywhere('sessions', { channel: 'Radio Demo', most: 1 }),
+    asked('unblock', { network: 'x'.repeat(most) }),
+    held('x'.repeat(most)),
+  ]) {
+    t.ok(readWhole(message), JSON.stringify(message).slice(0, 90));
+  }
+  t.throws(() => readWhole(held('x'.repeat(most + 1))), CheckError);
+  const text = 'x'.repeat(most);
+  const session = {
+    metaid: 'x',
+    channel: 'demo',
+    mount: '/demo',
+    written: `${text} - ${text}`,
+    heard: `${text}${text}${text}`,
+  };
+  t.ok(readAnswer('admin', { question: 'sessions', ask: null }, [session]));
+  const long = { ...session, heard: 'x'.repeat(4 * most + 1) };
+  t.throws(() => readAnswer('admin', { question: 'sessions', ask: null }, [long]), CheckError);
 });
 
 t.test('what would end a process later', async (t) => {
