@@ -8,6 +8,7 @@
 import type { z } from 'zod';
 import { decodeCharset, isUtf8Name } from '../base/charset.js';
 import { Refusal } from '../base/refusal.js';
+import { MAX_PUSH } from '../config/push-limits.js';
 import { type BadField, badFields, refusalOf } from './bad-fields.js';
 import { imageUrl, webImages } from './image-url.js';
 import { isUnfilled } from './placeholder.js';
@@ -15,7 +16,7 @@ import { OF_CHARSET, type PushFields, printableName, urlFields } from './push-fi
 import { bodySchema, isTooLarge, type PushLimits, type QueryFields, querySchema } from './push-schema.js';
 import { type RawValue, rawMembers } from './rawjson.js';
 import type { TrackType } from './record.js';
-import { cleanText, decodeUtf8, utf8Bytes } from './text.js';
+import { cleanText, cleanWithin, decodeUtf8, utf8Bytes } from './text.js';
 import { inZone, plusBefore } from './time.js';
 import { readEntities } from './title.js';
 import { plusOfZone, readZone } from './zone.js';
@@ -226,10 +227,13 @@ function withZone(time: string, timezone = ''): string {
   return zone === null ? time : inZone(time, zone);
 }
 
-/** The push with HTML entities in its texts decoded once: some playout systems write `Rock &amp; Roll`. */
+/**
+ * The push with HTML entities in its texts decoded once: some playout systems write `Rock &amp; Roll`. A text that is too long to be passed on then
+ * (NFC makes three characters of some) stays as it is.
+ */
 export function withoutEntities(input: PushInput): PushInput {
   const { artist, song, album } = input;
-  const decoded = (text: string) => cleanText(readEntities(text));
+  const decoded = (text: string) => cleanWithin(readEntities(text), MAX_PUSH.textBytes) ?? text;
   const read = { ...input, artist: decoded(artist), song: decoded(song) };
   return album === undefined ? read : { ...read, album: decoded(album) };
 }

@@ -2,7 +2,9 @@
 
 import t, { type Test } from 'tap';
 import { Refusal, type RefusalKind } from '../../src/base/refusal.js';
-import { type PushInput, parsePushBody, parsePushQuery } from '../../src/metadata/push-input.js';
+import { MAX_PUSH } from '../../src/config/push-limits.js';
+import { type PushInput, parsePushBody, parsePushQuery, withoutEntities } from '../../src/metadata/push-input.js';
+import { check, pushSchema } from '../../src/metadata/record-schema.js';
 import { costRatio } from '../kit/cost.js';
 import { PUSH_LIMITS as LIMITS } from '../kit/limits.js';
 
@@ -30,6 +32,27 @@ function refused(t: Test, name: string, push: () => unknown, [kind, ...fields]: 
   t.strictSame(refusal.errors.map(({ field }) => field).sort(), [...fields].sort(), name);
   for (const { message } of refusal.errors) t.match(message, /^(has|is|song and)/, `${name}: a sentence for a person`);
 }
+
+t.test(
+  'entities are decoded where the text is short enough to be passed on then, at the limit and past it',
+  async (t) => {
+    // Nine bytes, which NFC makes three characters of four bytes.
+    const note = '&#x1D160;';
+    const fits = Math.floor(MAX_PUSH.textBytes / 12);
+    for (const [count, isDecoded] of [
+      [1, true],
+      [fits, true],
+      [fits + 1, false],
+      [Math.floor(MAX_PUSH.textBytes / 9), false],
+    ] as const) {
+      const sent = note.repeat(count);
+      const read = withoutEntities({ ...EMPTY, song: sent, artist: 'R&amp;B' });
+      t.equal(read.song !== sent, isDecoded, `${count}`);
+      t.equal(read.artist, 'R&B');
+      t.equal(check(pushSchema, read).bad, null);
+    }
+  },
+);
 
 t.test('GET: accepted', async (t) => {
   const table: readonly [string, Partial<PushInput>][] = [
