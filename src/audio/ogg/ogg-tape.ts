@@ -34,6 +34,8 @@ const MIN_PACKET_MS = 1;
 const OPUS_KHZ = 48;
 /** What a decoder of Opus needs to be where another one is (RFC 7845, section 4.2): 80 ms. */
 const PREROLL_SAMPLES = 3840;
+/** Four times what 80 ms of stereo can be: of larger packets, which are padded, a link has fewer in front of it. */
+const MAX_PREROLL_BYTES = 256 * 1024;
 /** A second of anything that is heard over a network has less. */
 const MAX_SEGMENT_BYTES = 512 * 1024;
 
@@ -83,6 +85,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   /** The latest packets of Opus. */
   readonly #recent: RecentPacket[] = [];
   #recentSamples = 0;
+  #recentBytes = 0;
   /** In force where the open segment begins, those that take effect in it, and the latest that has. */
   #before: Mark | null;
   #marks: PlacedMark[] = [];
@@ -225,7 +228,7 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
     this.#linkMark = this.#mark;
     if (!goesOn) {
       this.#recent.length = 0;
-      this.#recentSamples = 0;
+      this.#recentSamples = this.#recentBytes = 0;
     }
     const head = this.#makeHead(this.#recentSamples);
     this.#close(head);
@@ -268,8 +271,12 @@ export class OggTape extends BaseTape<OggSegment> implements WritableTape {
   #remember(packet: Buffer, samples: number): void {
     this.#recent.push({ packet, samples });
     this.#recentSamples += samples;
-    while (this.#recentSamples - this.#recent[0]!.samples >= PREROLL_SAMPLES) {
-      this.#recentSamples -= this.#recent.shift()!.samples;
+    this.#recentBytes += packet.length;
+    for (let first = this.#recent[0]; first !== undefined; first = this.#recent[0]) {
+      if (this.#recentSamples - first.samples < PREROLL_SAMPLES && this.#recentBytes <= MAX_PREROLL_BYTES) break;
+      this.#recent.shift();
+      this.#recentSamples -= first.samples;
+      this.#recentBytes -= first.packet.length;
     }
   }
 

@@ -65,6 +65,28 @@ t.test('a segment of packets that hardly play has half a MB at most, and a packe
   t.ok(Math.max(...lengths) < 512 * 1024 + 51_000, lengths.join());
 });
 
+t.test('a link of Opus repeats 80 ms, and 256 KiB at most, at the limit and past it', async (t) => {
+  // Of 2.5 ms each; the tape writes what it is given.
+  for (const [bytes, kept] of [
+    [8192, 32],
+    [8193, 31],
+    [256 * 1024, 1],
+    [256 * 1024 + 1, 0],
+  ] as const) {
+    const tape = new OggTape(link, METAINT, 1, LAG_MS, null);
+    const large = Buffer.alloc(bytes, 0xe0);
+    for (let i = 0; i < 100; i++) tape.write(large, 2.5, false, link);
+    const open = tape.leave();
+    t.equal(open.recent.length, kept, `${bytes}`);
+    // Another process goes on with another link.
+    const next = OggTape.adopt(tape, open);
+    next.write(large, 2.5, false, link);
+    next.leave();
+    const { length } = next.at(next.head - 1)!.bytes;
+    t.ok(length > (kept + 1) * bytes && length < (256 * 1024 + bytes) * 1.01, `${length}`);
+  }
+});
+
 t.test('no listener joins before a fence', async (t) => {
   const tape = tapeOf(5000 + PACKET_MS);
   t.equal(tape.joinAt(3000), 0, 'a burst is there');
