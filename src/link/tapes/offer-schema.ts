@@ -92,8 +92,11 @@ const openOgg = z.object({
 
 const openSegment = z.union([openOgg, openFrames]);
 
-/** The open segment of a tape that is offered next, from the hub that has fed it. The place: see channel/place-schema.ts; null: none. */
-const open = z.object({ type: z.literal('open'), channel, open: openSegment, place: z.unknown() });
+/**
+ * The open segment of a tape that is offered next, from the hub that has fed it: checked by `readOpen`, as a fault is one channel's. The place: see
+ * channel/place-schema.ts; null: none.
+ */
+const open = z.object({ type: z.literal('open'), channel, open: z.unknown(), place: z.unknown() });
 
 const place = z.object({ atMs: audioMs, atByte: z.int().min(0) });
 
@@ -123,8 +126,8 @@ const delayedAudio = z.object({
     .max(MAX_FRAMES),
 });
 
-/** Follows `open` if the channel has a delay. */
-const delayed = z.object({ type: z.literal('delayed'), channel, delayed: delayedAudio });
+/** Follows `open` if the channel has a delay: checked by `readDelayed`. */
+const delayed = z.object({ type: z.literal('delayed'), channel, delayed: z.unknown() });
 
 const messages = z.discriminatedUnion('type', [offers, open, delayed]);
 
@@ -137,4 +140,14 @@ export type OfferMessage = z.output<typeof messages>;
 /** @throws CheckError that names the member */
 export function readOffer(value: unknown): OfferMessage {
   return must<OfferMessage>(messages, value);
+}
+
+/** @throws CheckError that names the member */
+export function readOpen(value: unknown): PlainOpenSegment {
+  return must<PlainOpenSegment>(openSegment, value);
+}
+
+/** @throws CheckError that names the member */
+export function readDelayed(value: unknown): PlainDelayedAudio {
+  return must<PlainDelayedAudio>(delayedAudio, value);
 }

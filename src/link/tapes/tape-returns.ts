@@ -18,7 +18,15 @@ import { LinkConnection } from '../wire/link-connection.js';
 import { WireError } from '../wire/wire.js';
 import { readDelayedAudio } from './delayed-audio.js';
 import type { LinkedAudio } from './linked-audio.js';
-import { type OfferMessage, type PlainDelayedAudio, readOffer, type TapeOffer } from './offer-schema.js';
+import {
+  type OfferMessage,
+  type PlainDelayedAudio,
+  type PlainOpenSegment,
+  readDelayed,
+  readOffer,
+  readOpen,
+  type TapeOffer,
+} from './offer-schema.js';
 import { readOpenSegment } from './open-segments.js';
 import { isSameTape, type TapeName } from './tape-names.js';
 import { TapeReceiver } from './tape-receiver.js';
@@ -45,8 +53,10 @@ interface Offerer {
   readonly connection: LinkConnection;
   readonly receiver: TapeReceiver;
   offers: Extract<OfferMessage, { type: 'offers' }> | null;
-  readonly open: Map<string, Extract<OfferMessage, { type: 'open' }>>;
+  readonly open: Map<string, { readonly open: PlainOpenSegment; readonly place: unknown }>;
   readonly delayed: Map<string, PlainDelayedAudio[]>;
+  /** Channels of which that is malformed: their tapes are taken as from a worker. */
+  readonly faulty: Set<string>;
 }
 
 /** A tape that is being taken. */
@@ -93,7 +103,8 @@ export class TapeReturns {
     const { clock, onError, isFar, mostLagMs } = this.#parts;
     const connection = new LinkConnection(stream, onError, isFar ? { peer, clock } : { peer });
     const receiver = new TapeReceiver(clock, Number.POSITIVE_INFINITY, undefined, mostLagMs);
-    const offerer: Offerer = { connection, receiver, offers: null, open: new Map(), delayed: new Map() };
+    const fed = { open: new Map(), delayed: new Map(), faulty: new Set<string>() };
+    const offerer: Offerer = { connection, receiver, offers: null, ...fed };
     this.#offerers.add(offerer);
     const handler = {
       onControl: (message: OfferMessage) => this.#onOffer(offerer, message),
@@ -112,15 +123,24 @@ export class TapeReturns {
     }
     // Channels that do not exist here are ignored.
     const { channel } = message;
-    if (!this.#parts.has(channel)) return;
-    if (message.type === 'open') {
-      if (offerer.open.has(channel)) throw new WireError('two open segments of a channel');
-      offerer.open.set(channel, message);
-      return;
+    if (!this.#parts.has(channel) || offerer.faulty.has(channel)) return;
+    try {
+      if (message.type === 'delayed') this.#onDelayed(offerer, channel, readDelayed(message.delayed));
+      else if (offerer.open.has(channel)) throw new WireError('two open segments of a channel');
+      else offerer.open.set(channel, { open: readOpen(message.open), place: message.place });
+    } catch (error) {
+      offerer.faulty.add(channel);
+      offerer.open.delete(channel);
+      offerer.delayed.delete(channel);
+      const fault = `${offerer.connection.peer}: what is open of ${channel}: ${(error as Error).message}`;
+      this.#parts.onError(new WireError(fault, { cause: error }));
     }
+  }
+
+  #onDelayed(offerer: Offerer, channel: string, piece: PlainDelayedAudio): void {
     const pieces = offerer.delayed.get(channel) ?? [];
     offerer.delayed.set(channel, pieces);
-    pieces.push(message.delayed);
+    pieces.push(piece);
     const bytes = pieces.reduce(
       (sum, { frames }) => sum + frames.reduce((all, frame) => all + frame.bytes.length, 0),
       0,

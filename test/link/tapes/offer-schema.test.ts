@@ -189,6 +189,24 @@ t.test('the error names the member', async (t) => {
   t.same((await takeBack('mp3', lying('lastMark', MAX_LAST_MARK))).errors, [], 'at the limit');
 });
 
+t.test(
+  'what is malformed of one channel is not taken; the tape is, as from a worker, and the link goes on',
+  async (t) => {
+    for (const [type, part] of [
+      ['open', { endMs: -1 }],
+      ['delayed', { playedMs: -1 }],
+    ] as const) {
+      const { errors, taken } = await takeBack('mp3', (message) => {
+        const said = message as Readonly<Record<string, object>>;
+        return String(said['type']) === type ? { ...said, [type]: { ...said[type], ...part } } : message;
+      });
+      t.ok((taken?.audio.tape?.head ?? 0) > 0, type);
+      t.equal(taken?.fed, null);
+      t.match(errors, [/^WireError: the hub before this one: what is open of demo: (endMs|playedMs): /]);
+    }
+  },
+);
+
 /** Of long lists the first two are enough. */
 function shortened(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 2).map(shortened);
