@@ -74,6 +74,8 @@ export class HlsListeners {
     const { clock, audience, channels, players } = this.#parts;
     const { token, source, client, limitMs } = player;
     const { audio } = source;
+    // The same request at a path that a reload has given to another channel: nobody asks for the list of the former one any more.
+    this.#byToken.get(token)?.end('left');
     const session = this.#session(player);
     const facts = { id: audience.nextId(), token, audio, client, session, endMs: clock.now() + limitMs };
     const listener = new HlsListener(facts, clock, () => channels.titles(source));

@@ -47,12 +47,12 @@ function setUp() {
   const listeners = new HlsListeners({ clock, log, audience, sessions, stats, channels, players: null, sharedMs });
   channels.ask(source);
   const ends: number[] = [];
-  const open = (metaid: string | null = 'm', limitMs = Number.POSITIVE_INFINITY) => {
-    audience.enter(audio);
+  const open = (metaid: string | null = 'm', limitMs = Number.POSITIVE_INFINITY, at = source) => {
+    audience.enter(at.audio);
     const client = { mount: '/demo.mp3', address: '192.0.2.1', agent: '', referer: '' };
     const request = { method: 'GET', url: '/demo.mp3/hls.m3u8', address: '192.0.2.1', header: () => undefined };
     const onEnd = (lastedMs: number) => void ends.push(lastedMs);
-    return listeners.open({ token: `token of ${metaid}`, source, client, metaid, request, limitMs, onEnd });
+    return listeners.open({ token: `token of ${metaid}`, source: at, client, metaid, request, limitMs, onEnd });
   };
   const reports = new HeardReports(sessions, clock, () => 1000);
   const report = (ms: number) =>
@@ -105,6 +105,27 @@ t.test('it is there as long as it asks, and has listened until it asked last', a
   listener.end('operator');
   t.strictSame([audience.endings.operator, ends.length], [0, 1], 'once');
 });
+
+t.test(
+  'the same token again, at a path that a reload has given to another channel: the former listener ends',
+  async (t) => {
+    const { channel, clock, audio, audience, sessions, listeners, source, open, list, ends } = setUp();
+    const other = new HlsChannel({ key: 'other' }).audio;
+    const path = '/demo.mp3';
+    channel.play(10);
+    const former = open();
+    list(former);
+    clock.advance(1000);
+    const listener = open('m', Number.POSITIVE_INFINITY, { ...source, audio: other });
+    t.strictSame([listeners.count, audience.count, audio.listeners, other.listeners], [1, 1, 0, 1]);
+    t.strictSame([audience.endingsOf('demo').left, ends], [1, [0]], 'it has listened until it asked last');
+    t.equal(sessions.playing('m')?.channel, 'other');
+    former.end('operator');
+    t.strictSame([audience.endings.operator, ends.length], [0, 1], 'once');
+    t.equal(listeners.find('token of m', { path, audio: other }), listener);
+    t.equal(listeners.find('token of m', { path, audio }), undefined);
+  },
+);
 
 t.test('a limit of time, an operator, the end', async (t) => {
   const { channel, clock, audience, listeners, open, list, ends } = setUp();
