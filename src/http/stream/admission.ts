@@ -109,10 +109,15 @@ export class Admission {
 
   /** @throws Refusal not-admitted where the URL is not signed as it has to be, or the address is blocked */
   check({ url, address }: Pick<Applicant, 'url' | 'address'>, { access, path }: GuardedMount): void {
-    if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
+    this.checkAddress(address);
     if (access !== 'signed') return;
     const query = new URLSearchParams(queryOf(url));
     if (!isSigned(this.#options.keys, path, query, this.#clock.wallMs())) throw notAdmitted();
+  }
+
+  /** To be asked once more behind each wait: an operator may have blocked the address meanwhile. @throws Refusal not-admitted */
+  checkAddress(address: string): void {
+    if (this.#options.isBlocked?.(address) === true) throw notAdmitted();
   }
 
   /** Counts the listener; where there is no room, the URL of another node that may have some. @param below as `room` @throws Refusal unavailable */
@@ -161,6 +166,7 @@ export class Admission {
     const { verdict, limitMs, client }: HookVerdict = await hook.ask(caller);
     if (client !== null) admitted.onEnd = (lastedMs) => hook.gone(caller, client, lastedMs);
     admitted.limitMs = Math.min(admitted.limitMs, limitMs);
+    if (this.#options.isBlocked?.(request.address) === true) return notAdmitted();
     if (verdict === 'allowed') return null;
     if (verdict === 'down')
       return retryLater('unavailable', 'It cannot be found out now who may listen.', this.#options.retrySeconds);

@@ -98,6 +98,7 @@ export class HlsPrivate {
       const refusal = mount.access === 'hook' ? await admission.ask(applicant, admitted) : null;
       if (refusal !== null) throw refusal;
       await whenListed();
+      admission.checkAddress(applicant.address);
       if (waiting.isClosed) throw shuttingDown(RETRY_SECONDS);
     } catch (error) {
       admitted.leave();

@@ -206,6 +206,7 @@ export class Stream implements AlarmHandler {
 
   #tryPlay(request: StreamRequest, mount: Mount, admitted: Admitted, home: Mount): void {
     try {
+      this.#admission.checkAddress(request.address);
       this.#play(request, mount, admitted, home);
     } catch (error) {
       this.#turnAway(request, admitted, error);

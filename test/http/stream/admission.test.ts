@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig } from '../../../src/config/load.js';
 import { isSigned } from '../../../src/http/stream/signed.js';
+import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { bestOfThree } from '../../kit/best-of-three.js';
 import { leftover } from '../../kit/frame-recorder.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
@@ -17,6 +18,7 @@ import { Random } from '../../kit/random.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
+import { audioOf, streamHead, Upstream } from '../../kit/upstream.js';
 import { ask, Wire } from '../../kit/wire.js';
 
 t.jobs = 5;
@@ -207,6 +209,53 @@ t.test('the longest time: of the channel, ended politely within a tenth of it', 
   t.notOk(other.closed);
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   t.match(text, new RegExp(`^airsplice_listener_endings_total\\{reason="overtime"\\} ${20 * stories}$`, 'm'));
+});
+
+t.test('an address that is blocked while its listener waits is not let in', { buffered: true }, async (t) => {
+  const asked: http.ServerResponse[] = [];
+  let ended = 0;
+  const hook = http.createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => {
+      if (body.includes('action=listener_add')) asked.push(response);
+      else {
+        ended++;
+        response.end();
+      }
+    });
+  });
+  await new Promise<void>((done) => hook.listen(0, '127.0.0.1', done));
+  t.teardown(() => hook.close());
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/`;
+  const options = `listenerHook: { url: '${url}', timeoutSeconds: 60 }
+streams: { startTimeoutSeconds: 60, hls: { enabled: true, segmentSeconds: 5 } }
+${ADMIN_USERS}`;
+  const upstream = await Upstream.open(t);
+  const pull = `sources: [{ type: pull, url: '${upstream.url}', allowPrivate: true, connectTimeoutSeconds: 60 }]`;
+  const text = yaml('access: hook', options).replace(/other: .*/, `other: { ${pull} }`);
+  const server = await startServer(t, text);
+  const { port } = server;
+  const paths = ['/demo', '/demo.mp3/hls.m3u8?metaid=a', '/other', '/other/hls.m3u8?metaid=a'];
+  const come = (from: string) => [
+    ...paths.map((path) => new Client(t, port, path, { from })),
+    new Client(t, port, '/demo.mp3', { from, kept: true }),
+  ];
+  const all = ['127.0.0.2', '127.0.0.3'].map(come);
+  const statuses = Promise.all(all.map((clients) => Promise.all(clients.map((client) => client.status()))));
+  await until(() => asked.length === 6, 10_000);
+  await until(async () => (await listeners(port)) === 10, 10_000);
+  t.equal((await new AdminClient(server).post('blocks', { network: '127.0.0.2', seconds: 60 })).status, 201);
+  for (const response of asked) response.writeHead(200, { 'icecast-auth-user': '1' }).end();
+  upstream.sockets[0]!.write(streamHead());
+  upstream.sockets[0]!.write(audioOf(new Random(), 600));
+  t.strictSame(await statuses, [Array(5).fill(403), Array(5).fill(200)]);
+  await until(async () => (await listeners(port)) === 5, 10_000);
+  await until(
+    () => ended === 3,
+    10_000,
+    () => `the hook hears of ${ended} ends`,
+  );
 });
 
 const signed = (key: string, path: string, expires: number | string) =>
