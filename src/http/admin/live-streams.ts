@@ -7,7 +7,7 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import type { ChannelReport, LogLine } from '../../admin/admin-reports.js';
-import { retryLater } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
 import { ADMIN_HEADERS, type AdminUser } from './admin-access.js';
 import { LOG, parametersOf } from './bodies.js';
 import type { AdminParts } from './parts.js';
@@ -65,6 +65,7 @@ export class LiveStreams {
     this.#checkRoom(user);
     const standing = this.#parts.access.standing(who);
     const all = await this.#parts.channels();
+    checkIsThere(reply);
     this.#makeRoom(user);
     if (this.#events.size === 0) this.#sent = new Map(all.map((each) => [each.channel, JSON.stringify(each)]));
     this.#open(reply, this.#events, { user, login, standing }, eventText('snapshot', { channels: all }));
@@ -75,6 +76,7 @@ export class LiveStreams {
     this.#checkRoom(user);
     const standing = this.#parts.access.standing(who);
     const all = await this.#lines(0);
+    checkIsThere(reply);
     this.#makeRoom(user);
     if (this.#logs.size === 0) this.#takeNews(all);
     const known = all.filter(({ process, atMs }) => atMs <= (this.#lineMs.get(process) ?? 0));
@@ -206,6 +208,11 @@ export function registerLive(routes: AdminRoutes, live: LiveStreams): void {
     if (request.method === 'HEAD') await reply.headers(HEADERS).send();
     else await live.log(reply, routes.userOf(request), lines);
   });
+}
+
+/** A response that is closed already emits no 'close' any more: its stream would never end. @throws Refusal unavailable */
+function checkIsThere({ raw }: FastifyReply): void {
+  if (raw.destroyed) throw new Refusal('unavailable', 'Nobody waits for this stream any more.');
 }
 
 /** Sends the same bytes to all; cuts those that do not read. */

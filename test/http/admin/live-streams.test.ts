@@ -5,6 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import type { FastifyReply } from 'fastify';
 import t, { type Test } from 'tap';
 import type { ChannelReport, LogLine } from '../../../src/admin/admin-reports.js';
+import type { Refusal } from '../../../src/base/refusal.js';
 import { LiveStreams } from '../../../src/http/admin/live-streams.js';
 import { ADMIN_BEARER, ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { atOnce, demoYaml, startServer, type TestServer, WORKERS } from '../../kit/server.js';
@@ -103,6 +104,8 @@ interface Said {
   lines?: LogLine[];
   standing?: () => string | null;
   channels?: () => Promise<ChannelReport[]>;
+  /** In place of `lines`. */
+  said?: () => Promise<LogLine[]>;
 }
 
 interface StartedLive {
@@ -110,12 +113,17 @@ interface StartedLive {
   readonly base: string;
   readonly responses: readonly ServerResponse[];
   readonly live: LiveStreams;
+  /** Statuses. */
+  readonly refused: readonly number[];
 }
 
 /** The live streams alone, of a server whose processes say this. Of any path it opens the log, of /events the channels. */
-async function startLive(t: Test, { lines = [], standing, channels }: Said): Promise<StartedLive> {
+async function startLive(t: Test, { lines = [], standing, channels, said }: Said): Promise<StartedLive> {
   const responses: ServerResponse[] = [];
-  const all = async (_: string, { afterMs }: { afterMs: number }) => [lines.filter(({ atMs }) => atMs > afterMs)];
+  const refused: number[] = [];
+  const all = async (_: string, { afterMs }: { afterMs: number }) => [
+    said === undefined ? lines.filter(({ atMs }) => atMs > afterMs) : await said(),
+  ];
   const live = new LiveStreams({
     access: { standing: standing ?? (() => 'the same') },
     channels: channels ?? (async () => []),
@@ -125,12 +133,13 @@ async function startLive(t: Test, { lines = [], standing, channels }: Said): Pro
   const server = createServer(({ url }, raw) => {
     responses.push(raw);
     const reply = { raw, hijack: () => undefined } as unknown as FastifyReply;
-    void (url === '/admin/api/events' ? live.events(reply, { name: 'a' }) : live.log(reply, { name: 'a' }, 10));
+    const opened = url === '/admin/api/events' ? live.events(reply, { name: 'a' }) : live.log(reply, { name: 'a' }, 10);
+    opened.catch(({ status }: Refusal) => refused.push(status));
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
-  return { port, base: `http://127.0.0.1:${port}`, responses, live };
+  return { port, base: `http://127.0.0.1:${port}`, responses, live, refused };
 }
 
 t.test('a process that says its lines later than others: none is missing, and none comes twice', async (t) => {
@@ -183,6 +192,24 @@ t.test('whose secret changes while a stream is opened for it: the stream ends', 
   const reader = await opened;
   await until(() => reader.hasEnded, PATIENCE_MS);
   t.equal(reader.status, 200);
+});
+
+t.test('who goes while a stream is opened for it takes no place', async (t) => {
+  const opening: (() => void)[] = [];
+  const asked = <T>(answer: T) => new Promise<T>((resolve) => void opening.push(() => resolve(answer)));
+  const { port, responses, live, refused } = await startLive(t, { channels: () => asked([]), said: () => asked([]) });
+  for (const path of ['events', 'log']) {
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    t.teardown(() => socket.destroy());
+    socket.write(`GET /admin/api/${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await until(() => opening.length === 1, PATIENCE_MS);
+    socket.destroy();
+    await until(() => responses.at(-1)!.destroyed, PATIENCE_MS);
+    opening.pop()!();
+    await until(() => refused.length === responses.length, PATIENCE_MS);
+    t.equal(live.count, 0, path);
+  }
+  t.strictSame(refused, [503, 503]);
 });
 
 t.test('who may look no more and does not read either: nothing more is written, and the connection ends', async (t) => {
