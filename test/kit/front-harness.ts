@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
 import { Duplex } from 'node:stream';
+import { plainPath } from '../../src/base/request-target.js';
 import type { EncoderMount, EncoderPlace } from '../../src/channel/mount.js';
 import { EncoderAcceptor } from '../../src/http/ingest/encoder-acceptor.js';
 import { EncoderAdmission } from '../../src/http/ingest/encoder-admission.js';
@@ -93,7 +94,7 @@ export class FrontHarness {
       proxies: new Proxies([], 'x-forwarded-for'),
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       returning: new ReturningEncoders(this.clock),
-      mountAt: (path: string) => mounts.get(path),
+      mountAt: (path: string) => mounts.get(plainPath(path)),
       hookOf: () => null,
       onProven: (encoder: ProvenEncoder) => this.#admit(encoder),
       onAdmitted: () => undefined,

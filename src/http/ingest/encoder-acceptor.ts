@@ -64,7 +64,8 @@ export class EncoderAcceptor {
   #judge(socket: Socket, head: RequestHead): void {
     const { mountAt, hookOf, proxies, headBytes } = this.#options;
     const path = plainPath(head.path);
-    const mount = mountAt(path);
+    // What is decoded once more would be another mount than the hook is asked about.
+    const mount = mountAt(head.path);
     const address = proxies.clientOf(socket, (name) => head.headers.get(name));
     const caller = {
       socket,

@@ -32,7 +32,7 @@ export type EncoderHook = (encoder: AskedEncoder) => Promise<boolean | null>;
 /** Of the acceptors, which judge secrets. */
 export interface IngestOptions extends HeadLimits, Judges {
   readonly pace: RefusalPace;
-  /** The channel behind a path that takes an encoder; undefined: none does. */
+  /** The channel behind a path that takes an encoder; undefined: none does. @param path as it was asked for, still encoded */
   mountAt(path: string): EncoderMount | undefined;
   /** Of a channel; null: its own password alone opens it. */
   hookOf(channel: string): EncoderHook | null;

@@ -127,6 +127,9 @@ t.test('refusals come before any 100, with what the encoder must know, and end t
     [404, 'PUT', '/nowhere', GOOD + TYPE],
     [404, 'PUT', '/demo', GOOD + TYPE],
     [404, 'SOURCE', '/', GOOD + TYPE],
+    // Decoded once, and not once more: `/li%76e`, `/%6cive`.
+    [404, 'PUT', '/li%%376e.mp3', GOOD + TYPE],
+    [404, 'SOURCE', '/%%36cive', GOOD + TYPE],
     [409, 'PUT', '/open', basic('dj', 'demo-source') + TYPE],
     [400, 'PUT', '/live.mp3', `${GOOD}${TYPE}Content-Length: many\r\n`],
     [501, 'PUT', '/live.mp3', `${GOOD}${TYPE}Transfer-Encoding: gzip, chunked\r\n`],
