@@ -10,29 +10,25 @@ import {
   blockRow,
   channel,
   fallbackRow,
+  listenerId,
   listenerRow,
   logRow,
+  MAX_ROWS,
   MAX_TEXT_BYTES,
   refusalRow,
   sessionRow,
   watcherRow,
 } from './rows.js';
 
-/** Of one list in an answer; pages have fewer. */
-const MAX_ROWS = 1_000_000;
-
 const nothing = z.null();
 const ofChannel = z.looseObject({ channel });
 const most = whole(0, MAX_ROWS);
 
-/** What a client names, which may be nothing that is there: then nothing is found, as in one process. */
-const asked = cleaned(MAX_TEXT_BYTES);
-
 const filter = {
-  ids: z.array(asked).max(1000).optional(),
-  channel: asked.optional(),
+  ids: z.array(listenerId).max(1000).optional(),
+  channel: channel.optional(),
   address: network().optional(),
-  agent: asked.optional(),
+  agent: cleaned(MAX_TEXT_BYTES).optional(),
 };
 
 /** Listeners to end or move: at least one member has to select them. */
@@ -78,7 +74,7 @@ export const HUB_ASKS: Readonly<Record<HubQuestion, z.ZodType>> = {
   state: nothing,
   used: nothing,
   block,
-  unblock: z.looseObject({ network: asked }),
+  unblock: z.looseObject({ network: cleaned(1024) }),
   putFallback: fallback,
   removeFallback: ofChannel,
   putToken: token,
@@ -109,7 +105,7 @@ export const PROCESS_QUESTIONS: Readonly<
     answer: z.looseObject({ moved: counted, refused: counted }),
   },
   sessions: {
-    ask: z.looseObject({ channel: asked.optional(), most }),
+    ask: z.looseObject({ channel: channel.optional(), most }),
     answer: rows(sessionRow),
   },
   watchers: { ask: z.looseObject({ most }), answer: rows(watcherRow) },

@@ -13,6 +13,11 @@ import { counted, moment } from '../metadata/record-schema.js';
 /** Of a line of a title, which has three texts of a push, and of what a client sent, such as its user agent. */
 export const MAX_TEXT_BYTES = 4 * MAX_PUSH.textBytes;
 
+/** Of one list, and up to where a page of one may end: pages have fewer. */
+export const MAX_ROWS = 1_000_000;
+/** Of a listener, as it is asked for. */
+export const listenerId = text(1, 64);
+
 export const channel = z.string().regex(KEY);
 const words = cleaned(MAX_TEXT_BYTES);
 const ms = z.number().describe('Unix milliseconds.');

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
 import { titleSchema } from '../channel/place-schema.js';
-import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';
 import {
   CheckError,
   check,
   counted,
+  heldId,
   type Is,
   MAX_COUNTED,
   moment,
@@ -46,7 +46,6 @@ const [HEADER, HEADER_VALUE] = [/^[A-Za-z-]{1,64}$/, /^[\x20-\x7e]{0,1024}$/];
 const channel = z.string().regex(KEY);
 const id = counted;
 const key = z.string().max(MAX_KEY_CHARACTERS);
-const text = z.string().max(MAX_PUSH.textBytes);
 const figure = z.number().min(0).max(MAX_FIGURE);
 /** Checked by hand: there may be thousands, eight times a second. */
 const rowsOf = (least: number) =>
@@ -128,8 +127,7 @@ const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
   admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
   everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),
   push: z.looseObject({ channel, input: pushSchema, connection: key.optional() }),
-  // Its id is that of a push, or what an operator took for it.
-  withdraw: z.looseObject({ channel, what: z.union([z.literal('next'), z.looseObject({ held: text })]) }),
+  withdraw: z.looseObject({ channel, what: z.union([z.literal('next'), z.looseObject({ held: heldId })]) }),
 };
 
 const fromWorker = z.discriminatedUnion('type', [

@@ -39,6 +39,8 @@ export type Checked<T> = { readonly value: T; readonly bad: null } | { readonly 
 export const version = z.int().min(0).max(MAX_VERSION);
 /** A count, or another small number. */
 export const counted = z.int().min(0).max(MAX_COUNTED);
+/** By which a held push is asked for; no record has a longer one. */
+export const heldId = z.string().max(MAX_PUSH.textBytes);
 /** Its place among all records. */
 export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
 /** Unix milliseconds. */

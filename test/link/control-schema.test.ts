@@ -1,7 +1,9 @@
 /** What workers and hubs say to each other, with each member replaced by what it should not be: refused with the member's name, or harmless. */
 
 import t from 'tap';
+import { MAX_ROWS } from '../../src/admin/rows.js';
 import { MAX_PUSH } from '../../src/config/push-limits.js';
+import { END, FALLBACK, LISTENERS } from '../../src/http/admin/bodies.js';
 import { readAnswer, readAsk, readFromHub, readFromWorker, readHubAnswer } from '../../src/link/control-schema.js';
 import { NO_FACTS } from '../../src/link/facts/channel-facts.js';
 import { CheckError } from '../../src/metadata/record-schema.js';
@@ -56,32 +58,27 @@ t.test('from a hub', async (t) => {
   }
 });
 
-t.test('what a client names and is not there is asked for all the same; what was pushed can be reported', async (t) => {
-  const everywhere = (question: string, ask: unknown) => ({
-    type: 'ask',
-    id: 1,
-    question: 'everywhere',
-    ask: { question, ask },
-  });
-  const held = (id: string) => ({
-    type: 'ask',
-    id: 1,
-    question: 'withdraw',
-    ask: { channel: 'demo', what: { held: id } },
-  });
-  const most = MAX_PUSH.textBytes;
-  for (const message of [
-    everywhere('end', { channel: 'Radio Demo' }),
-    everywhere('end', { ids: ['x'.repeat(most)] }),
-    everywhere('ages', { channel: 'Radio Demo', most: 1 }),
-    everywhere('sessions', { channel: 'Radio Demo', most: 1 }),
-    asked('unblock', { network: 'x'.repeat(most) }),
-    held('x'.repeat(most)),
-  ]) {
-    t.ok(readWhole(message), JSON.stringify(message).slice(0, 90));
-  }
-  t.throws(() => readWhole(held('x'.repeat(most + 1))), CheckError);
-  const text = 'x'.repeat(most);
+t.test('the most that the admin interface accepts is accepted, and one more is not', async (t) => {
+  const everywhere = (question: string, ask: unknown) =>
+    readWhole({ type: 'ask', id: 1, question: 'everywhere', ask: { question, ask } });
+  const [channel, agent, ids] = ['x'.repeat(64), '\u{1d160}'.repeat(100), Array(1000).fill('x'.repeat(64))];
+  const { limit, offset, ...filter } = LISTENERS.parse({ channel, agent, limit: '1000', offset: `${MAX_ROWS - 1000}` });
+  t.ok(everywhere('ages', { ...filter, most: offset + limit }));
+  t.throws(() => everywhere('ages', { ...filter, most: offset + limit + 1 }), /ask of ages: most/);
+  t.ok(everywhere('end', END.parse({ channel, agent, ids })));
+  t.throws(() => everywhere('end', { ids: [...ids, 'x'] }), /ask of end: ids/);
+  t.throws(() => everywhere('end', { channel: 'a b' }), /ask of end: channel/);
+  const { to } = FALLBACK.parse({ to: `/${'x'.repeat(254)}` });
+  t.ok(readWhole(asked('putFallback', { channel, to, by: 'b', sinceMs: 1 })));
+  t.throws(() => readWhole(asked('putFallback', { channel, to: `${to}x`, by: 'b', sinceMs: 1 })), /: to/);
+  const withdraw = (held: string) =>
+    readWhole({ type: 'ask', id: 1, question: 'withdraw', ask: { channel, what: { held } } });
+  t.ok(withdraw('x'.repeat(65_536)));
+  t.throws(() => withdraw('x'.repeat(65_537)), /ask of withdraw/);
+});
+
+t.test('what was pushed can be reported', async (t) => {
+  const text = 'x'.repeat(MAX_PUSH.textBytes);
   const session = {
     metaid: 'x',
     channel: 'demo',
@@ -90,7 +87,7 @@ t.test('what a client names and is not there is asked for all the same; what was
     heard: `${text}${text}${text}`,
   };
   t.ok(readAnswer('admin', { question: 'sessions', ask: null }, [session]));
-  const long = { ...session, heard: 'x'.repeat(4 * most + 1) };
+  const long = { ...session, heard: 'x'.repeat(4 * MAX_PUSH.textBytes + 1) };
   t.throws(() => readAnswer('admin', { question: 'sessions', ask: null }, [long]), CheckError);
 });
 

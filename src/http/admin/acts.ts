@@ -3,9 +3,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { ListenerFilter, MadeToken } from '../../admin/admin-reports.js';
+import { listenerId } from '../../admin/rows.js';
 import { AddressList } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { TOKEN_RIGHTS } from '../../config/admin-config.js';
+import { heldId } from '../../metadata/record-schema.js';
 import { readPush } from '../push-routes.js';
 import { BLOCK, bodyOf, END, FALLBACK, MOVE, MOVE_ENCODER, NETWORK, ROTATE, SOURCE, TOKEN } from './bodies.js';
 import type { AdminParts } from './parts.js';
@@ -60,7 +62,8 @@ export function registerTitleActs(routes: AdminRoutes, { titles, keys, pushLimit
     async (request) => {
       const channel = known(request);
       const { id } = request.params as Named;
-      found(await titles.withdraw(channel, { held: id }), 'No push with this id waits for its time.');
+      const isHeld = heldId.safeParse(id).success && (await titles.withdraw(channel, { held: id }));
+      found(isHeld, 'No push with this id waits for its time.');
       return { what: { channel, id } };
     },
   );
@@ -76,7 +79,8 @@ export function registerConnectionActs(routes: AdminRoutes, { queries, keys }: A
   });
   routes.act({ method: 'DELETE', url: '/admin/api/listeners/:id', right, act: 'end listener' }, async (request) => {
     const { id } = request.params as Named;
-    found(sum(await queries.all('end', { ids: [id] })) > 0, 'No such listener is connected.');
+    const isOne = listenerId.safeParse(id).success && sum(await queries.all('end', { ids: [id] })) > 0;
+    found(isOne, 'No such listener is connected.');
     return { what: { id } };
   });
   routes.act({ method: 'POST', url: '/admin/api/listeners/move', right, act: 'move listeners' }, async (request) => {
@@ -160,8 +164,8 @@ export function registerBlockActs(routes: AdminRoutes, { queries, wallMs }: Admi
   });
   routes.act({ method: 'DELETE', url: '/admin/api/blocks/:network', right, act: 'unblock' }, async (request) => {
     const { network: asked } = request.params as Named;
-    const network = NETWORK.safeParse(asked).data ?? asked;
-    found(await queries.hub('unblock', { network }), 'This is not blocked.');
+    const network = NETWORK.safeParse(asked).data;
+    found(network !== undefined && (await queries.hub('unblock', { network })), 'This is not blocked.');
     return { what: { network } };
   });
 }

@@ -1,17 +1,21 @@
-/** Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. */
+/**
+ * Bodies and queries of the admin interface, parsed into typed values; a refusal names every bad field. What is accepted here is accepted by the
+ * other processes, to which it is passed on (admin/admin-schema.ts): what they refuse is an error of ours.
+ */
 
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { listenerId, MAX_ROWS } from '../../admin/rows.js';
 import { plainNetwork } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
-import { network, text, whole } from '../../config/field.js';
+import { channelKey, network, text, whole } from '../../config/field.js';
 
 const DAY_SECONDS = 86_400;
-const channel = text(1, 64);
+const channel = channelKey();
 
 const filter = {
-  ids: z.array(text(1, 64)).max(1000).optional(),
+  ids: z.array(listenerId).max(1000).optional(),
   channel: channel.optional(),
   address: network().optional(),
   agent: text(1, 200).optional(),
@@ -40,13 +44,18 @@ export const TOKEN = z.strictObject({ name: text(1, 64) });
 export const ROTATE = z.strictObject({ keepSeconds: whole(0, 30 * DAY_SECONDS).default(0) });
 
 const page = (max: number, preset: number) => z.coerce.number().pipe(whole(1, max)).default(preset);
-export const LISTENERS = z.strictObject({
-  channel: filter.channel,
-  address: filter.address,
-  agent: filter.agent,
-  limit: page(1000, 100),
-  offset: z.coerce.number().pipe(whole(0, 1_000_000)).default(0),
-});
+export const LISTENERS = z
+  .strictObject({
+    channel: filter.channel,
+    address: filter.address,
+    agent: filter.agent,
+    limit: page(1000, 100),
+    offset: z.coerce.number().pipe(whole(0, MAX_ROWS)).default(0),
+  })
+  .refine(({ offset, limit }) => offset + limit <= MAX_ROWS, {
+    path: ['offset'],
+    error: `must be at most ${MAX_ROWS} together with limit`,
+  });
 export const SOME = z.strictObject({ channel: filter.channel, limit: page(1000, 100) });
 export const LOG = z.strictObject({ lines: z.coerce.number().pipe(whole(0, 10_000)).default(100) });
 

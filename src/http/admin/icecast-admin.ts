@@ -11,6 +11,7 @@ import { formFields, isForm } from '../../metadata/push-fields.js';
 import { decodeUtf8 } from '../../metadata/text.js';
 import { readRoute, refuseOthers } from '../methods.js';
 import { ADMIN_ROLE, type AdminUser } from './admin-access.js';
+import { FALLBACK } from './bodies.js';
 import { FORMS, type Members, sendIcecast } from './icecast-answer.js';
 import {
   clientId,
@@ -158,8 +159,10 @@ function actsOf(parts: AdminParts): Readonly<Record<string, IcecastAct>> {
       if (to === null) throw new Refusal('bad-request', 'Missing parameter');
       if (to === '') await queries.hub('removeFallback', { channel });
       else {
+        const mount = FALLBACK.shape.to.safeParse(plainPath(to)).data;
+        if (mount === undefined) throw new Refusal('bad-request', 'No channel is played at this mount.');
         await queries
-          .hub('putFallback', { channel, to: plainPath(to), by, sinceMs: parts.wallMs() })
+          .hub('putFallback', { channel, to: mount, by, sinceMs: parts.wallMs() })
           .catch((error: unknown) => {
             const isWrong = error instanceof Refusal && ['not-found', 'conflict'].includes(error.kind);
             throw isWrong ? new Refusal('bad-request', error.message) : error;

@@ -100,3 +100,31 @@ t.test('taken away twice at once: once', async (t) => {
     t.same(await twice('channels/demo/fallback'), [204, 404]);
   }
 });
+
+t.test('what other processes would refuse is refused here, and ends no link', async (t) => {
+  const admin = new AdminClient(await startServer(t, YAML));
+  const status = async (method: string, path: string, body?: unknown) => (await admin.ask(method, path, body)).status;
+  for (const path of ['listeners', 'sessions']) {
+    t.equal(await status('GET', `${path}?channel=${'x'.repeat(64)}`), 200);
+    for (const channel of ['a%20b', 'x'.repeat(65)]) t.equal(await status('GET', `${path}?channel=${channel}`), 422);
+  }
+  t.equal(await status('GET', 'listeners?limit=1000&offset=999000'), 200, 'at the limit');
+  t.match((await admin.get('listeners?limit=1000&offset=999001')).body.errors, [{ field: 'offset' }], 'one past it');
+  t.equal(await status('GET', 'listeners?offset=1000000'), 422);
+  for (const who of [{ channel: 'a b' }, { ids: ['x'.repeat(65)] }, { ids: ['1\n'] }, { ids: [''] }]) {
+    t.equal(await status('POST', 'listeners/end', who), 422, JSON.stringify(who));
+    t.equal(await status('POST', 'listeners/move', { ...who, to: 'demo' }), 422);
+  }
+  t.equal(await status('POST', 'listeners/end', { ids: ['x'.repeat(64)] }), 200);
+  for (const id of ['x'.repeat(64), 'x'.repeat(65), '1%0A', '%00']) {
+    t.equal(await status('DELETE', `listeners/${id}`), 404, id);
+  }
+  for (const network of ['x', 'x'.repeat(4000), '%00', '192.0.2.0%2F33']) {
+    t.equal(await status('DELETE', `blocks/${network}`), 404, network.slice(0, 9));
+  }
+  for (const id of ['x'.repeat(300), '%00', '%F0%9F%8E%B5'])
+    t.equal(await status('DELETE', `channels/demo/held/${id}`), 404);
+  const [id, time] = ['x'.repeat(1024), Math.floor(Date.now() / 1000) + 200];
+  await admin.post('channels/demo/titles', { id, artist: 'B', song: 'Later', duration: 9, time });
+  t.equal(await status('DELETE', `channels/demo/held/${id}`), 204, 'as long as an id may be');
+});

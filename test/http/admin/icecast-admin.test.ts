@@ -228,7 +228,7 @@ t.test('rights, pages of others, and JSON', async (t) => {
   t.notOk(player.closed);
   t.match(await (await ask('fallbacks.json?mount=/one.mp3&fallback=/two.mp3')).json(), { iceresponse: { return: 1 } });
   t.match(await (await ask('stats?mount=/one.mp3')).text(), /<fallback>\/two.mp3<\/fallback>/);
-  for (const to of ['/none', '/one.mp3'])
+  for (const to of ['/none', '/one.mp3', `/${'x'.repeat(255)}`, '/%0A'])
     t.equal((await ask(`fallbacks?mount=/one.mp3&fallback=${to}`)).status, 400, to);
   const form = await fetch(`${server.base}/admin/killsource`, {
     method: 'POST',
