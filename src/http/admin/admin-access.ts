@@ -226,7 +226,7 @@ export class AdminAccess {
   }
 }
 
-function wrongForm(): Refusal {
+export function wrongForm(): Refusal {
   return new Refusal('unauthorized', 'The user is unknown or the password is wrong.');
 }
 

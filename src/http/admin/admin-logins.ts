@@ -56,13 +56,14 @@ export class AdminLogins {
     this.#ended = new Set(state.ended.map(({ id }) => id));
   }
 
-  /** The value of the cookie, and how long it is valid. @param user who has a password */
-  begin(user: string): { readonly value: string; readonly seconds: number } {
+  /** The value of the cookie, and how long it is valid; null: the user has no password, or none any more. */
+  begin(user: string): { readonly value: string; readonly seconds: number } | null {
     const lifeMs = this.#lifeMs;
     const id = randomBytes(ID_BYTES).toString('base64url');
     const login = { user, id, untilMs: this.#clock.wallMs() + lifeMs, times: timesRenewed(this.#state, user) };
-    const mac = this.#mac(login)!.toString('base64url');
-    const value = [Buffer.from(user).toString('base64url'), login.untilMs, login.id, mac].join('.');
+    const mac = this.#mac(login);
+    if (mac === null) return null;
+    const value = [Buffer.from(user).toString('base64url'), login.untilMs, id, mac.toString('base64url')].join('.');
     return { value, seconds: Math.round(lifeMs / 1000) };
   }
 

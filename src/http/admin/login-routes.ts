@@ -9,7 +9,7 @@ import { Refusal } from '../../base/refusal.js';
 import { auditDone } from '../audit.js';
 import { refuseOthers } from '../methods.js';
 import { refuseForeign } from '../origin.js';
-import { ADMIN_ROLE } from './admin-access.js';
+import { ADMIN_ROLE, wrongForm } from './admin-access.js';
 import { LOGIN_COOKIE } from './admin-logins.js';
 import { sendLoginPage } from './login-page.js';
 import type { AdminParts } from './parts.js';
@@ -53,7 +53,10 @@ async function logIn(parts: AdminParts, request: FastifyRequest, reply: FastifyR
     const user = await access.logIn(request, reply, name, password);
     if (!logins.isReady) await queries.hub('beginLogins', null);
     if (!logins.isReady) throw new Refusal('unavailable', 'The server is starting. Try again.');
-    const { value, seconds } = logins.begin(user.name);
+    const begun = logins.begin(user.name);
+    // A reload may have removed the password while the key was made.
+    if (begun === null) throw wrongForm();
+    const { value, seconds } = begun;
     auditDone(log, user, LOG_IN, {});
     return reply
       .code(303)

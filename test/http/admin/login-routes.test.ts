@@ -3,7 +3,11 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
 import { MAX_ENDED_OF_USER, MAX_RENEWED, NO_LOGINS, withEnded, withKey } from '../../../src/admin/logins.js';
+import type { AdminUserConfig } from '../../../src/config/admin-config.js';
 import { AdminLogins } from '../../../src/http/admin/admin-logins.js';
+import { registerLogin } from '../../../src/http/admin/login-routes.js';
+import type { AdminParts } from '../../../src/http/admin/parts.js';
+import { startRouted } from '../../kit/routed.js';
 import { demoYaml, NODES, startServer, type TestServer, WORKERS } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 
@@ -216,7 +220,7 @@ t.test('its time, and how many ends are remembered', async (t) => {
   let state = withKey(NO_LOGINS);
   t.equal(withKey(state), state);
   logins.set(state);
-  const { value, seconds } = logins.begin('ann');
+  const { value, seconds } = logins.begin('ann')!;
   t.equal(seconds, 7200);
   const cookie = `airsplice-admin=${value}`;
   t.match(logins.of(cookie), { user: 'ann', untilMs: nowMs + 7_200_000 });
@@ -228,7 +232,7 @@ t.test('its time, and how many ends are remembered', async (t) => {
   nowMs += 1;
   t.equal(logins.of(cookie), null, 'over');
   const { key } = state;
-  const [ann, bob] = ['ann', 'bob'].map((user) => `airsplice-admin=${logins.begin(user).value}`);
+  const [ann, bob] = ['ann', 'bob'].map((user) => `airsplice-admin=${logins.begin(user)!.value}`);
   const end = (user: string, ids: number) => {
     for (let i = 0; i < ids; i++) state = withEnded(state, { id: `${user}${i}`, user, untilMs: 1 });
     logins.set(state);
@@ -242,7 +246,7 @@ t.test('its time, and how many ends are remembered', async (t) => {
   logins.set(state);
   t.same([logins.of(ann), logins.isValid(open)], [null, false], 'all of the one are out');
   t.ok(logins.of(bob), 'the other is not');
-  t.match(logins.of(`airsplice-admin=${logins.begin('ann').value}`), { user: 'ann' }, 'who may begin anew');
+  t.match(logins.of(`airsplice-admin=${logins.begin('ann')!.value}`), { user: 'ann' }, 'who may begin anew');
   t.same(
     state.ended.map(({ id }) => id),
     ['bob0'],
@@ -252,6 +256,30 @@ t.test('its time, and how many ends are remembered', async (t) => {
   end('one more', MAX_ENDED_OF_USER + 1);
   t.not(state.key, key, 'everybody is out');
   t.same([state.ended, state.renewed], [[], undefined]);
+});
+
+t.test('whose password a reload removes while the key is made gets no cookie, and the form again', async (t) => {
+  const password = { sha256: createHash('sha256').update('a').digest(), demo: '' };
+  const users: Record<string, AdminUserConfig> = { ann: { password, tokens: [], rights: ['read'] } };
+  const logins = new AdminLogins({ admin: { users, loginHours: 1 } }, { wallMs: () => 1_800_000_000_000 });
+  const asked: string[] = [];
+  const hub = async (question: string) => {
+    asked.push(question);
+    users['ann'] = { tokens: [password], rights: ['read'] };
+    logins.set(withKey(NO_LOGINS));
+  };
+  const access = { logins, logIn: async () => ({ name: 'ann', rights: ['read'], address: '', connection: undefined }) };
+  const parts = { access, queries: { hub }, isSecure: () => false } as unknown as AdminParts;
+  const port = await startRouted(t, {
+    register: (app) => {
+      app.addContentTypeParser('*', { parseAs: 'string' }, (_, body, done) => done(null, body));
+      registerLogin(app, parts);
+    },
+  });
+  const body = new URLSearchParams({ user: 'ann', password: 'a' });
+  const answer = await fetch(`http://127.0.0.1:${port}/admin/login`, { method: 'POST', body, redirect: 'manual' });
+  t.strictSame([answer.status, answer.headers.get('set-cookie'), asked], [401, null, ['beginLogins']]);
+  t.match(await answer.text(), /The user is unknown or the password is wrong/);
 });
 
 t.test('it outlives a restart, and so does its end', { skip: WORKERS > 0 || NODES > 0 }, async (t) => {
