@@ -10,15 +10,20 @@ import { plainNetwork } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';
 import { queryOf } from '../../base/request-target.js';
 import { channelKey, network, text, whole } from '../../config/field.js';
+import { cleanText } from '../../metadata/text.js';
 
 const DAY_SECONDS = 86_400;
 const channel = channelKey();
+/** In the form that links give it, so that it selects the same everywhere: blank it would be every user agent. */
+const agent = text(1, 200)
+  .transform(cleanText)
+  .refine((value) => value !== '', { error: 'must not be blank' });
 
 const filter = {
   ids: z.array(listenerId).max(1000).optional(),
   channel: channel.optional(),
   address: network().optional(),
-  agent: text(1, 200).optional(),
+  agent: agent.optional(),
 };
 
 /** A filter without any member is a mistake. */

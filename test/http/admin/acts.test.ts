@@ -3,8 +3,10 @@
 import t from 'tap';
 import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
 import { pause } from '../../kit/pause.js';
+import { Player } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
+import { until } from '../../kit/until.js';
 
 const YAML = demoYaml(ADMIN_USERS);
 
@@ -127,4 +129,20 @@ t.test('what other processes would refuse is refused here, and ends no link', as
   const [id, time] = ['x'.repeat(1024), Math.floor(Date.now() / 1000) + 200];
   await admin.post('channels/demo/titles', { id, artist: 'B', song: 'Later', duration: 9, time });
   t.equal(await status('DELETE', `channels/demo/held/${id}`), 204, 'as long as an id may be');
+});
+
+t.test('a blank user agent selects nobody, and blanks around one do not count', async (t) => {
+  const server = await startServer(t, YAML);
+  const admin = new AdminClient(server);
+  const player = new Player(server.port, '/demo.mp3', { agent: 'Some Player/1' });
+  t.teardown(() => player.close());
+  await player.until(({ audioBytes }) => audioBytes > 0);
+  for (const agent of [' ', '\u00a0\u200b']) {
+    t.match(await admin.post('listeners/end', { agent }), { status: 422, body: { errors: [{ field: 'agent' }] } });
+    t.equal((await admin.get(`listeners?agent=${encodeURIComponent(agent)}`)).status, 422);
+  }
+  t.same((await admin.post('listeners/end', { agent: 'others' })).body, { ended: 0 });
+  t.notOk(player.closed);
+  await until(async () => (await admin.get('listeners?agent=%20some%20player%20')).body.total === 1, 5000);
+  t.same((await admin.post('listeners/end', { agent: ' some player ' })).body, { ended: 1 });
 });
