@@ -84,7 +84,9 @@ function answers(basic: boolean, isForm: boolean): Json {
       'Retry-After': RETRY_AFTER,
     }),
     500: either('Something went wrong on the server.'),
-    503: refused('The hook that says who may send does not answer.', { 'Retry-After': RETRY_AFTER }),
+    503: refused('The hook that says who may send does not answer, or a part of the server is being restarted.', {
+      'Retry-After': RETRY_AFTER,
+    }),
   };
 }
 

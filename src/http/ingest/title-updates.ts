@@ -90,7 +90,10 @@ export class TitleUpdates implements HttpService {
       this.#answer(exchange, answer);
     } catch (error) {
       if (error instanceof TitleUpdateAnswer) this.#answer(exchange, error);
-      else {
+      // The hub is away, or refuses it.
+      else if (error instanceof Refusal) {
+        this.#answer(exchange, new TitleUpdateAnswer(error.status, error.message, error.headers));
+      } else {
         this.#options.onError(error);
         this.#answer(exchange, new TitleUpdateAnswer(500, 'Something went wrong on the server'));
       }

@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
+import { retryLater } from '../../../src/base/refusal.js';
 import type { EncoderMount } from '../../../src/channel/mount.js';
 import { TitleUpdates } from '../../../src/http/ingest/title-updates.js';
 import { Proxies } from '../../../src/net/front/client-address.js';
@@ -568,8 +569,8 @@ t.test('only where encoders are served', async (t) => {
   }
 });
 
-t.test('a fault of ours is answered 500 and reported, and harms no other client', async (t) => {
-  const fault = new Error('the disk holds a secret');
+/** Title updates of an encoder whose channel fails with this. */
+async function failing(t: Test, fault: Error) {
   const mount = {
     channel: 'live',
     hasPassword: () => true,
@@ -594,8 +595,15 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
     onError: (error) => errors.push(error),
   });
   const port = await startRouted(t, { services: [updates] });
+  const update = () => ask(t, port, `GET /admin/metadata?mode=updinfo&song=x HTTP/1.1\n${STUDIO}`);
+  return { errors, statuses, update };
+}
+
+t.test('a fault of ours is answered 500 and reported, and harms no other client', async (t) => {
+  const fault = new Error('the disk holds a secret');
+  const { errors, statuses, update } = await failing(t, fault);
   for (let i = 0; i < 2; i++) {
-    const answer = await ask(t, port, `GET /admin/metadata?mode=updinfo&song=x HTTP/1.1\n${STUDIO}`);
+    const answer = await update();
     t.equal(answer.status, 500);
     t.notMatch(answer.body, /secret/);
   }
@@ -606,4 +614,12 @@ t.test('a fault of ours is answered 500 and reported, and harms no other client'
       [500, 500],
     ],
   );
+});
+
+t.test('while the hub is away an update is answered 503, and is no fault', async (t) => {
+  const { errors, statuses, update } = await failing(t, retryLater('unavailable', 'A part is being restarted.', 2));
+  const answer = await update();
+  t.strictSame([answer.status, answer.headers.get('retry-after')], [503, '2']);
+  t.match(answer.body, /^A part is being restarted\.$/m);
+  t.strictSame([errors, statuses], [[], [503]]);
 });
