@@ -27,6 +27,7 @@ import {
   fileOf,
   HTML_TYPE,
   JSON_FILE_TYPE,
+  type ServedText,
   sendText,
   serveText,
   textOf,
@@ -34,6 +35,7 @@ import {
 import { ICON } from './page-icon.js';
 import { pagePolicy } from './page-policy.js';
 import { type PageChannel, type PageSite, type ServedFile, titleOf } from './page-site.js';
+import type { PageTexts } from './page-texts.js';
 import { themeCss } from './page-theme.js';
 import { stationPage } from './station-page.js';
 
@@ -94,11 +96,14 @@ function registerFacts(app: FastifyInstance, { site, clock }: PageParts): void {
   readRoute(app, '/web/theme.css', async (request, reply) =>
     sendText(request, reply, textOf(CSS_TYPE, themeCss(site().accent)), FOR_ALL),
   );
+  const languages = new WeakMap<PageTexts, ServedText>();
   readRoute(app, '/web/texts/:file', async (request, reply) => {
     const { file = '' } = request.params as Readonly<Record<string, string>>;
     const texts = file.endsWith('.json') ? site().languages.texts(file.slice(0, -'.json'.length)) : undefined;
     if (texts === undefined) throw new Refusal('not-found', 'There is no such language.');
-    return sendText(request, reply, textOf(JSON_FILE_TYPE, JSON.stringify(texts)), FOR_ALL);
+    let text = languages.get(texts);
+    if (text === undefined) languages.set(texts, (text = textOf(JSON_FILE_TYPE, JSON.stringify(texts))));
+    return sendText(request, reply, text, FOR_ALL);
   });
 }
 

@@ -4,8 +4,9 @@ import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import t from 'tap';
+import { CompressibleBody } from '../../../src/http/compression.js';
 import { openListenerPage, pushTrack, SKIP, saysOnAir } from '../../kit/listener-page.js';
-import { DEMO_AUDIO, demoYaml, startServer } from '../../kit/server.js';
+import { DEMO_AUDIO, demoYaml, NODES, startServer, WORKERS } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
@@ -273,6 +274,28 @@ t.test('ever new names of the server cost no compression, and push nothing out',
     () => 'what was there is not there',
   );
 });
+
+t.test(
+  'words of the pages are compressed once, not for each who asks',
+  { skip: (WORKERS > 0 || NODES > 0) && 'they are made in other processes' },
+  async (t) => {
+    const { base } = await startServer(t, oneChannel());
+    const compressed = new Set<CompressibleBody>();
+    const { coded } = CompressibleBody.prototype;
+    CompressibleBody.prototype.coded = function (coding) {
+      compressed.add(this);
+      return coded.call(this, coding);
+    };
+    t.teardown(() => (CompressibleBody.prototype.coded = coded));
+    const bodies = new Set<string>();
+    for (let i = 0; i < 10; i++) {
+      const answer = await fetch(`${base}/web/texts/de.json`, { headers: { 'Accept-Encoding': 'br' } });
+      t.equal(answer.headers.get('content-encoding'), 'br');
+      bodies.add(await answer.text());
+    }
+    t.strictSame([compressed.size, bodies.size], [1, 1]);
+  },
+);
 
 t.test('one channel, two, many', async (t) => {
   const channel = (i: number) =>
