@@ -17,8 +17,8 @@ const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~;-]+';
 export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+/?$`);
 const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = new RegExp(`^(?=.{1,253}$)${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
-/** Not allowed in the text of any option. */
-export const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+/** Not allowed in the text of any option: control characters, and halves of a character, which no URL can say. */
+export const CONTROL = /[\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
 export const whole = (min: number, max: number) => {
   const error = `must be a whole number from ${min} to ${max}`;

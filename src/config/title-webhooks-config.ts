@@ -61,7 +61,7 @@ export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
     url: titleUrl().optional(),
     format: choice(TITLE_FORMATS).default('json'),
     secret: webhookSecret(env).optional(),
-    token: passwordSchema(env).optional(),
+    token: tokenSchema(env).optional(),
     parameters: z
       .record(text(1, 64), parameterSchema(env), { error: 'must be a map from names to texts or env:NAME' })
       .refine((all) => Object.keys(all).length <= 32, { error: 'must have 32 parameters at most' })
@@ -69,7 +69,7 @@ export function titleWebhookSchema(env: NodeJS.ProcessEnv) {
     text: template(1024).optional(),
     method: choice(['GET', 'POST']).optional(),
     body: bodyTemplate().optional(),
-    contentType: text(1, 255).optional(),
+    contentType: checked('must be 1 to 255 characters of ASCII', (value) => /^[ -~]{1,255}$/.test(value)).optional(),
     on: list(choice(['now', 'next']), 1, 2).default(['now']),
     // Absent: all.
     etypes: list(etypeRange(), 1, 16).optional(),
@@ -114,7 +114,7 @@ const titleUrl = () =>
     if (webUrl().safeParse(value).success) return !placesOf(value.replace(/^([a-z]+:\/\/[^/?#]*).*$/s, '$1')).length;
     return (
       value.length <= 300 &&
-      /^(?:tcp|udp):\/\/(?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/.test(value) &&
+      /^(?:tcp|udp):\/\/(?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[1-9]\d{0,4}$/.test(value) &&
       URL.canParse(value)
     );
   });
@@ -130,6 +130,12 @@ const bodyTemplate = () =>
     hasKnownPlaces,
     { error: PLACES_ERROR },
   );
+
+/** It stands in a header. */
+function tokenSchema(env: NodeJS.ProcessEnv) {
+  const error = 'must be env: and the name of an environment variable that holds characters of ASCII';
+  return passwordSchema(env).refine((token) => /^[ -~]+$/.test(token.reveal()), { error });
+}
 
 /** A text as it stands, or a secret of the environment. */
 function parameterSchema(env: NodeJS.ProcessEnv) {

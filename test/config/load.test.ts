@@ -223,6 +223,8 @@ t.test('sentences are for a person', async (t) => {
     '2:3 stations.st.channels: is missing; must be a map from keys to options',
     '3:11 stations.st.name: must be text of 0 to 255 characters on one line (in quotes when it looks like a number)',
   ]);
+  t.match(problems(t, 'page:\n  text: "Caf\\ud83d"\n'), [/^2:9 page.text: must be text of /]);
+  t.strictSame(problems(t, 'page:\n  text: "\\ud83d\\ude00 😀"\n'), []);
   t.strictSame(problems(t, 'stations:\n  __proto__: { channels: {} }\n'), ['2:3 stations.__proto__: is not an option']);
   t.match(problems(t, `data: { folder: "\\n${'x'.repeat(5000)}" }`), {
     length: 1,

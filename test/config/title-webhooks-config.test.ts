@@ -3,7 +3,7 @@
 import t from 'tap';
 import { titleWebhookSchema } from '../../src/config/title-webhooks-config.js';
 
-const ENV = { TOKEN: 'x', EMPTY: '', SIGNING: 'a key that is as long as it has to be' };
+const ENV = { TOKEN: 'x', EMPTY: '', TYPED: 'a–b', SIGNING: 'a key that is as long as it has to be' };
 const URL = 'https://hooks.example/x';
 
 /** What is wrong, by member. */
@@ -21,12 +21,14 @@ t.test('what each format needs', async (t) => {
   t.strictSame(problems({ format: 'mastodon', url: URL }), { token: 'is missing' });
   t.match(problems({ format: 'rds', url: URL }), { url: /tcp:/ });
   t.match(problems({ url: 'tcp://10.0.0.1:4001' }), { url: 'is for format: rds' });
-  for (const url of ['tcp://10.0.0.1:4001', 'udp://rds.example:5', 'udp://[::1]:4001']) {
+  for (const url of ['tcp://10.0.0.1:4001', 'udp://rds.example:1', 'udp://[::1]:65535']) {
     t.strictSame(problems({ format: 'rds', url }), {}, url);
   }
   for (const url of [
     'tcp://10.0.0.1',
     'tcp://10.0.0.1:70000',
+    'tcp://10.0.0.1:0',
+    'udp://10.0.0.1:000',
     'tcp://10.0.0.1:1/x',
     'ftp://x.example',
     'tcp://u@h:1',
@@ -54,6 +56,16 @@ t.test('templates have known places only, and none in the host of a URL', async 
   t.match(problems({ url: URL, format: 'discord', text: 'x'.repeat(1025) }), { text: /^must be/ });
   t.strictSame(problems({ url: URL, format: 'custom', body: 'x'.repeat(16_384) }), {});
   t.match(problems({ url: URL, format: 'custom', body: 'x'.repeat(16_385) }), { body: /^must be/ });
+});
+
+t.test('what stands in a header is of ASCII', async (t) => {
+  const custom = { url: URL, format: 'custom' };
+  t.strictSame(problems({ ...custom, token: 'env:TOKEN', contentType: 'x'.repeat(255) }), {});
+  t.match(problems({ ...custom, token: 'env:TYPED' }), { token: /^must be env:.* ASCII$/ });
+  t.match(problems({ ...custom, token: 'env:EMPTY' }), { token: /^must be env:/ });
+  for (const contentType of ['', 'x'.repeat(256), 'text/plain; charset=“utf-8”', 'text/plain\n']) {
+    t.match(problems({ ...custom, contentType }), { contentType: /^must be/ }, contentType);
+  }
 });
 
 t.test('content types: ids and ranges', async (t) => {
