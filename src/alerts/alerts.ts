@@ -80,20 +80,23 @@ export class Alerts {
     this.#made = webhooks;
     this.#madeName = name;
     const before = [...this.#webhooks];
-    this.#webhooks = webhooks.map((config, i) => {
+    this.#webhooks = webhooks.map((config) => {
       const kept = isRenamed ? undefined : before.find((webhook) => isSame(webhook.config, config));
       if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(config, i + 1, name || hostname());
+      return kept ?? this.#make(config, name || hostname());
     });
     for (const webhook of before) webhook.close();
   }
 
-  #make(config: WebhookConfig, number: number, server: string): Webhook {
+  #make(config: WebhookConfig, server: string): Webhook {
     const { clock, log } = this.#parts;
-    return new Webhook(config, server, () => this.#parts.config(), clock, {
+    // A reload may give it another place.
+    const place = () => this.#webhooks.indexOf(made) + 1;
+    const made: Webhook = new Webhook(config, server, () => this.#parts.config(), clock, {
       onTrouble: (trouble) =>
-        log.warn({ webhook: number, trouble }, 'a webhook does not take alerts: it is tried again'),
-      onRecovered: () => log.info({ webhook: number }, 'a webhook takes alerts again'),
+        log.warn({ webhook: place(), trouble }, 'a webhook does not take alerts: it is tried again'),
+      onRecovered: () => log.info({ webhook: place() }, 'a webhook takes alerts again'),
     });
+    return made;
   }
 }

@@ -49,10 +49,10 @@ export class Directories {
     if (directories === this.#made) return;
     this.#made = directories;
     const before = [...this.#all];
-    this.#all = directories.map((options, i) => {
+    this.#all = directories.map((options) => {
       const kept = before.find((directory) => isSame(directory.config, options));
       if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(options, i + 1);
+      return kept ?? this.#make(options);
     });
     for (const directory of before) void directory.close(false);
   }
@@ -77,15 +77,18 @@ export class Directories {
     await Promise.all(this.#all.map((directory) => directory.close(isNext)));
   }
 
-  #make(options: DirectoryConfig, directory: number): Directory {
+  #make(options: DirectoryConfig): Directory {
     const { clock, log, nowOf } = this.#parts;
-    return new Directory(options, clock, {
+    // A reload may give it another place.
+    const place = () => ({ directory: this.#all.indexOf(made) + 1 });
+    const made: Directory = new Directory(options, clock, {
       nowOf,
-      onTrouble: (trouble) => log.warn({ directory, trouble }, 'a directory does not answer: it is tried again'),
-      onRecovered: () => log.info({ directory }, 'a directory answers again'),
+      onTrouble: (trouble) => log.warn({ ...place(), trouble }, 'a directory does not answer: it is tried again'),
+      onRecovered: () => log.info(place(), 'a directory answers again'),
       onRefused: (channel, message) =>
-        log.warn({ directory, channel, message }, 'a directory does not list a channel: it is tried again'),
-      onListed: (channel) => log.info({ directory, channel }, 'a directory lists a channel again'),
+        log.warn({ ...place(), channel, message }, 'a directory does not list a channel: it is tried again'),
+      onListed: (channel) => log.info({ ...place(), channel }, 'a directory lists a channel again'),
     });
+    return made;
   }
 }

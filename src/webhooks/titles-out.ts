@@ -167,20 +167,23 @@ export class TitlesOut {
     if (configs === out.made) return;
     out.made = configs;
     const before = [...out.webhooks];
-    out.webhooks = configs.map((config, i) => {
+    out.webhooks = configs.map((config) => {
       const kept = before.find((webhook) => isSame(webhook.config, config));
       if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(channel, config, i + 1);
+      return kept ?? this.#make(channel, config);
     });
     for (const webhook of before) webhook.close();
   }
 
-  #make(channel: string, config: TitleWebhookConfig, webhook: number): TitleWebhook {
+  #make(channel: string, config: TitleWebhookConfig): TitleWebhook {
     const { clock, log } = this.#parts;
-    const fields = { channel, webhook, format: config.format };
-    return new TitleWebhook(config, clock, {
-      onTrouble: (trouble) => log.warn({ ...fields, trouble }, 'a webhook does not take titles: it is tried again'),
-      onRecovered: () => log.info(fields, 'a webhook takes titles again'),
+    // A reload may give it another place.
+    const place = () => this.#channels.get(channel)!.webhooks.indexOf(made) + 1;
+    const fields = () => ({ channel, webhook: place(), format: config.format });
+    const made: TitleWebhook = new TitleWebhook(config, clock, {
+      onTrouble: (trouble) => log.warn({ ...fields(), trouble }, 'a webhook does not take titles: it is tried again'),
+      onRecovered: () => log.info(fields(), 'a webhook takes titles again'),
     });
+    return made;
   }
 }

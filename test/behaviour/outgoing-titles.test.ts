@@ -8,6 +8,7 @@ import net, { type AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { Webhook as Verifier } from 'standardwebhooks';
 import t, { type Test } from 'tap';
+import { keepLines } from '../kit/log-lines.js';
 import { quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { Receiver } from '../kit/receiver.js';
@@ -191,7 +192,8 @@ t.test('a reload: who is new gets the next title, who stays keeps what waits', a
   let isUp = false;
   one.answer = (response) => void response.writeHead(isUp ? 204 : 500).end();
   const slow = ', retrySeconds: { min: 0.1, max: 0.1 }';
-  const server = await startServer(t, yaml([hook(one, slow)]));
+  const { log, lines } = keepLines();
+  const server = await startServer(t, yaml([hook(one, slow)]), undefined, log);
   const { base } = server;
   await push(t, base, 'song=before');
   await came(one, 1);
@@ -204,6 +206,9 @@ t.test('a reload: who is new gets the next title, who stays keeps what waits', a
   await came(two, 1);
   isUp = true;
   await until(() => songs(one).at(-1) === 'after', LONG_MS);
+  const again = () => lines.filter(({ message }) => message === 'a webhook takes titles again');
+  await until(() => again().length > 0, LONG_MS);
+  t.match(again(), [{ channel: 'live', webhook: 2 }], 'by its place of now');
   t.strictSame([...new Set(songs(one))], ['before', 'after']);
   t.strictSame(songs(two), ['after']);
   await server.reload(yaml([]));
