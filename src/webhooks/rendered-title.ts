@@ -38,6 +38,9 @@ export function renderTitle(view: RecordView, config: TitleWebhookConfig, wallMs
   const isPost = format !== 'json' && format !== 'custom' && format !== 'rds';
   const isCommercial = (format === 'tunein' || format === 'radiode') && record.etype === ADVERTISING;
   if (isPost && !isCommercial && view.title === '') return null;
+  const isChat = format === 'discord' || format === 'mastodon';
+  // An empty message is refused, again and again.
+  if (isChat && lineOf(view, config, (value) => value).trim() === '') return null;
   // The same at every machine of a cluster, and another one for each correction.
   const said = [record.channel, record.type, record.effectAtMs, view.json].join(' ');
   const id = `title_${createHash('sha256').update(said).digest('base64url').slice(0, 22)}`;
@@ -54,17 +57,14 @@ const FORMATS: Readonly<
   Record<TitleWebhookConfig['format'], (view: RecordView, config: TitleWebhookConfig, id: string) => Parts>
 > = {
   json: (_, { url, secret: key }) => post(url!, JSON_TYPE, '', key),
-  discord: (view, { url, text = '{title}' }) => {
-    const values = valuesOf(view);
-    const content = fill(text, (name) => withoutMarkdown(values[name]));
-    const body = JSON.stringify({ content: cut(content, DISCORD_CHARACTERS), allowed_mentions: { parse: [] } });
-    return post(url!, JSON_TYPE, body, null);
+  discord: (view, config) => {
+    const content = cut(lineOf(view, config, withoutMarkdown), DISCORD_CHARACTERS);
+    return post(config.url!, JSON_TYPE, JSON.stringify({ content, allowed_mentions: { parse: [] } }), null);
   },
-  mastodon: (view, { url, token, text = '{title}' }, id) => {
-    const values = valuesOf(view);
-    const status = fill(text, (name) => withoutMentions(values[name]));
-    const made = post(url!, JSON_TYPE, JSON.stringify({ status: cut(status, MASTODON_CHARACTERS) }), null);
-    return { ...made, headers: { ...made.headers, ...authorization(token), 'Idempotency-Key': id } };
+  mastodon: (view, config, id) => {
+    const status = cut(lineOf(view, config, withoutMentions), MASTODON_CHARACTERS);
+    const made = post(config.url!, JSON_TYPE, JSON.stringify({ status }), null);
+    return { ...made, headers: { ...made.headers, ...authorization(config.token), 'Idempotency-Key': id } };
   },
   tunein: service,
   radiode: service,
@@ -89,6 +89,16 @@ const FORMATS: Readonly<
     return { ...made, headers: { ...made.headers, ...authorization(token) } };
   },
 };
+
+/** The line of a chat. */
+function lineOf(
+  view: RecordView,
+  { text = '{title}' }: TitleWebhookConfig,
+  written: (value: string) => string,
+): string {
+  const values = valuesOf(view);
+  return fill(text, (name) => written(values[name]));
+}
 
 function post(url: string, type: string, body: string, key: DeliveryMessage['key']): Parts {
   return { url, method: 'POST', headers: { 'Content-Type': type }, body, key };

@@ -110,11 +110,13 @@ t.test('after failures it comes again with the same id, in order, later each tim
 t.test('Retry-After is heeded, up to the longest pause', async (t) => {
   const receiver = await Receiver.open(t);
   receiver.answer = (response, number) =>
-    void response.writeHead(number === 0 ? 503 : 200, { 'retry-after': '3600' }).end();
+    void response.writeHead(number % 2 === 0 ? 503 : 200, { 'retry-after': number === 0 ? '3600' : '315360000' }).end();
   const { webhook } = opened(t, receiver);
-  webhook.send(alert('a'));
-  await until(() => webhook.counts.delivered === 1, 5000);
-  t.ok(receiver.received[1]!.atMs - receiver.received[0]!.atMs >= 390);
+  for (const [i, subject] of ['a', 'b: ten years'].entries()) {
+    webhook.send(alert(subject));
+    await until(() => webhook.counts.delivered === i + 1, 5000);
+    t.ok(receiver.received[2 * i + 1]!.atMs - receiver.received[2 * i]!.atMs >= 390, subject);
+  }
 });
 
 t.test('no answer, or none at all: the deadline, and again', async (t) => {

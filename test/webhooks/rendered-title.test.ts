@@ -148,3 +148,13 @@ t.test('between songs services get nothing', async (t) => {
   t.equal(renderTitle(viewOf(''), config, 0), null);
   t.ok(renderTitle(viewOf(''), configOf({ url: URL }), 0));
 });
+
+t.test('a chat gets no empty message, which it would refuse again and again', async (t) => {
+  for (const format of ['discord', 'mastodon']) {
+    const to = (text: string) =>
+      configOf({ url: URL, format, text, ...(format === 'mastodon' && { token: 'env:TOKEN' }) });
+    t.equal(renderTitle(viewOf('No album'), to('{album} {isrc}'), 0), null, format);
+    t.ok(renderTitle(SONG, to('{album} {isrc}'), 0), format);
+    t.ok(renderTitle(viewOf('No album'), to('on {album}'), 0), format);
+  }
+});

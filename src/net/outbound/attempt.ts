@@ -171,5 +171,5 @@ function placeIn(url: string): { readonly host: string; readonly port: number } 
 
 /** Seconds; 0: it says nothing that can be read. A date is not read. */
 function retryAfter(value: string | undefined): number {
-  return value !== undefined && /^\d{1,6}$/.test(value) ? Number(value) : 0;
+  return value !== undefined && /^\d+$/.test(value) ? Number(value) : 0;
 }
