@@ -67,13 +67,17 @@ export class Streams {
   readonly publicUrl: PublicUrl;
   /** Null: there is none. */
   #hook: ListenerHook | null = null;
-  readonly #former: ListenerHook[] = [];
+  /** Before reloads, while some that they let in are there. */
+  #former: ListenerHook[] = [];
+  /** The last number of a listener at a hook: none is given twice. */
+  #clients: number;
 
   constructor(core: Core, guards: Guards, mounts: ReadonlyMap<string, Mount>, parts: ListenerParts) {
     const { config, clock, log, tallies } = core;
     const { audience, sessions, listenerStats } = parts;
     const { proxies, connections } = guards;
     this.#core = core;
+    this.#clients = core.process * CLIENTS_OF_PROCESS;
     this.#hook = this.#makeHook();
     this.fallbacks = new Fallbacks(mounts);
     const { fallbacks } = this;
@@ -162,7 +166,11 @@ export class Streams {
 
   /** The hook is another one, or gone, or new. That of before answers what it was asked, and hears who has gone of those that it let in. */
   refreshHook(): void {
-    if (this.#hook !== null) this.#former.push(this.#hook);
+    if (this.#hook !== null) {
+      this.#former.push(this.#hook);
+      this.#clients = this.#hook.clients;
+    }
+    this.#former = this.#former.filter((hook) => !hook.isOver);
     this.#hook = this.#makeHook();
   }
 
@@ -225,7 +233,7 @@ export class Streams {
   }
 
   #makeHook(): ListenerHook | null {
-    const { config, clock, log, tallies, process } = this.#core;
+    const { config, clock, log, tallies } = this.#core;
     const { listenerHook } = config;
     if (listenerHook === undefined) return null;
     const { whenDown } = listenerHook;
@@ -234,7 +242,7 @@ export class Streams {
       timeoutMs: listenerHook.timeoutSeconds * 1000,
       cacheMs: listenerHook.cacheSeconds * 1000,
       breakMs: listenerHook.breakSeconds * 1000,
-      firstClient: this.#hook?.clients ?? process * CLIENTS_OF_PROCESS,
+      firstClient: this.#clients,
       tallies,
       onVerdict: (verdict) => this.hookVerdicts.add(verdict),
       onTroubleChanged: (trouble) => {

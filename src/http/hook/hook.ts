@@ -77,6 +77,8 @@ export class ListenerHook {
   readonly #all: Tally;
   #running = 0;
   #clients: number;
+  /** Let in, and not gone. */
+  #present = 0;
   #closed = false;
   #onIdle: (() => void) | null = null;
 
@@ -86,7 +88,7 @@ export class ListenerHook {
     const { firstClient = 0, tallies = new Tallies() } = options;
     this.#clients = firstClient;
     this.#all = tallies.all;
-    tallies.onLook(() => this.#all.set('hooks', 1));
+    this.#all.set('hooks', 1);
     this.#target = Target.named(options.url, undefined, true);
     this.#breaker = new Breaker(clock, options.breakAfter, options.breakMs);
   }
@@ -94,6 +96,11 @@ export class ListenerHook {
   /** The last client number. */
   get clients(): number {
     return this.#clients;
+  }
+
+  /** Nobody is asked about, none of those who were let in is there any more, and all that have gone were reported. */
+  get isOver(): boolean {
+    return this.#running === 0 && this.#present === 0;
   }
 
   /** Resolves within the time-out; never rejects. For each listener that is allowed with a `client` number, `gone` has to be called once. */
@@ -117,6 +124,7 @@ export class ListenerHook {
 
   /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
   gone(caller: HookListener, client: string, lastedMs: number): void {
+    this.#present--;
     if (this.#breaker.isOpen || this.#notices.size >= this.#shareOf(this.#options.waiting)) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
     this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
@@ -161,7 +169,10 @@ export class ListenerHook {
           clearTimeout(deadline);
           if (answer === null) resolve(DOWN);
           else if (!answer.allowed) resolve({ verdict: 'denied', limitMs: 0, client: null });
-          else resolve({ verdict: 'allowed', limitMs: answer.limitMs, client });
+          else {
+            this.#present++;
+            resolve({ verdict: 'allowed', limitMs: answer.limitMs, client });
+          }
         },
       };
       this.#questions.add(call);

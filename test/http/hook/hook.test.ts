@@ -7,7 +7,7 @@ import type { Log } from '../../../src/base/log.js';
 import { type HookOptions, ListenerHook } from '../../../src/http/hook/hook.js';
 import type { HookListener } from '../../../src/http/hook/hook-call.js';
 import { FakeClock } from '../../kit/clock.js';
-import { heldBytes } from '../../kit/heap.js';
+import { alive, heldBytes } from '../../kit/heap.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
 import { Player } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
@@ -473,6 +473,40 @@ t.test('at a server: asked, let in, limited, notified of the end', { buffered: t
   await app.stop();
   t.equal(operator.of('listener_remove').length, 3, 'a stop notifies it of all who are in');
   t.equal(operator.forms.length, 9);
+});
+
+t.test('at a server: reloads leave no hooks behind, and no number is given twice', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const { port, app, reload } = await startServer(t, yaml(operator.url));
+  const first = new Player(port, '/demo');
+  t.teardown(() => first.close());
+  await first.until((p) => p.audioBytes > 0);
+  await reload(
+    yaml(operator.url)
+      .replace(/^listenerHook.*$/m, '')
+      .replace('access: hook, ', ''),
+  );
+  const encoders = (i: number) => `encoderHook: { url: '${operator.url}', timeoutSeconds: ${i} }`;
+  const channel = (text: string) => text.replace('sources: [', 'sources: [{ type: encoder, password: demo-source }, ');
+  const before = alive(ListenerHook);
+  for (let i = 1; i <= 20; i++) await reload(channel(yaml(operator.url, `timeoutSeconds: ${i}`, encoders(i))));
+  // Tests beside this one have some of their own.
+  t.ok(alive(ListenerHook) - before < 15, `${before} → ${alive(ListenerHook)}`);
+  const second = new Player(port, '/demo');
+  await second.until((p) => p.audioBytes > 0);
+  t.strictSame(
+    operator.of('listener_add').map(({ client }) => client),
+    ['1', '2'],
+  );
+  await app.stop();
+  t.strictSame(
+    operator
+      .of('listener_remove')
+      .map(({ client }) => client)
+      .sort(),
+    ['1', '2'],
+    'each hook hears of those that it let in',
+  );
 });
 
 t.test(
