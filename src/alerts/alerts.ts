@@ -31,7 +31,6 @@ export class Alerts {
   readonly #board = new AlertBoard(() => randomUUID());
   #webhooks: readonly Webhook[] = [];
   #made: readonly WebhookConfig[] = [];
-  #madeName = '';
 
   constructor(parts: AlertsParts) {
     this.#parts = parts;
@@ -74,22 +73,21 @@ export class Alerts {
   }
 
   /** Others are configured than before: those that stay keep what waits. */
-  #follow({ webhooks, name }: AlertsConfig): void {
-    if (webhooks === this.#made && name === this.#madeName) return;
-    const isRenamed = name !== this.#madeName;
+  #follow({ webhooks }: AlertsConfig): void {
+    if (webhooks === this.#made) return;
     this.#made = webhooks;
-    this.#madeName = name;
     const before = [...this.#webhooks];
     this.#webhooks = webhooks.map((config) => {
-      const kept = isRenamed ? undefined : before.find((webhook) => isSame(webhook.config, config));
+      const kept = before.find((webhook) => isSame(webhook.config, config));
       if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(config, name || hostname());
+      return kept ?? this.#make(config);
     });
     for (const webhook of before) webhook.close();
   }
 
-  #make(config: WebhookConfig, server: string): Webhook {
+  #make(config: WebhookConfig): Webhook {
     const { clock, log } = this.#parts;
+    const server = () => this.#parts.config().name || hostname();
     // A reload may give it another place.
     const place = () => this.#webhooks.indexOf(made) + 1;
     const made: Webhook = new Webhook(config, server, () => this.#parts.config(), clock, {

@@ -8,13 +8,13 @@ import { render } from './rendered-alert.js';
 
 export class Webhook {
   readonly config: WebhookConfig;
-  readonly #server: string;
+  readonly #server: () => string;
   readonly #delivery: Delivery;
 
-  /** @param server how this server calls itself @param options read whenever they are needed */
+  /** @param server how this server calls itself @param options both are read whenever they are needed */
   constructor(
     config: WebhookConfig,
-    server: string,
+    server: () => string,
     options: () => DeliveryOptions,
     clock: Clock,
     output: DeliveryOutput,
@@ -42,7 +42,7 @@ export class Webhook {
 
   send(alert: Alert): void {
     const { url, secret: key, format } = this.config;
-    const { type, body } = render(alert, format, this.#server);
+    const { type, body } = render(alert, format, this.#server());
     this.#delivery.send({ id: alert.id, url, method: 'POST', headers: { 'Content-Type': type }, body, key });
   }
 

@@ -1,4 +1,4 @@
-/** Webhooks over a reload: who stays is named by its place of now. */
+/** Webhooks over a reload: who stays is named by its place of now, and keeps what waits. */
 
 import t from 'tap';
 import { Alerts } from '../../src/alerts/alerts.js';
@@ -17,19 +17,11 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
   let config = made(one, two);
   const clock = new SystemClock();
   const { log, lines } = keepLines();
-  const facts = {
-    wallMs: 0,
-    channels: [],
-    storeFault: 'gone',
-    hlsFaults: new Map(),
-    slowestSaveMs: 0,
-    freeBytes: null,
-    certificates: [],
-    limits: [],
-    died: {},
-    skewMs: 0,
-  };
-  const alerts = new Alerts({ config: () => config, facts: () => facts, clock, log });
+  const server = { wallMs: 0, channels: [], hlsFaults: new Map(), slowestSaveMs: 0, freeBytes: null };
+  const others = { certificates: [], limits: [], died: {}, skewMs: 0 };
+  let storeFault: string | null = 'gone';
+  const facts = () => ({ ...server, ...others, storeFault });
+  const alerts = new Alerts({ config: () => config, facts, clock, log });
   t.teardown(() => {
     alerts.close();
     clock.stop();
@@ -38,9 +30,13 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
     lines.filter(({ message }) => message.startsWith(text)).map((line) => line['webhook']);
   alerts.look(0);
   await until(() => places('a webhook does not take alerts').length > 0, 5000);
-  config = { ...config, webhooks: config.webhooks.slice(1) };
+  config = { ...config, webhooks: config.webhooks.slice(1), name: 'renamed' };
+  storeFault = null;
   alerts.look(1000);
   isUp = true;
   await until(() => places('a webhook takes alerts again').length > 0, 5000);
+  await until(() => two.of('store-fault').includes('resolved '), 5000);
+  t.strictSame([...new Set(two.of('store-fault'))], ['firing ', 'resolved '], 'what waited when it was renamed');
+  t.match(two.received.at(-1)!.body, /"server":"renamed"/);
   t.strictSame([places('a webhook does not'), places('a webhook takes')], [[2], [1]]);
 });

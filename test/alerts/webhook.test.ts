@@ -46,10 +46,16 @@ function opened(t: Test, receiver: Pick<Receiver, 'url'>, options: Partial<Deliv
   const clock = new SystemClock();
   const troubles: (string | null)[] = [];
   const whole: WebhookConfig = { url: receiver.url, format: 'json', secret: createSecretKey(KEY), ...config };
-  const webhook = new Webhook(whole, 'radio1', () => all, clock, {
-    onTrouble: (reason) => void troubles.push(reason),
-    onRecovered: () => void troubles.push(null),
-  });
+  const webhook = new Webhook(
+    whole,
+    () => 'radio1',
+    () => all,
+    clock,
+    {
+      onTrouble: (reason) => void troubles.push(reason),
+      onRecovered: () => void troubles.push(null),
+    },
+  );
   t.teardown(() => {
     webhook.close();
     clock.stop();

@@ -117,7 +117,13 @@ const ASKERS: Readonly<Record<string, (t: Test, url: string, clock: SystemClock)
       waiting: 9,
     };
     const output = { onTrouble: () => undefined, onRecovered: () => undefined };
-    const webhook = new Webhook(config, 'radio1', () => options, clock, output);
+    const webhook = new Webhook(
+      config,
+      () => 'radio1',
+      () => options,
+      clock,
+      output,
+    );
     t.teardown(() => webhook.close());
     webhook.send({
       id: 'x',
