@@ -20,10 +20,7 @@ export interface HubCertificates {
   leased(): Iterable<readonly [name: string, leased: Leased]>;
 }
 
-export function makeCertificates(
-  { config, clock, log, repeats, onError }: Core,
-  registry: MetricRegistry,
-): HubCertificates {
+export function makeCertificates({ config, clock, log, repeats }: Core, registry: MetricRegistry): HubCertificates {
   const { cluster } = config;
   const turns = new Map<string, SealedTurn<SharedCertificate>>();
   const onBad = badRecords(repeats);
@@ -45,7 +42,6 @@ export function makeCertificates(
       return turn;
     },
     onGone: (name) => turns.delete(name),
-    onError,
   });
   registry.counter(
     'airsplice_certificate_orders_total',

@@ -37,7 +37,8 @@ export interface AcmeOutput {
   onIssued(pair: KeptPair): void;
   /** For the first failure in a row, and for another reason. @param pauseMs until the next order */
   onFailed(reason: string, pauseMs: number): void;
-  onError(error: unknown): void;
+  /** Its files cannot be read or written: for the first time in a row, and for another reason. */
+  onError(error: Error): void;
 }
 
 export interface AcmeCertificateParts {
@@ -55,6 +56,8 @@ export interface AcmeCertificateParts {
 
 export class AcmeCertificate {
   readonly counts = { issued: 0, failed: 0 };
+  /** Why the last look at its files failed; null: it did not. */
+  #lookFault: string | null = null;
   /** Why the last order failed; null: it did not. */
   problem: string | null = null;
   readonly #parts: AcmeCertificateParts;
@@ -89,7 +92,15 @@ export class AcmeCertificate {
     if (this.#isBusy || nowMs < this.#lookAtMs) return;
     this.#isBusy = true;
     void this.#look()
-      .catch((error: unknown) => this.#output.onError(error))
+      .then(
+        () => {
+          this.#lookFault = null;
+        },
+        (error: Error) => {
+          if (this.#lookFault !== error.message) this.#output.onError(error);
+          this.#lookFault = error.message;
+        },
+      )
       .finally(() => {
         this.#isBusy = false;
         this.#lookAtMs = this.#parts.clock.now() + LOOK_MS;

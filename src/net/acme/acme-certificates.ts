@@ -22,7 +22,6 @@ export interface AcmeCertificatesParts {
   turnOf(name: string): AcmeTurn | null;
   /** It is configured no more. */
   onGone(name: string): void;
-  onError(error: unknown): void;
 }
 
 export class AcmeCertificates {
@@ -64,7 +63,7 @@ export class AcmeCertificates {
   }
 
   #make(name: string, acme: AcmeConfig): AcmeCertificate {
-    const { config, clock, log, turnOf, onError } = this.#parts;
+    const { config, clock, log, turnOf } = this.#parts;
     const { domains } = acme;
     const folder = certificateFolder(acme, config.data.folder);
     const files = new AcmeFiles(folder, (file) =>
@@ -93,7 +92,8 @@ export class AcmeCertificates {
               : 'the certificate is not renewed: it is ordered again';
           log.error({ domains, reason, againSeconds: Math.round(pauseMs / 1000) }, text);
         },
-        onError,
+        onError: (err) =>
+          log.error({ domains, err }, 'the files of a certificate cannot be used: it is not renewed meanwhile'),
       },
     );
     return certificate;

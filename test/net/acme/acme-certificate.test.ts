@@ -1,7 +1,7 @@
 /** When a certificate is ordered, and when not: by a false clock, with real files. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { AcmeConfig } from '../../../src/config/addresses/tls.js';
@@ -133,6 +133,24 @@ t.test('failures: the pauses double, are spread, and are said once', async (t) =
   t.equal(subject.certificate.problem, 'another reason');
   t.equal(subject.certificate.counts.failed, subject.ordered.length);
   t.same(subject.errors, []);
+});
+
+t.test('files that cannot be read: said once, and again where it is for another reason', async (t) => {
+  const subject = new Subject(t);
+  await subject.look();
+  const account = join(subject.folder, 'account.pem');
+  rmSync(account);
+  mkdirSync(account);
+  await subject.pass(10 * MINUTE_MS);
+  t.match(subject.errors, [{ code: 'EISDIR' }]);
+  t.equal(subject.ordered.length, 1, 'nothing is ordered meanwhile');
+  rmSync(account, { recursive: true });
+  await subject.pass(2 * MINUTE_MS);
+  t.equal(subject.ordered.length, 2);
+  rmSync(account);
+  mkdirSync(account);
+  await subject.pass(2 * MINUTE_MS);
+  t.equal(subject.errors.length, 2);
 });
 
 t.test('as the authority says', async (t) => {
