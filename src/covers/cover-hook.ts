@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.js';
 import type { CoversConfig } from '../config/covers-config.js';
 import { imageUrl } from '../metadata/image-url.js';
+import { cleanText } from '../metadata/text.js';
 import { boundedAnswer } from '../net/outbound/bounded-answer.js';
 import { Target } from '../net/outbound/target.js';
 
@@ -124,11 +125,11 @@ export class CoverHook {
   }
 }
 
-/** The member `cover` of an object in JSON; `''`: there is none. */
+/** The member `cover` of an object in JSON, clean as every text that enters; `''`: there is none. */
 function coverIn(text: string): string {
   try {
     const { cover } = JSON.parse(text) as { readonly cover?: unknown };
-    return typeof cover === 'string' ? cover.trim() : '';
+    return typeof cover === 'string' ? cleanText(cover) : '';
   } catch {
     return '';
   }

@@ -195,6 +195,18 @@ t.test('answers that say nothing, or are none, hold nothing up', async (t) => {
   t.ok(counted('failed', 5));
 });
 
+t.test('a cover with line ends, controls and half a character is clean, as that of a push', async (t) => {
+  const hook = await Hook.open(t);
+  const chat = await Receiver.open(t);
+  hook.answer = (_, response) => void response.end('{"cover":" https://x.example/a\\r\\nb\\u0000\\ud83d.jpg\\n"}');
+  const webhooks = `webhooks: [{ url: '${chat.url}?c={cover}', format: custom, dampSeconds: 0 }]`;
+  const { base } = await startServer(t, yaml(`hook: '${hook.url}'`, webhooks));
+  await push(t, base, 'song=one');
+  await hasCover(base, 'https://x.example/a b\ufffd.jpg');
+  await until(() => chat.received.length === 2, LONG_MS);
+  t.match(chat.received[1]!.path, '?c=https%3A%2F%2Fx.example%2Fa%20b%EF%BF%BD.jpg');
+});
+
 t.test('a folder: by the id that was sent, before the hook; served with its tag', async (t) => {
   const hook = await Hook.open(t);
   const folder = tempFolder(t);
