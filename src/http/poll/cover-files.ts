@@ -110,6 +110,8 @@ export class CoverFiles implements HttpService {
       throw tooMany();
     }
     const reading = readFile(path).then((content): KeptPicture => {
+      // It is being written: a half of it would be kept by caches.
+      if (content.length !== found.size) throw retryLater('unavailable', 'The picture is being written.', 1);
       const made = { content, bytes: content.length, etag: `"${contentTag(content)}"` };
       this.#kept.set(version, made);
       return made;
