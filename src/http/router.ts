@@ -80,6 +80,7 @@ export class Router {
       // Queries are parsed where they are needed (base/request-target.ts), not for every request.
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       exposeHeadRoutes: false,
+      pluginTimeout: 0, // its 10 s ended a start on a busy machine
       // Requests during shutdown are refused by the engine, as a problem with Retry-After.
       return503OnClosing: false,
       frameworkErrors: (error, _request, reply) => {
@@ -90,8 +91,7 @@ export class Router {
         sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
     });
-    // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too.
-    // A callback: a promise would cost a tenth of a push.
+    // By the route and not by the path: `/%6detrics` and `/metrics#` lead to /metrics too. A callback: a promise would cost a tenth of a push.
     this.app.addHook('onRequest', ({ raw, routeOptions }, _reply, done) => {
       const { role } = routeOptions.config;
       const roles = this.#roles.get(raw);

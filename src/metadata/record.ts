@@ -85,11 +85,20 @@ type Words = Pick<Track, 'artist' | 'song'> & Partial<Pick<Track, 'separator'>>;
 
 /** Whether both have the same text, however it is divided into artist and song. */
 export function isSameWords(one: Words, other: Words): boolean {
-  return (one.artist === other.artist && one.song === other.song) || lineOf(one) === lineOf(other);
+  if (one.artist === other.artist) {
+    if (one.song === other.song) return true;
+    // Their lines differ as their songs do.
+    if (separatorOf(one) === separatorOf(other)) return false;
+  }
+  return lineOf(one) === lineOf(other);
 }
 
-function lineOf({ artist, song, separator = DEFAULT_SEPARATOR }: Words): string {
-  return titleLine({ artist, song, separator });
+function lineOf(words: Words): string {
+  return titleLine({ artist: words.artist, song: words.song, separator: separatorOf(words) });
+}
+
+function separatorOf({ separator }: Words): string {
+  return separator ?? DEFAULT_SEPARATOR;
 }
 
 /** A dropped next as readers get it: its id without text. */

@@ -54,7 +54,7 @@ export function inZone(text: string, zone: Zone): string {
 
 /** Whether this process knows a time zone. Fast for zones in use. */
 export function isZone(timezone: string): boolean {
-  return formatters.has(timezone) || isTimezone(timezone);
+  return zones.has(timezone) || isTimezone(timezone);
 }
 
 function offsetSeconds(format: Intl.DateTimeFormat, unixSeconds: number): number {
@@ -127,17 +127,17 @@ export function utcTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/** Formatters by configured zone: making one costs more than a thousand uses. */
-const formatters = new Map<string, Intl.DateTimeFormat>();
+/** By configured zone: making a formatter costs more than a thousand uses, and what is pushed within a second is formatted once. */
+const zones = new Map<string, { readonly formatter: Intl.DateTimeFormat; lastSeconds: number; lastText: string }>();
 
 /**
  * `DD.MM.YYYY HH:MM:SS` in a zone (src/metadata/README.md, "The channel record").
  * @param timezone an IANA name; throws RangeError for any other
  */
 export function localTime(unixSeconds: number, timezone: string): string {
-  let formatter = formatters.get(timezone);
-  if (formatter === undefined) {
-    formatter = new Intl.DateTimeFormat('en-GB', {
+  let zone = zones.get(timezone);
+  if (zone === undefined) {
+    const formatter = new Intl.DateTimeFormat('en-GB', {
       timeZone: timezone,
       hourCycle: 'h23', // midnight is 00, not 24
       year: 'numeric',
@@ -147,10 +147,13 @@ export function localTime(unixSeconds: number, timezone: string): string {
       minute: '2-digit',
       second: '2-digit',
     });
-    formatters.set(timezone, formatter);
+    zones.set(timezone, (zone = { formatter, lastSeconds: Number.NaN, lastText: '' }));
   }
+  if (unixSeconds === zone.lastSeconds) return zone.lastText;
   const part: Partial<Record<Intl.DateTimeFormatPartTypes, string>> = {};
-  for (const { type, value } of formatter.formatToParts(unixSeconds * 1000)) part[type] = value;
+  for (const { type, value } of zone.formatter.formatToParts(unixSeconds * 1000)) part[type] = value;
   const date = `${part.day}.${part.month}.${part.year!.padStart(4, '0')}`;
-  return `${date} ${part.hour}:${part.minute}:${part.second}`;
+  zone.lastText = `${date} ${part.hour}:${part.minute}:${part.second}`;
+  zone.lastSeconds = unixSeconds;
+  return zone.lastText;
 }

@@ -13,12 +13,15 @@ import { readEntry, type SalvagedState, salvageState } from '../now-playing/stat
 const FORMAT = 2;
 
 /**
- * Channel, since when (unix milliseconds), version of the record, tag of its play's id: two machines that were apart may have begun two titles in one
- * moment. Entries of earlier versions have no tag.
+ * Channel, since when (unix milliseconds), version of the record, its play's id, or a tag of one that is long or odd: two machines that were apart
+ * may have begun two titles in one moment. Entries of earlier versions have a tag in any case, or none.
  */
 export type HistoryKey =
   | [channel: string, fromMs: number, version: number, tag: string]
   | [channel: string, fromMs: number, version: number];
+
+/** An id that we make, and most others: what LMDB keeps in a key as it is. A digest would cost more than the rest of the key. */
+const PLAIN_ID = /^[\w-]{1,64}$/;
 
 /** What can be read of a stored state, and what cannot: the channel goes on with the rest. */
 export function parseState(channel: string, text: string): SalvagedState {
@@ -46,7 +49,8 @@ export function entryText(entry: HistoryEntry): string {
 }
 
 export function historyKey(channel: string, { fromMs, record }: HistoryEntry): HistoryKey {
-  return [channel, fromMs, record.version, contentTag(playId(record))];
+  const id = playId(record);
+  return [channel, fromMs, record.version, PLAIN_ID.test(id) ? id : contentTag(id)];
 }
 
 /** Whether both entries are of one play. */

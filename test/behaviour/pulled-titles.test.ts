@@ -43,14 +43,17 @@ async function titled(t: Test, yaml: (url: string) => string) {
     return `${record['rawdata']} (${record['source']})`;
   };
   const push = async (query: string) => (await fetch(`${base}/metapush/relay/relay-token?${query}`)).status;
+  /** @returns the record that says so: another machine may still have the one before */
   const settles = async (expected: unknown) => {
-    let seen: unknown;
+    let [record, seen]: [Record<string, unknown>, string] = [{}, ''];
     const isIt = async () => {
-      seen = await rawdata();
+      record = await now(base);
+      seen = `${record['rawdata']} (${record['source']})`;
       return seen === expected;
     };
     await until(isIt, 10_000, () => `${seen}, not ${expected}`);
     t.pass(`${expected}`);
+    return record;
   };
   return { base, say, rawdata, push, settles };
 }
@@ -58,12 +61,13 @@ async function titled(t: Test, yaml: (url: string) => string) {
 t.test('a picture beside the title is its cover, also where it comes later', async (t) => {
   const { base, say, settles } = await titled(t, (url) => relayYaml(url));
   const cover = async (expected: string) => {
-    await until(
-      async () => (await now(base))['cover'] === expected,
-      10_000,
-      () => expected,
-    );
-    return now(base);
+    let record: Record<string, unknown> = {};
+    const isIt = async () => {
+      record = await now(base);
+      return record['cover'] === expected;
+    };
+    await until(isIt, 10_000, () => expected);
+    return record;
   };
   say('A - One', 'https://x.example/1.jpg');
   const first = await cover('https://x.example/1.jpg');
@@ -131,8 +135,11 @@ t.test('titles as upstreams write them', async (t) => {
   say(' - \ufeffOne\u00a0');
   await settles('One (upstream)');
   say('Taio Cruz - text="Dynamite" song_spot="M" amgArtworkURL="https://i.iheart.example/1" length="00:03:45"');
-  await settles('Taio Cruz - Dynamite (upstream)');
-  t.match(await now(base), { artist: 'Taio Cruz', song: 'Dynamite', cover: 'https://i.iheart.example/1' });
+  t.match(await settles('Taio Cruz - Dynamite (upstream)'), {
+    artist: 'Taio Cruz',
+    song: 'Dynamite',
+    cover: 'https://i.iheart.example/1',
+  });
   say('title="Your Song",artist="Elton John",url="song_spot="F" MediaBaseId="0""');
   await settles('Elton John - Your Song (upstream)');
   say('%artist% - %title%');
@@ -146,11 +153,10 @@ t.test('titles as upstreams write them', async (t) => {
 
 t.test('titles: upstream’s where nothing was pushed; a push silences them for its time', async (t) => {
   const yaml = (url: string) => relayYaml(url, '', 'titles: { graceSeconds: 0.5 }');
-  const { base, say, rawdata, push, settles } = await titled(t, yaml);
+  const { say, rawdata, push, settles } = await titled(t, yaml);
   t.equal(await rawdata(), 204);
   say('A - One');
-  await settles('A - One (upstream)');
-  const one = await now(base);
+  const one = await settles('A - One (upstream)');
   t.strictSame([one['artist'], one['song'], one['duration'], one['type']], ['A', 'One', 0, 'now']);
   say('A - Two');
   await settles('A - Two (upstream)');

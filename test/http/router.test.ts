@@ -1,4 +1,4 @@
-/** How long clients may take to read: an answer that is whole has its time, whatever the system still holds; one without end is not concerned. */
+/** How long routes may take to begin, and clients to read: an answer that is whole has its time, whatever the system still holds; one without end is not concerned. */
 
 import type { ServerResponse } from 'node:http';
 import t from 'tap';
@@ -10,6 +10,10 @@ import { Wire } from '../kit/wire.js';
 /** More than systems hold for a client that does not read. */
 const BODY = Buffer.alloc(64 * 1024 * 1024, 'x');
 const ANSWER_MS = 180_000;
+
+t.test('routes have all the time that a busy machine needs to begin', async (t) => {
+  await startRouted(t, { onRouter: ({ app }) => t.equal(app.initialConfig.pluginTimeout, 0) });
+});
 
 t.test('an answer that is not read: its connection is closed when its time is over, and not before', async (t) => {
   let router: Router | undefined;
