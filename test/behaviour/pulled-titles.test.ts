@@ -27,7 +27,9 @@ async function titled(t: Test, yaml: (url: string) => string) {
   const random = new Random();
   upstream.answer = (to) => void to.write(streamHead(1000));
   const { base } = await startServer(t, yaml(upstream.url));
-  await until(() => upstream.requestHeads.length === PULLS, 2000);
+  // Each machine has one: the first may have pulled anew while it waited for the second to start.
+  const haveAsked = () => upstream.openSockets === PULLS && upstream.requestHeads.length >= PULLS;
+  await until(haveAsked, 10_000, () => `${upstream.requestHeads.length} asked, ${upstream.openSockets} are open`);
   /** A second of audio in pieces of metaint, whole frames of it, and this title at its first block. */
   const say = (title: string | Buffer, url?: string) => {
     const audio = audioOf(random, 1000);
