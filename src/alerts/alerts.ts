@@ -10,7 +10,7 @@ import { hostname } from 'node:os';
 import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import type { AlertsConfig, WebhookConfig } from '../config/alerts-config.js';
-import { isSame } from '../config/same.js';
+import { remade } from '../config/same.js';
 import type { DeliveryOutcome } from '../net/outbound/delivery.js';
 import type { Alert } from './alert.js';
 import { AlertBoard } from './alert-board.js';
@@ -76,13 +76,9 @@ export class Alerts {
   #follow({ webhooks }: AlertsConfig): void {
     if (webhooks === this.#made) return;
     this.#made = webhooks;
-    const before = [...this.#webhooks];
-    this.#webhooks = webhooks.map((config) => {
-      const kept = before.find((webhook) => isSame(webhook.config, config));
-      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(config);
-    });
-    for (const webhook of before) webhook.close();
+    const { all, gone } = remade(this.#webhooks, webhooks, (config) => this.#make(config));
+    this.#webhooks = all;
+    for (const webhook of gone) webhook.close();
   }
 
   #make(config: WebhookConfig): Webhook {

@@ -1,4 +1,4 @@
-/** Whether two values of options are the same, secrets and all. Pure. */
+/** Whether two values of options are the same, secrets and all, and what stays of what was made of them. Pure. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -15,4 +15,21 @@ export function isSame(a: unknown, b: unknown): boolean {
   const names = Object.keys({ ...a, ...b });
   const areMaps = [a, b].every((each) => Object.getPrototypeOf(each) === Object.prototype);
   return areMaps ? names.every((name) => isSame(a[name], b[name])) : isDeepStrictEqual(a, b);
+}
+
+/**
+ * What is made of a list of options, behind a reload: what was made of the same options is kept.
+ * @returns `gone`: what was made of others, for the caller to close
+ */
+export function remade<C, T extends { readonly config: C }>(
+  before: readonly T[],
+  configs: readonly C[],
+  make: (config: C) => T,
+): { readonly all: readonly T[]; readonly gone: readonly T[] } {
+  const gone = [...before];
+  const all = configs.map((config) => {
+    const at = gone.findIndex((each) => isSame(each.config, config));
+    return at < 0 ? make(config) : gone.splice(at, 1)[0]!;
+  });
+  return { all, gone };
 }

@@ -8,7 +8,7 @@ import type { Log } from '../base/log.js';
 import { channelsOf } from '../config/adopt.js';
 import type { DirectoryConfig } from '../config/listed/directories-config.js';
 import type { LoadedConfig } from '../config/load.js';
-import { isSame } from '../config/same.js';
+import { remade } from '../config/same.js';
 import { Directory, type DirectoryOutput } from './directory.js';
 import type { YpChannel } from './yp.js';
 
@@ -48,13 +48,9 @@ export class Directories {
     onChannels(directories.length === 0 ? [] : [...channelsOf(config).keys()]);
     if (directories === this.#made) return;
     this.#made = directories;
-    const before = [...this.#all];
-    this.#all = directories.map((options) => {
-      const kept = before.find((directory) => isSame(directory.config, options));
-      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(options);
-    });
-    for (const directory of before) void directory.close(false);
+    const { all, gone } = remade(this.#all, directories, (options) => this.#make(options));
+    this.#all = all;
+    for (const directory of gone) void directory.close(false);
   }
 
   /** Once a second. */

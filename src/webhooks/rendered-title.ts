@@ -7,8 +7,8 @@
  *   rds       a line to a socket: RadioText             custom     templates of the configuration
  */
 
-import { createHash } from 'node:crypto';
 import { fill, SERVICE_URLS, type TitlePlace, type TitleWebhookConfig } from '../config/title-webhooks-config.js';
+import { contentTag } from '../metadata/etag.js';
 import { latin } from '../metadata/latin.js';
 import { playId } from '../metadata/record.js';
 import { utcTime } from '../metadata/time.js';
@@ -43,7 +43,7 @@ export function renderTitle(view: RecordView, config: TitleWebhookConfig, wallMs
   if (isChat && lineOf(view, config, (value) => value).trim() === '') return null;
   // The same at every machine of a cluster, and another one for each correction.
   const said = [record.channel, record.type, record.effectAtMs, view.json].join(' ');
-  const id = `title_${createHash('sha256').update(said).digest('base64url').slice(0, 22)}`;
+  const id = `title_${contentTag(said)}`;
   const parts = FORMATS[format](view, config, id);
   const text = format === 'json' ? view.json : `${parts.url} ${parts.body.toString('latin1')}`;
   const sameAs = `${playId(record)} ${record.effectAtMs} ${text}`;

@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { channelsOf } from '../config/adopt.js';
 import type { LoadedConfig } from '../config/load.js';
-import { isSame } from '../config/same.js';
+import { remade } from '../config/same.js';
 import type { TitleWebhookConfig } from '../config/title-webhooks-config.js';
 import { Feed } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
@@ -166,13 +166,9 @@ export class TitlesOut {
   #refresh(channel: string, out: ChannelOut, configs: readonly TitleWebhookConfig[]): void {
     if (configs === out.made) return;
     out.made = configs;
-    const before = [...out.webhooks];
-    out.webhooks = configs.map((config) => {
-      const kept = before.find((webhook) => isSame(webhook.config, config));
-      if (kept !== undefined) before.splice(before.indexOf(kept), 1);
-      return kept ?? this.#make(channel, config);
-    });
-    for (const webhook of before) webhook.close();
+    const { all, gone } = remade(out.webhooks, configs, (config) => this.#make(channel, config));
+    out.webhooks = all;
+    for (const webhook of gone) webhook.close();
   }
 
   #make(channel: string, config: TitleWebhookConfig): TitleWebhook {
