@@ -1,7 +1,7 @@
 /**
- * Legs of a run one after the other, with one closing line. Files that fail are run once more, each alone and with the same random input, when the
- * machine has become quiet: where it was too busy for what a test promises they pass, a fault fails again. The first failure stays in the output, and
- * a line before the closing one names each file that needed it.
+ * Legs of a run one after the other, with one closing line. At the end the files that failed are run once more, each alone and with the same random
+ * input, when the machine has become quiet: where it was too busy for what a test promises they pass, a fault fails again. The first failure stays in
+ * the output, and a line before the closing one names each file that needed it.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -16,6 +16,8 @@ const MAX_FILES_AGAIN = 5;
 const MAX_AGAIN_MS = 300_000;
 const MAX_QUIET_WAIT_MS = 30_000;
 const QUIET_SHARE = 0.5;
+/** After so much of a run nothing begins that may be left out. */
+const MAX_EXTRA_MS = 900_000;
 const MAX_FILES_NAMED = 10;
 const MAX_FAILURE_CHARACTERS = 300;
 const MAX_FAILURES_NAMED = 3;
@@ -28,10 +30,11 @@ const BUSY_SHARE = 0.7;
 const START_MS = 1500;
 
 /**
- * @typedef {{ name: string, files: string[], own?: string[], first?: string[], firstEvery?: number, env?: Record<string, string>,
- * processes?: number, least?: number, timeoutMs?: number, graceMs?: number }} Leg
- *   `own`: files that have a process of their own; `first`: those that begin before others, or are every `firstEvery`th of all; `processes` at a
- *   time at most, `least` however busy the machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
+ * @typedef {{ name: string, files: string[], own?: string[], first?: string[], firstEvery?: number, extra?: string[],
+ * env?: Record<string, string>, processes?: number, least?: number, timeoutMs?: number, graceMs?: number }} Leg
+ *   `own`: files that have a process of their own; `first`: those that begin before others, or are every `firstEvery`th of all; `extra`: files with
+ *   processes of their own that begin behind all others, and not at all when the run has taken long; `processes` at a time at most, `least` however
+ *   busy the machine is (as many, where it is not given); `timeoutMs` of a file, `graceMs` as in pool.mjs
  */
 
 const DEFAULT_PROCESSES = 6;
@@ -43,40 +46,42 @@ export class Legs {
   #counts = { passed: 0, failed: 0, skipped: 0 };
   #times = [];
   #files = [];
+  #failed = [];
+  #maxFilesAgain = 0;
   #again = [];
-  #againMs = 0;
+  #leftOut = [];
+  #startedMs = performance.now();
   #isOk = true;
   #runSeed = process.env.RUN_SEED ?? String(Math.floor(Math.random() * 2 ** 31));
   #pathOf;
   #maxQuietWaitMs;
+  #maxExtraMs;
 
   /**
    * @param {(file: string) => string} pathOf what is loaded for a file
-   * @param maxQuietWaitMs how long a file that failed waits for a quiet machine
+   * @param options `maxQuietWaitMs`: how long a file that failed waits for a quiet machine; `maxExtraMs`: so long extra files may begin
    */
-  constructor(pathOf, maxQuietWaitMs = MAX_QUIET_WAIT_MS) {
+  constructor(pathOf, { maxQuietWaitMs = MAX_QUIET_WAIT_MS, maxExtraMs = MAX_EXTRA_MS } = {}) {
     this.#pathOf = pathOf;
     this.#maxQuietWaitMs = maxQuietWaitMs;
+    this.#maxExtraMs = maxExtraMs;
     this.#numbers = new Seeded(Number(this.#runSeed));
   }
 
   /** @param {Leg[]} legs whose files run among each other, under the bounds of the first */
   async run(...legs) {
     const startedMs = performance.now();
-    const jobs = legs.flatMap(({ name, files, own, env }) =>
-      files.map((file) => ({ file, path: this.#pathOf(file), isOwn: own?.includes(file) === true, env, leg: name })),
-    );
-    const failed = [];
+    const jobs = legs.flatMap((leg) => leg.files.map((file) => this.#jobOf(leg, file)));
+    this.#maxFilesAgain += MAX_FILES_AGAIN * legs.length;
     await this.#runJobs(legs[0], this.#numbers.shuffled(jobs), (result) => {
-      if (result.counts.failed > 0) failed.push(result);
+      if (result.counts.failed > 0) this.#failed.push({ ...result, leg: legs[0] });
     });
-    // What takes long leaves no time for the others.
-    failed.sort((a, b) => a.ms - b.ms);
-    if (failed.length > MAX_FILES_AGAIN * legs.length) {
-      this.#isOk = false;
-      for (const result of failed) this.#nameFailed(result, 'failed');
-    } else for (const first of failed) await this.#runAgain(legs[0], first);
     this.took(legs.map(({ name }) => name).join(', '), performance.now() - startedMs);
+  }
+
+  #jobOf({ name, own, extra, env }, file) {
+    const [isOwn, isExtra] = [own, extra].map((list) => list?.includes(file) === true);
+    return { file, path: this.#pathOf(file), isOwn, isExtra, env, leg: name };
   }
 
   /** What else took its time. */
@@ -85,11 +90,13 @@ export class Legs {
   }
 
   /**
+   * Runs again what failed, and says how the run ended.
    * @param {string[]} leftOut what the run did not have, which counts as skipped
    * @returns whether all passed, those that were run again at the second try
    */
-  close(leftOut = []) {
-    this.#counts.skipped += leftOut.length;
+  async close(leftOut = []) {
+    await this.#runFailedAgain();
+    this.#counts.skipped += leftOut.length + this.#leftOut.length;
     this.#load.close();
     if (process.env.TEST_TIMES) writeFileSync(process.env.TEST_TIMES, JSON.stringify(this.#files));
     const slowest = [...this.#files].sort((a, b) => b.ms - a.ms).slice(0, MAX_FILES_NAMED);
@@ -101,7 +108,8 @@ export class Legs {
       ),
     ];
     const rest = leftOut.length > 0 ? `left out of this run: ${leftOut.join(', ')}\n` : '';
-    process.stdout.write(`\n${rows.join('')}\n${rest}${this.#again.join('')}${closingLine(this.#counts)}`);
+    const late = this.#leftOut.length > 0 ? `no time was left for: ${this.#leftOut.join(', ')}\n` : '';
+    process.stdout.write(`\n${rows.join('')}\n${rest}${late}${this.#again.join('')}${closingLine(this.#counts)}`);
     return this.#isOk;
   }
 
@@ -122,7 +130,7 @@ export class Legs {
     );
     const inOrder = longest.flatMap((job) => [job, ...others.splice(0, firstEvery - 1)]).concat(others);
     // Behind a file of its own process another one would have to start.
-    inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn));
+    inOrder.sort((a, b) => Number(b.isOwn) - Number(a.isOwn) || Number(a.isExtra) - Number(b.isExtra));
     let startedMs = Number.NEGATIVE_INFINITY;
     const pool = new Pool(inOrder, {
       env: { RUN_SEED: this.#runSeed },
@@ -134,6 +142,11 @@ export class Legs {
         if (running >= least && !hasTime) return false;
         startedMs = nowMs;
         return true;
+      },
+      mayBegin: ({ file, isExtra, leg }) => {
+        const may = !isExtra || performance.now() - this.#startedMs < this.#maxExtraMs;
+        if (!may) this.#leftOut.push(`${file} (${leg})`);
+        return may;
       },
       onLine: (line) => {
         process.stdout.write(line.startsWith('\nFAILED') ? `${line}${this.#load}\n` : line);
@@ -150,29 +163,36 @@ export class Legs {
     await pool.run(processes);
   }
 
-  /** A file that failed once counts by its second try. */
-  async #runAgain(leg, first) {
+  /** What takes long leaves no time for the others: the shortest first. */
+  async #runFailedAgain() {
+    if (this.#failed.length === 0) return;
     const startedMs = performance.now();
-    if (this.#againMs < MAX_AGAIN_MS) {
-      await this.#quiet();
-      process.stdout.write(`\nonce more, alone: ${first.file} (${this.#load})\n`);
-      let second;
-      await this.#runJobs({ ...leg, processes: 1 }, [first.job], (result) => {
-        second = result;
-      });
-      this.#add(first.counts, -1);
-      const isPassed = second.counts.failed === 0;
-      this.#nameFailed(first, `failed, then ${isPassed ? 'passed' : 'failed again'} alone`);
-      this.#isOk &&= isPassed;
-    } else {
-      this.#nameFailed(first, 'failed; no time was left to run it again');
-      this.#isOk = false;
+    this.#failed.sort((a, b) => a.ms - b.ms);
+    for (const first of this.#failed) {
+      if (this.#failed.length > this.#maxFilesAgain) this.#nameFailed(first, 'failed');
+      else if (performance.now() - startedMs > MAX_AGAIN_MS)
+        this.#nameFailed(first, 'failed; no time was left to run it again');
+      else if (await this.#passesAgain(first)) this.#nameFailed(first, 'failed, then passed alone', true);
+      else this.#nameFailed(first, 'failed, then failed again alone');
     }
-    this.#againMs += performance.now() - startedMs;
+    this.took('what failed, once more', performance.now() - startedMs);
+  }
+
+  /** A file that failed once counts by its second try. */
+  async #passesAgain({ file, job, leg, counts }) {
+    await this.#quiet();
+    process.stdout.write(`\nonce more, alone: ${file} (${this.#load})\n`);
+    let second;
+    await this.#runJobs({ ...leg, processes: 1 }, [{ ...job, isExtra: false }], (result) => {
+      second = result;
+    });
+    this.#add(counts, -1);
+    return second.counts.failed === 0;
   }
 
   /** In the last lines, where it is read. */
-  #nameFailed({ file, failures, job }, ended) {
+  #nameFailed({ file, failures, job }, ended, isOk = false) {
+    this.#isOk &&= isOk;
     const named = failures
       .slice(0, MAX_FAILURES_NAMED)
       .map((failure) => `  ${failure.slice(0, MAX_FAILURE_CHARACTERS)}\n`);

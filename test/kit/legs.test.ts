@@ -10,11 +10,12 @@ const KIT = new URL('./', import.meta.url).pathname;
 /** As run.mjs runs them, without a wait for a quiet machine: the other tests run beside this one. */
 const RUN = `
 import { Legs } from '${KIT}legs.mjs';
-const { processes, own, timeoutMs, graceMs } = JSON.parse(process.argv[1]);
+const { processes, own, extra, maxExtraMs, timeoutMs, graceMs } = JSON.parse(process.argv[1]);
 const files = process.argv.slice(2);
-const legs = new Legs((file) => file, 10);
-await legs.run({ name: 'all of them', files, own: files.filter((file) => own.includes(file.match(/(\\w+)\\.test\\.mjs$/)[1])), processes, timeoutMs, graceMs });
-process.exitCode = legs.close() ? 0 : 1;
+const legs = new Legs((file) => file, { maxQuietWaitMs: 10, maxExtraMs });
+const named = (names) => files.filter((file) => names.includes(file.match(/(\\w+)\\.test\\.mjs$/)[1]));
+await legs.run({ name: 'all of them', files, own: named(own), extra: named(extra), processes, timeoutMs, graceMs });
+process.exitCode = (await legs.close()) ? 0 : 1;
 `;
 
 interface Ran {
@@ -30,6 +31,8 @@ async function run(
   {
     processes = 2,
     own = [] as string[],
+    extra = [] as string[],
+    maxExtraMs = 60_000,
     timeoutMs = 60_000,
     graceMs = 15_000,
     env = {} as NodeJS.ProcessEnv,
@@ -47,7 +50,7 @@ async function run(
     '-e',
     script,
     '--',
-    JSON.stringify({ processes, own, timeoutMs, graceMs }),
+    JSON.stringify({ processes, own, extra, maxExtraMs, timeoutMs, graceMs }),
     ...paths,
   ];
   // A run of its own, not a part of this one.
@@ -220,6 +223,21 @@ t.test('what fails is run again alone, with the same seed', { buffered: true }, 
   t.not(six.code, 0);
 });
 
+t.test('extra files begin last, and not at all once the run has taken long', { buffered: true }, async (t) => {
+  const files = { extra: 't.pass();', late: 't.pass();', a: 't.pass();', b: 't.pass();' };
+  const options = { processes: 1, own: Object.keys(files), extra: ['extra', 'late'] };
+  const begun = ({ lines }: Ran) => lines.flatMap((line) => /^ok {2}(\w+)/.exec(line)?.[1] ?? []);
+  const all = await run(t, files, options);
+  t.strictSame(begun(all).slice(0, 2).sort(), ['a', 'b']);
+  t.equal(all.lines.at(-1), '4 passed, 0 failed');
+
+  const short = await run(t, files, { ...options, maxExtraMs: 0 });
+  t.strictSame(begun(short).sort(), ['a', 'b']);
+  t.match(short.lines.at(-2), /^no time was left for: (extra|late) \(all of them\), (extra|late) \(all of them\)$/);
+  t.equal(short.lines.at(-1), '2 passed, 0 failed, 2 skipped');
+  t.equal(short.code, 0);
+});
+
 t.test('legs of a group run among each other, each in its environment', { buffered: true }, async (t) => {
   const seen = `t.pass(); console.log('% on ' + process.env.PLACE);`;
   const GROUP = RUN.replace(
@@ -245,7 +263,7 @@ t.test('a machine that is busy gets no more processes than the least', { buffere
   const text = `t.pass(); console.log('begins'); (await import('node:child_process')).execFileSync('sleep', ['3']); console.log('ends');`;
   const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, text]));
   const most = async (share: number) => {
-    const script = RUN.replace('own: files', 'least: 2, own: files').replace(
+    const script = RUN.replace('own: named', 'least: 2, own: named').replace(
       'await legs.run',
       `const { MachineLoad } = await import('${KIT}machine-load.mjs');
 MachineLoad.prototype.busyShareOver = () => ${share};

@@ -31,6 +31,7 @@ export class Pool {
   #timeoutMs;
   #graceMs;
   #mayStart;
+  #mayBegin;
   #onResult;
   #onLine;
   #running = 0;
@@ -38,14 +39,18 @@ export class Pool {
   /**
    * @param {Job[]} jobs in their order
    * @param options `env` besides this process's, `timeoutMs` of one file; `mayStart(running)` whether one more process may start beside those;
-   * `onLine` failures and skips, `onResult` each file that ended
+   * `mayBegin(job)` whether a file of its own process, whose turn it is, still runs; `onLine` failures and skips, `onResult` each file that ended
    */
-  constructor(jobs, { env, timeoutMs, graceMs = DEFAULT_GRACE_MS, mayStart = () => true, onResult, onLine }) {
+  constructor(
+    jobs,
+    { env, timeoutMs, graceMs = DEFAULT_GRACE_MS, mayStart = () => true, mayBegin = () => true, onResult, onLine },
+  ) {
     this.#queue = [...jobs];
     this.#env = { ...process.env, ...env, TAP_TIMEOUT: '0' };
     this.#timeoutMs = timeoutMs;
     this.#graceMs = graceMs;
     this.#mayStart = mayStart;
+    this.#mayBegin = mayBegin;
     this.#onResult = onResult;
     this.#onLine = onLine;
   }
@@ -57,7 +62,8 @@ export class Pool {
 
   async #runLane() {
     while (this.#queue.length > 0) {
-      if (this.#mayStart(this.#running)) {
+      if (!this.#mayBegin(this.#queue[0])) this.#queue.shift();
+      else if (this.#mayStart(this.#running)) {
         this.#running++;
         await this.#runProcess();
         this.#running--;

@@ -1,1 +1,4 @@
-export declare function touchedBy(names: readonly string[], changed: readonly string[]): string[];
+export declare function touchedBy(
+  names: readonly string[],
+  changed: readonly string[],
+): { own: string[]; about: string[] };

@@ -1,6 +1,6 @@
 /**
  * Which of the rotated files (tiers.mjs) a commit runs: a third, by its place in the history, so that three commits in a row run all of them, and
- * besides what the latest change touches.
+ * besides what the latest change touches: its own tests in any case, those that are about it while there is time.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -57,16 +57,19 @@ export function partOf() {
  * A change of a room brings its own tests; ABOUT has those that stand elsewhere.
  * @param names `programs e2e/log`: the list in which the test stands, and what is behind `test/`
  * @param changed paths of files, as `git diff --name-only` says them
- * @returns those of the names that are about a changed file, or are one
+ * @returns of the names, in `own` those of a changed file's room and those that are one, in `about` the others that ABOUT has
  */
 export function touchedBy(names, changed) {
   const about = ABOUT.filter(([source]) => changed.some((path) => source.test(path))).map(([, tests]) => tests);
-  return names.filter((name) => {
+  const touched = { own: [], about: [] };
+  for (const name of names) {
     const [, file] = name.split(' ');
     const room = file.slice(0, file.lastIndexOf('/'));
-    if (changed.some((path) => roomOf(path) === room)) return true;
-    return changed.includes(`test/${file}.test.ts`) || about.some((tests) => tests.test(name) || tests.test(file));
-  });
+    const isOwn = changed.includes(`test/${file}.test.ts`) || changed.some((path) => roomOf(path) === room);
+    if (isOwn) touched.own.push(name);
+    else if (about.some((tests) => tests.test(name) || tests.test(file))) touched.about.push(name);
+  }
+  return touched;
 }
 
 /** Of a source, or of what tests have in common. */

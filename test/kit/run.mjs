@@ -32,7 +32,7 @@ async function runTests(buildMs) {
   if (buildMs !== undefined) run.took('build', buildMs);
   run.took('bundle of the tests', performance.now() - startedMs);
   for (const together of inGroups(legs)) await run.run(...together);
-  return run.close(leftOut);
+  return await run.close(leftOut);
 }
 
 /** Legs of one group that stand side by side run together. */

@@ -1,6 +1,7 @@
 export interface Leg {
   readonly name: string;
   readonly files: readonly string[];
+  readonly extra?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -10,5 +11,5 @@ export interface Tier {
 }
 
 export declare function short(): Tier;
-export declare function atEachChange(): Tier;
+export declare function atEachChange(changed?: readonly string[]): Tier;
 export declare function everything(): Tier;

@@ -1,19 +1,12 @@
 /**
- * How often each test file runs: the table in test/README.md, as lists. A file that stands in none of them is of `npm test`.
- *
- * Each part of ROTATED runs with every third commit, and with a change that touches what it is about (rotation.mjs).
+ * How often each test file runs: the table in test/README.md, as lists. A file that stands in none of them is of `npm test`; what
+ * runs by rotation stands in rotated.mjs.
  */
 
-import { existsSync, readdirSync } from 'node:fs';
 import { LONGEST } from './longest.mjs';
+import { ROTATED } from './rotated.mjs';
 import { changedFiles, partOf, touchedBy } from './rotation.mjs';
-
-/** By name, which a file that has moved would leave without a word. */
-function files(folder, names) {
-  const paths = names.split(/\s+/).map((name) => `test/${folder}/${name}.test.ts`);
-  for (const path of paths) if (!existsSync(path)) throw new Error(`${path} is not there: see test/kit/tiers.mjs`);
-  return paths;
-}
+import { ALL, files } from './test-files.mjs';
 
 /** What the documents and the tree of files say of the program: part of `npm run check`. */
 export const DOCUMENTS = [
@@ -85,110 +78,10 @@ const CHANGE = {
 /** Their minutes with each change; by themselves they take their full ones. */
 const CHANGE_MINUTES = { pairs: '1,0.7', alone: '1.5' };
 
-/**
- * In three parts of about the same time. `programs`, `pairs` (they sleep most of the time) and `alone` in their long forms (LONG=1), which replace
- * the short ones of the same run; `nodes` as above; `workers`: on a hub and two workers.
- */
-const ROTATED = [
-  {
-    programs: [
-      ...files(
-        'e2e',
-        'alerts backup clock cluster-clocks cluster-example directories-cluster faults firefox format-change hls-players log monitoring ogg origins outgoing-titles-cluster',
-      ),
-      ...files('e2e', 'package silent-links woken-node client-package container demo fail2ban hls-nodes'),
-      ...files('long', 'encoders-ffmpeg encoders-libshout aac-joins firefox generated-clients'),
-      ...files('cli', 'bench cluster-command commands'),
-      ...files('directories', 'directories'),
-      ...files('http/stream', 'hls-routes'),
-      ...files('http/watch', 'web-socket-watch'),
-      ...files('app/metrics', 'hls-metrics'),
-      ...files('kit', 'legs spread'),
-      ...files('setup', 'azuracast'),
-      ...files('behaviour', 'heard-acts'),
-      ...files('audio', 'delay-line'),
-      ...files('audio/frames', 'framer'),
-      ...files('audio/ogg', 'ogg-link-end'),
-      ...files('net/front', 'front'),
-    ],
-    nodes: files(
-      'behaviour',
-      'ambiguous-heads channel-delay churn first-title joined-limits large-station late-titles one-play',
-    ),
-    workers: files('app', 'reload'),
-    pairs: [...files('long', 'processes players-table'), ...files('behaviour', 'heard-places')],
-    alone: files('long', 'hostile-workers'),
-  },
-  {
-    programs: [
-      ...files(
-        'e2e',
-        'acme attacks crash darkice fallback-restart kept-statistics ogg-icy other-version proxies hls hls-client hls-rewind page-fit rewind-page station-page',
-      ),
-      ...files('long', 'encoders-ogg encoders-butt debian-package newcomer icecast'),
-      ...files('cli/doctor', 'doctor-proxy'),
-      ...files('cli/recording', 'record-command'),
-      ...files('cli/terminal', 'own-output'),
-      ...files('client', 'attach'),
-      ...files('link/wire', 'members'),
-      ...files('net/acme', 'acme-certificate'),
-      ...files('cli/setup', 'init'),
-      ...files('audio/ogg', 'ogg'),
-      ...files('link/tapes', 'replica-tape tape-receiver'),
-      ...files('behaviour', 'another-format decoders fuzz-front hls-goes-on'),
-    ],
-    nodes: files(
-      'behaviour',
-      'hls-titles pulled-channel pulled-titles push-durability push-tokens reading-players record-order',
-    ),
-    workers: [...files('behaviour', 'cluster-titles'), ...files('http/stream', 'hls-private')],
-    pairs: files('long', 'cluster-stops encoders-restart reload-pairs'),
-    alone: files('long', 'truth'),
-  },
-  {
-    programs: [
-      ...files(
-        'e2e',
-        'reload-deaths start store systemd transcribed hls-caches hls-restart logrotate operator-login policy proxy session-tickets statistics',
-      ),
-      ...files('long', 'bench churn encoders-players fuzz players quiet restarts soak whose-title'),
-      ...files('docs', 'page playout typed-lines'),
-      ...files('bench', 'watcher'),
-      ...files('cli', 'server status-command watch-command'),
-      ...files('cli/doctor', 'doctor'),
-      ...files('cli/recording', 'measure-offset'),
-      ...files('client', 'client'),
-      ...files('cluster/titles', 'log-entry'),
-      ...files('hls', 'hls-files'),
-      ...files('hls/rewind', 'rewind-writer'),
-      ...files('http/admin', 'admin-page login-page page-acts'),
-      ...files('http/watch', 'nes'),
-      ...files('audio/ogg', 'ogg-rendering'),
-      ...files('net/front', 'connections proxy-protocol'),
-      ...files('link/tapes', 'tape-returns'),
-      ...files('store', 'store'),
-      ...files('behaviour', 'churn large-station media-clock resting-files write-seconds'),
-    ],
-    nodes: files(
-      'behaviour',
-      'large-pieces reload-pairs secrets-stay-secret slow-requests source-claims tls write-seconds',
-    ),
-    workers: [],
-    pairs: [...files('long', 'reading-players'), ...files('behaviour', 'unread-answers')],
-    alone: [],
-  },
-];
-
 const LATER_TIMEOUT_MS = 1_800_000;
 const NODES = { TEST_NODES: '2', TEST_WORKERS: '2' };
 const WORKERS = { TEST_WORKERS: '2' };
 const LONG = { LONG: '1' };
-
-/** Each test file, by its path from the root of the tree. */
-const ALL = readdirSync('test', { recursive: true })
-  .filter((file) => file.endsWith('.test.ts'))
-  .map((file) => `test/${file}`)
-  .sort();
 
 /** They have a short form in `npm test`, and a long one later. */
 const ALSO_SHORT = [
@@ -235,15 +128,21 @@ function later(name, list, env, bounds) {
   return { name, files: list, own: list, first: FIRST, env, ...bounds, timeoutMs: LATER_TIMEOUT_MS };
 }
 
-/** @param minutes of what plays for as long as it is asked to; undefined: its full ones */
-function laterLegs({ programs, nodes, workers, pairs, alone }, minutes) {
+/**
+ * @param lists the files of each list
+ * @param minutes of what plays for as long as it is asked to; undefined: its full ones
+ * @param extra more files of each list, which run while there is time
+ */
+function laterLegs(lists, minutes, extra = {}) {
   const long = (list) => (minutes === undefined ? LONG : { ...LONG, MINUTES: minutes[list] });
+  const leg = (name, list, env, bounds) =>
+    later(name, union(lists[list], extra[list] ?? []), env, { ...bounds, extra: extra[list] });
   return [
-    later('long forms and real programs', programs, LONG, WAITING),
-    later('two machines', nodes, NODES, WAITING),
-    later('a hub and two workers', workers, WORKERS, WAITING),
-    later('crowds and faults', pairs, long('pairs'), CROWDS),
-    later('alone', alone, long('alone'), { processes: 1 }),
+    leg('long forms and real programs', 'programs', LONG, WAITING),
+    leg('two machines', 'nodes', NODES, WAITING),
+    leg('a hub and two workers', 'workers', WORKERS, WAITING),
+    leg('crowds and faults', 'pairs', long('pairs'), CROWDS),
+    leg('alone', 'alone', long('alone'), { processes: 1 }),
   ].filter(({ files: list }) => list.length > 0);
 }
 
@@ -257,21 +156,27 @@ export function short() {
   return { legs: shortLegs(), leftOut: [...LATER] };
 }
 
-/** `npm test -- --change`: what CI runs */
-export function atEachChange() {
+/** `npm test -- --change`: what CI runs. @param changed paths of files */
+export function atEachChange(changed = changedFiles()) {
   const part = partOf();
   const names = LISTS.flatMap((list) => rotated(list).map((file) => nameOf(list, file)));
-  const touched = touchedBy(names, changedFiles());
-  const isChosen = (list, file) => ROTATED[part][list].includes(file) || touched.includes(nameOf(list, file));
-  const chosen = Object.fromEntries(
-    LISTS.map((list) => [list, union(rotated(list)).filter((file) => isChosen(list, file))]),
+  const { own, about } = touchedBy(names, changed);
+  const chosen = ofEachList((list, file) => ROTATED[part][list].includes(file) || own.includes(nameOf(list, file)));
+  // What this run has in a short form stays at that.
+  const extra = ofEachList(
+    (list, file) =>
+      about.includes(nameOf(list, file)) &&
+      !chosen[list].includes(file) &&
+      !(list === 'programs' && hasShortForm(file)),
   );
   const legs = [
     ...shortLegs(chosen.programs),
     later('with each change', without(CHANGE.programs, chosen.programs), {}, WAITING),
-    ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES),
+    ...laterLegs({ ...chosen, ...withEachChange((list) => chosen[list]) }, CHANGE_MINUTES, extra),
   ];
-  const leftOut = LISTS.flatMap((list) => without(rotated(list), chosen[list]).map((file) => nameOf(list, file)));
+  const leftOut = LISTS.flatMap((list) =>
+    without(rotated(list), [...chosen[list], ...extra[list]]).map((file) => nameOf(list, file)),
+  );
   return { legs, leftOut: union(leftOut) };
 }
 
@@ -280,6 +185,15 @@ export function everything() {
   const programs = union(CHANGE.programs, rotated('programs'));
   const lists = { programs, workers: rotated('workers'), ...withEachChange(rotated) };
   return { legs: [...shortLegs(programs), ...laterLegs(lists)], leftOut: [] };
+}
+
+/** @param isIn whether a rotated file of a list is meant */
+function ofEachList(isIn) {
+  return Object.fromEntries(LISTS.map((list) => [list, union(rotated(list)).filter((file) => isIn(list, file))]));
+}
+
+function hasShortForm(file) {
+  return CHANGE.programs.includes(file) || ALSO_SHORT.includes(file);
 }
 
 function nameOf(list, file) {

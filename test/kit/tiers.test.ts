@@ -34,6 +34,10 @@ const runsOf = ({ legs }: Tier) =>
     files.map((file) => `${file} ${JSON.stringify({ ...env, MINUTES: undefined })}`),
   );
 
+/** A file with the machines on which it runs. */
+const formsOf = (legs: Tier['legs']) =>
+  legs.flatMap(({ files, env }) => files.map((file) => `${file} ${env?.['TEST_NODES'] ?? env?.['TEST_WORKERS']}`));
+
 t.test('npm test and each change together leave out nothing that all of them would run', async (t) => {
   const three = parts(t);
   for (const file of ALL) {
@@ -49,9 +53,7 @@ t.test('npm test and each change together leave out nothing that all of them wou
 
 t.test('no run has a file in both forms, nor twice', async (t) => {
   for (const tier of [short(), everything(), ...parts(t)]) {
-    const forms = tier.legs.flatMap(({ files, env }) =>
-      files.map((file) => `${file} ${env?.['TEST_NODES'] ?? env?.['TEST_WORKERS']}`),
-    );
+    const forms = formsOf(tier.legs);
     t.equal(new Set(forms).size, forms.length);
   }
 });
@@ -77,18 +79,35 @@ t.test('a change brings what it touches', async (t) => {
     'alone long/truth',
     'programs e2e/backup',
   ];
-  t.strictSame(touchedBy(names, ['README.md']), []);
-  t.strictSame(touchedBy(names, ['src/link/wire/wire.ts']), ['nodes behaviour/tls']);
+  t.strictSame(touchedBy(names, ['README.md']), { own: [], about: [] });
+  t.strictSame(touchedBy(names, ['src/link/wire/wire.ts']).about, ['nodes behaviour/tls']);
   const long = ['programs link/tapes/tape-returns', 'programs net/front/front'];
-  t.strictSame(touchedBy(long, ['src/link/wire/wire.ts']), ['programs link/tapes/tape-returns']);
-  t.strictSame(touchedBy(long, ['src/net/front/front.ts']), ['programs net/front/front']);
-  t.strictSame(touchedBy(names, ['src/audio/mp3.ts', 'src/store/lmdb.ts']), [
-    'programs e2e/darkice',
-    'programs e2e/backup',
-  ]);
-  t.strictSame(touchedBy(names, ['test/long/truth.test.ts']), ['alone long/truth']);
+  t.strictSame(touchedBy(long, ['src/link/wire/wire.ts']).about, ['programs link/tapes/tape-returns']);
+  t.strictSame(touchedBy(long, ['src/net/front/front.ts']), { own: ['programs net/front/front'], about: [] });
+  t.strictSame(touchedBy(names, ['src/audio/mp3.ts', 'src/store/lmdb.ts']), {
+    own: [],
+    about: ['programs e2e/darkice', 'programs e2e/backup'],
+  });
+  t.strictSame(touchedBy(names, ['test/long/truth.test.ts']).own, ['alone long/truth']);
   const ofRooms = ['programs directories/directories', 'programs kit/legs'];
-  t.strictSame(touchedBy(ofRooms, ['src/directories/listing.ts']), ['programs directories/directories']);
-  t.strictSame(touchedBy(ofRooms, ['test/kit/pool.mjs']), ['programs kit/legs']);
-  t.strictSame(touchedBy(ofRooms, ['src/hls/window.ts']), []);
+  t.strictSame(touchedBy(ofRooms, ['src/directories/listing.ts']).own, ['programs directories/directories']);
+  t.strictSame(touchedBy(ofRooms, ['test/kit/pool.mjs']).own, ['programs kit/legs']);
+  t.strictSame(touchedBy(ofRooms, ['src/hls/window.ts']), { own: [], about: [] });
+});
+
+t.test('what is about a change is extra where it has no short form; its own tests are not', async (t) => {
+  const untouched = parts(t).at(-1);
+  const changed = ['src/audio/mp3.ts', 'src/store/lmdb.ts', 'src/link/wire/wire.ts', 'src/net/front/front.ts'];
+  const { legs } = atEachChange(changed);
+  const extra = legs.flatMap(({ extra = [] }) => extra);
+  t.ok(extra.includes('test/e2e/backup.test.ts'));
+  t.notOk(extra.includes('test/net/front/front.test.ts'), 'of a room that changed');
+  t.notOk(extra.includes('test/e2e/store.test.ts'), 'its short form runs with each change');
+  const forms = formsOf(legs);
+  t.strictSame(
+    formsOf(untouched?.legs ?? []).filter((form) => !forms.includes(form)),
+    [],
+    'what runs in any case does so',
+  );
+  t.equal(new Set(forms).size, forms.length, 'none in both forms');
 });

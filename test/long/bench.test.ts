@@ -11,12 +11,13 @@ import t, { type Test } from 'tap';
 import type { Report } from '../../bench/result.js';
 import { SCENARIOS } from '../../bench/scenarios.js';
 import { tempFolder } from '../kit/temp-folder.js';
+import { patient } from '../kit/until.js';
 
-const SECONDS = 150;
+const TIMEOUT_MS = patient(150_000);
 /** Until this version knows the option. */
 const MAY_BE_SKIPPED = ['workers', 'tls'];
 
-t.setTimeout(SECONDS * SCENARIOS.length * 1000);
+t.setTimeout(TIMEOUT_MS * SCENARIOS.length);
 
 interface Ended {
   readonly code: number;
@@ -27,7 +28,7 @@ interface Ended {
 function bench(...args: string[]): Promise<Ended> {
   const command = ['--import', 'tsx', 'bench/run.ts', ...args];
   return new Promise((resolve) => {
-    execFile(process.execPath, command, { timeout: SECONDS * 1000 }, (error, out, err) =>
+    execFile(process.execPath, command, { timeout: TIMEOUT_MS }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
     );
   });
@@ -38,7 +39,7 @@ function reportIn(folder: string, name = 'last'): Report {
 }
 
 for (const { name } of SCENARIOS)
-  t.test(`${name} --quick`, { timeout: SECONDS * 1000 }, async (t) => {
+  t.test(`${name} --quick`, { timeout: TIMEOUT_MS }, async (t) => {
     const folder = tempFolder(t);
     const { code, out, err } = await bench('--quick', '--only', name, '--out', folder);
     t.equal(code, 0, `${out}${err}`);
@@ -101,7 +102,7 @@ async function brokenServer(t: Test): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
-t.test('any server by URL; what it sends wrong is a fault', { timeout: SECONDS * 1000 }, async (t) => {
+t.test('any server by URL; what it sends wrong is a fault', { timeout: TIMEOUT_MS }, async (t) => {
   const [folder, url] = [tempFolder(t), await brokenServer(t)];
   const only = ['--only', 'listeners,fanout', '--listeners', '5', '--against', 'none'];
   const { code, out } = await bench('--quick', '--url', url, ...only, '--out', folder, '--save', 'broken');
