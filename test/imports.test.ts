@@ -48,10 +48,10 @@ const COMMANDS: readonly string[] = ['main.ts'];
 /** Package → the files through which it enters (types may be named elsewhere). */
 const ENTRANCES: Record<string, readonly string[]> = {
   'acme-client': ['net/acme/acme-client.ts'],
-  '@fastify/swagger': ['http/document-routes.ts'],
-  '@fastify/swagger-ui': ['http/document-routes.ts'],
+  '@fastify/swagger': ['http/page/docs-page.ts'],
+  '@fastify/swagger-ui': ['http/page/docs-page.ts'],
   'entities/decode': ['metadata/title.ts'],
-  fastify: ['http/router.ts'],
+  fastify: ['http/page/docs-page.ts', 'http/router.ts'],
   'iconv-lite': ['base/charset.ts'],
   lmdb: ['store/lmdb.ts'],
   'lru-cache': [

@@ -66,7 +66,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'net/limits/judge': ['http/ingest/encoder-acceptor', 'app/worker/encoder-hooks'],
   'app/worker/ingest': ['app/app', 'http/ingest/encoder-acceptor', 'http/ingest/shoutcast'],
   'app/worker/worker-readers': ['app/app', 'http/poll/poll', 'http/watch/web-socket-watch'],
-  'http/document-routes': ['docs/documents', 'docs/page'],
   'http/page/messages-page': ['docs/page'],
   'http/page/page-document': ['http/page/page-routes', 'e2e/station-page'],
   'app/worker/page-facts': ['http/page/page-routes', 'http/page/cover'],

@@ -1,6 +1,6 @@
 /** Checks the questions of operators that come from another process (admin-reports.ts), and the answers of other processes. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { network, text, whole } from '../config/field.js';
 import { cleaned } from '../metadata/push-schema.js';
 import { counted, moment } from '../metadata/record-schema.js';

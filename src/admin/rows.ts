@@ -3,7 +3,7 @@
  * the API document (docs/admin-schemas.ts). Times are unix milliseconds.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { KEY } from '../base/key.js';
 import { network, text } from '../config/field.js';
 import { MAX_PUSH } from '../config/push-limits.js';

@@ -3,7 +3,7 @@
  * there.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { framerState } from '../audio/frames/framer-schema.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { cleaned } from '../metadata/push-schema.js';

@@ -3,7 +3,7 @@
  * not in a cluster, or not ready.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { printable, printableJson } from '../base/printable.js';
 import type { RunCommand } from './command.js';
 import { answerOf, readJson, serverError, serverUrl } from './server.js';

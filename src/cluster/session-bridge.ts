@@ -10,7 +10,7 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../base/clock.js';
 import { KEY } from '../base/key.js';
 import { Requests } from '../base/requests.js';

@@ -3,7 +3,7 @@
  * all secrets are (secret.ts).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { choice, list, section, whole } from './field.js';
 import { type Secret, secretSchema } from './secret.js';
 

@@ -1,6 +1,6 @@
 /** The other machines, where there are some (src/cluster/README.md). Absent: this one is alone. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { flag, host, isNetwork, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
 import { signingKeySchema } from './secret.js';
 import type { ConfigContext } from './station-config.js';

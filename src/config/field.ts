@@ -6,7 +6,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isCharset } from '../base/charset.js';
 import { KEY } from '../base/key.js';
 import { meant } from '../base/spelling.js';

@@ -4,7 +4,7 @@
  */
 
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { configSchema } from './schema.js';
 
 /** A node of a JSON Schema. */

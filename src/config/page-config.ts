@@ -1,7 +1,7 @@
 /** The page of a station: its name, looks, links and languages, and which sites may frame its player. */
 
 import { readFileSync, statSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 import { codeFile } from '../base/own-files.js';
 import { meant } from '../base/spelling.js';
 import { checked, flag, list, readableFile, section, text, webUrl } from './field.js';

@@ -3,7 +3,7 @@
  * station-config.ts; rules that span several members in checks.ts; config/example.yaml explains each option, which a test compares.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { LOG_FORMATS, LOG_LEVELS } from '../base/log.js';
 import { LONG_TURN_MS } from '../base/watchdog.js';
 import { encoderHookSchema, hookSchema, signedUrlsSchema } from './access-config.js';

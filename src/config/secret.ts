@@ -4,7 +4,7 @@
  */
 
 import { createHash, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { fromEnvironment, parsed, variableIn } from './field.js';
 
 export interface Secret {

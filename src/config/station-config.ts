@@ -3,7 +3,7 @@
  * Every default is in the literal here or in schema.ts. Rules that span several members are in checks.ts.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { WINDOWS } from '../base/charset.js';
 import { ACCESS, encoderHookSchema } from './access-config.js';
 import { coversSchema } from './covers-config.js';

@@ -1,6 +1,6 @@
 /** Options of statistics (src/statistics/README.md). */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { flag, readableFile, section, whole } from './field.js';
 
 /** @param folder for relative paths */

@@ -3,7 +3,7 @@
  * src/webhooks/README.md.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { webhookSecret } from './alerts-config.js';
 import {
   CONTROL,

@@ -4,7 +4,7 @@
  * in the order of the API, and every answer of the test suite is checked against it.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { REFUSALS } from '../base/refusal.js';
 import { bodySchema, type PushLimits, querySchema } from '../metadata/push-schema.js';
 import { ETYPES } from '../metadata/record.js';

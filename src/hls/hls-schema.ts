@@ -1,6 +1,6 @@
 /** The schemas of windows that come from other processes or from files: whatever those contain, playlists and tags stay well-formed. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { bytes } from '../metadata/codec.js';
 import { CheckError, counted, type Is, MAX_MOMENT_MS, moment, must } from '../metadata/record-schema.js';
 import { clean, type HlsTitle } from './hls-title.js';

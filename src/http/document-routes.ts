@@ -4,93 +4,43 @@
  * Open to all, with CORS for any origin. `/docs` loads everything from this host; its policy allows nothing else.
  */
 
-import swagger from '@fastify/swagger';
-import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
-import type { FastifyInstance } from 'fastify';
+import type http from 'node:http';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import type { Refusal } from '../base/refusal.js';
 import { measured } from '../base/watchdog.js';
 import type { ApiDocuments } from '../docs/documents.js';
 import { contentTag } from '../metadata/etag.js';
-import { readRoute, refuseWrites } from './methods.js';
-import { THEME_SCRIPT, THEME_STYLE } from './page/docs-theme.js';
+import { readRoute } from './methods.js';
 import { messagesPage } from './page/messages-page.js';
+import { DOCS_POLICY_TEXT } from './page/page-policy.js';
 import { matchesTag } from './reads.js';
 
-/** The policy of `/docs`. Its script sets styles, and its icons are data: URLs. */
-const POLICY = {
-  'default-src': "'none'",
-  'script-src': "'self'",
-  'style-src': "'self' 'unsafe-inline'",
-  'img-src': "'self' data:",
-  'connect-src': "'self'",
-  'base-uri': "'none'",
-  'form-action': "'none'",
-  'frame-ancestors': "'self'",
-};
-
-const POLICY_TEXT = Object.entries(POLICY)
-  .map(([name, value]) => `${name} ${value}`)
-  .join('; ');
-
-/** Paths at which the package serves copies of the document, with their types. */
-const COPIES: Readonly<Record<string, string>> = {
-  '/docs/json': 'application/json; charset=utf-8',
-  '/docs/yaml': 'application/x-yaml; charset=utf-8',
-};
-
-/** @param documents called for each request; returns other objects after a limit has changed. Made on the first request: it takes 60 ms */
-export function registerDocuments(app: FastifyInstance, documents: () => Promise<ApiDocuments>): void {
+/**
+ * @param documents called for each request; returns other objects after a limit has changed. Made on the first request: it takes 60 ms
+ * @param notFound the answer to a request for which `/docs` has nothing
+ */
+export function registerDocuments(
+  app: FastifyInstance,
+  documents: () => Promise<ApiDocuments>,
+  notFound: (request: http.IncomingMessage) => Refusal,
+): void {
   const openApi = serve(app, '/openapi.json', async () => (await documents()).openApi);
   serve(app, '/asyncapi.json', async () => (await documents()).asyncApi);
   readRoute(app, '/docs/messages', async (_, reply) => {
-    reply.headers({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': POLICY_TEXT });
+    reply.headers({ 'Cache-Control': 'no-cache', 'Content-Security-Policy': DOCS_POLICY_TEXT });
     return reply.type('text/html; charset=utf-8').send(messagesPage((await documents()).asyncApi));
   });
   serve(app, '/schemas/record.json', async () => (await documents()).record);
-  // The package registers no HEAD.
-  app.addHook('onRoute', (route) => {
-    if (route.url.startsWith('/docs') && route.method === 'GET') route.method = ['GET', 'HEAD'];
-    // The package would render these for each request, YAML in 300 ms. JSON is valid YAML 1.2.
-    const type = COPIES[route.url];
-    if (type !== undefined) route.handler = async (_, reply) => reply.type(type).send((await openApi()).body);
-  });
-  for (const url of ['/docs', '/docs/', '/docs/*']) refuseWrites(app, url);
-  // The page needs the package; its documents are replaced above.
-  void app.register(swagger, { mode: 'static', specification: { document: {} as never } });
-  void app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: POLICY,
-    theme: {
-      title: 'airsplice: the interface',
-      css: [{ filename: 'theme.css', content: THEME_STYLE }],
-      js: [{ filename: 'theme.js', content: THEME_SCRIPT }],
-    },
-    uiConfig: {
-      layout: 'BaseLayout',
-      docExpansion: 'list',
-      defaultModelsExpandDepth: 0,
-      supportedSubmitMethods: ['get'],
-      plugins: [onlyReads],
-    } as FastifySwaggerUiConfigOptions,
-  });
-}
-
-/**
- * A plugin that runs in the page: only its source text is used. Allows to try out reads that end; not pushes and acts of Icecast, which may be GET
- * too, nor streams and events.
- */
-function onlyReads() {
-  return {
-    statePlugins: {
-      spec: {
-        wrapSelectors: {
-          allowTryItOutFor: () => (_state: unknown, path: string, method: string) =>
-            method === 'get' &&
-            !/^\/(metapush|admin\.cgi|\{mount\}$|metadata\/sse|metadata\/\w+\/\{\w+\}$)/.test(path) &&
-            !/^\/admin\/(metadata|kill\w+|moveclients|fallbacks|api\/events|api\/log)$/.test(path),
-        },
-      },
-    },
+  let page: Promise<FastifyInstance> | null = null;
+  const handler: RouteHandlerMethod = async (request, reply) => {
+    page ??= import('./page/docs-page.js').then(({ docsPage }) => docsPage(app, openApi, notFound));
+    // The next request tries again.
+    page.catch(() => (page = null));
+    const { routing } = await page;
+    reply.hijack();
+    routing(request.raw, reply.raw);
   };
+  for (const url of ['/docs', '/docs/', '/docs/*']) readRoute(app, url, handler);
 }
 
 /** Registers the path of a document. Returns what gives its current body. */

@@ -17,6 +17,7 @@ import { adminElsewhere } from './admin-elsewhere.js';
 import { ALL_METHODS } from './allow.js';
 import type { HttpService, UpgradeService } from './http-service.js';
 import { responseWith } from './legacy.js';
+import { WITHOUT_SCHEMAS } from './methods.js';
 import { Pipeline } from './pipeline.js';
 import {
   answerBroken,
@@ -58,6 +59,7 @@ export interface RouterParts {
 
 /** Which a person opens. */
 const OPERATOR_PAGE = new Set(['/admin', '/admin/']);
+const NOTHING = 'There is nothing at this address.';
 const NO_QUERY: Readonly<Record<string, unknown>> = {};
 
 export class Router {
@@ -76,17 +78,15 @@ export class Router {
     this.#parts = parts;
     this.app = fastify({
       logger: false,
-      // As long as a head can be: an overlong key or token is a wrong one (fastify would answer 414).
-      // Queries are parsed where they are needed (base/request-target.ts), not for every request.
+      // An overlong key or token is a wrong one (fastify would answer 414). Queries are parsed where they are needed (base/request-target.ts).
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
       exposeHeadRoutes: false,
+      schemaController: WITHOUT_SCHEMAS,
       pluginTimeout: 0, // its 10 s ended a start on a busy machine
-      // Requests during shutdown are refused by the engine, as a problem with Retry-After.
-      return503OnClosing: false,
+      return503OnClosing: false, // the engine refuses requests during a stop, as a problem with Retry-After
       frameworkErrors: (error, _request, reply) => {
-        // An error before routing (a path that cannot be decoded): answered on the bare response, as outside fastify.
+        // Before routing: a path that cannot be decoded. fastify's text repeats the path, and a path may hold a token.
         reply.hijack();
-        // fastify's text repeats the path, and a path may hold a token.
         const broken = new Refusal('bad-request', 'The path of the address has a broken percent-encoding.');
         sendProblem(reply.raw, error.code === 'FST_ERR_BAD_URL' ? broken : fastifyRefusal(error, parts.onError));
       },
@@ -97,7 +97,7 @@ export class Router {
       const roles = this.#roles.get(raw);
       if (role === undefined || roles?.allows(role, raw) === true) done();
       else if (roles === undefined || !OPERATOR_PAGE.has(routeOptions.url ?? '')) done(this.#notServed(raw));
-      else done(this.#notFound(raw, adminElsewhere(raw, roles)));
+      else done(this.notFound(raw, adminElsewhere(raw, roles)));
     });
     this.app.setErrorHandler((error: FastifyError, request, reply) => {
       const refusal = fastifyRefusal(error, parts.onError);
@@ -108,7 +108,7 @@ export class Router {
         .send(body);
     });
     this.app.setNotFoundHandler(({ raw }) => {
-      throw this.#notFound(raw, new Refusal('not-found', 'There is nothing at this address.'));
+      throw this.notFound(raw);
     });
   }
 
@@ -183,8 +183,7 @@ export class Router {
   refresh(): void {
     for (const [server, { connections, isRetired }] of this.#servers) {
       if (isRetired && connections === 0) {
-        // Until then it checks the time limits of its connections.
-        server.close();
+        server.close(); // until then it checks the time limits of its connections
         this.#servers.delete(server);
         continue;
       }
@@ -204,8 +203,8 @@ export class Router {
     return { headersTimeout: headSeconds * 1000, requestTimeout: Math.max(requestSeconds, headSeconds) * 1000 };
   }
 
-  ready(): Promise<void> {
-    return Promise.resolve(this.app.ready()).then(() => undefined);
+  async ready(): Promise<void> {
+    await this.app.ready();
   }
 
   /** Closes idle connections; others close after the answers to their present requests. */
@@ -280,10 +279,11 @@ export class Router {
   }
 
   #notServed(request: http.IncomingMessage): Refusal {
-    return this.#notFound(request, notServed());
+    return this.notFound(request, notServed());
   }
 
-  #notFound(request: http.IncomingMessage, refusal: Refusal): Refusal {
+  /** Reports it, and returns the answer. */
+  notFound(request: http.IncomingMessage, refusal = new Refusal('not-found', NOTHING)): Refusal {
     this.#parts.onNotFound?.(request, refusal.message);
     return refusal;
   }

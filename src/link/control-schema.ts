@@ -1,6 +1,6 @@
 /** The schemas of the control messages between hub and workers (control-messages.ts). */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { adminState, HUB_ASKS, PROCESS_QUESTIONS } from '../admin/admin-schema.js';
 import { KEY } from '../base/key.js';
 import { titleSchema } from '../channel/place-schema.js';

@@ -1,6 +1,6 @@
 /** The keys of TLS tickets as another process or machine says them. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { moment } from '../metadata/record-schema.js';
 import { TICKET_KEY_BYTES, type TicketKeys } from '../net/tls/session-tickets.js';
 

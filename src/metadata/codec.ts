@@ -5,7 +5,7 @@
  * (link/wire/members.ts).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { CheckError, must } from './record-schema.js';
 
 export function encode(value: unknown): string {

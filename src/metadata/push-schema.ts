@@ -6,7 +6,7 @@
  * or encoding.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { isCharset } from '../base/charset.js';
 import { ETYPES } from './record.js';
 import { cleanText, cleanWithin, oneLine, utf8Bytes } from './text.js';

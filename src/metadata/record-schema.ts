@@ -4,7 +4,7 @@
  * accepted. Members that a newer version has added are kept. A cover that is not a web URL, as older versions allowed, is removed.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { FIRST_PLAUSIBLE_MS } from '../base/steady-time.js';
 import { MAX_PUSH } from '../config/push-limits.js';
 import { imageUrl, webImages } from './image-url.js';

@@ -3,7 +3,7 @@
  * added are kept.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_HELD_PUSHES } from '../config/push-limits.js';
 import type { TrackRecord } from '../metadata/record.js';
 import {

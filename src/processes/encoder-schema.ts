@@ -3,7 +3,7 @@
  * connections that the previous hub hands over.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { framerState } from '../audio/frames/framer-schema.js';
 import { KEY } from '../base/key.js';
 import { bytes, decode, mapOf } from '../metadata/codec.js';

@@ -4,7 +4,7 @@
  */
 
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { hostOf } from '../base/ip.js';
 import { KEY } from '../base/key.js';
 import { timezone } from '../config/field.js';

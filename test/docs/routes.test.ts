@@ -77,7 +77,7 @@ t.test('paths and methods are those of the router', async (t) => {
   registerStreamInfo(app, { channels: [] });
   registerStations(app, { stations: [] } as never);
   const empty = { openApi: {}, asyncApi: {}, record: {} };
-  registerDocuments(app, async () => empty);
+  registerDocuments(app, async () => empty, {} as never);
   await app.ready();
   t.teardown(() => app.close());
   t.strictSame([...operations().keys()].sort(), [...served, ...PAST_FASTIFY].sort());

@@ -1,6 +1,6 @@
 /** Certificates that the server gets by itself, put together where the channels are: who of several machines orders them, and their metrics. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { SealedTurn } from '../../cluster/sealed-turn.js';
 import type { Leased } from '../../cluster/tapes/leases.js';
 import { AcmeCertificates } from '../../net/acme/acme-certificates.js';

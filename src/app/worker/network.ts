@@ -155,7 +155,11 @@ export class Network {
       publicUrl: this.streams.publicUrl,
       clock: this.#core.clock,
     });
-    registerDocuments(app, () => (this.#documents ??= documents(config.limits)));
+    registerDocuments(
+      app,
+      () => (this.#documents ??= documents(config.limits)),
+      (request) => this.router.notFound(request),
+    );
     await this.router.ready();
   }
 

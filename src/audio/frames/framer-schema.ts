@@ -1,6 +1,6 @@
 /** The state of a framer, as another process sends it (framer.ts, ogg-state.ts): checked before a framer goes on from there. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { bytes } from '../../metadata/codec.js';
 import { type Is, MAX_COUNTED } from '../../metadata/record-schema.js';
 import { MAX_HEADER_BYTES } from '../ogg/ogg.js';

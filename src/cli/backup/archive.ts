@@ -5,7 +5,7 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const CONFIG_NAME = 'airsplice.yaml';
 export const STORE_NAME = 'airsplice.mdb';

@@ -2,7 +2,7 @@
  * The parts of a server's records (src/metadata/README.md) and problems that commands use. They are checked here, since it may be any server.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** In a feed. */
 const feedRecord = z.object({ type: z.string(), code: z.string(), rawdata: z.string(), duration: z.number() });

@@ -1,6 +1,6 @@
 /** What a node asks of what all nodes have in common (shared-log.ts), and the answers: checked where they come in, at an origin and at a node. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { NODE_NAME } from '../../config/cluster-config.js';
 import { MAX_MOMENT_MS } from '../../metadata/record-schema.js';
 import { MAX_NAME } from '../titles/ordered-schema.js';

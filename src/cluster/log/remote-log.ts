@@ -6,7 +6,7 @@
  */
 
 import type { Duplex } from 'node:stream';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Clock } from '../../base/clock.js';
 import { MAX_REQUESTS, Requests, RequestTimeout } from '../../base/requests.js';
 import { Control, type ControlHandler } from '../../link/control-messages.js';

@@ -4,7 +4,7 @@
  * once, and reported while it lasts (app/hub/hub-cluster.ts).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 
 export interface ChannelSettings {
   readonly delaySeconds: number;

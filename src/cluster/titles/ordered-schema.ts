@@ -2,7 +2,7 @@
  * Schemas of a channel's state from other nodes, from Redis and from this node's own store (ordered.ts; ../../now-playing/state-schema.ts).
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_HELD_PUSHES } from '../../config/push-limits.js';
 import {
   CheckError,

@@ -1,6 +1,6 @@
 /** The addresses at which clients come: where, what each serves, with which certificate, and whether a proxy is before it. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { choice, flag, host, list, section, whole } from '../field.js';
 import type { ConfigContext } from '../station-config.js';
 import { checkAcme, tlsSchema } from './tls.js';

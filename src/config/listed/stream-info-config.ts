@@ -3,7 +3,7 @@
  * of one line in ASCII, so what cannot stand in one is refused here.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { checked, flag, list, section, webUrl } from '../field.js';
 
 export function streamInfoSchema() {

@@ -1,6 +1,6 @@
 /** Options of a file that is played in a loop, and the titles of what is in it. They are explained in config/example.yaml. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { list, onAnyMap, readableFile, seconds, section, text, whole } from '../field.js';
 
 const MAX_TITLES = 1000;

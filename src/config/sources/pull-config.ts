@@ -3,7 +3,7 @@
  * the clear, but behind a call, so that printing the configuration does not print them.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   CONTROL,
   checked,

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyRequest } from 'fastify';
-import { z } from 'zod';
+import * as z from 'zod';
 import { listenerId, MAX_ROWS } from '../../admin/rows.js';
 import { plainNetwork } from '../../base/ip.js';
 import { Refusal } from '../../base/refusal.js';

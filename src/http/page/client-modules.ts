@@ -7,7 +7,17 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { FastifyInstance } from 'fastify';
 import { codeFile } from '../../base/own-files.js';
-import { builtScript, FOR_ALL, hlsScript, SCRIPT_TYPE, serveText, textOf } from './page-files.js';
+import { readRoute } from '../methods.js';
+import {
+  builtScript,
+  FOR_ALL,
+  hlsScript,
+  SCRIPT_TYPE,
+  type ServedText,
+  sendText,
+  serveText,
+  textOf,
+} from './page-files.js';
 
 export function registerClient(app: FastifyInstance): void {
   const folder = codeFile('client/');
@@ -15,13 +25,20 @@ export function registerClient(app: FastifyInstance): void {
   const end = isBuilt ? '.js' : '.ts';
   const names = readdirSync(folder).filter((name) => name.endsWith(end) && !name.endsWith('.d.ts'));
   const modules = names.map((name) => name.slice(0, -end.length));
-  for (const name of modules) {
-    const read = () => {
-      const source = readFileSync(new URL(`${name}${end}`, folder));
-      return textOf(SCRIPT_TYPE, isBuilt ? source : compiled(source));
-    };
-    serveText(app, `/web/client/${name}.js`, read, FOR_ALL);
-  }
+  const read = (name: string) => {
+    const source = readFileSync(new URL(`${name}${end}`, folder));
+    return textOf(SCRIPT_TYPE, isBuilt ? source : compiled(source));
+  };
+  const files = new Map<string, ServedText | null>(modules.map((name) => [`${name}.js`, null]));
+  // One route for all: each costs a part of a start.
+  readRoute(app, '/web/client/:file', async (request, reply) => {
+    const { file } = request.params as { readonly file: string };
+    const known = files.get(file);
+    if (known === undefined) return reply.callNotFound();
+    const text = known ?? read(file.slice(0, -'.js'.length));
+    files.set(file, text);
+    return sendText(request, reply, text, FOR_ALL);
+  });
   const imports = modules.map((name) => `import './web/client/${name}.js';\n`).join('');
   const entry = `${imports}export * from './web/client/client.js';\n`;
   serveText(app, '/client.js', () => textOf(SCRIPT_TYPE, entry), FOR_ALL);

@@ -38,3 +38,19 @@ export function pagePolicy({ host, images, ancestors }: PagePolicy): string {
 export function frameAncestors(ancestors: readonly string[]): string {
   return ["frame-ancestors 'self'", ...ancestors].join(' ');
 }
+
+/** Of `/docs`. Its script sets styles, and its icons are data: URLs. */
+export const DOCS_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'self'",
+};
+
+export const DOCS_POLICY_TEXT = Object.entries(DOCS_POLICY)
+  .map(([name, value]) => `${name} ${value}`)
+  .join('; ');

@@ -3,7 +3,7 @@
  * headers.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_PLACE } from '../../channel/place-schema.js';
 import { MAX_PUSH } from '../../config/push-limits.js';
 import { cleaned } from '../../metadata/push-schema.js';

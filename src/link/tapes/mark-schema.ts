@@ -1,6 +1,6 @@
 /** A title on a tape, as another process or machine sends it (linked-marks.ts, open-segments.ts): checked like a push. */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_PUSH } from '../../config/push-limits.js';
 import type { Tags } from '../../metadata/icy.js';
 import { cleaned } from '../../metadata/push-schema.js';

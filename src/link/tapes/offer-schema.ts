@@ -3,7 +3,7 @@
  * delayed-audio.ts). Members that a newer version has added are dropped.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { MAX_HEADER_BYTES } from '../../audio/ogg/ogg.js';
 import { MAX_PACKET_BYTES } from '../../audio/ogg/ogg-packets.js';
 import { KEY } from '../../base/key.js';

@@ -1,0 +1,89 @@
+/**
+ * `/docs`: Swagger UI, in an application of its own that is made when someone first asks for it. To load the package and to register its files takes
+ * a tenth of a start.
+ */
+
+import type http from 'node:http';
+import swagger from '@fastify/swagger';
+import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Refusal } from '../../base/refusal.js';
+import { WITHOUT_SCHEMAS } from '../methods.js';
+import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
+import { DOCS_POLICY } from './page-policy.js';
+
+/** Paths at which the package serves copies of the document, with their types. */
+const COPIES: Readonly<Record<string, string>> = {
+  '/docs/json': 'application/json; charset=utf-8',
+  '/docs/yaml': 'application/x-yaml; charset=utf-8',
+};
+
+/**
+ * @param main where errors are answered
+ * @param openApi the document as it is now
+ * @param notFound the answer to a request for which there is nothing
+ * @returns an application that is ready; `routing` answers GET and HEAD of paths below `/docs`
+ */
+export async function docsPage(
+  main: FastifyInstance,
+  openApi: () => Promise<{ readonly body: Buffer }>,
+  notFound: (request: http.IncomingMessage) => Refusal,
+): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    pluginTimeout: 0,
+    return503OnClosing: false,
+    schemaController: WITHOUT_SCHEMAS,
+  });
+  app.setErrorHandler(main.errorHandler);
+  app.setNotFoundHandler(({ raw }) => {
+    throw notFound(raw);
+  });
+  app.addHook('onRoute', (route) => {
+    // The package registers no HEAD.
+    if (route.method === 'GET') route.method = ['GET', 'HEAD'];
+    // The package would render these for each request, YAML in 300 ms. JSON is valid YAML 1.2.
+    const type = COPIES[route.url];
+    if (type !== undefined) route.handler = async (_, reply) => reply.type(type).send((await openApi()).body);
+  });
+  // The page needs the package; its documents are replaced above.
+  await app.register(swagger, { mode: 'static', specification: { document: {} as never } });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: DOCS_POLICY,
+    theme: {
+      title: 'airsplice: the interface',
+      css: [{ filename: 'theme.css', content: THEME_STYLE }],
+      js: [{ filename: 'theme.js', content: THEME_SCRIPT }],
+    },
+    uiConfig: {
+      layout: 'BaseLayout',
+      docExpansion: 'list',
+      defaultModelsExpandDepth: 0,
+      supportedSubmitMethods: ['get'],
+      plugins: [onlyReads],
+    } as FastifySwaggerUiConfigOptions,
+  });
+  await app.ready();
+  return app;
+}
+
+/**
+ * A plugin that runs in the page: only its source text is used. Allows to try out reads that end; not pushes and acts of Icecast, which may be GET
+ * too, nor streams and events.
+ */
+function onlyReads() {
+  return {
+    statePlugins: {
+      spec: {
+        wrapSelectors: {
+          allowTryItOutFor: () => (_state: unknown, path: string, method: string) =>
+            method === 'get' &&
+            !/^\/(metapush|admin\.cgi|\{mount\}$|metadata\/sse|metadata\/\w+\/\{\w+\}$)/.test(path) &&
+            !/^\/admin\/(metadata|kill\w+|moveclients|fallbacks|api\/events|api\/log)$/.test(path),
+        },
+      },
+    },
+  };
+}
