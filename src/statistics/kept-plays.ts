@@ -11,6 +11,7 @@ import { areFromAhead, LastBegun, MAX_FROM_AHEAD } from '../store/from-ahead.js'
 import type { FigureKey, Store } from '../store/store.js';
 import { PERIOD_MS, type TitleRow } from './figures.js';
 import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
+import type { FigureChange } from './sliced-work.js';
 
 /** The kind of figures in the store that are plays. */
 export const TITLE_KIND = 'title';
@@ -93,12 +94,15 @@ export class KeptPlays {
     for (const [channel, atMs, play] of plays) put([TITLE_KIND, channel, atMs], JSON.stringify(play));
   }
 
-  /** @param expired figures that were removed with it */
-  onSaved({ moved }: PlayChanges, expired: readonly FigureKey[]): void {
+  onSaved({ moved }: PlayChanges): void {
     this.#saving = new Map();
     const beforeMs = this.#clock.now() - 2 * PERIOD_MS.minute;
     for (const { channel, wasMs, atMs } of moved) if (atMs < beforeMs) this.#moved.delete(nameOf(channel, wasMs));
-    for (const [kind, channel] of expired) {
+  }
+
+  /** These figures, of whatever kind, have been removed because of their age or number. */
+  onExpired(removed: readonly FigureChange[]): void {
+    for (const [[kind, channel]] of removed) {
       if (kind === TITLE_KIND) this.#counts.set(channel, this.count(channel) - 1);
     }
   }

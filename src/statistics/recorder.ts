@@ -1,10 +1,11 @@
 /**
  * Keeps the figures of all processes, at the hub: adds each minute's rows to their periods and plays, and stores what has changed.
  *
- *   rows of a minute ─► minute, hour, day ─► a transaction each few seconds, which also removes the oldest
+ *   rows of a minute ─► minute, hour, day ─► transactions each few seconds, which also remove the oldest
  *
- * Invariants: a minute is stored whole or not; a failed save is retried with the next one. Only current periods are in memory, so one that was
- * interrupted is read again first; and plays that wait for a save (kept-plays.ts). Salts and sketches are removed when their day has ended.
+ * Invariants: a minute of a channel or station is stored whole or not; a failed save is retried with the next one. Only current periods are in
+ * memory, so one that was interrupted is read again first; and plays that wait for a save (kept-plays.ts). Salts and sketches are removed when their
+ * day has ended.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -16,8 +17,9 @@ import { DIMENSIONS, type FigureRow, type MinuteFigures, PERIOD_MS, PERIODS, typ
 import { KeptPlays, MAX_PAUSE_MS, TITLE_KIND } from './kept-plays.js';
 import { type DaySalt, saltsFor } from './salts.js';
 import { Sketch } from './sketch.js';
-import { Slices } from './sliced-work.js';
+import { type FigureChange, inTransactions, Slices } from './sliced-work.js';
 import { Slot, type StoredSketches } from './slot.js';
+import { StoredAges } from './stored-ages.js';
 
 export interface KeptStatistics {
   readonly enabled: boolean;
@@ -37,8 +39,6 @@ export const figureKind = (period: Period, dimension?: string) =>
 
 /** From the first row of a minute until it is stored: time for the other processes' rows. */
 const GATHER_MS = 2000;
-/** Figures of a scope and kind removed with each save at most: more than are added. */
-const MAX_PRUNED = 16;
 /** A period is kept in memory for this long after its end. */
 const LATE_MS = 300_000;
 /** Entries of each channel's history that are read at the start, for those since the last save. */
@@ -52,6 +52,7 @@ export class Recorder {
   readonly #isKnown: (scope: string) => boolean;
   readonly #slots: Readonly<Record<Period, Map<string, Slot>>> = { minute: new Map(), hour: new Map(), day: new Map() };
   readonly #plays: KeptPlays;
+  readonly #ages: StoredAges;
   /** The time by which salts and sketches expire: it does not jump with the wall clock. */
   #time: SteadyTime;
   /** The same for longer retention; also right if the clock was wrong when this process started. */
@@ -78,6 +79,7 @@ export class Recorder {
     this.#onError = onError;
     this.#isKnown = isKnown;
     this.#plays = new KeptPlays(clock, store, () => this.#scheduleSave());
+    this.#ages = new StoredAges(store);
     this.#time = this.#ageTime = new SteadyTime(clock);
   }
 
@@ -203,23 +205,28 @@ export class Recorder {
       [...this.#slots[period].values()].filter(({ isDirty }) => isDirty).map((slot) => ({ period, slot })),
     );
     for (const { slot } of slots) slot.isDirty = false;
-    const expired = this.#expired();
-    const rows = new Map<string, readonly [FigureKey, string | undefined]>();
-    const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
-    const rest = new Slices();
-    for (const { period, slot } of slots) {
-      this.#putSlot(period, slot, put);
-      const turn = rest.pause();
-      if (turn !== undefined) await turn;
-    }
-    this.#plays.put(plays, put);
-    // Also what has changed since.
-    for (const key of expired) put(key, undefined);
-    for (const [day, salt] of this.#salts) put([SALT_KIND, '', day], salt);
-    if (rows.size === 0) return;
+    slots.sort((one, other) => Number(one.slot.scope > other.slot.scope) - Number(one.slot.scope < other.slot.scope));
     try {
-      await this.#store.saveFigures([...rows.values()]);
-      this.#plays.onSaved(plays, expired);
+      const rest = new Slices();
+      const expired = await this.#expired(rest);
+      const rows = new Map<string, FigureChange>();
+      const put = (key: FigureKey, text: string | undefined) => rows.set(key.join('\n'), [key, text]);
+      for (const [day, salt] of this.#salts) put([SALT_KIND, '', day], salt);
+      for (const { period, slot } of slots) {
+        this.#putSlot(period, slot, put);
+        const turn = rest.pause();
+        if (turn !== undefined) await turn;
+      }
+      this.#plays.put(plays, put);
+      for (const some of inTransactions(rows.values())) {
+        await this.#store.saveFigures(some);
+        this.#ages.onSaved(some);
+      }
+      for (const some of inTransactions(expired.map((key) => [key, undefined]))) {
+        await this.#store.saveFigures(some);
+        this.#plays.onExpired(some);
+      }
+      this.#plays.onSaved(plays);
       this.#forget();
     } catch (error) {
       for (const { slot } of slots) slot.isDirty = true;
@@ -241,29 +248,21 @@ export class Recorder {
   }
 
   /** Figures beyond the configured age or number. */
-  #expired(): FigureKey[] {
+  async #expired(rest: Slices): Promise<FigureKey[]> {
     const { minutesKept, hoursKept, titleDays, titlesPerChannel } = this.#kept();
     const [ageMs, steadyMs] = [this.#ageTime.ms(), this.#time.ms()];
     const expired: FigureKey[] = [];
-    const prune = (kind: string, beforeMs: number, maxTitles?: number) => {
-      for (const scope of this.#store.figureScopes(kind)) {
-        const surplus = maxTitles === undefined ? 0 : this.#plays.count(scope) - maxTitles;
-        const page = { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit: MAX_PRUNED };
-        const oldest = this.#store.figures(kind, scope, page);
-        for (const [i, { atMs }] of oldest.entries()) {
-          if (atMs >= beforeMs && i >= surplus) break;
-          expired.push([kind, scope, atMs]);
-        }
-      }
+    const prune = async (kind: string, beforeMs: number, surplusOf?: (scope: string) => number) => {
+      for (const key of await this.#ages.expired(kind, beforeMs, rest, surplusOf)) expired.push(key);
     };
-    const keptMs = { minute: minutesKept * PERIOD_MS.minute, hour: hoursKept * PERIOD_MS.hour };
     for (const period of PERIODS) {
-      const beforeMs = ageMs - (period === 'minute' ? keptMs.minute : keptMs.hour);
-      for (const dimension of [undefined, ...DIMENSIONS]) prune(figureKind(period, dimension), beforeMs);
-      if (period !== 'minute') prune(sketchKind(period), startOf(period, steadyMs));
+      const beforeMs = ageMs - (period === 'minute' ? minutesKept * PERIOD_MS.minute : hoursKept * PERIOD_MS.hour);
+      for (const dimension of [undefined, ...DIMENSIONS]) await prune(figureKind(period, dimension), beforeMs);
+      if (period !== 'minute') await prune(sketchKind(period), startOf(period, steadyMs));
     }
-    prune(SALT_KIND, startOf('day', steadyMs));
-    prune(TITLE_KIND, ageMs - titleDays * PERIOD_MS.day, titlesPerChannel);
+    await prune(SALT_KIND, startOf('day', steadyMs));
+    const surplusOf = (channel: string) => this.#plays.count(channel) - titlesPerChannel;
+    await prune(TITLE_KIND, ageMs - titleDays * PERIOD_MS.day, surplusOf);
     return expired;
   }
 

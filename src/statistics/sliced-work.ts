@@ -1,11 +1,17 @@
 /** Work over many rows, done in steps between which the event loop runs. The caller bounds how many run at once. */
 
 import { setImmediate as breath } from 'node:timers/promises';
+import type { FigureKey } from '../store/store.js';
 
 /** Rows of one step: a millisecond or two. */
 const STEP = 500;
+/** Rows of a transaction: some milliseconds of the event loop. Those of one scope are in one. */
+const MIN_ROWS = 300;
 /** Longest work in one turn of the event loop, where rows differ. */
 const SLICE_MS = 4;
+
+/** With its text, or without: it is removed. */
+export type FigureChange = readonly [FigureKey, string | undefined];
 
 /** For loops of their own: interrupts them after each SLICE_MS. */
 export class Slices {
@@ -60,4 +66,18 @@ async function mergedOf<T>(one: readonly T[], other: readonly T[], compare: (a: 
     if (merged.length % STEP === 0) await breath();
   }
   return merged;
+}
+
+/** Cuts a save between scopes: pushes that wait for the store get their turn, and the event loop too. */
+export function* inTransactions(rows: Iterable<FigureChange>): Generator<FigureChange[]> {
+  let some: FigureChange[] = [];
+  for (const row of rows) {
+    const [[, scope]] = row;
+    if (some.length >= MIN_ROWS && some.at(-1)![0][1] !== scope) {
+      yield some;
+      some = [];
+    }
+    some.push(row);
+  }
+  if (some.length > 0) yield some;
 }

@@ -106,7 +106,7 @@ t.test('a token whose last byte looks like a blank, and a head made to be read s
   t.equal(await status(Buffer.from('voilà').toString('latin1')), 200, 'à ends with the no-break space of Latin-1');
   t.equal(await status('voil\xc3'), 403);
   const refuses = (byte: string) => async () => t.equal(await status(`${byte.repeat(30_000)}\xa0`), 403);
-  const ratio = await costRatio(8, refuses(' '), refuses('x'));
+  const ratio = await costRatio(8, refuses(' '), refuses('x'), () => performance.now());
   t.ok(ratio < 8, `${ratio} times as long as any other`);
 });
 

@@ -10,6 +10,7 @@ import { pause, settled } from './pause.js';
 import { Player } from './player.js';
 import type { Random } from './random.js';
 import { DEMO_AUDIO, startServer } from './server.js';
+import { patient } from './until.js';
 
 const METAINT = 5003;
 /** 8.3 kB: one whole run holds at least one place for an ICY block. */
@@ -96,7 +97,7 @@ stations:
   }
   t.equal(players.length, listeners);
 
-  await settled(() => players.reduce((total, player) => total + player.audioBytes, 0), 1500, 60_000);
+  await settled(() => players.reduce((total, player) => total + player.audioBytes, 0), patient(1500), 60_000);
   t.equal(players.filter(({ closed, status }) => closed || status !== 200).length, 0, 'nobody is lost');
 
   const heard = players.map((player) => {

@@ -639,3 +639,71 @@ t.test('the peak of an hour is that of a minute, not of what processes had in di
     t.equal((await hub.read(JAZZ, period)).totals['']!.peak, 1, period);
   }
 });
+
+t.test('a save of many channels is many transactions, each with whole minutes of its channels', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const transactions: string[][] = [];
+  let failAt = 1;
+  class Watched extends MemoryStore {
+    override async saveFigures(rows: Parameters<MemoryStore['saveFigures']>[0]): Promise<void> {
+      if (transactions.length === failAt) {
+        failAt = -1;
+        throw new Error('ENOSPC');
+      }
+      transactions.push(rows.map(([[kind, scope]]) => `${kind} ${scope}`));
+      await super.saveFigures(rows);
+    }
+  }
+  const store = new Watched();
+  const errors: unknown[] = [];
+  const recorder = new Recorder(
+    clock,
+    store,
+    () => KEPT,
+    (error) => errors.push(error),
+  );
+  const channels = Array.from({ length: 400 }, (_, i) => `channel:${i}`);
+  const rows = channels.flatMap((scope) =>
+    (['total', 'country', 'player'] as const).map(
+      (dimension) => [scope, dimension, dimension === 'total' ? '' : 'x', 1, 0, 0, 60_000, 1, ''] as const,
+    ),
+  );
+  recorder.add({ minuteMs: startOf('minute', NOON), saltDayMs: null, rows, titles: [] }, 0);
+  clock.advance(60_000);
+  await recorder.save();
+  t.equal(errors.length, 1);
+  t.equal(transactions.length, 1, 'what comes behind one that fails is left for the next save');
+  transactions.length = 0;
+  await recorder.save();
+  t.ok(transactions.length > 5, `${transactions.length} transactions`);
+  for (const each of transactions) t.ok(each.length < 400, `${each.length} rows`);
+  const of = (scope: string) => transactions.filter((each) => each.some((name) => name.endsWith(` ${scope}`)));
+  for (const scope of channels) t.equal(of(scope).length, 1, scope);
+  for (const scope of channels) t.equal(store.figureCount('minute', scope), 1, scope);
+});
+
+t.test('titles that could not be removed go with the next save, and no more than are too many', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  class NoRemovals extends MemoryStore {
+    isFull = true;
+    override async saveFigures(rows: Parameters<MemoryStore['saveFigures']>[0]): Promise<void> {
+      if (this.isFull && rows.every(([, text]) => text === undefined)) throw new Error('ENOSPC');
+      await super.saveFigures(rows);
+    }
+  }
+  const store = new NoRemovals();
+  const errors: unknown[] = [];
+  const { recorder, play } = start(clock, store, { ...KEPT, titlesPerChannel: 3 }, (error) => errors.push(error));
+  for (let i = 0; i < 5; i++) {
+    const fromMs = clock.wallMs();
+    recorder.onTitle('jazz', [{ record: play(`song ${i}`), fromMs, toMs: fromMs + 1000 }]);
+    clock.advance(1000);
+  }
+  await recorder.save();
+  await recorder.save();
+  t.ok(errors.length > 0);
+  t.equal(store.figureCount('title', 'jazz'), 5);
+  store.isFull = false;
+  for (let i = 0; i < 3; i++) await recorder.save();
+  t.equal(store.figureCount('title', 'jazz'), 3);
+});

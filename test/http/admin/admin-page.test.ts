@@ -63,7 +63,7 @@ t.test('without the rights there are no buttons', { skip: SKIP, timeout: patient
   const server = await startServer(t, PAGE_YAML);
   const admin = new AdminClient(server);
   // Of each there is one that a button would stand beside.
-  await admin.post('blocks', { network: '203.0.113.0/24', seconds: 60 });
+  await admin.post('blocks', { network: '203.0.113.0/24', seconds: 3600 });
   await admin.post('channels/demo/tokens', { name: 'studio 2' });
   await admin.post('channels/demo/titles', { artist: 'A', song: 'now', duration: 600 });
   await admin.post('channels/demo/titles', { artist: 'A', song: 'next', duration: 0, tracktype: 'next' });
@@ -237,7 +237,7 @@ t.test(
     );
     const player = new Player(server.port, '/demo.mp3', { agent: 'VLC' });
     await player.until(({ audioBytes }) => audioBytes > 0, PATIENCE_MS);
-    await new AdminClient(server).post('blocks', { network: '203.0.113.0/24', seconds: 60 });
+    await new AdminClient(server).post('blocks', { network: '203.0.113.0/24', seconds: 3600 });
     await new AdminClient(server).post('channels/demo/tokens', { name: 'studio 2' });
     const looks: Record<string, Omit<BrowserContextOptions, 'httpCredentials'>> = {
       light: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' },
