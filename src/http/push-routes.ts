@@ -6,7 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../base/ip.js';
-import { REFUSALS, Refusal, retryLater } from '../base/refusal.js';
+import { REFUSALS, Refusal, retryLater, tooManyGuesses } from '../base/refusal.js';
 import { queryOf } from '../base/request-target.js';
 import { formFields, isForm, printableName, urlFields } from '../metadata/push-fields.js';
 import {
@@ -172,7 +172,7 @@ function bearerToken(request: FastifyRequest): string {
 /** The same answer for an unknown channel and a wrong token; null: the token is right. */
 function refusalOf({ verdict, retrySeconds }: Judged, isBearer: boolean): Refusal | null {
   if (verdict === 'right') return null;
-  if (verdict === 'too-many') return retryLater('too-many', 'Too many wrong tokens from this address.', retrySeconds);
+  if (verdict === 'too-many') return tooManyGuesses('Too many wrong tokens from this address.', retrySeconds);
   const headers: Record<string, string> = isBearer ? { 'WWW-Authenticate': 'Bearer' } : {};
   return new Refusal('forbidden', 'The channel key is unknown or the token is not its push token.', { headers });
 }

@@ -54,6 +54,8 @@ export class AttackHarness {
     const server = new ServerProcess(t, port, [path], { TMPDIR: folder });
     await server.ready();
     await fillHistory(port);
+    // It is loaded when it is first opened, once.
+    await (await fetch(`${server.base}/docs`)).arrayBuffer();
     const crowd = await new Crowd(t, server, { ...CROWD, listeners, watchers }).gather();
     const harness = new AttackHarness(t, server, crowd, workers === 0);
     // The burst comes at once, and so the next audio later than ever after.

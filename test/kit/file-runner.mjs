@@ -8,6 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
+import { inspect } from 'node:util';
 import './no-domains.mjs';
 import { t as root } from 'tap';
 import { Counts } from './counts.mjs';
@@ -17,6 +18,7 @@ import { leftOpen } from './left-open.mjs';
 /** In which a process without a test left has ended, but for what its files left open; a time-out of theirs may take longer. */
 const LEFT_OPEN_MS = 6000;
 const MAX_TIMEOUTS_MS = 60_000;
+const LEFT_OPEN_CODE = 3;
 const LOOK_MS = 100;
 /** Linux's, for all that it says to programs. */
 const TICK_MS = 10;
@@ -38,6 +40,13 @@ let current = root;
 // What a timer or a promise throws, of whichever test. Who listens to that itself (fuzz.ts) knows what to do.
 process.on('uncaughtException', (error) => {
   if (process.listenerCount('uncaughtException') === 1) current.threw(error);
+});
+
+// What tap finds behind the end of a file makes this code, and stands nowhere else.
+process.on('exit', (code) => {
+  if (code === 0 || code === LEFT_OPEN_CODE || hasFailed) return;
+  const { results, lists } = root;
+  process.stderr.write(`ended with ${code}: ${inspect(results?.failures ?? lists?.fail, { depth: 4 })}\n`);
 });
 
 async function run({ file, path, timeoutMs }) {
@@ -81,7 +90,7 @@ function end() {
     const open = process.getActiveResourcesInfo().filter((name) => name !== 'TTYWrap' && name !== 'PipeWrap');
     if (passedMs < MAX_TIMEOUTS_MS && open.every((name) => name === 'Timeout')) return;
     process.stderr.write(`left open by one of ${ran.join(' ')}: ${leftOpen(open).join(', ')}\n`);
-    process.exit(3);
+    process.exit(LEFT_OPEN_CODE);
   }, LOOK_MS);
   timer.unref();
 }

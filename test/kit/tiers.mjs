@@ -119,7 +119,7 @@ function shortLegs(longer = []) {
 }
 
 /** What starts processes waits for most of its time: many of them at once, as long as the machine has time left for one more. */
-const WAITING = { group: 'waiting', processes: 10, least: 4 };
+const WAITING = { group: 'waiting', processes: 10, least: 3 };
 /** Crowds, and faults of whole machines: what they promise in time needs more of the machine. */
 const CROWDS = { group: 'crowds', processes: 4, least: 2 };
 

@@ -7,7 +7,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../base/ip.js';
-import { Refusal, retryLater } from '../../base/refusal.js';
+import { Refusal, tooManyGuesses } from '../../base/refusal.js';
 import type { AdminUserConfig, AdminUsers, Right } from '../../config/admin-config.js';
 import { secretMatches } from '../../config/secret.js';
 import type { Proxies } from '../../net/front/client-address.js';
@@ -216,9 +216,7 @@ export class AdminAccess {
           return;
         }
         const refusal =
-          verdict === 'wrong'
-            ? wrong()
-            : retryLater('too-many', 'Too many wrong secrets from this address.', retrySeconds);
+          verdict === 'wrong' ? wrong() : tooManyGuesses('Too many wrong secrets from this address.', retrySeconds);
         this.#refused(asked, null, SECRET_REASONS[verdict], refusal);
         reject(refusal);
       });

@@ -117,6 +117,7 @@ export function secretRefusal(
     : {
         ...refusal,
         text: 'too many wrong passwords from this address',
-        headers: { 'Retry-After': String(retrySeconds) },
+        // Who guesses has to connect anew for each further guess.
+        headers: { 'Retry-After': String(retrySeconds), Connection: 'close' },
       };
 }

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { Rate } from '../../../src/net/limits/rate.js';
+import { ADMIN_USERS } from '../../kit/admin-client.js';
 import { FakeClock } from '../../kit/clock.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
@@ -212,4 +213,24 @@ t.test('another address has its own count', { skip: process.platform !== 'linux'
   const neighbour = new Wire(t, port, { from: '127.0.0.3' });
   neighbour.send('GET /metapush/demo/wrong HTTP/1.1\r\nHost: x\r\n\r\n');
   t.equal((await neighbour.take(1))[0]!.status, 403);
+});
+
+t.test('one guess too many ends its connection: whatever waits behind it is not answered', async (t) => {
+  const { port } = await startServer(t, `${yaml('wrongSecretsPerMinute: 1, secretQueue: 0')}\n${ADMIN_USERS}`);
+  t.equal((await push(t, port, 'demo/wrong')).status, 403);
+  const login = `Authorization: Basic ${btoa('source:wrong')}\r\n`;
+  for (const guess of [
+    'GET /metapush/demo/wrong?song=x HTTP/1.1\r\nHost: x\r\n\r\n',
+    'GET /metapush/demo?song=x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer wrong\r\n\r\n',
+    `GET /admin/metadata?mode=updinfo&song=x&mount=/demo.mp3 HTTP/1.1\r\nHost: x\r\n${login}\r\n`,
+    'GET /admin.cgi?mode=updinfo&song=x&pass=wrong HTTP/1.1\r\nHost: x\r\n\r\n',
+    `GET /admin/api/channels HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${login}\r\n`,
+  ]) {
+    const wire = new Wire(t, port).send(guess.repeat(20));
+    const [answer] = await wire.take(1);
+    t.equal(answer!.status, 429, guess);
+    t.equal(answer!.headers.get('connection'), 'close');
+    await wire.untilClosed();
+    t.equal(wire.got.match(/^HTTP\/1\.1 /gm)!.length, 1, guess);
+  }
 });
