@@ -248,7 +248,7 @@ t.test('limits of the server, of an address, of time; another node that may have
   const server = await startServer(
     t,
     yaml(
-      "maxListenSeconds: 3, overflowUrl: 'https://other.example/{mount}?a=b', ",
+      "maxListenSeconds: 10, overflowUrl: 'https://other.example/{mount}?a=b', ",
       `limits: { listeners: 3, listenersPerAddress: 2 }\n${ADMIN_USERS}`,
     ),
   );
@@ -261,7 +261,7 @@ t.test('limits of the server, of an address, of time; another node that may have
   await untilPromised(async () => {
     const { status } = await ask(t, port, `GET ${path} HTTP/1.1`);
     return status === 403;
-  }, 6000);
+  }, 13_000);
   const none = await startServer(t, yaml("maxListeners: 1, overflowUrl: 'https://other.example/{mount}?a=b', "));
   await admitted(t, none, '/open.mp3/hls.m3u8?metaid=a');
   await refusedEverywhere(t, none, '/open.mp3/hls.m3u8?metaid=c');
