@@ -26,7 +26,7 @@ export const FOR_NODE = {
   sourcesContent: false,
   logLevel: 'warning',
   banner: { js: REQUIRE },
-  // These have files of their own beside them: a compiled part, pages. The last two are loaded by none: http/methods.ts, WITHOUT_SCHEMAS.
+  // These have files of their own beside them: a compiled part, pages. The last two are loaded by none: http/methods.ts, APP_OPTIONS.
   external: ['lmdb', '@fastify/swagger-ui', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
 };
 

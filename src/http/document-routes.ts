@@ -32,10 +32,17 @@ export function registerDocuments(
   });
   serve(app, '/schemas/record.json', async () => (await documents()).record);
   let page: Promise<FastifyInstance> | null = null;
+  const loaded = async () => {
+    try {
+      const { docsPage } = await import('./page/docs-page.js');
+      return await docsPage(app, openApi, notFound);
+    } catch (error) {
+      page = null; // the next request tries again
+      throw error;
+    }
+  };
   const handler: RouteHandlerMethod = async (request, reply) => {
-    page ??= import('./page/docs-page.js').then(({ docsPage }) => docsPage(app, openApi, notFound));
-    // The next request tries again.
-    page.catch(() => (page = null));
+    page ??= loaded();
     const { routing } = await page;
     reply.hijack();
     routing(request.raw, reply.raw);

@@ -20,8 +20,15 @@ function noSchemas(): never {
   throw new Error('routes of this application have no schemas');
 }
 
-/** An option of fastify, which would else load ajv for schemas of routes: a twentieth of a start. What comes in is parsed by its route. */
-export const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } };
+/** What all our applications of fastify have in common. */
+export const APP_OPTIONS = {
+  logger: false,
+  exposeHeadRoutes: false,
+  pluginTimeout: 0, // its 10 s ended a start on a busy machine
+  return503OnClosing: false, // the engine refuses requests during a stop, as a problem with Retry-After
+  // Else fastify would load ajv for schemas of routes, a twentieth of a start. What comes in is parsed by its route.
+  schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
+} as const;
 
 /** All routes of one path have the same. */
 export interface RouteRole {

@@ -17,7 +17,7 @@ import { adminElsewhere } from './admin-elsewhere.js';
 import { ALL_METHODS } from './allow.js';
 import type { HttpService, UpgradeService } from './http-service.js';
 import { responseWith } from './legacy.js';
-import { WITHOUT_SCHEMAS } from './methods.js';
+import { APP_OPTIONS } from './methods.js';
 import { Pipeline } from './pipeline.js';
 import {
   answerBroken,
@@ -77,13 +77,9 @@ export class Router {
   constructor(parts: RouterParts) {
     this.#parts = parts;
     this.app = fastify({
-      logger: false,
+      ...APP_OPTIONS,
       // An overlong key or token is a wrong one (fastify would answer 414). Queries are parsed where they are needed (base/request-target.ts).
       routerOptions: { maxParamLength: parts.headBytes, querystringParser: () => NO_QUERY },
-      exposeHeadRoutes: false,
-      schemaController: WITHOUT_SCHEMAS,
-      pluginTimeout: 0, // its 10 s ended a start on a busy machine
-      return503OnClosing: false, // the engine refuses requests during a stop, as a problem with Retry-After
       frameworkErrors: (error, _request, reply) => {
         // Before routing: a path that cannot be decoded. fastify's text repeats the path, and a path may hold a token.
         reply.hijack();

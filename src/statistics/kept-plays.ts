@@ -8,10 +8,9 @@ import type { Clock } from '../base/clock.js';
 import type { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, MAX_FROM_AHEAD } from '../store/from-ahead.js';
-import type { FigureKey, Store } from '../store/store.js';
+import type { FigureChange, FigureKey, Store } from '../store/store.js';
 import { PERIOD_MS, type TitleRow } from './figures.js';
 import { type NamedPlay, type PlayedTitle, playKey, playsBefore, withAudience, withEntry } from './plays.js';
-import type { FigureChange } from './sliced-work.js';
 
 /** The kind of figures in the store that are plays. */
 export const TITLE_KIND = 'title';

@@ -11,13 +11,13 @@
 import type { Clock } from '../base/clock.js';
 import { SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
-import type { FigureKey, Store } from '../store/store.js';
+import type { FigureChange, FigureKey, Store } from '../store/store.js';
 import { isFigureRow, isMinuteFigures, isTitleRow } from './figure-checks.js';
 import { DIMENSIONS, type FigureRow, type MinuteFigures, PERIOD_MS, PERIODS, type Period, startOf } from './figures.js';
 import { KeptPlays, MAX_PAUSE_MS, TITLE_KIND } from './kept-plays.js';
 import { type DaySalt, saltsFor } from './salts.js';
 import { Sketch } from './sketch.js';
-import { type FigureChange, inTransactions, Slices } from './sliced-work.js';
+import { inTransactions, Slices } from './sliced-work.js';
 import { Slot, type StoredSketches } from './slot.js';
 import { StoredAges } from './stored-ages.js';
 

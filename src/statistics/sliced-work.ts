@@ -1,7 +1,7 @@
 /** Work over many rows, done in steps between which the event loop runs. The caller bounds how many run at once. */
 
 import { setImmediate as breath } from 'node:timers/promises';
-import type { FigureKey } from '../store/store.js';
+import type { FigureChange } from '../store/store.js';
 
 /** Rows of one step: a millisecond or two. */
 const STEP = 500;
@@ -9,9 +9,6 @@ const STEP = 500;
 const MIN_ROWS = 300;
 /** Longest work in one turn of the event loop, where rows differ. */
 const SLICE_MS = 4;
-
-/** With its text, or without: it is removed. */
-export type FigureChange = readonly [FigureKey, string | undefined];
 
 /** For loops of their own: interrupts them after each SLICE_MS. */
 export class Slices {

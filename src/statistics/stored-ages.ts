@@ -3,8 +3,8 @@
  * store is read only where something has expired; a server with a thousand channels has ten thousand kinds and scopes. Owned by recorder.ts.
  */
 
-import type { FigureKey, Store } from '../store/store.js';
-import type { FigureChange, Slices } from './sliced-work.js';
+import type { FigureChange, FigureKey, Store } from '../store/store.js';
+import type { Slices } from './sliced-work.js';
 
 /** Figures of a scope and kind removed with each save at most: more than are added. */
 const MAX_PRUNED = 16;

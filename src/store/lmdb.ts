@@ -21,7 +21,7 @@ import { type HistoryText, LmdbHistory } from './lmdb-history.js';
 import { LmdbTransactions } from './lmdb-transactions.js';
 import { type FolderLock, lockFolder } from './lock.js';
 import {
-  type FigureKey,
+  type FigureChange,
   type FigurePage,
   type HistoryBounds,
   type HistoryPage,
@@ -233,7 +233,7 @@ class LmdbStore implements Store {
   }
 
   /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
-  async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+  async saveFigures(figures: readonly FigureChange[]): Promise<void> {
     await this.#transactions.save('Figures', () => ({
       units: figures.reduce((sum, [, text = '']) => sum + text.length, 0),
       write: (writes) => {

@@ -8,7 +8,7 @@ import { SteadyTime } from '../base/steady-time.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, putBefore } from './from-ahead.js';
 import {
-  type FigureKey,
+  type FigureChange,
   type FigurePage,
   type HistoryBounds,
   type HistoryPage,
@@ -94,7 +94,7 @@ export class MemoryStore implements Store {
     return this.#figures.get(kind)?.get(scope)?.size ?? 0;
   }
 
-  async saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void> {
+  async saveFigures(figures: readonly FigureChange[]): Promise<void> {
     if (this.#closed) throw new Error('The store is closed');
     for (const [[kind, scope, atMs], text] of figures) {
       const scopes = this.#figures.get(kind) ?? new Map<string, Map<number, string>>();

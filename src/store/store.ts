@@ -55,6 +55,9 @@ export interface DocumentStore {
   saveDocument(name: string, value: unknown): Promise<void>;
 }
 
+/** A figure with its text, or without: it is removed. */
+export type FigureChange = readonly [FigureKey, string | undefined];
+
 export interface Store extends HistoryStore, DocumentStore {
   /** The scopes of which there are figures of this kind, in order. */
   figureScopes(kind: string): string[];
@@ -64,7 +67,7 @@ export interface Store extends HistoryStore, DocumentStore {
    * Writes figures, or removes them (undefined), as one transaction: resolves and rejects as `save` does. No key twice in one call; one call at a
    * time (the caller's duty).
    */
-  saveFigures(figures: readonly (readonly [FigureKey, string | undefined])[]): Promise<void>;
+  saveFigures(figures: readonly FigureChange[]): Promise<void>;
   /** Whether the history has an entry of the same play with the same end. */
   hasEntry(channel: string, entry: HistoryEntry): boolean;
   /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */

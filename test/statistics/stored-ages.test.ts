@@ -4,7 +4,7 @@ import t from 'tap';
 import { Slices } from '../../src/statistics/sliced-work.js';
 import { StoredAges } from '../../src/statistics/stored-ages.js';
 import { MemoryStore } from '../../src/store/memory.js';
-import type { FigureKey, FigurePage } from '../../src/store/store.js';
+import type { FigureChange, FigurePage } from '../../src/store/store.js';
 
 class CountedStore extends MemoryStore {
   reads = 0;
@@ -20,8 +20,7 @@ class CountedStore extends MemoryStore {
   }
 }
 
-const row = (scope: string, atMs: number, text: string | undefined = 'x') =>
-  [['minute', scope, atMs] as FigureKey, text] as const;
+const row = (scope: string, atMs: number): FigureChange => [['minute', scope, atMs], 'x'];
 
 async function filled(scopes: number, times: number) {
   const store = new CountedStore();
@@ -31,7 +30,7 @@ async function filled(scopes: number, times: number) {
   await store.saveFigures(rows.flat());
   const ages = new StoredAges(store);
   /** As recorder.ts does: what has expired is removed with the next rows. */
-  const save = async (more: readonly (readonly [FigureKey, string | undefined])[], beforeMs: number) => {
+  const save = async (more: readonly FigureChange[], beforeMs: number) => {
     const expired = await ages.expired('minute', beforeMs, new Slices());
     const all = [...more, ...expired.map((key) => [key, undefined] as const)];
     await store.saveFigures(all);

@@ -4,6 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
+import { guessHeaders } from '../../base/refusal.js';
 import type { EncoderMount } from '../../channel/mount.js';
 import type { HeadLimits } from '../../net/front/head-reader.js';
 import type { Judged, Judges } from '../../net/limits/judge.js';
@@ -117,7 +118,6 @@ export function secretRefusal(
     : {
         ...refusal,
         text: 'too many wrong passwords from this address',
-        // Who guesses has to connect anew for each further guess.
-        headers: { 'Retry-After': String(retrySeconds), Connection: 'close' },
+        headers: guessHeaders(retrySeconds),
       };
 }

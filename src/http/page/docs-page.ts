@@ -8,7 +8,7 @@ import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiConfigOptions } from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Refusal } from '../../base/refusal.js';
-import { WITHOUT_SCHEMAS } from '../methods.js';
+import { APP_OPTIONS } from '../methods.js';
 import { THEME_SCRIPT, THEME_STYLE } from './docs-theme.js';
 import { DOCS_POLICY } from './page-policy.js';
 
@@ -29,13 +29,7 @@ export async function docsPage(
   openApi: () => Promise<{ readonly body: Buffer }>,
   notFound: (request: http.IncomingMessage) => Refusal,
 ): Promise<FastifyInstance> {
-  const app = fastify({
-    logger: false,
-    exposeHeadRoutes: false,
-    pluginTimeout: 0,
-    return503OnClosing: false,
-    schemaController: WITHOUT_SCHEMAS,
-  });
+  const app = fastify(APP_OPTIONS);
   app.setErrorHandler(main.errorHandler);
   app.setNotFoundHandler(({ raw }) => {
     throw notFound(raw);
