@@ -38,6 +38,8 @@ export class History {
   /** The newest first. @type {{ record: ChannelRecord, fromMs: number }[]} */
   #entries = [];
   #count = FIRST;
+  /** Of the longest time, as the column's width. */
+  #timeChars = 0;
   /** What is heard; while nothing plays: what is live. @type {ChannelRecord | null} */
   #current = null;
   #isLoading = false;
@@ -146,6 +148,8 @@ export class History {
     const time = document.createElement('time');
     time.dateTime = new Date(fromMs).toISOString();
     time.textContent = new Date(fromMs).toLocaleTimeString(this.#locale, { hour: 'numeric', minute: '2-digit' });
+    this.#timeChars = Math.max(this.#timeChars, time.textContent.length);
+    this.#list.style.setProperty('--time-width', `${this.#timeChars}ch`);
     const cover = document.createElement('span');
     cover.className = 'small-cover';
     cover.append(drawnCover(record.title || record.channelkey));

@@ -85,6 +85,7 @@ t.test('without scripts: logos are there, and no button that does nothing', { sk
   t.equal(await page.locator('.row:visible').count(), 3);
   t.equal(await page.locator('.row-play:visible').count(), 0);
   t.equal(await page.locator('.tile iframe:visible').count(), 3);
+  t.equal(await page.locator('.brand iframe:visible').count(), 1);
   const src = await page.locator('.tile iframe').first().getAttribute('src');
   const frame = await fetch(new URL(src!, `${base}/`));
   t.match(frame.headers.get('content-security-policy'), `img-src ${base}/web/logo;`);
@@ -116,4 +117,26 @@ t.test('nothing played yet takes no room', { skip: SKIP }, async (t) => {
   t.ok((await heightOf()) < 120, `${await heightOf()} px`);
   for (const song of ['one', 'two']) await pushTrack(base, { artist: 'A', song });
   await until(async () => (await heightOf()) > 300, 10_000);
+});
+
+t.test('a time with AM or PM has room in its line', { skip: SKIP }, async (t) => {
+  const { base } = await startServer(t, demoYaml());
+  await saysOnAir(base);
+  for (const song of ['one', 'two']) await pushTrack(base, { artist: 'A', song });
+  for (const [locale, text] of [
+    ['en-US', /^\d+:\d\d\s[AP]M$/],
+    ['en-GB', /^\d+:\d\d$/],
+  ] as const) {
+    const { page } = await openListenerPage(t, `${base}/listen/demo`, { viewport: PHONE, locale });
+    const time = page.locator('.history time').first();
+    t.match(await time.textContent(), text);
+    const { own, line, cover } = (await page.evaluate(`(() => {
+      const time = document.querySelector('.history time');
+      const range = document.createRange();
+      range.selectNodeContents(time);
+      const { right, height } = range.getBoundingClientRect();
+      return { own: right, line: height, cover: time.nextElementSibling.getBoundingClientRect().left };
+    })()`)) as Record<string, number>;
+    t.ok(own! <= cover! && line! < 24, `${locale}: ends at ${own} px before ${cover} px, ${line} px high`);
+  }
 });

@@ -131,7 +131,10 @@ export function plainPictures({ site, base, up }: PageRequest, channel: PageChan
     ...(logo === '' ? [] : [html`${base}/${logo}`]),
     ...(URL.canParse(cover) ? [encodeURIComponent(new URL(cover).href)] : []),
   ];
-  if (urls.length === 0) return null;
+  return urls.length === 0 ? null : plainFrames(up, urls);
+}
+
+function plainFrames(up: string, urls: readonly (string | Markup)[]): Markup {
   const frame = (url: string | Markup) =>
     html`<iframe src="${up}web/cover?url=${url}" sandbox="" aria-hidden="true" tabindex="-1" title="" referrerpolicy="no-referrer"></iframe>`;
   return html`<noscript>${urls.map(frame)}</noscript>`;
@@ -139,8 +142,9 @@ export function plainPictures({ site, base, up }: PageRequest, channel: PageChan
 
 /** The name of the page, with its logo and its text. @param isHead it is the heading of the page, not a link to it */
 export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
-  const { site, up } = request;
-  const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">`}<span dir="auto">${name}</span>`;
+  const { site, base, up } = request;
+  const [logo = ''] = logoPath(site, null).split('?');
+  const mark = html`${logo !== '' && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">${plainFrames(up, [html`${base}/${logo}`])}`}<span dir="auto">${name}</span>`;
   const inside = isHead
     ? html`<h1 class="brand">${mark}</h1>`
     : html`<p class="brand"><a href="${up === '' ? './' : up}${kept(request)}">${mark}</a></p>`;

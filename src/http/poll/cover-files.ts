@@ -42,7 +42,7 @@ export class CoverFiles implements HttpService {
   readonly role = 'poll';
   readonly #parts: CoverFilesParts;
   readonly #kept = new LRUCache<string, KeptPicture>({ maxSize: KEPT_BYTES, sizeCalculation: ({ bytes }) => bytes });
-  readonly #reading = new Map<string, Promise<KeptPicture>>();
+  readonly #reading = new Map<string, Promise<KeptPicture | null>>();
   readonly #inFlight = new InFlight(IN_FLIGHT);
 
   constructor(parts: CoverFilesParts) {
@@ -109,16 +109,22 @@ export class CoverFiles implements HttpService {
     if (this.#reading.size >= MAX_READING || this.#inFlight.bytes + weightOf({ bytes: found.size }) > IN_FLIGHT.bytes) {
       throw tooMany();
     }
-    const reading = readFile(path).then((content): KeptPicture => {
+    const reading = readFile(path).then((content) => {
       // It is being written: a half of it would be kept by caches.
       if (content.length !== found.size) throw retryLater('unavailable', 'The picture is being written.', 1);
-      const made = { content, bytes: content.length, etag: `"${contentTag(content)}"` };
+      const made: KeptPicture = { content, bytes: content.length, etag: `"${contentTag(content)}"` };
       this.#kept.set(version, made);
       return made;
-    });
+    }, gone);
     this.#reading.set(version, reading);
     return reading.finally(() => this.#reading.delete(version));
   }
+}
+
+/** It went after its size was read. */
+function gone(error: NodeJS.ErrnoException): null {
+  if (error.code !== 'ENOENT') throw error;
+  return null;
 }
 
 function tooMany() {

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as immediately } from 'node:timers/promises';
 import t from 'tap';
 import { MAX_PICTURE_BYTES } from '../../../src/covers/cover-folder.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
@@ -61,4 +62,21 @@ t.test('one that is being written is neither served nor kept', { skip: !existsSy
   rmSync(join(folder, 'x.png'));
   writeFileSync(join(folder, 'x.png'), 'whole');
   t.equal(await (await fetch(url)).text(), 'whole');
+});
+
+t.test('one that goes while it is read is not there', async (t) => {
+  const folder = tempFolder(t);
+  const { base } = await startServer(t, yaml(folder));
+  const path = join(folder, 'x.png');
+  const seen = new Set<number>();
+  for (let round = 0; round < 300; round += 1) {
+    writeFileSync(path, `${round}`);
+    const asked = fetch(`${base}/metadata/channel/a/cover/x.png`);
+    for (let turns = round % 60; turns > 0; turns -= 1) await immediately();
+    rmSync(path);
+    const answer = await asked;
+    await answer.arrayBuffer();
+    seen.add(answer.status);
+  }
+  t.strictSame([...seen].sort(), [200, 404]);
 });
