@@ -17,7 +17,7 @@ import { isSameTitle } from '../client/player/title-facts.ts';
  * @property {Record<string, string>} texts
  * @property {string} language
  * @property {AirsplicePlayer | undefined} player
- * @property {number} hours of the rewind
+ * @property {{ path: string, hours: number } | null} rewind
  */
 
 /** Jingle, promo, advertisement. */
@@ -28,6 +28,8 @@ const MORE = 20;
 const ASKED = 40;
 /** An answer is waited for. */
 const TIMEOUT_MS = 10_000;
+/** In which a playlist has its first date. */
+const MAX_HEAD_CHARACTERS = 65_536;
 
 export class History {
   #section;
@@ -45,6 +47,8 @@ export class History {
   #isLoading = false;
   #hasMore = true;
   #before = '';
+  /** Where the rewind begins, Unix milliseconds. */
+  #rewindFromMs = Number.POSITIVE_INFINITY;
 
   /** @param {HTMLElement} section @param {HistoryParts} parts */
   constructor(section, parts) {
@@ -61,7 +65,17 @@ export class History {
       this.#onTitle((player?.isRewound ? player.live : player?.now) ?? null);
       this.#showHeard();
     });
-    void this.#load().then(() => this.#show());
+    void Promise.all([this.#load(), this.#findRewind()]).then(() => this.#show());
+  }
+
+  async #findRewind() {
+    const { root, rewind } = this.#parts;
+    if (rewind === null || this.#rewindFromMs !== Number.POSITIVE_INFINITY) return;
+    try {
+      this.#rewindFromMs = await firstDateOf(addressOf(root, rewind.path));
+    } catch {
+      // It is asked for again at the next title.
+    }
   }
 
   /** @param {ChannelRecord | null} title */
@@ -70,6 +84,7 @@ export class History {
     this.#current = title;
     const isKnown = title === null || this.#entries.some(({ record }) => isSameTitle(record, title));
     if (!isKnown) this.#entries.unshift({ record: title, fromMs: title.startMs });
+    void this.#findRewind().then(() => this.#show());
     this.#show();
   }
 
@@ -111,7 +126,7 @@ export class History {
   }
 
   #show() {
-    const oldestMs = Date.now() - this.#parts.hours * 3_600_000;
+    const oldestMs = Math.max(this.#rewindFromMs, Date.now() - (this.#parts.rewind?.hours ?? 0) * 3_600_000);
     const visible = this.#visible;
     this.#empty.textContent = visible.length === 0 ? (this.#parts.texts['historyEmpty'] ?? '') : '';
     this.#more.hidden = visible.length <= this.#count && !(this.#hasMore && visible.length > 0);
@@ -160,7 +175,7 @@ export class History {
     const row = document.createElement('li');
     row.dataset['id'] = idOf(entry);
     row.append(time, cover, text);
-    if (this.#parts.hours > 0) row.append(this.#playFrom(entry));
+    if (this.#parts.rewind !== null) row.append(this.#playFrom(entry));
     return row;
   }
 
@@ -189,6 +204,25 @@ export class History {
     frame.src = addressOf(this.#parts.root, `web/cover?url=${encodeURIComponent(url)}`).href;
     return frame;
   }
+}
+
+/** The first date of a playlist, Unix milliseconds; +∞: it has none. @param {URL} url */
+async function firstDateOf(url) {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+  if (!answer.ok || answer.body === null) throw new Error(String(answer.status));
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (let isDone = false; !isDone && text.length < MAX_HEAD_CHARACTERS; ) {
+    const part = await reader.read();
+    isDone = part.done;
+    text += part.value ?? '';
+    const [, date] = /^#EXT-X-PROGRAM-DATE-TIME:(\S+)\s/m.exec(text) ?? [];
+    if (date === undefined) continue;
+    // A day of it is long.
+    void reader.cancel();
+    return Date.parse(date);
+  }
+  return Number.POSITIVE_INFINITY;
 }
 
 /** @param {ChannelRecord} record */

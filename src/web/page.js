@@ -113,8 +113,8 @@ void showLogos();
 const section = /** @type {HTMLElement | null} */ (document.querySelector('[data-history]'));
 if (section !== null) {
   const [player] = players();
-  const hours = directory.get(section.dataset['history'] ?? '')?.rewind?.hours ?? 0;
-  new History(section, { root, texts: data.texts, language: data.language, player, hours });
+  const rewind = directory.get(section.dataset['history'] ?? '')?.rewind ?? null;
+  new History(section, { root, texts: data.texts, language: data.language, player, rewind });
 }
 if (document.getElementById('dock') !== null)
   new ChannelList({ root, directory, texts: data.texts, channels: data.channels });

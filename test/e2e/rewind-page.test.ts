@@ -69,6 +69,26 @@ t.test('from the beginning of a title on, and back to live', { skip: SKIP, timeo
   t.strictSame(complaints, []);
 });
 
+t.test('what was played before the rewind began cannot be played', { skip: SKIP }, async (t) => {
+  const before = await startServer(t, demoYaml());
+  await pushTrack(before.base, { artist: 'A', song: 'one', etype: 1001 });
+  await before.app.stop();
+  const { base } = await startServer(t, demoYaml(HLS), before.folder);
+  await saysOnAir(base);
+  const { page, complaints } = await openListenerPage(t, `${base}/listen/demo`);
+  const play = (song: string) => page.locator(`.history button[aria-label="Play from here: A - ${song}"]`);
+  for (const song of ['two', 'three']) {
+    await pushTrack(base, { artist: 'A', song, etype: 1001 });
+    await pause(5000);
+  }
+  await pushTrack(base, { artist: 'A', song: 'four', etype: 1001 });
+  await play('three').waitFor();
+  t.ok(await play('three').isVisible(), 'without another load of the page');
+  t.equal(await play('one').count(), 1);
+  t.notOk(await play('one').isVisible());
+  t.strictSame(complaints, []);
+});
+
 t.test('without a rewind there is nothing to press', { skip: SKIP }, async (t) => {
   const { base } = await startServer(t, demoYaml());
   await saysOnAir(base);
