@@ -36,6 +36,21 @@ export function encodeLatin1(text: string): Buffer {
   return iconv.encode(text, 'iso-8859-1');
 }
 
+/**
+ * Bytes of a text, one a character, without blanks, tabs and line ends at both ends. Not `trim`: a blank of Latin-1 may be the last byte of a letter
+ * in UTF-8 (`à` is C3 A0). Not a regular expression, which would take quadratic time for runs of blanks.
+ */
+export function trimmedBytes(text: string): string {
+  let [start, end] = [0, text.length];
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  return text.slice(start, end);
+}
+
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
+}
+
 function plainName(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }

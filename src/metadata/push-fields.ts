@@ -3,7 +3,7 @@
  * URL. Values are decoded later, when their charset is known.
  */
 
-import { isCharset, isUtf8Name } from '../base/charset.js';
+import { isCharset, isUtf8Name, trimmedBytes } from '../base/charset.js';
 import { Refusal } from '../base/refusal.js';
 import { boundaryOf, type FormPart, formParts } from './multipart.js';
 import { queryFields, queryText } from './query.js';
@@ -47,7 +47,7 @@ export function urlFields(rawQuery: string, maxFields: number): PushFields {
  */
 export function formFields(body: Buffer, contentType: string, rawQuery: string, maxFields: number): PushFields {
   const boundary = boundaryOf(contentType);
-  if (boundary === null) return urlFields(`${rawQuery}&${body.toString('latin1').trimEnd()}`, maxFields);
+  if (boundary === null) return urlFields(`${rawQuery}&${trimmedBytes(body.toString('latin1'))}`, maxFields);
   const fields = urlFields(rawQuery, maxFields);
   const parts = formParts(body, boundary, maxFields - fields.size);
   if (parts === 'too-many') throw tooMany(maxFields);

@@ -101,6 +101,10 @@ t.test('forms, with the rules of GET', async (t) => {
       artist: 'B',
     },
   );
+  // The last byte of each is a blank in Latin-1.
+  for (const song of ['Et voilà', 'СССР', '丠 ', 'Ѡ\r\n']) {
+    t.match((await post(t, port, `artist=A&song=${song}`, FORM)).json(), { song: song.trim() }, song);
+  }
   t.match((await post(t, port, '', FORM, `${PATH}?artist=empty&song=body`)).json(), { artist: 'empty' });
   t.match((await post(t, port, '', 'application/json', `${PATH}?artist=no&song=JSON`)).json(), { artist: 'no' });
   t.equal((await post(t, port, '', FORM)).status, 200, 'it clears, as a GET without parameters does');

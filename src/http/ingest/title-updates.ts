@@ -7,6 +7,7 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { trimmedBytes } from '../../base/charset.js';
 import { Refusal } from '../../base/refusal.js';
 import { pathOf, plainPath, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
@@ -210,7 +211,7 @@ export class TitleUpdates implements HttpService {
         request.removeAllListeners('data').removeAllListeners('end').resume();
         reject(new TitleUpdateAnswer(413, 'The form is too large', { Connection: 'close' }));
       });
-      request.on('end', () => resolve(Buffer.concat(chunks).toString('latin1').trimEnd()));
+      request.on('end', () => resolve(trimmedBytes(Buffer.concat(chunks).toString('latin1'))));
     });
   }
 

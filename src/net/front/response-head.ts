@@ -9,6 +9,8 @@
  * Invariant: the result depends on the bytes only, never on where they were split. Pure functions, used by outbound-connection.ts.
  */
 
+import { trimmedBytes } from '../../base/charset.js';
+
 const STATUS_LINE = /^(?:ICY|HTTP\/\d\.\d)[ \t]+(\d{3})(?:\s|$)/;
 /** A line that begins with a blank continues the one before it (RFC 9112, 5.2). */
 const FOLD = /\r?\n[ \t]+/g;
@@ -64,7 +66,7 @@ function strictHead(status: string, text: string): Buffer {
     .split('\n')
     .map((line) => HEADER.exec(line.replace(CONTROLS, ' ')))
     .filter((found) => found !== null)
-    .map(([, name, value]) => [name!, value!.trim()] as const);
+    .map(([, name, value]) => [name!, trimmedBytes(value!)] as const);
   // With both headers the length is ignored (RFC 9112, 6.3).
   const isChunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const lines = headers

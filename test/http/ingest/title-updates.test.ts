@@ -155,6 +155,7 @@ t.test('/admin/metadata', async (t) => {
     const form = (body: string | Buffer) => titleOf(t, server, 'mode=updinfo&song=query', body);
     t.match(await form('mount=%2Fstudio.mp3&song=F%C3%B6rm\r\n'), { song: 'Förm' });
     t.match(await form(Buffer.from('mount=/studio.mp3&song=F\xf6rm2', 'latin1')), { song: 'Förm2' });
+    t.match(await form('mount=/studio.mp3&song=Et voilà\r\n'), { song: 'Et voilà' });
   });
 
   await t.test('texts are cut at the limit, a form larger than its limit is refused', async (t) => {

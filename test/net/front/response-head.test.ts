@@ -16,6 +16,8 @@ const HEADS: readonly (readonly [sent: string, strict: string | null])[] = [
   ['\r\n\nHTTP/1.0  200 OK\r\r\nA: b\r\r\n\r\r\n', 'HTTP/1.1 200 \r\nA: b\r\n\r\n'],
   ['ICY 200 OK\r\nicy-notice1 :<BR>a: b<BR>\r\n\r\n', 'HTTP/1.1 200 \r\nicy-notice1: <BR>a: b<BR>\r\n\r\n'],
   ['ICY 200 OK\r\nA: \t b\t \r\nB:\r\n\r\n', 'HTTP/1.1 200 \r\nA: b\r\nB: \r\n\r\n'],
+  // In UTF-8 the last byte of `à` is a blank of Latin-1.
+  ['ICY 200 OK\r\nA: l\xc3\xa0 \r\n\r\n', 'HTTP/1.1 200 \r\nA: l\xc3\xa0\r\n\r\n'],
   ['ICY 200 OK\r\nA: one\r\n two\n\tthree\r\n\r\n', 'HTTP/1.1 200 \r\nA: one two three\r\n\r\n'],
   ['ICY 200 OK\r\nno colon\r\n: no name\r\na b: c\r\nA: b\r\n\r\n', 'HTTP/1.1 200 \r\nA: b\r\n\r\n'],
   ['ICY 200 OK\r\nA: b\0\x01c\x7f\r\nB: caf\xe9\rd\r\n\r\n', 'HTTP/1.1 200 \r\nA: b c\r\nB: caf\xe9 d\r\n\r\n'],
