@@ -44,11 +44,19 @@ export function likeness(record: TrackRecord, input: PushInput, compared: Compar
     isSameSecond(timeSeconds, record.startSeconds) || isSameSecond(timeSeconds, compared.saidSeconds ?? undefined);
   if (isSameWords(record, input)) {
     if (!isSameTime && !isWithinPlay(record, input, compared)) return 'other';
+    if (isAnotherWordless(record, input, isSameTime)) return 'other';
   } else {
     const isMeant = input.id === record.id && (isSameTime || timeSeconds === undefined);
     if (!isMeant || !takesCorrection(record, compared.ageMs)) return 'other';
   }
   return isCovered(record, input) ? 'equal' : 'correction';
+}
+
+/** An empty title names no play: without its id only the very same message is a repeat, not the next jingle or spot without words. */
+function isAnotherWordless(record: TrackRecord, input: PushInput, isSameTime: boolean): boolean {
+  if (titleLine(record) !== '' || input.id === record.id) return false;
+  if (input.timeSeconds !== undefined && !isSameTime) return true;
+  return (input.etype ?? DEFAULTS.etype) !== record.etype || !isCovered(record, input);
 }
 
 /** Whether a push with its id corrects it whatever its text: it was pushed, and has not run out. */
