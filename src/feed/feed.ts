@@ -16,7 +16,7 @@ import { Sequence } from './sequence.js';
 export class Message {
   readonly slot: string;
   readonly json: string;
-  /** What its receiver has seen (seen.ts); in listener scope session and position (listener/sessions/session.ts). */
+  /** What its receiver has seen (seen.ts); in listener scope a title of a session (listener/sessions/readable-session.ts). */
   readonly id: string;
   /** Rises with every message of this process. */
   readonly turn: number;

@@ -41,6 +41,14 @@ export function publishedOf(session: PublishedSession): PublishedSession {
   return { id, channel, version: (sync) => (sync === 'audio' ? heard : written) };
 }
 
+/**
+ * A title that a listener was sent or hears. Not named by its position: a correction has that of the title before it, and one that came late may.
+ * @param id of the session @param order of the title in it @param json its record
+ */
+export function nowMessageOf(id: string, order: number, json: string): Message {
+  return new Message('now', `${id}~${order}`, json);
+}
+
 /** A following track as readers of the listener scope get it; a withdrawn one has an id of its own. */
 export function nextMessageOf({ id, mount }: Pick<ReadableSession, 'id' | 'mount'>, view: RecordView): Message {
   const stamp = (view.record.stamp ?? 0).toString(36);

@@ -5,9 +5,9 @@
  *   titles   … │ heard │ waits │ waits │      `hear` takes the first that waits; the last is the one written last
  */
 
-import { Message, type Sync } from '../../feed/feed.js';
+import type { Message, Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
-import { nextMessageOf, type ReadableSession } from './readable-session.js';
+import { nextMessageOf, nowMessageOf, type ReadableSession } from './readable-session.js';
 import type { SessionPlace } from './session-place.js';
 
 /** A title at its place in a session's stream, rendered by the process that plays it. */
@@ -110,9 +110,9 @@ export class SessionCopy implements ReadableSession {
 
   /** A title that is known already keeps its message. */
   #known(title: CopiedTitle): KnownTitle {
-    const { order, positionMs, json } = title;
+    const { order, json } = title;
     for (const known of [this.#written, this.#heard]) if (known?.order === order) return known;
     const found = this.#waiting.find((known) => known.order === order);
-    return found ?? { ...title, message: new Message('now', `${this.id}~${Math.round(positionMs)}`, json) };
+    return found ?? { ...title, message: nowMessageOf(this.id, order, json) };
   }
 }

@@ -13,10 +13,10 @@ import { randomUUID } from 'node:crypto';
 import type { LateTitle } from '../../audio/playable-audio.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
-import { Message, type Sync } from '../../feed/feed.js';
+import type { Message, Sync } from '../../feed/feed.js';
 import type { RecordView } from '../../metadata/view.js';
 import { PlayerClock } from '../player/player-clock.js';
-import { nextMessageOf, type ReadableSession } from './readable-session.js';
+import { nextMessageOf, nowMessageOf, type ReadableSession } from './readable-session.js';
 import type { SessionTimes } from './session-place.js';
 
 /** A title at its place in one listener's stream. */
@@ -106,9 +106,9 @@ export class Session implements AlarmHandler, ReadableSession, SessionTimes {
     return title.view.listenerJson(this.id, String(Math.round(title.positionMs)), title.mount);
   }
 
-  /** The same as a message, whose id consists of session and position. */
+  /** The same as a message. */
   nowMessage(title: HeardTitle): Message {
-    return new Message('now', `${this.id}~${Math.round(title.positionMs)}`, this.json(title));
+    return nowMessageOf(this.id, title.order, this.json(title));
   }
 
   now(sync: Sync): Message | null {

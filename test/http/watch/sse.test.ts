@@ -91,7 +91,7 @@ t.test('the three scopes, and resuming', async (t) => {
     await events.has(2);
     t.same(events.songs, ['now b1', 'next b2']);
     const [first] = events.seen;
-    t.match(first!.id, new RegExp(`^wire\\.${first!.record.session}~${first!.record.position}\\.$`));
+    t.match(first!.id, new RegExp(`^wire\\.${first!.record.session}~0\\.$`));
     const again = await (await resume('listener/me?sync=wire', first!.id)).has(1);
     t.same(again.songs, ['next b2'], 'what was heard is not sent again');
     const seen = await resume('listener/me?sync=wire', events.lastId);
@@ -101,6 +101,26 @@ t.test('the three scopes, and resuming', async (t) => {
     const otherTiming = await (await resume('listener/me', events.lastId)).has(1);
     t.match(otherTiming.songs[0], 'next b3');
     player.close();
+  });
+
+  await t.test('listener: what was corrected meanwhile has the same position, and is sent', async (t) => {
+    await push(t, port, 'bravo', 'tpyo', '&id=c1');
+    const player = new Player(port, '/bravo?metaid=it');
+    t.teardown(() => player.close());
+    const polled = (sync: string) => ask(t, port, `GET /metadata/listener/it.json?sync=${sync} HTTP/1.1`);
+    let song = 'tpyo';
+    for (const sync of ['wire', 'audio']) {
+      const events = await new Events(t, port, `listener/it?sync=${sync}`).opened();
+      await until(() => events.songs.at(-1) === `now ${song}`, 15_000);
+      events.close();
+      song = `not a typo, ${sync}`;
+      await push(t, port, 'bravo', encodeURIComponent(song), '&id=c1');
+      await until(async () => (await polled(sync)).json().song === song, 8000);
+      const again = await (await resume(`listener/it?sync=${sync}`, events.lastId)).has(1);
+      t.same(again.songs, [`now ${song}`]);
+      t.equal(again.seen[0]!.record.position, events.seen.at(-1)!.record.position);
+      again.close();
+    }
   });
 
   const watching = await new Watching(t, `${ws}/metadata/channel/zulu`).opened();
