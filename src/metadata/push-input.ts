@@ -192,7 +192,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
   const fields = parsed.data;
   const images = fields.images ? raw.get('images')?.text : undefined;
   // An invalid image does not invalidate the title.
-  const cover = fields.cover?.trim();
+  const cover = fields.cover?.trim() || undefined;
   const isOtherCover = cover !== undefined && cover !== imageUrl(cover);
   if (isOtherCover) ignored.push('cover');
   const input = given<PushInput>({
@@ -201,7 +201,7 @@ export function parsePushBody(body: Buffer, limits: PushLimits): ReadPush {
     song: fields.song,
     durationSeconds: fields.duration,
     cover: isOtherCover ? undefined : cover,
-    album: fields.album ?? undefined,
+    album: fields.album || undefined,
     images: images && webImages(images, (name) => ignored.push(printableName(`images.${name}`))),
     extdata: fields.extdata ? raw.get('extdata')?.text : undefined,
   });
@@ -272,7 +272,7 @@ function shared(fields: Pick<QueryFields, SharedFields>) {
     separator: fields.separator || fields.seperator || undefined,
     timeSeconds: fields.time,
     etype: fields.etype,
-    isrc: fields.isrc ?? undefined,
+    isrc: fields.isrc || undefined,
     timezone: fields.timezone || undefined,
   };
 }

@@ -100,6 +100,32 @@ t.test('the title is there at once, its cover follows, in the same play', async 
   t.match(history, [{ cover: coverOf('One') }]);
 });
 
+t.test('a push that says it again, with an empty cover, leaves the cover that was found', async (t) => {
+  const hook = await Hook.open(t);
+  const { base, ws } = await startServer(t, yaml(`hook: '${hook.url}'`));
+  const watching = await new Watching(t, `${ws}/metadata/channel/live`).opened();
+  const body = JSON.stringify({ artist: 'A', song: 'One', duration: 100, cover: '', album: '', isrc: '' });
+  const send = () =>
+    fetch(`${base}/metapush/live/demo-token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body,
+    });
+  t.equal((await send()).status, 200);
+  await hasCover(base, coverOf('One'));
+  for (let i = 0; i < 3; i++) t.equal((await send()).status, 200);
+  await push(t, base, 'artist=B&song=Two');
+  await until(() => watching.records.some(({ song }) => song === 'Two'), LONG_MS);
+  t.strictSame(
+    watching.records.slice(0, 3).map(({ song, cover }) => [song, cover]),
+    [
+      ['One', ''],
+      ['One', coverOf('One')],
+      ['Two', ''],
+    ],
+  );
+});
+
 t.test('it is asked once for a song, and ahead for a next', async (t) => {
   const hook = await Hook.open(t);
   const { base } = await startServer(t, yaml(`hook: '${hook.url}'`));
