@@ -109,7 +109,7 @@ function momentOf(parts: RegExpExecArray): number | null {
 
 /** In a query the `+` of an offset has become a blank. */
 export function plusBefore(text: string): string {
-  return text.replace(/ (?=\d\d:?\d\d$)/, '+');
+  return text.replace(/ (?=\d\d(?::?\d\d)?$)/, '+');
 }
 
 /** RFC 3339 in a query, as unix milliseconds. Null: invalid. */
