@@ -23,13 +23,18 @@ export function targetOf({ path, query }: { readonly path: string; readonly quer
 /** What may stand percent-encoded in the path of a mount or a key and means the same (RFC 3986, 2.3), and `;`. */
 const ENCODED = /%(?:3[0-9b]|[46][1-9a-f]|[57][0-9a]|2[de]|5f|7e)/gi;
 
+/** A path in which what may stand in a key is not percent-encoded (RFC 3986, 6.2.2.2): some clients encode each `-` and `~`. */
+export function readablePath(path: string): string {
+  return path.includes('%') ? path.replace(ENCODED, decodeURIComponent) : path;
+}
+
 /**
  * A path as mounts are looked up by: without the host of the absolute form (RFC 9112, 3.2.2), with single slashes, one of them first, and with what
  * may stand in a mount as it is.
  */
 export function plainPath(path: string): string {
   if (path.startsWith('/') && !path.includes('//') && !path.includes('%')) return path;
-  return `/${path.replace(/^https?:\/\/[^/]*/i, '')}`.replace(ENCODED, decodeURIComponent).replace(/\/{2,}/g, '/');
+  return readablePath(`/${path.replace(/^https?:\/\/[^/]*/i, '')}`).replace(/\/{2,}/g, '/');
 }
 
 /** A part of a URL without its percent-encoding; as it stands where it has none that can be read. */

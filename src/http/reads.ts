@@ -5,7 +5,7 @@
 
 import { KEY, METAID } from '../base/key.js';
 import { Refusal } from '../base/refusal.js';
-import { pathOf, queryOf } from '../base/request-target.js';
+import { pathOf, queryOf, readablePath } from '../base/request-target.js';
 import type { Sync } from '../feed/feed.js';
 import type { TrackType } from '../metadata/record.js';
 import { READ_METHODS } from './allow.js';
@@ -61,7 +61,7 @@ export function isMetaid(text: string): boolean {
  * @throws Refusal not-found
  */
 export function readTarget(url: string, forms: boolean): ReadTarget {
-  const match = PATH.exec(pathOf(url));
+  const match = PATH.exec(readablePath(pathOf(url)));
   if (match === null) throw notFound();
   const scope = match[1] as Scope;
   let id = match[2]!;

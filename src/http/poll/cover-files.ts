@@ -7,7 +7,7 @@ import { readFile, stat } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import { retryLater } from '../../base/refusal.js';
-import { pathOf } from '../../base/request-target.js';
+import { pathOf, readablePath } from '../../base/request-target.js';
 import { MAX_PICTURE_BYTES, type Picture, pictureAt } from '../../covers/cover-folder.js';
 import { contentTag } from '../../metadata/etag.js';
 import type { Proxies } from '../../net/front/client-address.js';
@@ -88,7 +88,7 @@ export class CoverFiles implements HttpService {
 
   #picture(url: string): Picture | null {
     const [, channel, name] = PATH.exec(pathOf(url)) ?? [];
-    const folder = this.#parts.folderOf(channel ?? '');
+    const folder = this.#parts.folderOf(readablePath(channel ?? ''));
     if (folder === undefined) return null;
     try {
       return pictureAt(folder, decodeURIComponent(name!));

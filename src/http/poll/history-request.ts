@@ -4,7 +4,7 @@
  */
 
 import { Refusal } from '../../base/refusal.js';
-import { pathOf, queryOf } from '../../base/request-target.js';
+import { pathOf, queryOf, readablePath } from '../../base/request-target.js';
 import { type NumberRange, numberRange } from '../../config/number-range.js';
 import { parseQueryMs } from '../../metadata/time.js';
 import { HISTORY_FORMS, type HistoryForm } from './history-forms.js';
@@ -35,7 +35,7 @@ export interface HistoryRequest {
 
 /** Null: not the path of a history. */
 export function readHistoryTarget(url: string): HistoryTarget | null {
-  const match = PATH.exec(pathOf(url));
+  const match = PATH.exec(readablePath(pathOf(url)));
   if (match === null) return null;
   return { channel: match[1]!, form: match[2] as HistoryForm, query: new URLSearchParams(queryOf(url)) };
 }

@@ -253,7 +253,8 @@ t.test('channel and station', async (t) => {
       'channel/zulu.json/',
       'channel/zulu.JSON',
       'channel/ZULU.json',
-      'channel/zulu%2ejson',
+      'channel/zulu%2Fjson',
+      'channel/zulu%252ejson',
       'channel/__proto__.json',
       'channel/constructor.json',
       `channel/${'k'.repeat(64)}.json`,
@@ -286,6 +287,15 @@ t.test('channel and station', async (t) => {
       200,
       "unknown parameters are nobody's business",
     );
+  });
+
+  t.test('a path with letters and signs that need not be percent-encoded is the same', async (t) => {
+    const same = await get(t, port, `${channel}.json`);
+    const answer = await get(t, port, '/metadata/channel/%7a%75lu.json');
+    t.same([answer.status, answer.headers.get('etag')], [200, same.headers.get('etag')]);
+    const history = await get(t, port, `${channel.replace('zulu', '%7Aulu')}/history.json`);
+    t.equal(history.body, (await get(t, port, `${channel}/history.json`)).body);
+    t.equal((await get(t, port, '/metadata/station/hous%65.json')).status, 200);
   });
 
   t.test('on one connection, also pipelined', async (t) => {
@@ -342,6 +352,7 @@ t.test('listener', async (t) => {
   const etag = first.headers.get('etag');
   t.equal((await get(t, port, path, `\nIf-None-Match: ${etag}`)).status, 304);
   t.equal((await get(t, port, `${path}?type=next`)).status, 204);
+  t.equal((await get(t, port, path.replace(metaid, 'Aa0%2E%5F%7e%2Dx'))).body, first.body, 'percent-encoded');
 
   const pushedMs = performance.now();
   await push(t, port, 'alpha', { song: 'Second', artist: 'Band' });
