@@ -21,6 +21,8 @@ interface Step {
 }
 
 const NOTHING = readCovered('0')!;
+/** No reader is cut off so often within its first messages, each time earlier. Each place is looked for in all of them. */
+export const MAX_STEPS = 32;
 
 /** A short name for an order of channels. */
 export function orderName(channels: readonly string[]): string {
@@ -38,10 +40,11 @@ export class Seen {
     this.#order = order;
   }
 
-  /** @param id of the reader's last message; an invalid one counts as nothing @param order of its channels now (orderName) */
+  /** @param id of the reader's last message; an invalid one, or of too many steps, counts as nothing @param order of its channels now (orderName) */
   static read(id: string | undefined, order: string): Seen {
-    const [steps, named] = (id ?? '').split('@') as [string, string?];
-    const parts = steps.split(',');
+    const [steps, named] = (id ?? '').split('@', 2) as [string, string?];
+    const parts = steps.split(',', MAX_STEPS + 2);
+    if (parts.length > MAX_STEPS + 1) return new Seen([], NOTHING, order);
     const base = readCovered(parts.pop()!) ?? NOTHING;
     const read: Step[] = [];
     if (named === order) {
