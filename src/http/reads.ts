@@ -50,6 +50,13 @@ export const STATIONS_PATH = '/metadata/stations.json';
 
 const PATH = /^\/metadata\/(channel|station|listener)\/([A-Za-z0-9._~-]{1,134})$/;
 
+const WATCH_PATH = /^\/metadata\/(?:channel|station|listener)\/[^/]+(?<!\.json|\.txt)$/;
+
+/** Whether a path is for a WebSocket. */
+export function isWatchPath(path: string): boolean {
+  return WATCH_PATH.test(path);
+}
+
 /** Whether the text is a well-formed metaid (1–128 of A-Za-z0-9._~-). */
 export function isMetaid(text: string): boolean {
   return METAID.test(text);

@@ -106,7 +106,7 @@ export class Readers {
         return station === undefined ? undefined : config.stations[station]?.channels[channel]?.covers?.folder;
       },
     });
-    this.services = [this.watch.sse, covers, poll];
+    this.services = [this.watch.sse, covers, poll, poll.unwatched];
     this.upgrades = [nes, this.watch];
   }
 }

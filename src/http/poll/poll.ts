@@ -15,6 +15,7 @@ import { CompressibleBody, sendCompressed } from '../compression.js';
 import type { Exchange, HttpService } from '../http-service.js';
 import { asRefusal, sendProblem } from '../problem.js';
 import {
+  isWatchPath,
   JSON_TYPE,
   matchesTag,
   notFound,
@@ -54,6 +55,8 @@ export interface PollOptions {
 
 export class Poll implements HttpService {
   readonly role = 'poll';
+  /** At an address without polls: a path for a WebSocket is answered 426 there too. */
+  readonly unwatched: HttpService = { role: 'watch', takes: isWatchPath, handle: (exchange) => this.handle(exchange) };
   readonly #feed: Feed;
   readonly #sessions: SessionDirectory;
   readonly #history: HistoryPages;
