@@ -3,7 +3,7 @@
  */
 
 import { csvLine } from '../../base/csv.js';
-import { ETYPES } from '../../metadata/record.js';
+import { ETYPES, playId } from '../../metadata/record.js';
 import { type ChannelFace, RecordView } from '../../metadata/view.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { elements, escapeMarkup } from '../markup.js';
@@ -59,7 +59,8 @@ export const HISTORY_FORMS: Readonly<Record<HistoryForm, HistoryWriter>> = {
       )}`,
     line: ({ record, fromMs }, face) => {
       const view = new RecordView(record, face);
-      const guid = `${record.channel} ${fromMs} ${record.id}`;
+      // Also where the sender's id came later: readers of feeds show another guid as another item.
+      const guid = `${record.channel} ${fromMs} ${playId(record)}`;
       const cover = view.cover === '' ? '' : `<media:thumbnail url="${quoted(view.cover)}"/>`;
       const members = {
         title: view.title || (ETYPES.get(record.etype) ?? ''),

@@ -248,6 +248,15 @@ t.test('rss', async (t) => {
     [cover],
   );
   for (const date of of('pubDate')) t.ok(Math.abs(Date.parse(date) - Date.now()) < 60_000, date);
+  const guid = async () => {
+    const elements = elementsOf((await get(t, 'feed/history.rss?limit=1')).body);
+    return elements.find(({ name }) => name === 'guid')!.text;
+  };
+  await push('feed', { song: 'its id comes later' });
+  const first = await guid();
+  await push('feed', { song: 'its id comes later', id: 'real' });
+  t.equal((await get(t, 'feed/history.json?limit=1')).json()[0].id, 'real');
+  t.equal(await guid(), first, 'the same item');
   const empty = elementsOf((await get(t, 'none/history.rss')).body).map(({ name, text }) => `${name} ${text}`);
   t.same(empty, ['title none', 'link ', 'description What was on air: none', 'channel ', 'rss ']);
 });
