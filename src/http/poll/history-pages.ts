@@ -20,6 +20,7 @@ import { PiecewiseTag } from '../../metadata/etag.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import { CompressibleBody } from '../compression.js';
 import { FORMS, InFlight, weightOf } from '../in-flight.js';
+import { notFound } from '../reads.js';
 import { BOM, HISTORY_FORMS } from './history-forms.js';
 import type { HistoryRequest } from './history-request.js';
 
@@ -197,7 +198,9 @@ export class HistoryPages {
     const { channel, form, limit, fromMs = Number.NEGATIVE_INFINITY, etypes } = job.page;
     const wanted = etypes === undefined ? Math.min(STEP, limit - job.entries) : STEP;
     const entries = this.#options.read(channel, { limit: wanted, beforeMs: job.beforeMs });
-    const face = this.#feed.face(channel)!;
+    const face = this.#feed.face(channel);
+    // A reload has taken it out meanwhile.
+    if (face === undefined) throw notFound();
     job.lookedThrough += entries.length;
     if (etypes !== undefined && job.lookedThrough > MAX_LOOKED_THROUGH) throw tooLong();
     for (const entry of entries) {

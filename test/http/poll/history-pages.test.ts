@@ -50,7 +50,7 @@ async function serve(t: Test, options: Partial<HistoryOptions>) {
     fetch(`http://127.0.0.1:${port}${PATH}&before=${new Date(before * 1000).toISOString()}`, {
       headers: { 'X-Forwarded-For': from, Connection: 'close' },
     });
-  return { port, reported, ask };
+  return { feed, port, reported, ask };
 }
 
 t.test('so many entries are looked through for one page, and no more', { timeout: 60_000 }, async (t) => {
@@ -68,6 +68,20 @@ t.test('so many entries are looked through for one page, and no more', { timeout
     t.equal((await ask(`etype=999&from=${new Date(5_000_000).toISOString()}`)).status, 200, 'of a shorter time');
     t.equal((await ask('etype=0')).status, 200, 'and where enough are found');
   }
+});
+
+t.test('a channel that a reload takes out while its page is made', async (t) => {
+  const all = entries(100, 1);
+  let takeOut: () => void = () => undefined;
+  const served = await serve(t, {
+    read: (...asked) => {
+      takeOut();
+      return all(...asked);
+    },
+  });
+  takeOut = () => served.feed.change(new Map([['house', []]]));
+  t.equal((await served.ask(2000)).status, 404);
+  t.same(served.reported, []);
 });
 
 t.test('a page ends where it would be too long, and the next goes on', async (t) => {
