@@ -108,11 +108,12 @@ export class Feed {
     for (const topic of gone) for (const watcher of this.#topics.get(topic) ?? []) watcher.onEnded?.();
   }
 
-  /** Renders the records in force with the new face, without a message. */
+  /** Renders the records in force with the new face, without a message: first messages that were not taken yet have them as well. */
   #applyFace(last: LastRecords, face: ChannelFace): void {
     last.face = face;
-    if (last.now !== null) this.set(face.key, 'now', new RecordView(last.now.record, face));
-    if (last.next !== null) this.set(face.key, 'next', new RecordView(last.next.record, face));
+    const { now, next, nowMessage, nextMessage } = last;
+    if (now !== null) this.set(face.key, 'now', new RecordView(now.record, face), nowMessage!.turn);
+    if (next !== null) this.set(face.key, 'next', new RecordView(next.record, face), nextMessage!.turn);
   }
 
   face(channel: string): ChannelFace | undefined {
@@ -145,8 +146,8 @@ export class Feed {
     return views;
   }
 
-  /** Sets a record in force without a message: at the start, and when a next is spent. */
-  set(channel: string, type: TrackType, view: RecordView | null): void {
+  /** Sets a record in force without a message: at the start, and when a next is spent. @param turn of its message; absent: a new one */
+  set(channel: string, type: TrackType, view: RecordView | null, turn?: number): void {
     const last = this.#channels.get(channel);
     // It was removed since the record was committed.
     if (last === undefined) return;
@@ -154,7 +155,7 @@ export class Feed {
     last[type] = view;
     this.#stations.get(last.face.station)!.changes = ++this.#changes;
     if (view !== null) this.sequence.publish(stampOf(view));
-    const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, ++this.#turn);
+    const message = view && new Message(`${channel} ${type}`, this.sequence.text, view.json, turn ?? ++this.#turn);
     if (type === 'now') last.nowMessage = message;
     else {
       last.nextMessage = message;

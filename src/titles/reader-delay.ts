@@ -11,7 +11,7 @@
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { type Feed, stampOf } from '../feed/feed.js';
 import { isSamePlay } from '../metadata/record.js';
-import type { RecordView } from '../metadata/view.js';
+import { RecordView } from '../metadata/view.js';
 import { isSameTrack } from '../now-playing/effect.js';
 
 export interface ReaderDelayParts {
@@ -148,7 +148,9 @@ class DelayedChannel implements AlarmHandler {
     // From the now itself readers know that the next was played.
     if (spendsNext && next !== null && isSameTrack(next.record, view.record)) feed.set(this.#channel, 'next', null);
     else if (spendsNext) this.#dropNext();
-    feed.publish(view);
+    const face = feed.face(this.#channel);
+    // A reload may have renamed the channel meanwhile.
+    feed.publish(face === undefined || face === view.channel ? view : new RecordView(view.record, face));
   }
 
   #dropNext(): void {

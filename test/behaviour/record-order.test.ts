@@ -70,6 +70,11 @@ class Node {
     if (view !== null) this.dropped.set(channel, view.record.version);
   }
 
+  /** By a reload. */
+  rename(): void {
+    this.feed.change(new Map([['house', FACES.map((face) => ({ ...face }))]]));
+  }
+
   crash(random: Random): void {
     for (let i = random.int(0, 2); i > 0; i--) this.end(random, false);
     this.#under = [];
@@ -165,6 +170,7 @@ t.test('any order of commits, stalls, resumes and crashes', async (t) => {
       else if (dice < 0.57) node.fail();
       else if (dice < 0.62) random.chance(0.5) ? node.spend(channel) : node.drop(channel);
       else if (dice < 0.64) node.wallMs += random.chance(0.5) ? -3_600_000 : 3_600_000;
+      else if (dice < 0.66) node.rename();
       else if (dice < 0.76) {
         if (client.open) client.take();
       } else if (dice < 0.985) {

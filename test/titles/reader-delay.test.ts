@@ -72,6 +72,14 @@ t.test('a title comes when its delay is over, and its next stays until then', as
   t.equal(one.now, 'C', 'nor with less than none');
 });
 
+t.test('a title that waits has the name that the channel has when its delay is over', async (t) => {
+  const one = new DelayedReader();
+  one.take('now', 'A', 1);
+  one.feed.change(new Map([['demo', [{ ...FACE, name: 'Renamed' }]]]));
+  one.clock.advance(3000 + TICK_MS);
+  t.match(JSON.parse(one.feed.last('demo', 'now')!.json), { song: 'A', channel: 'Renamed' });
+});
+
 t.test('a next that comes while a title waits stays', async (t) => {
   const one = new DelayedReader();
   one.take('next', 'A', 1);
