@@ -3,6 +3,7 @@
 import t from 'tap';
 import { mayHaveSbr, SbrProbe } from '../../src/hls/sbr.js';
 import { Bits } from '../kit/bits.js';
+import { costRatio } from '../kit/cost.js';
 import { Random } from '../kit/random.js';
 
 const [DATA, FILL, END] = [4, 6, 7];
@@ -81,3 +82,21 @@ t.test('nothing, and what ends within an element', async (t) => {
   }
   t.pass('it comes to an end');
 });
+
+t.test(
+  'a forged frame, in which it seems to begin at every second byte, costs in proportion to its length',
+  async (t) => {
+    const forged = (elements: number) => {
+      const bits = new Bits();
+      for (let i = 0; i < elements; i++) bits.add(FILL, 3).add(1, 4).add(SBR, 4).add(0, 4);
+      return bits.bytes();
+    };
+    const [small, large] = [forged(500), forged(4000)];
+    const ratio = await costRatio(
+      22,
+      () => mayHaveSbr(large),
+      () => mayHaveSbr(small),
+    );
+    t.ok(ratio < 22, `eight times as much takes ${ratio.toFixed(1)} times as long`);
+  },
+);
