@@ -114,14 +114,20 @@ export class HlsService implements HttpService {
   #wanted(path: string): Wanted | null {
     if (!path.endsWith(LEADING) && !path.includes('/hls/')) return null;
     const plain = plainPath(path);
+    // The path of a mount may end with a slash: behind it there are two, which clients and proxies may have made one.
+    return this.#wantedAt(path) ?? (plain === path ? null : this.#wantedAt(plain)) ?? this.#wantedAt(plain, '/');
+  }
+
+  /** @param more what the path of the mount has beside what stands in the request's */
+  #wantedAt(path: string, more = ''): Wanted | null {
     for (const [what, end] of PLAYLISTS) {
-      const mount = plain.endsWith(end) ? this.#mountAt(plain.slice(0, -end.length)) : undefined;
+      const mount = path.endsWith(end) ? this.#mountAt(path.slice(0, -end.length) + more) : undefined;
       if (mount !== undefined) return { mount, what };
     }
-    const [, before, name] = SEGMENT.exec(plain) ?? [];
-    const mount = before === undefined ? undefined : this.#mountAt(before);
+    const [, before, name] = SEGMENT.exec(path) ?? [];
+    const mount = before === undefined ? undefined : this.#mountAt(before + more);
     if (mount !== undefined) return { mount, what: 'segment', name: name! };
-    const led = plain.endsWith(LEADING) ? this.#mountAt(plain.slice(0, -LEADING.length)) : undefined;
+    const led = path.endsWith(LEADING) ? this.#mountAt(path.slice(0, -LEADING.length) + more) : undefined;
     return led === undefined ? null : { mount: led, what: 'leading' };
   }
 

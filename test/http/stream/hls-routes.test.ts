@@ -252,6 +252,23 @@ t.test('where it is: stations.json, and M.m3u8 leads there; a mount of that very
   t.equal((await ask(t, port, 'GET /demo.mp3.m3u HTTP/1.1')).status, 200, 'the older playlists are as they were');
 });
 
+t.test('a mount whose path ends with a slash, beside one of another channel without', async (t) => {
+  const yaml = demoYaml(HLS).replace('[/demo.mp3]', '[/high/]').replace('[/studio.mp3]', '[/low, /studio/, /high]');
+  const { port, base } = await startServer(t, yaml);
+  const [station] = (await ask(t, port, 'GET /metadata/stations.json HTTP/1.1')).json();
+  const [demo] = station.channels;
+  t.equal(demo.hlsUrl, 'http://x/high//hls.m3u8');
+  const { segments } = await playlistOf(base, '/demo');
+  const nameAt = async (path: string) => /NAME="(.*)"/.exec((await ask(t, port, `GET ${path} HTTP/1.1`)).body)?.[1];
+  t.equal(await nameAt('/high//hls.m3u8'), 'Demo Channel');
+  t.equal(await nameAt('/high/hls.m3u8'), 'Studio', 'a mount that is named exactly comes first');
+  t.equal(await nameAt('/studio/hls.m3u8'), 'Studio');
+  t.match((await ask(t, port, 'GET /high//hls/live.m3u8 HTTP/1.1')).body, segments.at(-1)!.name);
+  t.equal((await ask(t, port, `GET /high//hls/${segments[0]!.name} HTTP/1.1`)).status, 200);
+  const led = await ask(t, port, 'GET /high/.m3u8 HTTP/1.1');
+  t.strictSame([led.status, led.headers.get('location')], [302, 'http://x/high//hls.m3u8']);
+});
+
 t.test('no source: 503 at once; a source without audio: the request waits, and has its time', async (t) => {
   const { port } = await startServer(t, `${LIVE}${HLS}`);
   const none = await ask(t, port, 'GET /live/hls/live.m3u8 HTTP/1.1');
