@@ -208,8 +208,8 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   onTitle(title: SourceTitle): void {
     this.#title = title;
     this.#pause(0);
-    // Those of ICY blocks may be near to one another: that each is committed before the next one bounds them.
-    if (typeof title !== 'string') this.#book(TITLE_UNITS);
+    // It is not enough that each is committed before the next: past limits.pushesPerMinute none is.
+    this.#book(TITLE_UNITS);
   }
 
   /** The wait is over. */

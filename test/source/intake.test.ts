@@ -202,19 +202,13 @@ t.test('what is beside audio, and too much, is named', async (t) => {
   }
 });
 
-t.test(
-  'titles in the stream have a budget of work: 30 at once, then 200 a second; those of ICY blocks have none',
-  async (t) => {
-    const upstream = new Owner();
-    for (let i = 0; i < 400; i++) upstream.slices.push(`${i}`);
-    upstream.take();
-    for (let i = 0; i < 2000; i++) await Promise.resolve();
-    t.equal(upstream.titles.length, 400, 'each is committed before the next');
-
+t.test('titles in the stream have a budget of work: 30 at once, then 200 a second', async (t) => {
+  const lines = Array.from({ length: 400 }, (_, i) => `${i}`);
+  for (const titles of [lines, lines.map((song) => ({ artist: '', song, cover: '' }))]) {
     const owner = new Owner();
-    for (let i = 0; i < 400; i++) owner.slices.push({ artist: '', song: `${i}`, cover: '' });
+    owner.slices.push(...titles);
     owner.take();
-    for (let i = 0; i < 100; i++) await Promise.resolve();
+    for (let i = 0; i < 2000; i++) await Promise.resolve();
     t.ok(owner.titles.length >= 30 && owner.titles.length <= 32, `${owner.titles.length} at once`);
     await owner.pass(1000);
     // A wait ends with a tick of the clock.
@@ -222,5 +216,5 @@ t.test(
     owner.intake.finish();
     await owner.pass(20_000);
     t.strictSame([owner.titles.length, owner.events], [400, ['finished']]);
-  },
-);
+  }
+});
