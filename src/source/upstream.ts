@@ -9,6 +9,7 @@
 import type { Format } from '../audio/frames/format.js';
 import type { Frame } from '../audio/frames/frame.js';
 import type { Alarm, Clock } from '../base/clock.js';
+import { decodeUndeclared } from '../metadata/text.js';
 import { Outbound } from '../net/outbound/outbound.js';
 import type { ConnectionOptions } from '../net/outbound/outbound-connection.js';
 import type { Target } from '../net/outbound/target.js';
@@ -160,14 +161,19 @@ export class Upstream implements ReceptionSink {
   #onAnswer(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
     const { status, headers } = attempt;
     if (REDIRECTS.has(status)) {
-      const to = target.to(headers.get('location') ?? 'nowhere:');
+      // Some write UTF-8 into it as it is; headers come one character a byte.
+      const location = decodeUndeclared(Buffer.from(headers.get('location') ?? 'nowhere:', 'latin1'));
+      const to = target.to(location);
       if (to === null) this.#leave(attempt, `the upstream answered ${status} and names no place to go`);
       else if (redirectsLeft === 0) this.#leave(attempt, 'the upstream redirects too often');
       else {
         attempt.abort();
         this.#ask({ target: to, depth }, redirectsLeft - 1);
       }
-    } else if (status === 401) this.#leave(attempt, 'the upstream wants another user or password');
+    } else if (status === 401 && headers.has('www-authenticate'))
+      this.#leave(attempt, 'the upstream wants another user or password');
+    // SHOUTcast 1 answers so while it has no source (RFC 9110, 15.5.2: a 401 says how to log in).
+    else if (status === 401) this.#leave(attempt, 'the upstream answered 401: without a login, or it has no audio now');
     else if (status !== 200) this.#leave(attempt, `the upstream answered ${status}`);
     else if (isPlaylist(headers.get('content-type'), target.url.pathname))
       this.#readPlaylist(attempt, { target, depth });

@@ -80,6 +80,13 @@ t.test('redirects: every kind, as many as are allowed, and not one more', async 
     serve(upstream, { '/go': answered(`${status} Moved`, 'Location: live\r\n') });
     t.equal(await pull(t, at(upstream, '/go')), 'plays', `${status}`);
   }
+  // As bytes come from a server that writes UTF-8, or Latin-1, into its heads.
+  for (const bytes of [Buffer.from('/räuber/live'), Buffer.from('/räuber/live', 'latin1')]) {
+    const location = `Location: ${bytes.toString('latin1')}\r\n`;
+    const go = Buffer.from(answered('302 Found', location), 'latin1');
+    serve(upstream, { '/go': go, '/r%C3%A4uber/live': STREAM });
+    t.equal(await pull(t, at(upstream, '/go')), 'plays', location);
+  }
   const hops: Record<string, string> = {};
   for (let i = 1; i <= 4; i++) {
     hops[`/${i}`] = answered('302 Found', `Location: ${i === 1 ? '/live' : `/${i - 1}`}\r\n`, 'elsewhere');
@@ -287,6 +294,13 @@ t.test('credentials: of the URL before those beside it, to the same origin and n
   second.answer = (socket) => void socket.write(STREAM);
   t.equal(await pull(t, withUser('/away'), { allowPrivate: true }), 'plays');
   t.strictSame([sent(first), sent(second)], [[mine], [undefined]]);
+});
+
+t.test('a 401 that names no login may be a SHOUTcast server without a source', async (t) => {
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) =>
+    socket.end('ICY 401 Service Unavailable\r\nicy-notice2:SHOUTcast/Linux v1.9.8<BR>\r\n\r\n');
+  t.match(await pull(t, upstream), /401: without a login, or it has no audio now/);
 });
 
 t.test('no reason of a failure holds a URL, a user or a password', async (t) => {
