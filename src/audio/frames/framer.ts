@@ -17,6 +17,7 @@ import {
   emptyHeader,
   type FrameHeader,
   HEADER_BYTES,
+  isFollowed,
   isInfoFrame,
   MAX_FRAME_BYTES,
   mayBeTag,
@@ -31,8 +32,11 @@ export type { Codec } from './header.js';
 /** All that a Framer ever keeps: the largest frame and the header of the frame that confirms it. */
 export const SCRATCH_BYTES = MAX_FRAME_BYTES + HEADER_BYTES;
 
-/** At most this much of tags may stand between two frames; a picture has a MB at most. An ID3v2 tag may claim 256 MB, and another may follow it. */
-export const MAX_TAGS_BYTES = 1024 * 1024;
+/** At most this much of tags may stand between two frames; pictures have some MB. An ID3v2 tag may claim 256 MB, and another may follow it. */
+export const MAX_TAGS_BYTES = 16 * 1024 * 1024;
+
+/** How a tag begins. */
+const ID3 = Buffer.from('ID3');
 
 export interface FrameSink {
   /** In stream order, each valid only during the call (frame.ts). Of the framer the sink may call `pause`, and nothing else. */
@@ -198,6 +202,19 @@ export class Framer {
         if (end - at < header.lengthBytes) {
           this.#neededBytes = header.lengthBytes;
           break;
+        }
+        if (!isFollowed(bytes, at, end, header)) {
+          const tagAt = bytes.subarray(at, at + header.lengthBytes).indexOf(ID3);
+          if (tagAt > 0 && end - at < header.lengthBytes + HEADER_BYTES) {
+            this.#neededBytes = header.lengthBytes + HEADER_BYTES;
+            break;
+          }
+          // A file that was cut ends within its last frame, and the next one begins with a tag.
+          if (tagAt > 0 && tagBytes(bytes, at + tagAt, false) > 0) {
+            this.counters.skippedBytes += tagAt;
+            at += tagAt;
+            continue;
+          }
         }
         if (this.#atFirst && isInfoFrame(bytes, at, header)) this.counters.infoFrames++;
         else this.#handOn(bytes, at, header);

@@ -105,6 +105,12 @@ function readAdts(bytes: Buffer, at: number, header: FrameHeader): boolean {
   return true;
 }
 
+/** Whether the sync of another frame is there to be seen behind the whole frame at `at`. */
+export function isFollowed(bytes: Buffer, at: number, end: number, { lengthBytes }: FrameHeader): boolean {
+  const next = at + lengthBytes;
+  return next + 2 <= end && bytes[next] === 0xff && ((bytes[next + 1]! ^ bytes[at + 1]!) & 0xfe) === 0;
+}
+
 const XING = 0x58696e67;
 const INFO = 0x496e666f;
 const VBRI = 0x56425249;
