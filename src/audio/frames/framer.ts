@@ -88,7 +88,7 @@ export class Framer {
   #key = 0;
   /** Nothing has been skipped since the last frame, tag or start. */
   #atBoundary = true;
-  /** Only the first frame behind a tag or a new sync can be an info frame. */
+  /** Behind a tag or a new sync: a file may begin here. */
   #atFirst = false;
   /** The latest frame; `fresh` is already that of the next one. */
   readonly #frame = firstFrame();
@@ -216,8 +216,10 @@ export class Framer {
             continue;
           }
         }
-        if (this.#atFirst && isInfoFrame(bytes, at, header)) this.counters.infoFrames++;
-        else this.#handOn(bytes, at, header);
+        if (isInfoFrame(bytes, at, header, this.#atFirst)) {
+          this.counters.infoFrames++;
+          this.#frame.fresh = true;
+        } else this.#handOn(bytes, at, header);
         this.#atFirst = false;
         at += header.lengthBytes;
         if (this.#isPaused) break;

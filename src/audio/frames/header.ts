@@ -115,10 +115,14 @@ const XING = 0x58696e67;
 const INFO = 0x496e666f;
 const VBRI = 0x56425249;
 
-/** Whether the whole MP3 frame at `at` is a Xing, Info or VBRI frame: it plays as silence and lies about a stream's length. */
-export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader): boolean {
+/**
+ * Whether the whole MP3 frame at `at` is a Xing, Info or VBRI frame: it plays as silence and lies about a stream's length.
+ * @param isFirst whether a file may begin here; elsewhere sound may hold the word, so the side information must be empty, as writers leave it
+ */
+export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader, isFirst: boolean): boolean {
   const second = bytes[at + 1]!;
   if (header.codec !== 'mp3' || ((second >> 1) & 3) !== 1) return false;
+  if (!isFirst && !isEmptySide(bytes, at + ((second & 1) === 0 ? 6 : 4))) return false;
   const mpeg1 = (second & 8) !== 0;
   const mono = header.channels === 1;
   // behind the side information, whose size follows from version and channels; writers differ on whether a CRC's 2 bytes count
@@ -127,6 +131,11 @@ export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader): boo
   if ((second & 1) === 0 && isWord(bytes, at, header, behind + 2, XING)) return true;
   if ((second & 1) === 0 && isWord(bytes, at, header, behind + 2, INFO)) return true;
   return isWord(bytes, at, header, 36, VBRI);
+}
+
+/** Of every version; a frame is longer. */
+function isEmptySide(bytes: Buffer, at: number): boolean {
+  return bytes.readUInt32BE(at) === 0 && bytes.readUInt32BE(at + 4) === 0 && bytes[at + 8] === 0;
 }
 
 function isWord(bytes: Buffer, at: number, header: FrameHeader, offset: number, word: number): boolean {

@@ -304,6 +304,37 @@ t.test('a cut frame at a join, and info frames only where a file begins', async 
   }
 });
 
+t.test(
+  'files in a row without tags: the info frame that each begins with goes, and the next frame continues nothing',
+  async (t) => {
+    for (const [word, hasCrc] of [
+      ['Xing', false],
+      ['Info', true],
+      ['VBRI', false],
+    ] as const) {
+      const { frames } = walk(data.cbr);
+      const info = Buffer.alloc(frames[1]!.length);
+      frames[1]!.copy(info, 0, 0, 4);
+      if (hasCrc) {
+        info[1]! &= 0xfe;
+        info.fill(0x7f, 4, 6);
+      }
+      info.write(word, hasCrc ? 38 : 36, 'latin1');
+      const got = collector();
+      const fresh: boolean[] = [];
+      const framer = new Framer({ onFrame: (frame) => void fresh.push(frame.fresh) });
+      const bytes = Buffer.concat([...frames.slice(0, 9), info, ...frames.slice(0, 9), info, ...frames.slice(0, 9)]);
+      for (const each of [got.framer, framer]) each.push(bytes);
+      t.strictSame(
+        fresh.flatMap((is, i) => (is ? [i] : [])),
+        [0, 9, 18],
+      );
+      t.ok(got.bytes().equals(Buffer.concat([0, 1, 2].flatMap(() => frames.slice(0, 9)))), word);
+      t.match(got.framer.counters, { frames: 27, infoFrames: 2, skippedBytes: 0 });
+    }
+  },
+);
+
 t.test('tags between frames', async (t) => {
   const { frames } = walk(data.cbr);
   const id3 = (length: number, flags = 0, major = 4) => {
