@@ -61,7 +61,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/client-side': ['app/app', 'e2e/workers'],
   'config/effects': ['config/plan'],
   'config/hls-config': ['config/load', 'http/stream/hls-private', 'cli/commands'],
-  'directories/directory': ['directories/directories'],
   'http/ingest/verdict': ['http/ingest/encoder-acceptor', 'app/worker/encoder-hooks'],
   'net/limits/judge': ['http/ingest/encoder-acceptor', 'app/worker/encoder-hooks'],
   'app/worker/ingest': ['app/app', 'http/ingest/encoder-acceptor', 'http/ingest/shoutcast'],

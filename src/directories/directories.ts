@@ -45,7 +45,9 @@ export class Directories {
     const { config, onChannels } = this.#parts;
     const { directories } = config;
     if (this.#isClosed || (directories.length === 0 && this.#all.length === 0)) return;
-    onChannels(directories.length === 0 ? [] : [...channelsOf(config).keys()]);
+    const channels = channelsOf(config);
+    onChannels(directories.length === 0 ? [] : [...channels.keys()]);
+    for (const directory of this.#all) directory.keep(channels);
     if (directories === this.#made) return;
     this.#made = directories;
     const { all, gone } = remade(this.#all, directories, (options) => this.#make(options));

@@ -95,6 +95,11 @@ export class Directory {
     return this.#listings.has(channel);
   }
 
+  /** A reload may have taken channels out: the next call, maybe before the second is over, says nothing of them. @param there all that stay */
+  keep(there: ReadonlyMap<string, unknown>): void {
+    for (const [channel, listing] of this.#listings) if (!there.has(channel)) listing.wanted = null;
+  }
+
   /** Once a second. @param wanted all channels that are to be listed now */
   look(wanted: ReadonlyMap<string, YpChannel>, nowMs: number): void {
     for (const [channel, listing] of this.#listings) {

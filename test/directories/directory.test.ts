@@ -1,0 +1,52 @@
+/** What changes while a directory takes its time for an answer, or while a channel has no audio for a moment. */
+
+import t from 'tap';
+import { pause } from '../kit/pause.js';
+import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
+import { until } from '../kit/until.js';
+import { YpServer } from '../kit/yp-server.js';
+
+t.jobs = atOnce(4);
+
+const FILE = `sources: [{ type: file, path: ${DEMO_AUDIO} }]`;
+
+function yaml({ url }: YpServer, channels: readonly string[], streams = ''): string {
+  return `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+streams: { publicUrl: 'https://radio.example/'${streams} }
+directories: [{ url: '${url}', touchSeconds: { min: 1, max: 1 }, retrySeconds: { min: 0.2, max: 1 }, timeoutSeconds: 20 }]
+stations:
+  house:
+    channels:
+      ${channels.join('\n      ')}
+`;
+}
+
+/** The next call of this kind gets no answer before it is let go. */
+async function held(yp: YpServer, action: string): Promise<{ readonly sid: string; letGo(): void }> {
+  const before = yp.of(action).length;
+  let letGo: (() => void) | null = null;
+  yp.answer = (response, form) => {
+    if (letGo !== null || form['action'] !== action) return false;
+    letGo = () => void response.writeHead(200, { YPResponse: '1', SID: 'held', TouchFreq: '1' }).end();
+    return true;
+  };
+  await until(() => letGo !== null, 20_000);
+  return { sid: yp.of(action)[before]!['sid'] ?? '', letGo: () => letGo!() };
+}
+
+t.test('a reload takes a channel out while a call about another one is under way', async (t) => {
+  const yp = await YpServer.open(t);
+  const [one, two] = [`one: { public: true, ${FILE} }`, `two: { public: true, ${FILE} }`];
+  const server = await startServer(t, yaml(yp, [one, two]));
+  await yp.came('touch', 4);
+  const { sid, letGo } = await held(yp, 'touch');
+  const stays = yp.listed.get(sid)!['listenurl']!.endsWith('one') ? one : two;
+  // The other one is to be touched, too.
+  await pause(1500);
+  await server.reload(yaml(yp, [stays]));
+  letGo();
+  t.not((await yp.came('remove', 1))['sid'], sid);
+  const touches = yp.of('touch').length;
+  t.equal((await yp.came('touch', touches + 1))['sid'], sid);
+});
