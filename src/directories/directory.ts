@@ -70,6 +70,8 @@ export class Directory {
   readonly #output: DirectoryOutput;
   readonly #listings = new Map<string, YpListing>();
   #attempt: Attempt | null = null;
+  /** What the call under way is about. */
+  #asked: YpListing | null = null;
   #failures = 0;
   /** Until then it is left alone. */
   #againMs = Number.NEGATIVE_INFINITY;
@@ -104,7 +106,9 @@ export class Directory {
   look(wanted: ReadonlyMap<string, YpChannel>, nowMs: number): void {
     for (const [channel, listing] of this.#listings) {
       listing.wanted = wanted.get(channel) ?? null;
-      if (listing.wanted === null && listing.listed === null) this.#listings.delete(channel);
+      // What is being added may have to be removed.
+      const isLeft = listing.wanted === null && listing.listed === null && listing !== this.#asked;
+      if (isLeft) this.#listings.delete(channel);
     }
     for (const [channel, facts] of wanted) {
       if (this.#listings.has(channel)) continue;
@@ -178,8 +182,10 @@ export class Directory {
         : action === 'remove'
           ? removeForm(sid)
           : touchForm(sid, wanted, this.#output.nowOf(channel));
+    this.#asked = listing;
     this.#attempt = this.#call(action, form, sid, this.config.timeoutSeconds * 1000, (answer) => {
       this.#attempt = null;
+      this.#asked = null;
       if (this.#closed !== null) {
         this.#onLast?.(action === 'add' && answer.isTaken ? answer.sid : null);
         return;

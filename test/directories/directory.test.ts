@@ -50,3 +50,15 @@ t.test('a reload takes a channel out while a call about another one is under way
   const touches = yp.of('touch').length;
   t.equal((await yp.came('touch', touches + 1))['sid'], sid);
 });
+
+t.test('a channel that becomes private while it is being added is removed', async (t) => {
+  const yp = await YpServer.open(t);
+  const adding = held(yp, 'add');
+  const server = await startServer(t, yaml(yp, [`one: { public: true, ${FILE} }`]));
+  const { letGo } = await adding;
+  await server.reload(yaml(yp, [`one: { public: false, ${FILE} }`]));
+  // It has been looked at meanwhile.
+  await pause(2100);
+  letGo();
+  t.equal((await yp.came('remove', 1))['sid'], 'held');
+});
