@@ -17,8 +17,8 @@ export interface DirectoriesParts extends Pick<DirectoryOutput, 'nowOf'> {
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** Null: it is not on air, or not for all. @param isListed whether it is in a directory, and stays for a moment without audio */
-  listedOf(channel: string, isListed: boolean): YpChannel | null;
+  /** Null: it is not on air, or not for all. @param last what was to be listed before, which stays for a moment without audio; null: nothing */
+  listedOf(channel: string, last: YpChannel | null): YpChannel | null;
   /** Whether this machine lists the channel. */
   isTurn(channel: string): boolean;
   /** These channels may be listed. */
@@ -29,6 +29,8 @@ export class Directories {
   readonly #parts: DirectoriesParts;
   #made: readonly DirectoryConfig[] = [];
   #all: readonly Directory[] = [];
+  /** What is to be listed now. */
+  #wanted: ReadonlyMap<string, YpChannel> = new Map();
   #isClosed = false;
 
   constructor(parts: DirectoriesParts) {
@@ -62,10 +64,10 @@ export class Directories {
     const wanted = new Map<string, YpChannel>();
     for (const channel of channelsOf(config).keys()) {
       if (!isTurn(channel)) continue;
-      const isListed = this.#all.some((directory) => directory.has(channel));
-      const listed = listedOf(channel, isListed);
+      const listed = listedOf(channel, this.#wanted.get(channel) ?? null);
       if (listed !== null) wanted.set(channel, listed);
     }
+    this.#wanted = wanted;
     for (const directory of this.#all) directory.look(wanted, nowMs);
   }
 

@@ -93,10 +93,6 @@ export class Directory {
     return listed;
   }
 
-  has(channel: string): boolean {
-    return this.#listings.has(channel);
-  }
-
   /** A reload may have taken channels out: the next call, maybe before the second is over, says nothing of them. @param there all that stay */
   keep(there: ReadonlyMap<string, unknown>): void {
     for (const [channel, listing] of this.#listings) if (!there.has(channel)) listing.wanted = null;

@@ -1,7 +1,8 @@
 /** What changes while a directory takes its time for an answer, or while a channel has no audio for a moment. */
 
 import t from 'tap';
-import { pause } from '../kit/pause.js';
+import { Feeder } from '../kit/feeder.js';
+import { pause, quietFor } from '../kit/pause.js';
 import { atOnce, DEMO_AUDIO, startServer } from '../kit/server.js';
 import { until } from '../kit/until.js';
 import { YpServer } from '../kit/yp-server.js';
@@ -62,3 +63,32 @@ t.test('a channel that becomes private while it is being added is removed', asyn
   letGo();
   t.equal((await yp.came('remove', 1))['sid'], 'held');
 });
+
+for (const [said, channel, headers] of [
+  [
+    'its name',
+    'public: true',
+    'ice-name: The show\r\nice-genre: talk\r\nice-description: d\r\nice-url: https://u.example/\r\n',
+  ],
+  ['that it is for all', 'name: Live', 'ice-public: 1\r\n'],
+] as const) {
+  t.test(`${said} stands while the encoder that has said so is away for a moment`, async (t) => {
+    const yp = await YpServer.open(t);
+    const channels = [`live: { ${channel}, sources: [{ type: encoder, password: demo-source }] }`];
+    const { port } = await startServer(t, yaml(yp, channels, ', silenceSeconds: 30'));
+    const feed = async () => {
+      const feeder = new Feeder(t, port, '/live', { headers: `${headers}Content-Type: audio/mpeg\r\n` });
+      t.equal(await feeder.answered(), 200);
+      feeder.send(100);
+      return feeder;
+    };
+    const first = await feed();
+    await yp.came('add', 1);
+    first.socket.destroy();
+    await quietFor(3000);
+    t.equal(yp.of('remove').length, 0, 'while it is away');
+    await feed();
+    await quietFor(2500);
+    t.equal(yp.of('remove').length + yp.of('add').length, 1, 'when it is back');
+  });
+}

@@ -31,7 +31,7 @@ export function makeDirectories(core: Core, parts: HubDirectoryParts, registry: 
     log,
     isTurn: (channel) => turns === null || turns.has(channel),
     onChannels: (channels) => turns?.set('directories', channels),
-    listedOf: (channel, isListed) => listedOf(core, hub, channel, isListed),
+    listedOf: (channel, last) => listedOf(core, hub, channel, last),
     nowOf: (channel) => {
       const { now } = hub.engine.state(channel);
       const face = faces.byChannel.get(channel);
@@ -47,27 +47,30 @@ export function makeDirectories(core: Core, parts: HubDirectoryParts, registry: 
   return directories;
 }
 
-function listedOf({ config, clock }: Core, hub: Hub, channel: string, isListed: boolean): YpChannel | null {
+function listedOf({ config, clock }: Core, hub: Hub, channel: string, last: YpChannel | null): YpChannel | null {
   const served = hub.channels.get(channel)?.served;
   const mount = served?.mounts[0];
   if (served === undefined || mount === undefined) return null;
   const { facts, audio, access } = mount;
   // What an encoder says of itself opens no channel that is closed to most.
-  if (facts.public !== true || (access !== 'open' && !served.isPublic)) return null;
+  if (access !== 'open' && !served.isPublic) return null;
+  const { onAir, silentSinceMs } = served.live;
   // Without audio for as long as listeners stay.
-  const silenceMs = config.streams.silenceSeconds * 1000;
-  const stays = isListed && clock.now() - served.live.silentSinceMs <= silenceMs;
-  if (!mount.hasAudio && !mount.onDemand && !stays) return null;
+  const stays = last !== null && clock.now() - silentSinceMs <= config.streams.silenceSeconds * 1000;
+  // While no source is on air, what one has said of it stands.
+  const before = onAir === null ? last : null;
+  const isPublic = facts.public ?? (before !== null && stays);
+  if (!isPublic || !(mount.hasAudio || mount.onDemand || stays)) return null;
   const { contentType, bitrateKbps } = formatFacts(facts, audio);
   const path = served.mounts[1]?.path ?? mount.path;
   return {
-    name: facts.name,
-    genre: facts.genre,
-    description: facts.description,
-    url: facts.url,
+    name: before !== null && facts.name === channel ? before.name : facts.name,
+    genre: facts.genre || (before?.genre ?? ''),
+    description: facts.description || (before?.description ?? ''),
+    url: facts.url || (before?.url ?? ''),
     listenUrl: config.streams.publicUrl.replace(/\/+$/, '') + path,
-    type: contentType,
-    subtype: SUBTYPES[mount.sends ?? ''] ?? '',
+    type: before?.type ?? contentType,
+    subtype: before?.subtype ?? SUBTYPES[mount.sends ?? ''] ?? '',
     bitrateKbps,
     audioInfo: audioInfoOf(facts, audio),
   };
