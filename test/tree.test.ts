@@ -81,7 +81,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/hub/alert-facts': ['e2e/alerts'],
   'net/outbound/delivery': ['alerts/webhook', 'behaviour/outgoing-titles'],
   'net/outbound/attempt': ['alerts/webhook', 'behaviour/outgoing-titles'],
-  'webhooks/titles-out': ['behaviour/outgoing-titles', 'e2e/outgoing-titles-cluster'],
   'webhooks/title-webhook': ['behaviour/outgoing-titles'],
   'covers/covers': ['behaviour/late-covers'],
   'covers/cover-hook': ['behaviour/late-covers'],

@@ -10,7 +10,7 @@ import type { TitleWebhookConfig } from '../config/title-webhooks-config.js';
 import type { TrackType } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Delivery, type DeliveryOutcome, type DeliveryOutput } from '../net/outbound/delivery.js';
-import { renderTitle } from './rendered-title.js';
+import { type RenderedTitle, renderTitle } from './rendered-title.js';
 
 export class TitleWebhook {
   readonly config: TitleWebhookConfig;
@@ -37,10 +37,13 @@ export class TitleWebhook {
 
   /** A title is in force from now on, or follows. */
   offer(view: RecordView): void {
-    const { on, etypes } = this.config;
-    const { type, etype } = view.record;
-    if (!on.includes(type) || (etypes !== undefined && !isInRanges(etypes, etype))) return;
-    this.#runs[type].offer(view);
+    if (this.#wants(view)) this.#runs[view.record.type].offer(view);
+  }
+
+  /** Not by this one: a correction that reads the same there is not sent again. @param view of the last title of this type; null: it was not sent */
+  wasSent(type: TrackType, view: RecordView | null): void {
+    const wanted = view !== null && this.#wants(view) ? view : null;
+    this.#runs[type].last = wanted && (this.#render(wanted)?.sameAs ?? null);
   }
 
   /** What is not delivered by now is not delivered. Idempotent. */
@@ -52,10 +55,19 @@ export class TitleWebhook {
 
   /** @param last what was sent last @returns what is sent now; null: it says nothing there, or nothing new */
   #send(view: RecordView, last: string | null): string | null {
-    const rendered = renderTitle(view, this.config, this.#clock.wallMs());
+    const rendered = this.#render(view);
     if (rendered === null || rendered.sameAs === last) return null;
     this.#delivery.send(rendered.message);
     return rendered.sameAs;
+  }
+
+  #wants({ record: { type, etype } }: RecordView): boolean {
+    const { on, etypes } = this.config;
+    return on.includes(type) && (etypes === undefined || isInRanges(etypes, etype));
+  }
+
+  #render(view: RecordView): RenderedTitle | null {
+    return renderTitle(view, this.config, this.#clock.wallMs());
   }
 }
 
@@ -68,7 +80,7 @@ class TitleRun {
   #alarm: Alarm | null = null;
   #freeMs = Number.NEGATIVE_INFINITY;
   /** What was sent last. */
-  #last: string | null = null;
+  last: string | null = null;
 
   constructor(clock: Clock, dampMs: number, send: (view: RecordView, last: string | null) => string | null) {
     this.#clock = clock;
@@ -93,9 +105,9 @@ class TitleRun {
     this.#alarm = null;
     this.#pending = null;
     if (view === null) return;
-    const sent = this.#send(view, this.#last);
+    const sent = this.#send(view, this.last);
     if (sent === null) return;
-    this.#last = sent;
+    this.last = sent;
     this.#freeMs = this.#clock.now() + this.#dampMs;
   }
 }

@@ -68,8 +68,11 @@ export class TitlesOut {
   deliver(channel: string, change: Change, view: RecordView | null): void {
     const out = this.#channels.get(channel);
     if (out === undefined) return;
-    // It was committed when they were configured, but not delivered.
-    if (view !== null) out.sinceVersion = Math.min(out.sinceVersion, view.record.version - 1);
+    if (view !== null && view.record.version <= out.sinceVersion) {
+      // It was committed when they were configured, but not delivered.
+      out.sinceVersion = view.record.version - 1;
+      for (const webhook of out.webhooks) webhook.wasSent(view.record.type, null);
+    }
     this.#readers.deliver(channel, change, view);
   }
 
@@ -83,10 +86,13 @@ export class TitlesOut {
    * @param version up to which they were sent by another one; null: none has sent any since the webhooks were there
    */
   taken(channel: string, version: number | null): void {
-    const sent = version ?? this.#channels.get(channel)?.sinceVersion ?? Number.POSITIVE_INFINITY;
+    const out = this.#channels.get(channel);
+    if (out === undefined) return;
+    const sent = version ?? out.sinceVersion;
     for (const type of TYPES) {
-      const view = this.#feed.last(channel, type);
-      if (view != null && view.record.version > sent) this.#send(channel, view);
+      const view = this.#feed.last(channel, type) ?? null;
+      if (view !== null && view.record.version > sent) this.#send(channel, view);
+      else for (const webhook of out.webhooks) webhook.wasSent(type, view);
     }
   }
 
@@ -180,6 +186,7 @@ export class TitlesOut {
       onTrouble: (trouble) => log.warn({ ...fields(), trouble }, 'a webhook does not take titles: it is tried again'),
       onRecovered: () => log.info(fields(), 'a webhook takes titles again'),
     });
+    for (const type of TYPES) made.wasSent(type, this.#feed.last(channel, type) ?? null);
     return made;
   }
 }
