@@ -100,24 +100,28 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
   const parameters = (options['parameters'] ?? {}) as Readonly<Record<string, unknown>>;
   const missing = (NEEDED[format] ?? []).filter((name) => parameters[name] === undefined);
   if (missing.length > 0) problems.push(['parameters', `must have ${missing.join(', ')}`]);
+  for (const [name, texts] of Object.entries({ url: [url], parameters: Object.values(parameters) })) {
+    const hasPlaces = texts.some((value) => typeof value === 'string' && placesOf(value).length > 0);
+    if (hasPlaces && format !== 'custom') problems.push([name, 'has places in braces, which are for format: custom']);
+  }
   if (format === 'mastodon' && options['token'] === undefined) problems.push(['token', 'is missing']);
   if (options['body'] !== undefined && options['method'] === 'GET') problems.push(['body', 'is for method: POST']);
   return problems;
 }
 
-const URL_ERROR = 'must be an http:// or https:// URL without user and password, or tcp://host:port, udp://host:port';
+const URL_ERROR =
+  'must be an http:// or https:// URL without user and password, with places in braces in its path and query only, or tcp://host:port, udp://host:port';
 
 /** Placeholders may stand in path and query. */
 const titleUrl = () =>
   checked(URL_ERROR, (value) => {
-    if (!hasKnownPlaces(value)) return false;
     if (webUrl().safeParse(value).success) return !placesOf(value.replace(/^([a-z]+:\/\/[^/?#]*).*$/s, '$1')).length;
     return (
       value.length <= 300 &&
       /^(?:tcp|udp):\/\/(?:\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):[1-9]\d{0,4}$/.test(value) &&
       URL.canParse(value)
     );
-  });
+  }).refine(hasKnownPlaces, { error: PLACES_ERROR });
 
 const PLACES_ERROR = `may have only these in braces: ${TITLE_PLACES.join(', ')}`;
 
@@ -146,7 +150,7 @@ function parameterSchema(env: NodeJS.ProcessEnv) {
     const value = isNamed ? (fromEnvironment(text, env) ?? '') : text;
     if (value.length < 1 || value.length > 1024 || CONTROL.test(value)) return undefined;
     return isNamed ? { reveal: () => value } : value;
-  });
+  }).refine((value) => typeof value !== 'string' || hasKnownPlaces(value), { error: PLACES_ERROR });
 }
 
 export type TitleWebhookConfig = z.output<ReturnType<typeof titleWebhookSchema>>;

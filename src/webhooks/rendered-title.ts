@@ -77,7 +77,7 @@ const FORMATS: Readonly<
   custom: (view, config) => {
     const { method = 'POST', contentType = JSON_TYPE, body = '', secret: key, token } = config;
     const values = valuesOf(view);
-    const url = withParameters(fillUrl(config.url!, values), config);
+    const url = withParameters(fillUrl(config.url!, values), config, (text) => fill(text, (name) => values[name]));
     if (method === 'GET') return { url, method, headers: authorization(token), body: '', key };
     const written = writerFor(contentType);
     const made = post(
@@ -115,12 +115,17 @@ function service({ record, title }: RecordView, config: TitleWebhookConfig): Par
   return { url: url.href, method: 'GET', headers: {}, body: '', key: null };
 }
 
-function withParameters(href: string, { parameters = {} }: TitleWebhookConfig): string {
+/** @param filled a value as it is sent; not of a secret */
+function withParameters(
+  href: string,
+  { parameters = {} }: TitleWebhookConfig,
+  filled = (value: string) => value,
+): string {
   const entries = Object.entries(parameters);
   if (entries.length === 0) return href;
   const url = new URL(href);
   for (const [name, value] of entries) {
-    url.searchParams.set(name, typeof value === 'string' ? value : value.reveal());
+    url.searchParams.set(name, typeof value === 'string' ? filled(value) : value.reveal());
   }
   return url.href;
 }

@@ -51,7 +51,17 @@ t.test('templates have known places only, and none in the host of a URL', async 
   t.match(problems({ url: URL, format: 'discord', text: '{artists}' }), { text: /^may have only these/ });
   t.match(problems({ url: URL, format: 'custom', body: '{ "x": "{titel}" }' }), { body: /^may have only these/ });
   t.strictSame(problems({ url: `${URL}/{station}?{song}`, format: 'custom', body: '{ "x": "{title}" }' }), {});
-  t.match(problems({ url: 'https://{station}.example/', format: 'custom' }), { url: /^must be/ });
+  t.match(problems({ url: 'https://{station}.example/', format: 'custom' }), {
+    url: /^must be .* path and query only/,
+  });
+  t.match(problems({ url: `${URL}/{stations}`, format: 'custom' }), { url: /^may have only these/ });
+  for (const more of [{}, { format: 'discord' }, { format: 'mastodon', token: 'env:TOKEN' }]) {
+    t.match(problems({ url: `${URL}/{station}`, ...more }), { url: /for format: custom$/ });
+  }
+  const keys = { partnerId: 'a', partnerKey: 'b' };
+  t.match(problems({ format: 'tunein', parameters: { ...keys, id: '{id}' } }), { parameters: /for format: custom$/ });
+  t.strictSame(problems({ url: URL, format: 'custom', parameters: { a: '{id}', b: '{}' } }), {});
+  t.match(problems({ url: URL, format: 'custom', parameters: { a: '{ids}' } }), { 'parameters.a': /^may have only/ });
   t.strictSame(problems({ url: URL, format: 'discord', text: 'x'.repeat(1024) }), {});
   t.match(problems({ url: URL, format: 'discord', text: 'x'.repeat(1025) }), { text: /^must be/ });
   t.strictSame(problems({ url: URL, format: 'custom', body: 'x'.repeat(16_384) }), {});

@@ -115,16 +115,11 @@ t.test('custom: each place is written as its surroundings want it', async (t) =>
     message({ url: URL, format: 'custom', contentType: 'text/plain', body: '{title}' }, view).body,
     'Ä - a"b\\c&d e',
   );
-  const asked = message({
-    url: URL,
-    format: 'custom',
-    method: 'GET',
-    parameters: { k: 'env:KEY' },
-    token: 'env:TOKEN',
-  });
+  const parameters = { k: 'env:KEY', by: '{artist} & co' };
+  const asked = message({ url: URL, format: 'custom', method: 'GET', parameters, token: 'env:TOKEN' }, view);
   t.match(asked, {
     method: 'GET',
-    url: `${URL}?k=secret%26key%3D1`,
+    url: `${URL}?k=secret%26key%3D1&by=%C3%84+%26+co`,
     headers: { Authorization: `Bearer ${ENV.TOKEN}` },
   });
 });
