@@ -128,6 +128,7 @@ function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: Attem
   socket.on('connect', () =>
     socket.end(body, () => {
       failure = null;
+      clearTimeout(deadline);
       linger = setTimeout(() => socket.destroy(), LINGER_MS);
     }),
   );
