@@ -44,6 +44,11 @@ export class AlertBoard {
     for (const { isFiring, condition } of this.#standings.values()) if (isFiring) yield condition;
   }
 
+  /** There is no webhook: what is wrong when there is one is a new alert. */
+  clear(): void {
+    this.#standings.clear();
+  }
+
   /** @param conditions all that are in force @param nowMs monotonic @param wallMs unix milliseconds @returns what is to be sent, in order */
   look(conditions: readonly Condition[], { afterMs, againMs }: Damping, nowMs: number, wallMs: number): Alert[] {
     const inForce = new Set<string>();

@@ -53,7 +53,10 @@ export class Alerts {
     const { clock, facts } = this.#parts;
     const config = this.#parts.config();
     this.#follow(config);
-    if (this.#webhooks.length === 0) return;
+    if (this.#webhooks.length === 0) {
+      this.#board.clear();
+      return;
+    }
     const damping = { afterMs: config.afterSeconds * 1000, againMs: config.againSeconds * 1000 };
     const conditions = conditionsOf(facts(), config);
     for (const alert of this.#board.look(conditions, damping, nowMs, clock.wallMs())) this.#send(alert);

@@ -1,4 +1,4 @@
-/** Webhooks over a reload: who stays is named by its place of now, and keeps what waits. */
+/** Webhooks over a reload: who stays is named by its place of now, and keeps what waits; without any nothing is in force. */
 
 import t from 'tap';
 import { Alerts } from '../../src/alerts/alerts.js';
@@ -39,4 +39,28 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
   t.strictSame([...new Set(two.of('store-fault'))], ['firing ', 'resolved '], 'what waited when it was renamed');
   t.match(two.received.at(-1)!.body, /"server":"renamed"/);
   t.strictSame([places('a webhook does not'), places('a webhook takes')], [[2], [1]]);
+});
+
+t.test('while there is no webhook nothing is in force, and one that comes back is told what is', async (t) => {
+  const receiver = await Receiver.open(t);
+  const without = alertsSchema({}).parse({ afterSeconds: 0 });
+  const config = { ...without, webhooks: alertsSchema({}).parse({ webhooks: [{ url: receiver.url }] }).webhooks };
+  let inForce = config;
+  const clock = new SystemClock();
+  const server = { wallMs: 0, channels: [], hlsFaults: new Map(), slowestSaveMs: 0, freeBytes: null };
+  const facts = () => ({ ...server, certificates: [], limits: [], died: {}, skewMs: 0, storeFault: 'gone' });
+  const alerts = new Alerts({ config: () => inForce, facts, clock, log: keepLines().log });
+  t.teardown(() => {
+    alerts.close();
+    clock.stop();
+  });
+  alerts.look(0);
+  await until(() => receiver.received.length === 1, 5000);
+  inForce = without;
+  alerts.look(1000);
+  t.equal(alerts.firing().size, 0);
+  inForce = { ...config, webhooks: [...config.webhooks] };
+  alerts.look(2000);
+  await until(() => receiver.received.length === 2, 5000);
+  t.strictSame(receiver.of('store-fault'), ['firing ', 'firing ']);
 });
