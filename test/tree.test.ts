@@ -50,7 +50,6 @@ const SHORT_LINES = 100;
 const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/addresses/address': ['config/encoder', 'http/roles', 'net/front/opening', 'app/reload'],
   'app/addresses/addresses': ['app/reload', 'e2e/reload-workers'],
-  'net/acme/acme-certificates': ['e2e/acme', 'net/acme/acme-certificate'],
   'net/acme/acme-files': ['net/acme/acme-certificate', 'e2e/acme'],
   'app/hub/hub-side': ['app/app', 'e2e/workers'],
   'app/hub/hub': ['app/app', 'app/reload'],

@@ -69,6 +69,8 @@ export class AcmeCertificate {
   #lookAtMs = Number.NEGATIVE_INFINITY;
   #nextOrderMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  /** The failure that was said last; null: the next one is said. */
+  #said: string | null = null;
   #pair: KeptPair | null = null;
 
   constructor(parts: AcmeCertificateParts, output: AcmeOutput) {
@@ -85,6 +87,13 @@ export class AcmeCertificate {
   /** It reads its files, or is being ordered. */
   get isBusy(): boolean {
     return this.#isBusy;
+  }
+
+  /** A reload has changed with what it is ordered: what has failed may not fail any more. */
+  again(): void {
+    this.#nextOrderMs = Number.NEGATIVE_INFINITY;
+    this.#failures = 0;
+    this.#said = null;
   }
 
   /** Once a second. */
@@ -149,6 +158,7 @@ export class AcmeCertificate {
     // An older one was kept by who wrote it there, or is played back by an attacker.
     if (theirs === null || (own !== null && this.#isWhole(own) && theirs.endsMs <= own.endsMs)) return;
     await files.savePair(theirs.pem);
+    this.#said = null;
     this.problem = null;
     this.#output.onIssued(theirs);
   }
@@ -184,6 +194,7 @@ export class AcmeCertificate {
       if (this.#isDue())
         throw new Error('the new certificate is to be renewed already: is the clock of this machine right?');
       this.#failures = 0;
+      this.#said = null;
       this.problem = null;
     } catch (error) {
       this.#fail(error as Error);
@@ -198,7 +209,8 @@ export class AcmeCertificate {
     this.#failures++;
     this.counts.failed++;
     this.#nextOrderMs = clock.now() + waitMs;
-    if (this.problem !== error.message) this.#output.onFailed(error.message, waitMs);
+    if (this.#said !== error.message) this.#output.onFailed(error.message, waitMs);
+    this.#said = error.message;
     this.problem = error.message;
   }
 }

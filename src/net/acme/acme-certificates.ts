@@ -8,6 +8,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/addresses/tls.js';
 import type { LoadedConfig } from '../../config/load.js';
+import { isSame } from '../../config/same.js';
 import { AcmeCertificate } from './acme-certificate.js';
 import { AcmeFiles } from './acme-files.js';
 import type { AcmeTurn } from './acme-turn.js';
@@ -27,6 +28,8 @@ export interface AcmeCertificatesParts {
 export class AcmeCertificates {
   readonly #parts: AcmeCertificatesParts;
   readonly #all = new Map<string, AcmeCertificate>();
+  /** As they were configured last, by the same names. */
+  #configured: ReadonlyMap<string, AcmeConfig> = new Map();
   readonly #ending = new AbortController();
   /** The order under way. */
   #ordering: Promise<unknown> = Promise.resolve();
@@ -48,7 +51,12 @@ export class AcmeCertificates {
       this.#all.delete(name);
       this.#parts.onGone(name);
     }
-    for (const [name, acme] of wanted) if (!this.#all.has(name)) this.#all.set(name, this.#make(name, acme));
+    for (const [name, acme] of wanted) {
+      const known = this.#all.get(name);
+      if (known === undefined) this.#all.set(name, this.#make(name, acme));
+      else if (!isSame(this.#configured.get(name), acme)) known.again();
+    }
+    this.#configured = wanted;
   }
 
   /** Once a second. */
