@@ -101,7 +101,11 @@ export class Directory {
   /** Once a second. @param wanted all channels that are to be listed now */
   look(wanted: ReadonlyMap<string, YpChannel>, nowMs: number): void {
     for (const [channel, listing] of this.#listings) {
+      const { wanted: before, listed } = listing;
       listing.wanted = wanted.get(channel) ?? null;
+      // What was refused may not be, as it is now.
+      const isOther = before !== null && listing.wanted !== null && !isSameListing(before, listing.wanted);
+      if (isOther && listed === null) listing.dueMs = Math.min(listing.dueMs, nowMs);
       // What is being added may have to be removed.
       const isLeft = listing.wanted === null && listing.listed === null && listing !== this.#asked;
       if (isLeft) this.#listings.delete(channel);

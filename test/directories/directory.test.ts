@@ -64,6 +64,27 @@ t.test('a channel that becomes private while it is being added is removed', asyn
   t.equal((await yp.came('remove', 1))['sid'], 'held');
 });
 
+t.test('a channel that was refused is offered again as soon as it is called otherwise', async (t) => {
+  const yp = await YpServer.open(t);
+  yp.answer = (response, { action, sn }) => {
+    const isRefused = action === 'add' && sn === 'Bad';
+    if (isRefused) response.writeHead(200, { YPResponse: '0', YPMessage: 'not this name' }).end();
+    return isRefused;
+  };
+  const text = (name: string) =>
+    yaml(yp, [`one: { public: true, name: ${name}, ${FILE} }`]).replace(
+      '{ min: 0.2, max: 1 }',
+      '{ min: 600, max: 600 }',
+    );
+  const server = await startServer(t, text('Bad'));
+  await yp.came('add', 1);
+  await quietFor(1500);
+  t.equal(yp.of('add').length, 1);
+  await server.reload(text('Good'));
+  t.equal((await yp.came('add', 2))['sn'], 'Good');
+  await yp.came('touch', 1);
+});
+
 for (const [said, channel, headers] of [
   [
     'its name',
