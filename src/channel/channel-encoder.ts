@@ -29,6 +29,8 @@ export class ChannelEncoder {
   /** Undefined if the channel takes no encoder. */
   place: EncoderPlace | undefined;
   readonly #parts: ChannelEncoderParts;
+  /** When the last title came. */
+  #cameMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: ChannelEncoderParts) {
     this.#parts = parts;
@@ -78,7 +80,8 @@ export class ChannelEncoder {
     return null;
   }
 
-  async sendTitle(title: SourceTitle): Promise<boolean> {
+  /** As EncoderMount has it. */
+  async sendTitle(title: SourceTitle, cameMs: number): Promise<boolean> {
     const { config, switch: sources, elsewhere, onTitle } = this.#parts;
     const { source } = this;
     const encoder = encoderOf(config);
@@ -88,6 +91,9 @@ export class ChannelEncoder {
     // Titles of an encoder that is connected to another machine may arrive at any machine.
     const isFed = far === null ? source.state === 'up' : far.onAir === config.sources.indexOf(encoder);
     if (!isFed && !encoder.titlesWhileAway) return false;
+    // A hook took longer to answer about it than about a later one.
+    if (cameMs < this.#cameMs) return true;
+    this.#cameMs = cameMs;
     if (isTaken && far === null) await sources.title(source, title);
     else if (isTaken) await onTitle(title, source);
     return true;

@@ -148,7 +148,7 @@ export class Channel {
       elsewhere: () => this.#elsewhere,
       onTitle,
     });
-    const sendTitle = (title: SourceTitle) => this.encoder.sendTitle(title);
+    const sendTitle = (title: SourceTitle, cameMs: number) => this.encoder.sendTitle(title, cameMs);
     this.served = new ServedChannel(key, config, all, { audio, live: now, sendTitle });
   }
 

@@ -56,8 +56,11 @@ export interface EncoderMount {
   readonly charset: string;
   /** Whether the channel takes encoders' titles at all. */
   readonly takesTitles: boolean;
-  /** Resolves when the title is accepted or ignored: false where no encoder feeds the channel. Rejects where nobody could be asked. */
-  sendTitle(title: SourceTitle): Promise<boolean>;
+  /**
+   * Resolves when the title is accepted or ignored: false where no encoder feeds the channel. Rejects where nobody could be asked.
+   * @param cameMs when it came (link/facts/shared-time.ts: systemMs): one that came before the last is ignored
+   */
+  sendTitle(title: SourceTitle, cameMs: number): Promise<boolean>;
 }
 
 /** Where a channel's encoder feeds it, and which one does now. */

@@ -44,7 +44,7 @@ export interface ServedParts {
   readonly audio: PlayableAudio;
   readonly live: ChannelLive;
   /** As EncoderMount has it. */
-  sendTitle(title: SourceTitle): Promise<boolean>;
+  sendTitle(title: SourceTitle, cameMs: number): Promise<boolean>;
 }
 
 export class ServedChannel {

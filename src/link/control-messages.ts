@@ -51,7 +51,7 @@ export interface ChannelFacts {
 /** Requests of a worker to the hub, and their answers. */
 export interface Questions {
   /** Sets an encoder's title. Answer: whether an encoder feeds the channel. */
-  title: { readonly ask: { readonly channel: string; readonly title: SourceTitle }; readonly answer: boolean };
+  title: { readonly ask: AskedTitle; readonly answer: boolean };
   /** The metrics of all processes, in the text format of Prometheus. */
   metrics: { readonly ask: null; readonly answer: string };
   /** A request of an operator to the hub (admin/admin-reports.ts). */
@@ -61,6 +61,12 @@ export interface Questions {
   /** A push, and the withdrawal of one: the hub decides (titles/push-decider.ts). */
   push: { readonly ask: AskedPush; readonly answer: DecidedPush };
   withdraw: { readonly ask: { readonly channel: string; readonly what: Withdrawal }; readonly answer: boolean };
+}
+export interface AskedTitle {
+  readonly channel: string;
+  readonly title: SourceTitle;
+  /** As EncoderMount has it; absent: now. */
+  readonly cameMs?: number | undefined;
 }
 export interface AskedPush {
   readonly channel: string;

@@ -122,7 +122,7 @@ function isMetricRow(row: unknown): boolean {
 
 /** The arguments of each request of a worker. */
 const ASKS: Readonly<Record<keyof Questions, z.ZodType>> = {
-  title: z.looseObject({ channel, title: titleSchema }),
+  title: z.looseObject({ channel, title: titleSchema, cameMs: moment.optional() }),
   metrics: z.null(),
   admin: z.looseObject({ question: z.enum(namesOf(HUB_ASKS)), ask: z.unknown() }),
   everywhere: z.looseObject({ question: z.enum(namesOf(PROCESS_QUESTIONS)), ask: z.unknown() }),

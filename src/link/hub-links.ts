@@ -95,9 +95,9 @@ export class HubLinks implements AlarmHandler {
   readonly #answers: QuestionAnswers = {
     push: ({ channel, input, connection }) => this.#applied(this.#parts.decisions.push(channel, input, connection)),
     withdraw: ({ channel, what }) => this.#applied(this.#parts.decisions.withdraw(channel, what)),
-    title: async ({ channel, title }) => {
+    title: async ({ channel, title, cameMs = systemMs() }) => {
       const encoder = this.#parts.channels.get(channel)?.served.encoder;
-      return (await encoder?.sendTitle(title)) ?? false;
+      return (await encoder?.sendTitle(title, Math.min(cameMs, systemMs()))) ?? false;
     },
     metrics: () => this.#metrics(),
     admin: async ({ question, ask }) => await this.#parts.onAdmin?.(question, ask),

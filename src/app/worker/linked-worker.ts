@@ -127,7 +127,7 @@ export class LinkedWorker {
     const served = new ServedChannel(key, config.stations[station]!.channels[key]!, config, {
       audio: link.audio(key),
       live: link.live(key),
-      sendTitle: (title) => link.ask('title', { channel: key, title }),
+      sendTitle: (title, cameMs) => link.ask('title', { channel: key, title, cameMs }),
     });
     served.audio.observe({
       onLate: (late) => this.clients.onLate(key, late),

@@ -11,6 +11,7 @@ import { trimmedBytes } from '../../base/charset.js';
 import { Refusal } from '../../base/refusal.js';
 import { pathOf, plainPath, queryOf } from '../../base/request-target.js';
 import type { EncoderMount } from '../../channel/mount.js';
+import { systemMs } from '../../link/facts/shared-time.js';
 import { queryBytes } from '../../metadata/query.js';
 import { cutTitle } from '../../metadata/title.js';
 import type { Proxies } from '../../net/front/client-address.js';
@@ -56,6 +57,8 @@ interface TitleUpdate {
   readonly fields: Fields;
   /** Null: the channel's encoder. */
   readonly sender: TitleSender | null;
+  /** When its hook was asked; absent: none was. */
+  readonly cameMs?: number | undefined;
 }
 
 /** `.xsl` is the web page of Icecast 2.4, which scripts call too. */
@@ -84,8 +87,8 @@ export class TitleUpdates implements HttpService {
 
   async #update(exchange: TitleExchange): Promise<void> {
     try {
-      const { mount, fields, sender } = await this.#read(exchange);
-      const answer = await this.#apply(mount, fields);
+      const { mount, fields, sender, cameMs } = await this.#read(exchange);
+      const answer = await this.#apply(mount, fields, cameMs);
       answer.channel = mount.channelKey;
       if (sender !== null) answer.act = this.#act(sender, fields);
       this.#answer(exchange, answer);
@@ -128,6 +131,7 @@ export class TitleUpdates implements HttpService {
     let sender: TitleSender | null = null;
     const named = mounts.some(({ channelKey }) => this.#options.hookOf(channelKey) !== null) ? namedIn(readings) : null;
     let form: Promise<string> | null = null;
+    let cameMs: number | undefined;
     const read = () => (form ??= this.#readForm(request));
     const compare = () => {
       opened = openedBy(readings, mounts);
@@ -140,6 +144,7 @@ export class TitleUpdates implements HttpService {
       const asked = askedOf(this.#named(known, login), named, this.#options);
       if (asked === null) return false;
       opened = [asked.mount];
+      cameMs = systemMs();
       const mount = textOf(known, 'mount') || login.mount;
       return await asked.hook({
         ...asked.login,
@@ -167,7 +172,7 @@ export class TitleUpdates implements HttpService {
     if (others.length > 0) {
       throw new TitleUpdateAnswer(403, 'Several channels have this password: say which, with mount=');
     }
-    return { mount: mount!, fields, sender: null };
+    return { mount: mount!, fields, sender: null, cameMs };
   }
 
   /** Of a user of the admin interface, whose secret is right. Rejects with TitleUpdateAnswer. */
@@ -242,12 +247,12 @@ export class TitleUpdates implements HttpService {
     throw refusal;
   }
 
-  async #apply(mount: EncoderMount, fields: Fields): Promise<TitleUpdateAnswer> {
+  async #apply(mount: EncoderMount, fields: Fields, cameMs = systemMs()): Promise<TitleUpdateAnswer> {
     if (textOf(fields, 'mode') !== 'updinfo') return new TitleUpdateAnswer(400, 'Only mode=updinfo is known here');
     const { title, ignored } = titleOf(fields, this.#options, mount.charset);
     const taken = (text: string) => takenAnswer(text, ignored);
     if (title === null) return taken('Nothing of the title was filled in');
-    const isFed = await mount.sendTitle(title);
+    const isFed = await mount.sendTitle(title, cameMs);
     if (!isFed) return new TitleUpdateAnswer(400, 'No encoder feeds this mount');
     return taken(
       mount.takesTitles ? 'Metadata update successful' : 'Mountpoint will not accept this information update',

@@ -156,6 +156,39 @@ t.test('titles are judged likewise, with admin=1', async (t) => {
   t.equal(await record(), 'three');
 });
 
+t.test('a title whose answer comes late does not take the place of a later one', async (t) => {
+  const panel = await Panel.open(t);
+  const { port, base } = await startServer(t, yaml(hookAt(panel, ', timeoutSeconds: 20')));
+  const feeder = new Feeder(t, port, '/own');
+  t.equal(await feeder.answered(), 200);
+  feeder.send(200);
+  const title = async (song: string, login = GOOD) =>
+    (
+      await ask(
+        t,
+        port,
+        `GET /admin/metadata?mode=updinfo&mount=/own&song=${song} HTTP/1.0\r\nAuthorization: Basic ${login}`,
+      )
+    ).status;
+  const record = async () =>
+    ((await (await fetch(`${base}/metadata/channel/own.json`)).json()) as { song: string }).song;
+  for (const login of [GOOD, basic('source', 'demo-source')]) {
+    let late: ServerResponse | null = null;
+    panel.answer = (response) => {
+      if (late === null) late = response;
+      else YES(response);
+    };
+    const first = title('first');
+    await until(() => late !== null, 5000);
+    t.equal(await title('second', login), 200);
+    YES(late!);
+    t.equal(await first, 200);
+    t.equal(await record(), 'second');
+    t.equal(await title('third'), 200);
+    t.equal(await record(), 'third');
+  }
+});
+
 const BAD: Readonly<Record<string, (response: ServerResponse) => void>> = {
   'an error page': (response) => void response.writeHead(500).end(),
   'a redirect': (response) => void response.writeHead(302, { location: '/yes', 'icecast-auth-user': '1' }).end(),
