@@ -39,6 +39,9 @@ const POLL_MS = [500, 1000, 2000, 3000, 5000];
 /** For the authority to check the proofs, and to sign. */
 const SETTLE_MS = 120_000;
 
+/** Of one order: it has at most a hundred domains. */
+const MAX_PROOFS = 200;
+
 type AxiosAdapter = (config: {
   readonly url?: string;
   readonly method?: string;
@@ -62,7 +65,7 @@ async function order({ directoryUrl, domains, email, eab, accountKey, signal }: 
   const contact = email === undefined ? {} : { contact: [`mailto:${email}`] };
   await client.createAccount({ termsOfServiceAgreed: true, ...contact });
   const begun = await client.createOrder({ identifiers: domains.map((value) => ({ type: 'dns', value })) });
-  for (const authorization of await client.getAuthorizations(begun)) {
+  for (const authorization of await authorizationsOf(client, begun)) {
     if (authorization.status === 'valid') continue;
     const challenge = authorization.challenges.find(({ type }) => type === 'http-01');
     if (challenge === undefined) {
@@ -94,8 +97,17 @@ async function settled(
     order = await client.getOrder(order);
   }
   if (order.status !== 'invalid') return order;
-  const reasons = (await client.getAuthorizations(order)).flatMap(reasonsOf);
+  const reasons = (await authorizationsOf(client, order)).flatMap(reasonsOf);
   throw new Error(reasons.join('; ') || 'the order is invalid');
+}
+
+/** One after the other: the package asks for all at once, each on a connection of its own. */
+async function authorizationsOf(client: InstanceType<typeof acme.Client>, order: Order): Promise<Authorization[]> {
+  const urls = order.authorizations ?? [];
+  if (urls.length > MAX_PROOFS) throw new Error(`the authority asks for ${urls.length} proofs`);
+  const all: Authorization[] = [];
+  for (const url of urls) all.push(...(await client.getAuthorizations({ ...order, authorizations: [url] })));
+  return all;
 }
 
 function reasonsOf({ identifier, challenges }: Authorization): string[] {

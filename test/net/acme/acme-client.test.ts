@@ -10,6 +10,7 @@ import { newKey } from '../../../src/net/acme/acme-key.js';
 import { OrderRefused, retryAfterMs } from '../../../src/net/acme/order-refused.js';
 import { ONE, PEM } from '../../kit/certificate.js';
 import { type AuthorityStep, FakeAuthority } from '../../kit/fake-authority.js';
+import { pause } from '../../kit/pause.js';
 import { missing } from '../../kit/program.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 
@@ -111,6 +112,37 @@ t.test('what it refuses, in its own words', async (t) => {
   authority.answers.authz = (response) =>
     void response.end(JSON.stringify({ ...authz, challenges: [{ type: 'dns-01' }] }));
   t.match(await refused(requestTo(authority)), { message: 'the authority offers no HTTP-01 for a.test' });
+});
+
+t.test('many proofs are looked at one after the other, and too many not at all', async (t) => {
+  const authority = await FakeAuthority.open(t);
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on('warning', onWarning);
+  t.teardown(() => process.off('warning', onWarning));
+  const asks = (count: number) => {
+    authority.asked.length = 0;
+    authority.answers.order = (response) => {
+      const authorizations = Array<string>(count).fill(`${authority.url}/authz`);
+      response.writeHead(201, { Location: `${authority.url}/poll` });
+      response.end(JSON.stringify({ ...authority.order(), authorizations }));
+    };
+  };
+  let [open, most] = [0, 0];
+  authority.answers.authz = (response) => {
+    most = Math.max(most, ++open);
+    void pause(5).then(() => {
+      open--;
+      response.end(JSON.stringify({ status: 'valid', identifier: { type: 'dns', value: 'a.test' }, challenges: [] }));
+    });
+  };
+  const asked = () => authority.asked.filter((step) => step === 'authz').length;
+  asks(100);
+  t.match(await refused(requestTo(authority)), { message: /^the certificate of the authority cannot be used/ });
+  t.strictSame([asked(), most, warnings], [100, 1, []]);
+  asks(5000);
+  t.match(await refused(requestTo(authority)), { message: 'the authority asks for 5000 proofs' });
+  t.equal(asked(), 0);
 });
 
 t.test('a certificate that clients could not use', { skip: missing('openssl') }, async (t) => {
