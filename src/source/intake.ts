@@ -20,7 +20,7 @@ import { AudioShare } from './audio-share.js';
 import type { BodyState, PieceSink, StreamBody } from './body.js';
 import { type Pacer, SLICE_BYTES } from './pacer.js';
 import type { SourceInput, SourceTitle } from './source.js';
-import { FRAME_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
+import { FRAME_UNITS, ICY_TITLE_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
 /** Who feeds the channel. */
 export type IntakeSink = Pick<SourceInput, 'onFrame' | 'onTitle'>;
@@ -208,8 +208,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   onTitle(title: SourceTitle): void {
     this.#title = title;
     this.#pause(0);
-    // It is not enough that each is committed before the next: past limits.pushesPerMinute none is.
-    this.#book(TITLE_UNITS);
+    this.#book(typeof title === 'string' ? ICY_TITLE_UNITS : TITLE_UNITS);
   }
 
   /** The wait is over. */

@@ -10,6 +10,8 @@ export const FRAME_UNITS = 1;
 export const LINK_UNITS = 10;
 /** A title that stands in the stream: it is saved and sent to every reader. 200 of them a second. */
 export const TITLE_UNITS = 100;
+/** One of an ICY block: it waits for the one before it, and past limits.pushesPerMinute it is neither saved nor sent. 1,000 of them a second. */
+export const ICY_TITLE_UNITS = 20;
 /** A link that goes onto the tape: its head is made, and sent to every listener. 20 of them a second. */
 export const START_UNITS = 1000;
 
