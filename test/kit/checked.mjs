@@ -3,14 +3,16 @@
 import { spawn } from 'node:child_process';
 
 /**
- * @param {() => Promise<boolean>} runTests whether they passed; with the time that the build took
+ * @template T
+ * @param {() => Promise<T>} prepare what the tests need and the build does not: beside it
+ * @param {(prepared: T, buildMs: number) => Promise<boolean>} runTests whether they passed
  * @returns whether the build, the tests and what ran beside them all passed; without a build there are no tests
  */
-export async function withChecks(runTests) {
-  const built = await runScript('build');
+export async function withChecks(prepare, runTests) {
+  const [built, prepared] = await Promise.all([runScript('build'), prepare()]);
   if (!built.isOk) return false;
   const linting = runScript('lint');
-  const isPassed = await runTests(built.ms);
+  const isPassed = await runTests(prepared, built.ms);
   const linted = await linting;
   if (!linted.isOk) process.stdout.write('\nnpm run lint failed: see above\n');
   return isPassed && linted.isOk;

@@ -9,7 +9,9 @@ import { tempFolder } from './temp-folder.js';
 const CHECKED = new URL('checked.mjs', import.meta.url).pathname;
 const RUN = `
 import { withChecks } from '${CHECKED}';
-process.exitCode = (await withChecks(async () => { console.log('the tests run'); return process.argv[1] === '0'; })) ? 0 : 1;
+const prepare = async () => 'prepared';
+const runTests = async (prepared) => { console.log('the tests run, ' + prepared); return process.argv[1] === '0'; };
+process.exitCode = (await withChecks(prepare, runTests)) ? 0 : 1;
 `;
 
 for (const build of [0, 3]) {
@@ -30,7 +32,7 @@ for (const build of [0, 3]) {
             );
           });
           t.equal(code === 0, build === 0 && tests === 0 && lint === 0, `exit code ${code}`);
-          t.equal(out.includes('the tests run'), build === 0);
+          t.equal(out.includes('the tests run, prepared'), build === 0);
           t.equal(existsSync(linted), build === 0, 'the check has ended');
           t.equal(out.includes('what lint says'), build === 0);
         },
