@@ -78,7 +78,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'titles/pushes': ['titles/title-service', 'http/push-routes'],
   'titles/title-readers': ['titles/title-service', 'titles/reader-delay'],
   'app/hub/alert-facts': ['e2e/alerts'],
-  'net/outbound/delivery': ['alerts/webhook', 'behaviour/outgoing-titles'],
   'webhooks/title-webhook': ['behaviour/outgoing-titles'],
   'covers/covers': ['behaviour/late-covers'],
   'covers/cover-hook': ['behaviour/late-covers'],

@@ -3,7 +3,7 @@
  * by it.
  *
  *   send ─► waiting (bounded: the oldest goes) ─► attempt ─taken─► delivered
- *                        ▲                         └─ else: pause, twice as long each time, and again ─► given up after giveUpSeconds
+ *                        ▲                         └─ else: pause, twice as long each time, and again ─► a last time after giveUpSeconds
  *                        └──────────────────────────────────┘
  *
  * Neither URL nor secret is ever logged: the owner names a receiver by its place in the configuration.
@@ -115,13 +115,14 @@ export class Delivery {
     const { min, max } = this.#options().retrySeconds;
     const backoff = Math.min(max, min * 2 ** (this.#failures - 1)) * (0.75 + Math.random() / 4);
     const nowMs = this.#clock.now();
-    const againMs = nowMs + Math.max(backoff, Math.min(max, afterSeconds)) * 1000;
-    if (isFinal || againMs > untilMs) {
+    const askedMs = nowMs + Math.min(max, afterSeconds) * 1000;
+    let againMs = Math.max(nowMs + backoff * 1000, askedMs);
+    if (isFinal || nowMs >= untilMs || askedMs > untilMs) {
       this.counts['given-up']++;
       // Those behind it wait all the same: what does not answer is not asked at once again.
       this.#current = null;
       if (this.#waiting.length === 0) return;
-    }
+    } else if (againMs > untilMs) againMs = untilMs;
     this.#pause = this.#clock.alarm(againMs, { onAlarm: () => this.#again() });
   }
 
