@@ -12,6 +12,8 @@ import type { Core } from '../core.js';
 
 /** Characters of a User-Agent that the hook gets. */
 const AGENT_CHARACTERS = 255;
+/** Of those that a hook is asked about, as the log names them. */
+const LOGGED_CHANNELS = 10;
 
 export class EncoderHooks {
   /** What became of questions. */
@@ -39,7 +41,7 @@ export class EncoderHooks {
     this.#byChannel.clear();
     for (const [channel, options] of hooksOf(config)) {
       const name = JSON.stringify(options);
-      const hook = hooks.get(name) ?? this.#hooks.get(name) ?? this.#make(options);
+      const hook = hooks.get(name) ?? this.#hooks.get(name) ?? this.#make(options, name);
       hooks.set(name, hook);
       this.#byChannel.set(channel, this.#asking(hook));
     }
@@ -65,8 +67,13 @@ export class EncoderHooks {
     };
   }
 
-  #make(options: EncoderHookConfig): ListenerHook {
-    const { clock, log, tallies } = this.#core;
+  #make(options: EncoderHookConfig, name: string): ListenerHook {
+    const { config, clock, log, tallies } = this.#core;
+    // Without its URL these alone say which it is.
+    const channels = () => {
+      const all = [...hooksOf(config)].filter(([, each]) => JSON.stringify(each) === name);
+      return all.slice(0, LOGGED_CHANNELS).map(([channel]) => channel);
+    };
     return new ListenerHook(clock, {
       ...options,
       timeoutMs: options.timeoutSeconds * 1000,
@@ -79,8 +86,12 @@ export class EncoderHooks {
       onVerdict: (verdict) => this.verdicts.add(verdict),
       onTroubleChanged: (trouble) => {
         // Never with its URL, which may hold a secret.
-        if (trouble === null) log.info('the hook of encoders answers again');
-        else log.error({ trouble }, 'the hook of encoders does not answer: it is left alone for a while');
+        if (trouble === null) log.info({ channels: channels() }, 'the hook of encoders answers again');
+        else
+          log.error(
+            { channels: channels(), trouble },
+            'the hook of encoders does not answer: it is left alone for a while',
+          );
       },
     });
   }

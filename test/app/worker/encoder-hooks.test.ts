@@ -208,6 +208,23 @@ for (const [name, answer] of Object.entries(BAD)) {
   });
 }
 
+t.test('a hook that does not answer is logged with its channels', async (t) => {
+  const [panel, other] = [await Panel.open(t), await Panel.open(t)];
+  panel.answer = (response) => response.writeHead(500).end();
+  const { log, lines } = keepLines();
+  const all = `${channels}
+      apart: { encoderHook: ${hookAt(other)}, sources: [{ type: encoder }] }`;
+  const { port } = await startServer(t, yaml(hookAt(panel, ', breakAfter: 1, breakSeconds: 0.1'), all), undefined, log);
+  const named = (text: string) => lines.filter(({ message }) => message.startsWith(`the hook of encoders ${text}`));
+  t.equal(await put(t, port, '/own', GOOD), 503);
+  await until(() => named('does not').length === 1, 5000);
+  panel.answer = YES;
+  await until(async () => (await put(t, port, '/own', GOOD)) === 200, 5000);
+  await until(() => named('answers').length === 1, 5000);
+  for (const line of [...named('does not'), ...named('answers')]) t.strictSame(line['channels'], ['live', 'own']);
+  t.notMatch(JSON.stringify(lines), /of-the-panel/);
+});
+
 t.test('a yes with 100 MB behind it is a yes, and is not read', async (t) => {
   const panel = await Panel.open(t);
   let sent = 0;
