@@ -44,6 +44,12 @@ export class AlertBoard {
     for (const { isFiring, condition } of this.#standings.values()) if (isFiring) yield condition;
   }
 
+  /** Those that have begun and are not over, once more, for a webhook that is new. */
+  again(wallMs: number): Alert[] {
+    const firing = [...this.#standings.values()].filter(({ isFiring }) => isFiring);
+    return firing.map((standing) => this.#alert(standing, 'firing', wallMs));
+  }
+
   /** There is no webhook: what is wrong when there is one is a new alert. */
   clear(): void {
     this.#standings.clear();

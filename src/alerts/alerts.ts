@@ -75,13 +75,16 @@ export class Alerts {
     for (const webhook of this.#webhooks) if (webhook.wants(alert)) webhook.send(alert);
   }
 
-  /** Others are configured than before: those that stay keep what waits. */
+  /** Others are configured than before: those that stay keep what waits, those that are new get what is wrong. */
   #follow({ webhooks }: AlertsConfig): void {
     if (webhooks === this.#made) return;
     this.#made = webhooks;
     const { all, gone } = remade(this.#webhooks, webhooks, (config) => this.#make(config));
+    const added = all.filter((webhook) => !this.#webhooks.includes(webhook));
     this.#webhooks = all;
     for (const webhook of gone) webhook.close();
+    for (const alert of added.length === 0 ? [] : this.#board.again(this.#parts.clock.wallMs()))
+      for (const webhook of added) if (webhook.wants(alert)) webhook.send(alert);
   }
 
   #make(config: WebhookConfig): Webhook {

@@ -41,14 +41,15 @@ t.test('a webhook whose place a reload changes is logged under its new one', asy
   t.strictSame([places('a webhook does not'), places('a webhook takes')], [[2], [1]]);
 });
 
-t.test('while there is no webhook nothing is in force, and one that comes back is told what is', async (t) => {
+t.test('without a webhook nothing is in force; one that a reload brings gets what is', async (t) => {
   const receiver = await Receiver.open(t);
   const without = alertsSchema({}).parse({ afterSeconds: 0 });
   const config = { ...without, webhooks: alertsSchema({}).parse({ webhooks: [{ url: receiver.url }] }).webhooks };
   let inForce = config;
   const clock = new SystemClock();
   const server = { wallMs: 0, channels: [], hlsFaults: new Map(), slowestSaveMs: 0, freeBytes: null };
-  const facts = () => ({ ...server, certificates: [], limits: [], died: {}, skewMs: 0, storeFault: 'gone' });
+  let storeFault: string | null = 'gone';
+  const facts = () => ({ ...server, certificates: [], limits: [], died: {}, skewMs: 0, storeFault });
   const alerts = new Alerts({ config: () => inForce, facts, clock, log: keepLines().log });
   t.teardown(() => {
     alerts.close();
@@ -63,4 +64,17 @@ t.test('while there is no webhook nothing is in force, and one that comes back i
   alerts.look(2000);
   await until(() => receiver.received.length === 2, 5000);
   t.strictSame(receiver.of('store-fault'), ['firing ', 'firing ']);
+  const other = await Receiver.open(t);
+  inForce = { ...config, webhooks: alertsSchema({}).parse({ webhooks: [{ url: other.url }] }).webhooks };
+  alerts.look(3000);
+  await until(() => other.received.length === 1, 5000);
+  alerts.look(4000);
+  t.strictSame(other.of('store-fault'), ['firing '], 'a URL that was wrong');
+  const limited = { webhooks: [{ url: receiver.url, events: ['silence'] }, { url: other.url }] };
+  inForce = { ...config, webhooks: alertsSchema({}).parse(limited).webhooks };
+  storeFault = null;
+  alerts.look(5000);
+  await until(() => other.received.length === 2, 5000);
+  t.strictSame(other.of('store-fault'), ['firing ', 'resolved '], 'once');
+  t.equal(receiver.received.length, 2, 'and nothing that is not wanted');
 });
