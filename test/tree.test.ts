@@ -79,7 +79,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'titles/title-readers': ['titles/title-service', 'titles/reader-delay'],
   'app/hub/alert-facts': ['e2e/alerts'],
   'webhooks/title-webhook': ['behaviour/outgoing-titles'],
-  'covers/covers': ['behaviour/late-covers'],
   'covers/cover-hook': ['behaviour/late-covers'],
   'cluster/sending-turns': ['e2e/outgoing-titles-cluster'],
   'app/metrics/hub-metrics': ['source/health', 'http/readiness'],

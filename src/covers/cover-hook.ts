@@ -28,8 +28,8 @@ interface Song {
 }
 
 interface Remembered {
-  /** `''`: none. */
-  readonly cover: string;
+  /** `''`: none; null: it could not be found out. */
+  readonly cover: string | null;
   readonly untilMs: number;
 }
 
@@ -37,7 +37,7 @@ const LIMITS = { ca: undefined, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
 /** Questions at a time; what comes beyond them has no cover. */
 export const MAX_ASKED = 4;
 /** After a failure. */
-const AGAIN_MS = 60_000;
+export const AGAIN_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set([204, 404]);
 
 export class CoverHook {
@@ -48,7 +48,7 @@ export class CoverHook {
   readonly #clock: Clock;
   readonly #output: CoverHookOutput;
   readonly #remembered: LRUCache<string, Remembered>;
-  readonly #asking = new Map<string, Promise<string>>();
+  readonly #asking = new Map<string, Promise<string | null>>();
   readonly #closing = new AbortController();
   #isFailing = false;
 
@@ -68,8 +68,8 @@ export class CoverHook {
     this.#remembered = new LRUCache({ max: config.cacheEntries });
   }
 
-  /** Never rejects. @returns `''`: none is known */
-  async coverOf({ artist, song }: Song): Promise<string> {
+  /** Never rejects. @returns `''`: there is none; null: it cannot be found out now */
+  async coverOf({ artist, song }: Song): Promise<string | null> {
     const name = `${artist}\n${song}`;
     const known = this.#remembered.get(name);
     if (known !== undefined && this.#clock.now() < known.untilMs) return known.cover;
@@ -77,7 +77,7 @@ export class CoverHook {
     if (asking !== undefined) return asking;
     if (this.#asking.size >= MAX_ASKED) {
       this.counts.dropped++;
-      return '';
+      return null;
     }
     const asked = this.#ask({ artist, song }, name);
     this.#asking.set(name, asked);
@@ -89,14 +89,14 @@ export class CoverHook {
     this.#closing.abort();
   }
 
-  async #ask(song: Song, name: string): Promise<string> {
+  async #ask(song: Song, name: string): Promise<string | null> {
     const { cacheSeconds } = this.#config;
     const answer = await this.#request(song);
     if (this.#closing.signal.aborted) return '';
     const isFailed = answer instanceof Error;
-    const found = isFailed ? '' : imageUrl(answer);
-    const cover = Buffer.byteLength(found) <= this.#urlBytes() ? found : '';
-    this.counts[isFailed ? 'failed' : cover === '' ? 'none' : 'found']++;
+    const found = isFailed ? null : imageUrl(answer);
+    const cover = found === null || Buffer.byteLength(found) <= this.#urlBytes() ? found : '';
+    this.counts[cover === null ? 'failed' : cover === '' ? 'none' : 'found']++;
     this.#remembered.set(name, { cover, untilMs: this.#clock.now() + (isFailed ? AGAIN_MS : cacheSeconds * 1000) });
     if (isFailed && !this.#isFailing) this.#output.onTrouble(answer.message);
     if (!isFailed && this.#isFailing) this.#output.onRecovered();

@@ -7,7 +7,7 @@
  * Invariant: nothing waits for a cover. Made by app/hub/hub-covers.ts.
  */
 
-import type { Clock } from '../base/clock.js';
+import type { Alarm, Clock } from '../base/clock.js';
 import type { Log } from '../base/log.js';
 import { Refusal } from '../base/refusal.js';
 import { channelsOf } from '../config/adopt.js';
@@ -15,13 +15,14 @@ import type { CoversConfig } from '../config/covers-config.js';
 import type { LoadedConfig } from '../config/load.js';
 import { isInRanges } from '../config/number-range.js';
 import { isSame } from '../config/same.js';
-import { isIdSent, type TrackRecord } from '../metadata/record.js';
+import { isIdSent, isSamePlay, type TrackRecord } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
+import { realNow } from '../now-playing/effect.js';
 import { giveCover } from '../now-playing/late-cover.js';
 import type { Engine } from '../titles/engine.js';
 import type { Moments } from '../titles/moments.js';
 import { pictureOf, pictureUrlOf } from './cover-folder.js';
-import { CoverHook, type CoverOutcome } from './cover-hook.js';
+import { AGAIN_MS, CoverHook, type CoverOutcome } from './cover-hook.js';
 
 export interface CoversParts {
   /** The one in force, which a reload changes in place. */
@@ -41,6 +42,8 @@ interface ChannelCovers {
   /** As it was when this was made. */
   readonly config: CoversConfig;
   readonly hook: CoverHook | null;
+  /** For the title whose question has failed. */
+  again: Alarm | null;
 }
 
 export class Covers {
@@ -70,9 +73,9 @@ export class Covers {
     const { config, onChannels } = this.#parts;
     if (this.#isClosed) return;
     const wanted = channelsOf(config);
-    for (const [key, { config: made, hook }] of this.#channels) {
-      if (isSame(made, wanted.get(key)?.covers)) continue;
-      hook?.close();
+    for (const [key, covers] of this.#channels) {
+      if (isSame(covers.config, wanted.get(key)?.covers)) continue;
+      end(covers);
       this.#channels.delete(key);
     }
     for (const [key, { covers }] of wanted) {
@@ -85,32 +88,56 @@ export class Covers {
   /** Idempotent. */
   close(): void {
     this.#isClosed = true;
-    for (const { hook } of this.#channels.values()) hook?.close();
+    for (const covers of this.#channels.values()) end(covers);
     this.#channels.clear();
   }
 
   #make(channel: string, config: CoversConfig): ChannelCovers {
     const { clock, log, config: all } = this.#parts;
     const { hook } = config;
-    if (hook === undefined) return { config, hook: null };
+    if (hook === undefined) return { config, hook: null, again: null };
     const output = {
       onTrouble: (trouble: string) => log.warn({ channel, trouble }, 'the hook of covers does not answer'),
       onRecovered: () => log.info({ channel }, 'the hook of covers answers again'),
     };
-    return { config, hook: new CoverHook(channel, { ...config, hook }, () => all.limits.urlBytes, clock, output) };
+    const made = new CoverHook(channel, { ...config, hook }, () => all.limits.urlBytes, clock, output);
+    return { config, hook: made, again: null };
   }
 
   /** Never rejects. */
-  async #look({ config: { folder }, hook }: ChannelCovers, record: TrackRecord): Promise<void> {
+  async #look(covers: ChannelCovers, record: TrackRecord): Promise<void> {
+    const {
+      hook,
+      config: { folder },
+    } = covers;
     const { engine, moments, config, onError } = this.#parts;
     const { channel, id, type } = record;
     try {
       const name = folder !== undefined && isIdSent(record) ? await pictureOf(folder, id) : null;
       const cover = name === null ? await hook?.coverOf(record) : pictureUrlOf(config.streams.publicUrl, channel, name);
       if (type === 'next' || cover === undefined || cover === '' || this.#isClosed) return;
-      await engine.update(channel, (state) => giveCover(state, record, cover, moments.of(channel)));
+      if (cover === null) this.#lookAgain(covers, record);
+      else await engine.update(channel, (state) => giveCover(state, record, cover, moments.of(channel)));
     } catch (error) {
       if (!(error instanceof Refusal)) onError(error);
     }
   }
+
+  /** In a minute, if it is still in force then. */
+  #lookAgain(covers: ChannelCovers, record: TrackRecord): void {
+    const { clock, engine, isTurn } = this.#parts;
+    const { channel } = record;
+    const onAlarm = () => {
+      if (this.#channels.get(channel) !== covers || !isTurn(channel)) return;
+      const now = realNow(engine.state(channel));
+      if (now?.cover === '' && isSamePlay(now, record)) void this.#look(covers, now);
+    };
+    covers.again?.cancel();
+    covers.again = clock.alarm(clock.now() + AGAIN_MS, { onAlarm });
+  }
+}
+
+function end({ hook, again }: ChannelCovers): void {
+  hook?.close();
+  again?.cancel();
 }
