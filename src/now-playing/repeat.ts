@@ -55,7 +55,7 @@ export function likeness(record: TrackRecord, input: PushInput, compared: Compar
 /** An empty title names no play: without its id only the very same message is a repeat, not the next jingle or spot without words. */
 function isAnotherWordless(record: TrackRecord, input: PushInput, isSameTime: boolean): boolean {
   if (titleLine(record) !== '' || input.id === record.id) return false;
-  if (input.timeSeconds !== undefined && !isSameTime) return true;
+  if (input.timeSeconds !== undefined && !isSameTime && record.etype !== DEFAULTS.etype) return true;
   return (input.etype ?? DEFAULTS.etype) !== record.etype || !isCovered(record, input);
 }
 

@@ -413,6 +413,7 @@ t.test('repeat and correction', async (t) => {
     ['with everything', { ...timed, id: 'i', cover: 'c' }, 1, { ...timed, id: 'i', cover: 'c' }, 'equal'],
     ['less is said', { ...timed, id: 'i', cover: 'c' }, 1, song, 'equal'],
     ['an empty one again', {}, 1, {}, 'equal'],
+    ['an empty one again, by its time', { timeSeconds: at(0) }, 5, { timeSeconds: at(5) }, 'equal'],
     ['a jingle without words again', { etype: 101 }, 5, { etype: 101 }, 'equal'],
     ['a jingle without words, then a spot without', { etype: 101 }, 5, { etype: 103 }, 'other'],
     ['a jingle without words, then nothing', { etype: 101 }, 5, {}, 'other'],
