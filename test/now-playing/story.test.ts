@@ -109,8 +109,9 @@ class Model {
     const { timeSeconds: time, durationSeconds = 0 } = input;
     const sameTime = time !== undefined && (time === real.start || time === real.said);
     if (real.song !== input.song) {
-      const over = real.duration > 0 && ms >= real.effectMs + real.duration * 1000;
-      return real.id !== null && input.id === real.id && (time === undefined || sameTime) && !over;
+      const isOver = (duration: number) => duration > 0 && ms >= real.effectMs + duration * 1000;
+      const isMeant = sameTime || (time === undefined && !isOver(durationSeconds));
+      return real.id !== null && input.id === real.id && isMeant && !isOver(real.duration);
     }
     if (!mayBe(real, input)) return false;
     if (sameTime) return true;
