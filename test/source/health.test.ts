@@ -160,6 +160,19 @@ t.test('bitrate off: two windows of ten seconds, more than a fifth; over within 
   t.same(reports.slice(2), ['silent', 'bitrate 128 32'], 'silence needs few bytes: it is not off');
 });
 
+t.test('a variable bitrate is never off, whatever is stated: MP3 whose frames differ, and Ogg', async (t) => {
+  const { reports, pass, look, health } = patient();
+  look(0, true, 320);
+  for (let i = 0; i < 600; i++) pass(frameOf(i % 3 === 0 ? 160 : 128), 3);
+  t.same(reports, []);
+  t.ok(health.measuredKbps > 130);
+  health.reset();
+  look(0, true, 320);
+  for (let i = 0; i < 2500; i++) health.frame(Buffer.alloc(200), 20, 0, false);
+  t.same(reports, []);
+  t.equal(Math.round(health.measuredKbps), 80);
+});
+
 t.test('changes in mid-stream are reported once each; a variable bitrate is none', async (t) => {
   const { reports, pass, health } = patient();
   pass(frameOf(64), 100);
