@@ -41,8 +41,11 @@ export class CutFeed implements HlsFeed {
   readonly #parts: CutFeedParts;
   readonly #cutter: HlsCutter;
   #options: CutterOptions;
-  /** When the playlist was last requested, monotonic milliseconds. */
+  /** When the playlist was last requested, and the source was last asked to run, monotonic milliseconds. */
   #askedMs = Number.NEGATIVE_INFINITY;
+  #saidMs = Number.NEGATIVE_INFINITY;
+  /** Whether the stream had listeners a moment ago. */
+  #hadListeners = false;
   #grownMs: number;
   #lastNumber: number | null = null;
   #isWanted = false;
@@ -58,11 +61,15 @@ export class CutFeed implements HlsFeed {
   }
 
   ask(nowMs: number): void {
-    const { audio } = this.#source;
     // Repeated, since the last listener to leave ends the demand.
-    if (audio.listeners === 0 && (!this.#isWanted || nowMs - this.#askedMs > WANT_MS)) audio.want(true);
+    if (!this.#isWanted || nowMs - this.#saidMs > WANT_MS) this.#want(nowMs);
     this.#isWanted = true;
     this.#askedMs = nowMs;
+  }
+
+  #want(nowMs: number): void {
+    this.#saidMs = nowMs;
+    if (this.#source.audio.listeners === 0) this.#source.audio.want(true);
   }
 
   tidy(nowMs: number): void {
@@ -72,7 +79,10 @@ export class CutFeed implements HlsFeed {
     const targetMs = this.#options.segmentSeconds * 1000;
     // Players that start after a silence must not begin with the audio before it.
     if (!window.isEmpty && nowMs - this.#grownMs > this.#parts.silenceMs + targetMs + TAPE_MS) this.#cutter.endList();
+    const hasListeners = this.#source.audio.listeners > 0;
     if (this.#isWanted && nowMs - this.#askedMs > WANTED_TARGETS * targetMs) this.#unwant();
+    else if (this.#isWanted && this.#hadListeners && !hasListeners) this.#want(nowMs);
+    this.#hadListeners = hasListeners;
   }
 
   change(options: HlsOptions): void {

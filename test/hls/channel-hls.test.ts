@@ -87,6 +87,47 @@ t.test('who asks wakes a source on demand, for three target durations', async (t
   t.strictSame(served.wanted, [true, false, true]);
 });
 
+t.test(
+  'a crowd that asks all the time keeps its source also where the last listener of the stream leaves',
+  async (t) => {
+    const served = new Served();
+    const crowd = (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        for (let n = 0; n < 5; n++) {
+          served.channel.clock.advance(200);
+          served.subject.ask();
+        }
+        served.subject.tidy(served.channel.clock.now());
+      }
+    };
+    crowd(5);
+    served.audio.listeners = 1;
+    served.audio.want(true);
+    crowd(5);
+    served.audio.listeners = 0;
+    served.audio.want(false);
+    crowd(2);
+    t.equal(served.wanted.at(-1), true);
+    const { length } = served.wanted;
+    crowd(10);
+    t.ok(served.wanted.length <= length + 10, 'said once a second at most');
+  },
+);
+
+t.test(
+  'a player that asks rarely keeps its source within a second where the last listener of the stream leaves',
+  async (t) => {
+    const served = new Served();
+    served.pass(1);
+    served.audio.listeners = 1;
+    served.pass(2, { isAsked: false });
+    served.audio.listeners = 0;
+    served.audio.want(false);
+    served.pass(1, { isAsked: false });
+    t.equal(served.wanted.at(-1), true);
+  },
+);
+
 t.test('listeners want their source whatever is asked for', async (t) => {
   const served = new Served();
   served.audio.listeners = 1;
