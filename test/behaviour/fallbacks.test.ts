@@ -217,6 +217,26 @@ t.test('a circle, a chain, and what is away itself', async (t) => {
   t.notOk(player.closed);
 });
 
+t.test('a fallback on demand is started by who comes, and those who wait where they are follow', async (t) => {
+  const far = await startServer(t, demoYaml());
+  const pull = `{ type: pull, url: '${far.base}/demo.mp3', onDemand: true }`;
+  const station = await Station.start(
+    t,
+    YAML.replace('streams:', `      far: { bitrateKbps: 128, sources: [${pull}] }\nstreams:`),
+  );
+  await station.stands('live', '/far');
+  const feeder = await station.onAir('/live.mp3');
+  const first = new Player(station.server.port, '/live.mp3', { icy: true, keep: true });
+  await first.until((one) => one.audioBytes > 0);
+  feeder.socket.destroy();
+  await until(async () => (await station.channel('live')).silentSinceMs !== null, 8000);
+  const second = new Player(station.server.port, '/live.mp3', { icy: true, keep: true });
+  await second.until((one) => one.audioBytes > 20_000);
+  t.equal(second.status, 200);
+  await station.untilOn('far', 2);
+  for (const player of [first, second]) player.close();
+});
+
 t.test('whom the other stream does not fit stays, and waits', async (t) => {
   const station = await Station.start(t);
   const studio = await station.onAir('/live.mp3');

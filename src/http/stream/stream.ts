@@ -158,8 +158,7 @@ export class Stream implements AlarmHandler {
           'listener waits for audio',
         );
         // And for a delay line to fill.
-        const waitMs = this.#options.startTimeoutMs + mount.audio.delayMs;
-        const untilMs = this.#clock.now() + waitMs;
+        const untilMs = this.#clock.now() + this.#options.startTimeoutMs + mount.audio.delayMs;
         this.#ticker.run();
         this.#waiting.push({ request, home, mount, admitted, untilMs, hasWoken: false });
       } else throw noAudio();
@@ -200,8 +199,9 @@ export class Stream implements AlarmHandler {
   /** A mount, or its fallback while it has no audio. @param waiting is counted already, and may have started a source that has not come */
   #playable(home: Mount, { hasWoken, mount: own }: Partial<WaitingListener> = {}): Mount {
     if (hasAudioSoon(home) || (home.onDemand && hasWoken !== true)) return home;
-    const standIns = this.#options.fallbacks?.of(home.audio.key) ?? [];
-    return standIns.find((mount) => hasAudioSoon(mount) && (mount === own || this.#admission.hasRoom(mount))) ?? home;
+    const standIns = this.#options.fallbacks?.of(home.audio.key);
+    const open = (standIns ?? []).filter((mount) => mount === own || this.#admission.hasRoom(mount));
+    return open.find(hasAudioSoon) ?? open.find(({ onDemand }) => onDemand) ?? home;
   }
 
   #tryPlay(request: StreamRequest, mount: Mount, admitted: Admitted, home: Mount): void {
