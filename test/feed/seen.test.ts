@@ -29,12 +29,13 @@ t.test('as many steps as there may be, and one more', async (t) => {
     t.equal(Seen.read(idOf(MAX_STEPS + 1), ORDER).has(place, 1), false);
 });
 
-t.test('a head full of steps costs less than to cut it into characters', async (t) => {
+t.test('a head full of steps costs at most ten times as much as to cut it into characters', async (t) => {
   const id = `${'0.0,'.repeat(LONG / 4)}5@${ORDER}`;
   const read = () => {
     const seen = Seen.read(id, ORDER);
     for (let place = 0; place < 2000; place++) seen.has(place, 1);
   };
-  const ratio = await costRatio(1, read, () => id.split(''));
-  t.ok(ratio < 1, `${ratio} times`);
+  // Without a limit it is several hundred times.
+  const ratio = await costRatio(10, read, () => id.split(''));
+  t.ok(ratio < 10, `${ratio} times`);
 });
