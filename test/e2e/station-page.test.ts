@@ -12,6 +12,7 @@ import { otherOrigin } from '../kit/browser.js';
 import { Feeder } from '../kit/feeder.js';
 import { FIREFOX, Firefox } from '../kit/firefox.js';
 import { AUDIO, openListenerPage, pushTrack, SKIP, saysOnAir, shows } from '../kit/listener-page.js';
+import { pause } from '../kit/pause.js';
 import { freePort } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
@@ -250,6 +251,28 @@ t.test(
     await pushTrack(server.base, { artist: 'C', song: 'after the restart' });
     await shows(page, '.song', 'after the restart', 30_000);
     await becomes(t, page, 'ready', 30_000);
+  },
+);
+
+t.test(
+  'a stream that breaks off at once is asked for at growing pauses, and then no longer',
+  { skip: SKIP, timeout: patient(90_000) },
+  async (t) => {
+    const { base } = await startServer(t, demoYaml());
+    await saysOnAir(base);
+    const shortPauses = (each: Page) => each.addInitScript('Math.random = () => 0');
+    const { page, asked } = await openListenerPage(t, `${base}/listen/demo`, {}, shortPauses);
+    await page.route('**/demo.mp3?*', (route) => route.fulfill({ status: 502 }));
+    await press(page);
+    await becomes(t, page, 'failed', 60_000);
+    const tries = () => asked.filter((url) => url.includes('/demo.mp3?metaid=')).length;
+    t.equal(tries(), 6);
+    await until(async () => (await page.evaluate(`document.querySelector('airsplice-player').isOn`)) === false, 10_000);
+    await pause(5000);
+    t.equal(tries(), 6, 'its button says play');
+    await page.unroute('**/demo.mp3?*');
+    await press(page);
+    await becomes(t, page, 'playing', 20_000);
   },
 );
 

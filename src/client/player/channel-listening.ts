@@ -52,13 +52,14 @@ export class ChannelListening {
   /** The next title is the first one of this play. */
   #isFirst = true;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
+  /** By the directory's last answer there is audio that this browser can play. */
+  #isThere = false;
 
   constructor(options: ChannelListeningOptions) {
-    const { root, channel } = options;
+    const { root, channel, onChange } = options;
     this.channel = channel;
     this.#options = options;
     this.#directory = directoryOf(root);
-    const { onChange } = options;
     this.#titles = new LiveTitles({ root, channel, onChange, onLost: () => this.#directory.check() });
     this.#unsubscribe = this.#directory.subscribe({
       channel,
@@ -226,9 +227,12 @@ export class ChannelListening {
     this.#attach();
     const facts = this.facts;
     if (facts?.onAir === false && this.#reason === 'full') this.#rest();
-    // It waits for sound, and there is some.
-    const isThere = facts?.onAir && !this.#directory.isAway && canPlay(this.#options.audio, facts);
-    if (this.#isWaiting && this.#reason === null && isThere) this.#start();
+    const wasThere = this.#isThere;
+    this.#isThere = facts?.onAir === true && !this.#directory.isAway && canPlay(this.#options.audio, facts);
+    const mayPlay = this.#isWaiting && this.#reason === null && this.#isThere;
+    // Where there was audio before, the attachment tries by itself, at its own pace, until it has failed.
+    if (mayPlay && (!wasThere || this.#play === 'stopped')) this.#start();
+    else if (mayPlay && this.#play === 'failed') this.#wants = false;
     this.#options.onChange();
   }
 
@@ -246,8 +250,7 @@ export class ChannelListening {
     const before = this.#play;
     this.#play = state;
     if (state === 'connecting' && !this.#wants) {
-      // By the media keys.
-      this.#wants = true;
+      this.#wants = true; // by the media keys
       this.#options.onPlay();
     }
     if (state === 'connecting' && before !== 'connecting') {
@@ -269,10 +272,9 @@ export class ChannelListening {
     this.#directory.check();
     if (facts === undefined) return;
     const reason = await whySilent(addressOf(this.#options.root, this.#pathOf(facts)), this.#options.audio);
-    if (reason === null || !this.#isWaiting) return;
-    if (reason === 'full') {
-      if (this.facts?.onAir !== false) this.#wait();
-    } else if (reason === 'members' || facts.hls === '') this.#giveUp(reason);
+    if (reason === null || !this.#isWaiting || (reason === 'full' && this.facts?.onAir === false)) return;
+    if (reason === 'full') this.#wait();
+    else if (reason === 'members' || facts.hls === '') this.#giveUp(reason);
   }
 
   #giveUp(reason: SilenceReason): void {
