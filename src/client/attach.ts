@@ -69,7 +69,7 @@ class AttachedPlayer implements Attachment {
     this.#medium = url.pathname.endsWith('.m3u8')
       ? new HlsMedium(audio, url, root, options)
       : new StreamMedium(audio, url, root, options);
-    const actions = { play: () => void this.play().catch(() => undefined), pause: () => audio.pause() };
+    const actions = { play: () => void this.play().catch(() => undefined), pause: () => this.#pause() };
     const { mediaSession, artwork = coversOf } = options;
     const pictures = mediaSession === 'titles' ? () => [] : artwork;
     this.#system = mediaSession === false ? null : new SystemPlayer({ ...actions, stop: () => this.stop() }, pictures);
@@ -105,6 +105,12 @@ class AttachedPlayer implements Attachment {
 
   stop(): void {
     this.#end(false);
+  }
+
+  /** Between two tries the element is paused already. */
+  #pause(): void {
+    if (this.#tryTimer === undefined) this.#audio.pause();
+    else this.#end(false);
   }
 
   close(): void {
@@ -167,7 +173,10 @@ class AttachedPlayer implements Attachment {
 
   /** @param isBroken not ended by the listener */
   #end(isBroken: boolean): void {
-    if (this.#titles === null && this.#tryTimer === undefined && this.#audio.paused) return;
+    if (this.#titles === null && this.#tryTimer === undefined && this.#audio.paused) {
+      if (!isBroken) this.#setState('stopped');
+      return;
+    }
     this.#clear();
     this.#medium.arm();
     this.#system?.show(null);

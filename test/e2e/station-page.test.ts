@@ -276,6 +276,28 @@ t.test(
   },
 );
 
+t.test(
+  'the media keys end the tries for a stream that broke off',
+  { skip: SKIP, timeout: patient(60_000) },
+  async (t) => {
+    const { base } = await startServer(t, demoYaml());
+    await saysOnAir(base);
+    const { page } = await openListenerPage(t, `${base}/listen/demo`, {}, (each) =>
+      each.addInitScript(`Math.random = () => 0.99;
+      globalThis.keys = {};
+      MediaSession.prototype.setActionHandler = (name, act) => { keys[name] = act; }`),
+    );
+    await page.route('**/demo.mp3?*', (route) => route.fulfill({ status: 502 }));
+    for (const key of ['stop', 'pause']) {
+      await press(page);
+      await becomes(t, page, 'retrying');
+      await page.evaluate(`keys.${key}()`);
+      await becomes(t, page, 'ready');
+      t.equal(await page.evaluate(`document.querySelector('airsplice-player').isOn`), false, key);
+    }
+  },
+);
+
 t.test('many channels: a list, a search, one player', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const more = Array.from(
     { length: 8 },

@@ -261,7 +261,7 @@ export class ChannelListening {
     }
     if (state === 'playing') this.#reason = null;
     // By the media keys, or by the listener.
-    if (state === 'stopped' && this.#reason === null && PLAYING.includes(before)) this.#wants = false;
+    if (state === 'stopped' && this.#reason === null) this.#wants = false;
     if (state === 'retrying' || state === 'failed') void this.#diagnose();
     this.#directory.hurry();
     this.#options.onChange();
