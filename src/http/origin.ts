@@ -70,9 +70,12 @@ function isSameOrigin(headers: Asked['headers']): boolean {
   return headers['sec-fetch-site'] === 'same-origin' && DELIBERATE.includes(headers['sec-fetch-dest']);
 }
 
-/** Whether a URL has the host and port of the request. False for the origin `null` of sandboxed pages. */
+/** Whether a URL has the host and port of the request. A proxy may name its default port too. False for the origin `null` of sandboxed pages. */
 function isHost(url: string | undefined, host: string | undefined): boolean {
-  return url !== undefined && host !== undefined && URL.canParse(url) && new URL(url).host === host.toLowerCase();
+  if (url === undefined || host === undefined || !URL.canParse(url)) return false;
+  const { protocol, host: named } = new URL(url);
+  const port = { 'http:': ':80', 'https:': ':443' }[protocol] ?? '';
+  return [named, named + port].includes(host.toLowerCase());
 }
 
 function crossOrigin(): Refusal {

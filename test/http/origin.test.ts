@@ -14,6 +14,9 @@ const refused = (check: (asked: never) => void, method: string, headers: Headers
   }
 };
 const HERE = 'http://radio.example:8000';
+const PLAIN = 'http://radio.example';
+/** As a proxy passes it on that adds its port. */
+const PORT_443 = { host: 'radio.example:443', 'user-agent': 'Mozilla/5.0', 'x-requested-with': 'x' };
 const fetched = (site: string, dest: string) => ({ 'sec-fetch-site': site, 'sec-fetch-dest': dest });
 /** What a page shows or loads by a URL (Fetch standard, destinations). */
 const IN_PAGES = [
@@ -39,6 +42,9 @@ const CASES: readonly (readonly [what: string, method: string, headers: Headers,
     ['with a custom header', 'POST', { 'x-requested-with': 'x' }, false, false],
     ['DELETE', 'DELETE', {}, false, false],
     ['fetch of our page', 'POST', { origin: HERE, 'x-requested-with': 'x', 'user-agent': 'Mozilla/5.0' }, false, false],
+    ['by https, with its port', 'POST', { ...PORT_443, origin: 'https://radio.example' }, false, false],
+    ['by http, with its port', 'POST', { ...PORT_443, host: 'radio.example:80', origin: PLAIN }, false, false],
+    ['of the other default port', 'POST', { ...PORT_443, origin: PLAIN }, true, true],
     ['of another page', 'POST', { origin: 'http://evil.example', 'content-type': 'application/json' }, true, true],
     ['of another port', 'DELETE', { origin: 'http://radio.example' }, true, true],
     ['of a sandbox', 'POST', { origin: 'null', 'x-requested-with': 'x' }, true, true],
