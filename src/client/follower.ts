@@ -58,7 +58,11 @@ export class Follower implements Following {
       throw new TypeError('WebSocket: there is none here');
     // With `transport: 'websocket'` there is no fallback.
     if (options.transport === 'websocket') this.#blocked = Number.NEGATIVE_INFINITY;
-    this.#records = new KnownRecords(options);
+    this.#records = new KnownRecords({
+      onNow: (record, isNews) => options.onNow?.(record, isNews),
+      // `onNow` of the same message may have closed it.
+      onNext: (record, channelkey) => this.#state !== 'closed' && options.onNext?.(record, channelkey),
+    });
     this.#onState = options.onState;
     this.#stopWaking = onWake(
       () => this.#renew(),
@@ -103,7 +107,8 @@ export class Follower implements Following {
   /** The network is back: an old connection is useless. */
   #renew(): void {
     if (this.#connection !== null) this.#setState('reconnecting');
-    this.#connect();
+    // Its handler may have closed it.
+    if (this.#state !== 'closed') this.#connect();
   }
 
   #connect(): void {

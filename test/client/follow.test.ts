@@ -236,6 +236,50 @@ t.test('what is no record is ignored', async (t) => {
   t.match(records[0], { durationSeconds: 0, cover: '', images: { small: '' }, artist: '', positionMs: null });
 });
 
+t.test('closed by one of its own handlers it stays closed, and calls no other', async (t) => {
+  const server = http.createServer();
+  let count = 0;
+  const make = (type: string, song: string) =>
+    JSON.stringify({ type, channelkey: 'demo', id: song, song, rawdata: song });
+  new WebSocketServer({ server }).on('connection', (socket) => {
+    count++;
+    for (const text of [make('now', 'one'), make('next', 'two'), make('now', 'two')]) socket.send(text);
+  });
+  const base = await listen(t, server);
+  const page = globalThis as { addEventListener?: unknown };
+  const kept = page.addEventListener;
+  let isOnline = (): void => undefined;
+  const options = { WebSocket, channel: 'demo', server: base };
+  const states: FollowState[] = [];
+  // Only while it begins: other tests run beside this one.
+  page.addEventListener = (name: string, listener: () => void) => name === 'online' && (isOnline = listener);
+  const lost = follow({
+    ...options,
+    onState: (state) => {
+      states.push(state);
+      if (state === 'reconnecting') lost.close();
+    },
+  });
+  page.addEventListener = kept;
+  t.teardown(() => lost.close());
+  await until(() => lost.state === 'connected', 20_000);
+  isOnline();
+  const calls: string[] = [];
+  const heard = follow({
+    ...options,
+    onNow: ({ song }) => {
+      calls.push(song);
+      if (song === 'two') heard.close();
+    },
+    onNext: (record) => calls.push(`next ${record?.song}`),
+  });
+  await until(() => heard.state === 'closed', 20_000);
+  t.strictSame(calls, ['one', 'next two', 'two']);
+  await quietFor(500);
+  t.equal(count, 2);
+  t.strictSame(states, ['connected', 'reconnecting', 'closed']);
+});
+
 t.test('waits grow, are spread, and have an end', async (t) => {
   const waits = Array.from({ length: 50 }, () => {
     const backoff = new Backoff();
