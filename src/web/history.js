@@ -17,6 +17,7 @@ import { isSameTitle } from '../client/player/title-facts.ts';
  * @property {Record<string, string>} texts
  * @property {string} language
  * @property {AirsplicePlayer | undefined} player
+ * @property {import('../client/player/channel-directory.ts').ChannelDirectory} directory that knows the server's clock
  * @property {{ path: string, hours: number } | null} rewind
  */
 
@@ -126,7 +127,8 @@ export class History {
   }
 
   #show() {
-    const oldestMs = Math.max(this.#rewindFromMs, Date.now() - (this.#parts.rewind?.hours ?? 0) * 3_600_000);
+    const { rewind, directory } = this.#parts;
+    const oldestMs = Math.max(this.#rewindFromMs, directory.serverMs - (rewind?.hours ?? 0) * 3_600_000);
     const visible = this.#visible;
     this.#empty.textContent = visible.length === 0 ? (this.#parts.texts['historyEmpty'] ?? '') : '';
     this.#more.hidden = visible.length <= this.#count && !(this.#hasMore && visible.length > 0);
