@@ -27,6 +27,8 @@ const STUCK_MS = 20_000;
 /** The same if it had audio to play: Firefox, after a change of the sample rate. */
 const SILENT_MS = 2000;
 const TICK_MS = 1000;
+/** Beyond it a timer runs out at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The states that the lock screen shows as playing. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
 
@@ -162,7 +164,7 @@ class AttachedPlayer implements Attachment {
     }
     clearInterval(this.#ticker);
     clearTimeout(this.#pauseTimer);
-    this.#pauseTimer = setTimeout(() => this.#end(false), keepPausedMs);
+    this.#pauseTimer = setTimeout(() => this.#end(false), Math.min(keepPausedMs, MAX_TIMER_MS));
     this.#setState('paused');
   }
 

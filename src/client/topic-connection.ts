@@ -145,6 +145,8 @@ export class EventConnection implements Connection {
 /** The refusal in an answer. */
 export async function refusalOf(answer: Response): Promise<Pick<ConnectionEnd, 'status' | 'retryAfterMs'>> {
   await answer.body?.cancel();
-  const seconds = Number(answer.headers.get('Retry-After') ?? 0);
-  return { status: answer.status, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 };
+  const header = answer.headers.get('Retry-After') ?? '';
+  // Seconds or a date (RFC 9110, 10.2.3).
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return { status: answer.status, retryAfterMs: Number.isNaN(ms) ? 0 : Math.max(0, ms) };
 }

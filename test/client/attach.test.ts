@@ -238,6 +238,13 @@ t.test('a pause ends the stream, and the next play has another metaid; or it is 
   kept.audio.pause();
   await until(() => kept.calls.at(-1) === '(stopped)', 5000);
   t.not(kept.audio.metaid, before, 'a long pause ends it');
+
+  const always = await attached(t, { keepPausedMs: Number.POSITIVE_INFINITY });
+  await always.attachment.play();
+  always.audio.moveTo(0.02);
+  always.audio.pause();
+  await quietFor(100);
+  t.equal(always.attachment.state, 'paused', 'however long');
 });
 
 t.test('a stream that ends is asked for again, and its titles come anew', async (t) => {

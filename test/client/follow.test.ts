@@ -184,6 +184,24 @@ t.test('a server that asks for patience gets it', async (t) => {
   t.strictSame(states, ['reconnecting']);
 });
 
+t.test('patience that is asked for by a date, or for longer than a timer can wait', async (t) => {
+  for (const value of [new Date(Date.now() + 5000).toUTCString(), '2592000']) {
+    const askedMs: number[] = [];
+    const base = await listen(
+      t,
+      http.createServer((_, response) => {
+        askedMs.push(performance.now());
+        response.writeHead(503, { 'Retry-After': value }).end();
+      }),
+    );
+    record(t, { transport: 'sse', channel: 'demo', server: base });
+    await until(() => askedMs.length === 1, 20_000);
+    // Without it the second try comes within 1.5 s.
+    await quietFor(2500);
+    t.equal(askedMs.length, 1, value);
+  }
+});
+
 t.test('a WebSocket that was closed with 1013 comes back after seconds', async (t) => {
   const server = http.createServer();
   const askedMs: number[] = [];
