@@ -34,6 +34,8 @@ import { type DaySalt, digestOf, saltedToken } from './salts.js';
 export interface CountedConnection {
   readonly channel: CountedChannel;
   readonly crowds: readonly Crowd[];
+  /** Of those of its channel, from 1. */
+  readonly number: number;
   readonly digest: string;
   /** The digest with the salt of `dayMs`; -1: none yet. */
   token: number;
@@ -46,6 +48,10 @@ interface CountedChannel {
   readonly total: Crowd;
   readonly dimensions: Readonly<Record<Dimension, Crowds>>;
   title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
+  /** Of the last connection. */
+  joined: number;
+  /** The title before, which may return: connections up to this number have heard it, those behind it are newcomers. */
+  before: { readonly atMs: number; readonly id: string; readonly joined: number; newcomers: number } | null;
 }
 
 /** A clock set back by less than this keeps the present minute. */
@@ -104,6 +110,7 @@ export class Collector {
     const connection: CountedConnection = {
       channel,
       crowds: [channel.total, this.#stationOf(station, nowMs), ...crowds],
+      number: ++channel.joined,
       digest: digestOf(`${originOf(request.address)} ${agent.slice(0, AGENT_CHARACTERS)}`),
       token: -1,
       dayMs: 0,
@@ -111,6 +118,7 @@ export class Collector {
     this.#connections.add(connection);
     for (const crowd of connection.crowds) crowd.join(nowMs);
     channel.title?.crowd.join(nowMs);
+    if (channel.before !== null) channel.before.newcomers++;
     this.#addToSketches(connection);
     return connection;
   }
@@ -122,19 +130,22 @@ export class Collector {
     // `#addAll` may not have reached it yet.
     this.#addToSketches(connection);
     for (const crowd of connection.crowds) crowd.leave(nowMs, lastedMs);
-    connection.channel.title?.crowd.leave(nowMs, lastedMs);
+    const { title, before } = connection.channel;
+    title?.crowd.leave(nowMs, lastedMs);
+    if (before !== null && connection.number > before.joined) before.newcomers--;
   }
 
-  /** Another title is on air, or none: all present connections have begun to hear it. A correction is the same title. */
+  /** Another title is on air, or none: all present connections have begun to hear it, unless they had before it was covered. A correction is the same. */
   onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);
-    const { title } = channel;
-    if (title !== null && record !== null && title.id === playId(record) && title.atMs === record.effectAtMs) return;
+    const { before, total } = channel;
+    if (isOf(channel.title, record)) return;
     this.#endTitle(channel, nowMs);
-    const { count } = channel.total;
-    channel.title =
-      record === null ? null : { atMs: record.effectAtMs, id: playId(record), crowd: new Crowd(nowMs, count, count) };
+    if (record === null) return;
+    const begun = before !== null && isOf(before, record) ? before.newcomers : total.count;
+    const crowd = new Crowd(nowMs, total.count, begun);
+    channel.title = { atMs: record.effectAtMs, id: playId(record), crowd };
   }
 
   /** Called each second. @returns the figures of the minute that has ended; null: it has not */
@@ -202,6 +213,9 @@ export class Collector {
 
   #endTitle(channel: CountedChannel, nowMs: number): void {
     this.#takeTitle(channel, nowMs);
+    const { title, joined } = channel;
+    // Where there was no title in between, the one before is still that.
+    if (title !== null) channel.before = { atMs: title.atMs, id: title.id, joined, newcomers: 0 };
     channel.title = null;
   }
 
@@ -215,7 +229,7 @@ export class Collector {
     let channel = this.#channels.get(key);
     if (channel === undefined) {
       const dimensions = { country: new Crowds(), player: new Crowds(), page: new Crowds() };
-      channel = { key, station, total: new Crowd(nowMs), dimensions, title: null };
+      channel = { key, station, total: new Crowd(nowMs), dimensions, title: null, joined: 0, before: null };
       this.#channels.set(key, channel);
     }
     return channel;
@@ -226,6 +240,11 @@ export class Collector {
     if (crowd === undefined) this.#stations.set(station, (crowd = new Crowd(nowMs)));
     return crowd;
   }
+}
+
+/** Whether it is the play of this record. */
+function isOf(title: { readonly atMs: number; readonly id: string } | null, record: TrackRecord | null): boolean {
+  return title !== null && record !== null && title.id === playId(record) && title.atMs === record.effectAtMs;
 }
 
 function rowOf(scope: string, dimension: FigureRow[1], value: string, figures: CrowdFigures): FigureRow {

@@ -563,6 +563,46 @@ t.test('a royalty report by hand: a month of the station, titles with their audi
   t.same(use.slice(1), ['House,B,,Nobody?,,A,,1', "House,B,Ann,'=First!,X,A,,4", '']);
 });
 
+t.test('a title that returns after a fallback is heard once by those who stayed', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const store = await withSalts(new MemoryStore());
+  const { join, pass, recorder, collector, reader, play } = start(clock, store);
+  let last: HistoryEntry | null = null;
+  const air = (record: TrackRecord) => {
+    const fromMs = clock.wallMs();
+    const begun = { record, fromMs, toMs: null };
+    recorder.onTitle('jazz', [...(last === null ? [] : [{ ...last, toMs: fromMs }]), begun]);
+    collector.onTitle('jazz', 'house', record);
+    last = begun;
+  };
+  const song = play('Song');
+  air(song);
+  join('192.0.2.1'); // stays
+  const before = join('192.0.2.2');
+  for (const round of [1, 2]) {
+    await pass(70_000);
+    air(play(`Fallback ${round}`));
+    await pass(10_000);
+    if (round === 1) before();
+    const during = join('192.0.2.3');
+    await pass(10_000);
+    during();
+    join(`192.0.2.${3 + round}`); // hears the song once it is back
+    await pass(10_000);
+    air(song);
+  }
+  await pass(70_000);
+  const plays = await reader.plays(['jazz'], { fromMs: 0, beforeMs: clock.wallMs() + 1 });
+  t.same(
+    plays.map(([, each]) => [each.song, each.performances]),
+    [
+      ['Song', 4],
+      ['Fallback 1', 4],
+      ['Fallback 2', 4],
+    ],
+  );
+});
+
 t.test('a title that came on air while nothing could be stored is in the report', async (t) => {
   const clock = new FakeClock(0, NOON);
   const store = new MemoryStore();
