@@ -72,7 +72,7 @@ export function readChannels(text: string): NewChannel[] {
   const channels = text.split(',').map((part) => {
     const name = readName(part);
     const key = KEY.test(name) ? name : keyFrom(name);
-    if (key === '') throw new AnswerError(`"${name}" needs letters or digits, since it stands in URLs`);
+    if (key === '') throw new AnswerError(`"${name}" needs letters from a to z or digits, since it stands in URLs`);
     if (isReserved(key)) throw new AnswerError(`/${key} is a path of the server's own: take another name`);
     return { key, name };
   });

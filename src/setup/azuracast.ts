@@ -147,7 +147,7 @@ class FoundMounts {
     if (station.mounts.length === 0) this.#lose(`${name} has no mount`);
     for (const { name: remote } of station.remotes)
       this.#lose(`${name}: its remote ${plainText(remote, 100)} is another server's: a channel can pull that`);
-    if (station.hls_enabled) this.#lose(`${name}: there is no HLS here`);
+    if (station.hls_enabled) this.#lose(`${name}: its HLS has other paths here: MOUNT/hls.m3u8`);
     if ((station.backend ?? 'none') !== 'none')
       this.#lose(`${name}: playlists, requests and streamers' accounts stay in AzuraCast`);
   }

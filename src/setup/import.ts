@@ -15,17 +15,21 @@ export interface ImportOptions {
   readonly path: string;
   /** '': none is given. */
   readonly station: string;
-  /** Paths. */
+  /** Paths, for an icecast.xml. */
   readonly mounts: readonly string[];
 }
 
 /** Throws an Error that says why the text cannot be read. */
 export function importedDraft(text: string, { path, station, mounts }: ImportOptions): Draft {
   if (/^\uFEFF?\s*</.test(text)) return icecastDraft(text, path, station, mounts);
-  if (isAzuracast(text)) return azuracastDraft(text, path, station);
+  const unmade = mounts.map((mount) => `--channel adds mounts to an icecast.xml alone: ${mount} was not made`);
+  if (isAzuracast(text)) {
+    const draft = azuracastDraft(text, path, station);
+    return { ...draft, lost: [...draft.lost, ...unmade] };
+  }
   const outputs = readLiquidsoap(text);
   if (outputs.length === 0) throw new Error('it is neither an icecast.xml nor a script with output.icecast(…)');
-  const lost = new Set<string>();
+  const lost = new Set<string>(unmade);
   const lose = (sentence: string) => void lost.add(sentence);
   const port = outputs[0]!.port;
   const found = new Map<string, ImportedMount>();

@@ -158,7 +158,7 @@ t.test('several stations, whose mounts have the same paths, behind its web serve
   t.strictSame(lost, [
     'One: the mount /radio.mp3 is there twice',
     "One: its remote Relay in Oslo is another server's: a channel can pull that",
-    'One: there is no HLS here',
+    'One: its HLS has other paths here: MOUNT/hls.m3u8',
     "One: playlists, requests and streamers' accounts stay in AzuraCast",
     'Two: its mount /radio.mp3 is /two/radio.mp3 here, since another station has it too',
     'Two: the mount /a b.mp3 cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)',

@@ -74,6 +74,18 @@ t.test('a relay, and a mount with a password of its own', async (t) => {
   t.match(file.lost, /the access log: \/nowhere\/icecast cannot be written to/);
 });
 
+t.test('what has its place in an option that is not written names it', async (t) => {
+  const { lost } = imported(`<icecast>
+    <authentication><admin-user>me</admin-user></authentication>
+    <directory><yp-url>http://dir.example/yp</yp-url></directory>
+    <mount><mount-name>/live</mount-name><dump-file>/tmp/live.mp3</dump-file></mount>
+  </icecast>`);
+  t.match(lost, /<admin-user> \(line 2\): see admin\.users/);
+  t.match(lost, /<directory> \(line 3\): see directories/);
+  t.match(lost, /<dump-file> \(line 4\): airsplice record/);
+  t.notMatch(lost, /me$|dir\.example|tmp/m, 'never a value');
+});
+
 t.test('mounts whose names are nearly the same keep their paths', async (t) => {
   const file = imported(MARS);
   const paths = Object.entries(file.channels).map(([key, { mounts }]) => [key, ...mounts]);

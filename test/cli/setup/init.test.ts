@@ -135,7 +135,7 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   writeFileSync(join(folder, 'jingle.mp3'), 'RIFF0000WAVEfmt ');
   const wrong: [readonly string[], RegExp][] = [
     [[], /there is no terminal to ask in/],
-    [['--channel', '!'], /--channel: "!" needs letters or digits/],
+    [['--channel', '!'], /--channel: "!" needs letters from a to z or digits/],
     [['--channel', 'admin'], /--channel: \/admin is a path of the server's own/],
     [['--channel', 'One,One'], /--channel: two of these channels/],
     [['--station', `a\${HOME}`], /--station: a name cannot hold/],
