@@ -150,7 +150,10 @@ export const COMMANDS: readonly Command[] = [
     summary:
       'Records a stream, with its titles as a cue sheet and as JSON. Reconnects when the connection is lost. Ctrl-C ends it.',
     options: {
-      out: valued('FILE', 'The file; with --split a folder (default: made from the URL and the time).'),
+      out: valued(
+        'FILE',
+        'The file, or a folder for it; with --split a folder (default: made from the URL and the time).',
+      ),
       seconds: valued('N', 'How much audio, from the place where a listener begins.'),
       split: flag('A file for each title, cut at its place in the stream.'),
     },

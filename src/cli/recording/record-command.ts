@@ -5,8 +5,8 @@
  * Exit codes: 0 then, 1 if the first connection fails or the disk cannot be written to, 2 for a wrong command line.
  */
 
-import { mkdirSync } from 'node:fs';
-import { basename, extname } from 'node:path';
+import { mkdirSync, statSync } from 'node:fs';
+import { basename, extname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { printable } from '../../base/printable.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from '../command.js';
@@ -26,7 +26,8 @@ const MAX_RETRY_MS = 30_000;
 const SILENT_MS = 30_000;
 
 const ENDINGS: readonly (readonly [RegExp, string])[] = [
-  [/^audio\/(mpeg|mp3|x-mpeg)/i, 'mp3'],
+  // Not audio/mpegurl, a playlist.
+  [/^audio\/(mpeg|mp3|x-mpeg)(?!\w)/i, 'mp3'],
   [/^audio\/(aac|aacp|x-aac)/i, 'aac'],
   [/ogg|opus|vorbis/i, 'ogg'],
   [/flac/i, 'flac'],
@@ -107,7 +108,7 @@ class RecordSession {
   close(): void {
     this.#recording?.close();
     const seconds = this.#recording?.seconds ?? 0;
-    if (seconds > 0) process.stdout.write(`${seconds.toFixed(1)} s were recorded\n`);
+    if (seconds > 0 && this.#recording?.hasFile) process.stdout.write(`${seconds.toFixed(1)} s were recorded\n`);
   }
 
   /** @returns why it has ended */
@@ -154,7 +155,7 @@ class RecordSession {
     if (isSplit && !isFramed) throw new Error(`${ending} cannot be split here: MP3 and AAC can`);
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
     const named = `${fileText(basename(new URL(url).pathname, extname(url))) || 'stream'}-${time}`;
-    const base = isSplit ? (out ?? named) : (out?.replace(new RegExp(`\\.${ending}$`), '') ?? named);
+    const base = isSplit ? (out ?? named) : fileBase(out ?? named, named, ending);
     if (isSplit) mkdirSync(base, { recursive: true });
     const onFile = (path: string, title: string) =>
       process.stdout.write(`${path}${title === '' ? '' : `: ${printable(title)}`}\n`);
@@ -171,6 +172,12 @@ class RecordSession {
     });
     return new StreamRecorder(this.#recording, isFramed);
   }
+}
+
+/** The path without the extension. @param named the name in an existing folder */
+function fileBase(out: string, named: string, ending: string): string {
+  if (statSync(out, { throwIfNoEntry: false })?.isDirectory()) return join(out, named);
+  return out.replace(new RegExp(`\\.${ending}$`), '');
 }
 
 /** For files and messages. */

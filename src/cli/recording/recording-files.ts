@@ -45,6 +45,8 @@ const FRAMES_PER_SECOND = 75;
 const MAX_TITLES = 20_000;
 const MAX_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
+/** Extensions of the lists beside one file. */
+const LISTS = ['json', 'cue'];
 
 export class RecordingFiles implements RecordedParts {
   readonly #options: RecordingOptions;
@@ -69,6 +71,11 @@ export class RecordingFiles implements RecordedParts {
 
   get seconds(): number {
     return this.#audioMs / 1000;
+  }
+
+  /** Whether there is a file: audio that waits has none yet. */
+  get hasFile(): boolean {
+    return this.#path !== '';
   }
 
   audio(bytes: Buffer, durationMs: number): void {
@@ -120,7 +127,7 @@ export class RecordingFiles implements RecordedParts {
     if (this.#fd !== null) closeSync(this.#fd);
     const number = String(this.#titles.length + 1).padStart(3, '0');
     const name = [number, fileText(title)].filter((part) => part !== '').join('-');
-    const { path, fd } = openNew(isSplit ? join(base, name) : base, ending);
+    const { path, fd } = isSplit ? openNew(join(base, name), ending) : openNew(base, ending, LISTS);
     this.#fd = fd;
     this.#path = path;
     onFile(path, title);

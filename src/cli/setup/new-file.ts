@@ -1,6 +1,6 @@
 /** New files named after titles: with names for any file system, and never over an existing file. */
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { cutBytes } from '../../metadata/text.js';
 
 /** The longest title in a file's name: file systems allow names of 255. */
@@ -19,10 +19,15 @@ export interface NewFile {
   readonly fd: number;
 }
 
-/** Opens a new file, with a number after its name if that exists. @param base without the extension */
-export function openNew(base: string, ending: string): NewFile {
+/**
+ * Opens a new file, with a number after its name if that exists.
+ * @param base without the extension @param besides extensions of files that will stand beside it, and must not exist either
+ */
+export function openNew(base: string, ending: string, besides: readonly string[] = []): NewFile {
   for (let number = 1; ; number++) {
-    const path = `${base}${number === 1 ? '' : `-${number}`}.${ending}`;
+    const bare = `${base}${number === 1 ? '' : `-${number}`}`;
+    const path = `${bare}.${ending}`;
+    if (number < MAX_NAMESAKES && besides.some((each) => existsSync(`${bare}.${each}`))) continue;
     try {
       return { path, fd: openSync(path, 'wx') };
     } catch (error) {

@@ -125,7 +125,9 @@ t.test('what cannot be recorded', async (t) => {
   t.match(gone, { code: 1, out: '', err: /none\.mp3 is answered 404\n$/ });
   t.match(await airsplice(['record', `${base}/docs/`, '--seconds', '5']), { code: 1, err: /is not audio|is answered/ });
   const nowhere = await airsplice(['record', `${base}/demo.mp3`, '--out', join(folder, 'a', 'b'), '--seconds', '9']);
-  t.match(nowhere, { code: 1, err: /ENOENT/ });
+  t.match(nowhere, { code: 1, out: '', err: /ENOENT/ }, 'nothing was recorded');
+  const list = await airsplice(['record', `${base}/demo.m3u`, '--seconds', '5']);
+  t.match(list, { code: 1, err: /demo\.m3u is not audio that can be recorded \(audio\/x-mpegurl\)\n$/ });
   t.match(await airsplice(['record']), { code: 2, err: /something is missing/ });
 });
 
@@ -187,4 +189,19 @@ t.test('split once more into the same folder: what was there stays', async (t) =
   t.equal((await record()).code, 0);
   t.equal(readFileSync(join(out, 'titles.json'), 'utf8'), before);
   t.match(JSON.parse(readFileSync(join(out, 'titles-2.json'), 'utf8')), { titles: [{ file: /^001.*-2\.mp3$/ }] });
+});
+
+t.test('one file where something is there already', async (t) => {
+  const out = tempFolder(t);
+  const { base } = await startServer(t, demoYaml());
+  const record = (to: string) => airsplice(['record', `${base}/demo.mp3`, '--out', to, '--seconds', '2']);
+  for (const name of ['show.json', 'show-2.cue']) writeFileSync(join(out, name), 'mine');
+  t.equal((await record(join(out, 'show.mp3'))).code, 0);
+  const shows = ['show-2.cue', 'show-3.cue', 'show-3.json', 'show-3.mp3', 'show.json'];
+  t.strictSame(readdirSync(out).sort(), shows, 'a list of before stays');
+  for (const name of ['show.json', 'show-2.cue']) t.equal(readFileSync(join(out, name), 'utf8'), 'mine');
+  t.equal((await record(`${out}/`)).code, 0);
+  const named = readdirSync(out).filter((name) => !shows.includes(name));
+  t.equal(named.length, 3);
+  for (const name of named) t.match(name, /^demo-\d{8}T\d{6}Z\.(mp3|json|cue)$/, 'a folder gets a file of that name');
 });
