@@ -6,8 +6,8 @@ import type { Syntax } from './syntax.js';
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
-/** Whether the operand is a file. */
-const isFile = (operands: Syntax['operands']): boolean => /CONFIG|FILE/.test(operands);
+/** Whether an operand, or the value of an option, is a file or a folder. */
+const isFile = (name: string): boolean => /CONFIG|FILE|FOLDER|SOURCES/.test(name);
 
 export const completion: RunCommand = async ({ operands: [shell = ''] }) => {
   const script = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
@@ -49,7 +49,9 @@ function zsh(): string {
   const commands = COMMANDS.map(({ name, summary }) => `    ${quoted(`${name}:${summary.replaceAll(':', '\\:')}`)}`);
   const cases = COMMANDS.map(({ name, options, operands }) => {
     const all = Object.entries(options).map(([option, { value, about }]) => {
-      return quoted(`--${option}[${about.replace(/[[\]]/g, '')}]${value === undefined ? '' : `:${value}:`}`);
+      return quoted(
+        `--${option}[${about.replace(/[[\]]/g, '')}]${value === undefined ? '' : `:${value}:${isFile(value) ? '_files' : ''}`}`,
+      );
     });
     return `    ${name}) _arguments ${[...all, quoted(operandOf(operands))].join(' ')} ;;`;
   });
@@ -85,7 +87,8 @@ function fish(): string {
     return [
       `complete -c airsplice -n '${first}' -a ${name} -d ${quoted(summary)}`,
       ...Object.entries(options).map(([option, { value, about }]) => {
-        return `complete -c airsplice -n ${seen} -l ${option}${value === undefined ? '' : ' -x'} -d ${quoted(about)}`;
+        const taken = value === undefined ? '' : isFile(value) ? ' -r -F' : ' -x';
+        return `complete -c airsplice -n ${seen} -l ${option}${taken} -d ${quoted(about)}`;
       }),
       ...(isFile(operands)
         ? []

@@ -54,6 +54,10 @@ t.test('fish completes them, each with its summary', { skip: missing('fish') }, 
   t.strictSame((await offered('airsplice ')).map(([name]) => name).sort(), NAMES);
   t.match(await offered('airsplice watch --s'), [['--station', /All channels/]]);
   t.strictSame((await offered('airsplice completion f')).flat(), ['fish']);
+  writeFileSync(join(folder, 'empty', 'wave.yaml'), '');
+  for (const words of ['backup --config', 'init --from', 'record --out', 'init --source'])
+    t.strictSame((await offered(`airsplice ${words} wa`)).flat(), ['wave.yaml'], words);
+  t.strictSame((await offered('airsplice watch --station wa')).flat(), [''], 'no file');
 });
 
 /** A terminal in which zsh completes $2 with a tab, and then shows its line between << and >>. $1: the folder of the function. */
@@ -82,4 +86,7 @@ t.test('zsh completes them, each with its summary', { skip: missing('zsh') }, as
   for (const { name, summary } of COMMANDS)
     t.match(commands, new RegExp(`${name} +-- ${summary.slice(0, 20).replace(/[^\w ]/g, '.')}`), name);
   t.match((await typed('airsplice watch --s')).shown, /--station +-- All channels/);
+  writeFileSync(join(folder, 'wave.yaml'), '');
+  for (const words of ['backup --config', 'init --from', 'record --out', 'init --source'])
+    t.equal((await typed(`airsplice ${words} ${folder}/wa`)).line, `airsplice ${words} ${folder}/wave.yaml `, words);
 });
