@@ -47,7 +47,7 @@ export interface SeriesRow {
 export interface Series {
   /** By time, then by listening. */
   readonly rows: readonly SeriesRow[];
-  /** Over all periods, by value; the listeners are the sum over the days in UTC that the span touches. */
+  /** Over all periods, by value; the listeners are summed over days in UTC: those of the day, or of its periods in the span, if less. */
   readonly totals: ReadonlyMap<string, StoredFigures>;
 }
 
@@ -76,16 +76,28 @@ export class StatisticsReader {
     if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#maxRows()) throw this.#tooMuch();
     const rows = await this.#rows(subject, period, span, dimension);
     const totals = new Map<string, StoredFigures>();
-    await eachInSteps(rows, ({ value, figures }) => {
+    /** Listeners by day and value. */
+    const ofDays = new Map<string, { readonly value: string; sum: number }>();
+    await eachInSteps(rows, ({ atMs, value, figures }) => {
       totals.set(value, joined(totals.get(value), figures));
+      const place = `${startOf('day', atMs)} ${value}`;
+      const ofDay = ofDays.get(place);
+      if (ofDay === undefined) ofDays.set(place, { value, sum: figures[5] });
+      else ofDay.sum += figures[5];
     });
     const days = await this.#rows(subject, 'day', { fromMs: startOf('day', fromMs), beforeMs }, dimension);
     const unique = new Map<string, number>();
-    await eachInSteps(days, ({ value, figures }) => {
-      unique.set(value, (unique.get(value) ?? 0) + figures[5]);
+    await eachInSteps(days, ({ atMs, value, figures }) => {
+      unique.set(`${atMs} ${value}`, figures[5]);
+    });
+    const listeners = new Map<string, number>();
+    await eachInSteps(ofDays, ([place, { value, sum }]) => {
+      // A day may have more than the part of it that was asked for, and this value there among the others.
+      const most = Math.min(sum, unique.get(place) ?? sum);
+      listeners.set(value, (listeners.get(value) ?? 0) + most);
     });
     await eachInSteps(totals, ([value, [begun, ended, endedMs, listenedMs, peak]]) => {
-      totals.set(value, [begun, ended, endedMs, listenedMs, peak, unique.get(value) ?? 0]);
+      totals.set(value, [begun, ended, endedMs, listenedMs, peak, listeners.get(value)!]);
     });
     return { rows, totals };
   }

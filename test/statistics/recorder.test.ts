@@ -563,6 +563,26 @@ t.test('a royalty report by hand: a month of the station, titles with their audi
   t.same(use.slice(1), ['House,B,,Nobody?,,A,,1', "House,B,Ann,'=First!,X,A,,4", '']);
 });
 
+t.test('totals have the listeners of their span, not of the whole day, and none is lost with the rest', async (t) => {
+  const clock = new FakeClock(0, NOON);
+  const { join, pass, reader } = start(clock, await withSalts(new MemoryStore()));
+  const early = join('192.0.2.1', 'VLC/3', 'jazz', 'https://early.example/');
+  await pass(60_000);
+  early();
+  await pass(3_600_000);
+  for (let i = 0; i < 6; i++) join(`192.0.2.${10 + i}`, 'VLC/3', 'jazz', `https://late${i % 3}.example/`);
+  await pass(120_000);
+  const hour = { fromMs: NOON, beforeMs: NOON + 3_600_000 };
+  const { totals } = await reader.series(JAZZ, 'hour', hour);
+  t.match(readFigures(totals.get('')!), { connections: 1, listeners: 1 });
+  const day = { fromMs: NOON, beforeMs: NOON + 2 * 3_600_000 };
+  t.match(readFigures((await reader.series(JAZZ, 'hour', day)).totals.get('')!), { connections: 7, listeners: 7 });
+  // Of the day it is one of the others.
+  const pages = (await reader.series(JAZZ, 'hour', day, 'page')).totals;
+  t.match(readFigures(pages.get('early.example')!), { connections: 1, listeners: 1 });
+  t.match(readFigures((await reader.series(JAZZ, 'minute', day)).totals.get('')!), { listeners: 7 }, 'each once');
+});
+
 t.test('a title that returns after a fallback is heard once by those who stayed', async (t) => {
   const clock = new FakeClock(0, NOON);
   const store = await withSalts(new MemoryStore());
