@@ -58,6 +58,8 @@ export class TitleService {
   /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;
   readonly #speakers: Speakers;
+  /** The last title of a channel's source that was not taken, as another machine fed the channel: a source says it once. */
+  readonly #missed = new Map<string, { readonly title: SourceTitle; readonly source: Source }>();
 
   constructor(parts: TitleServiceParts) {
     const { clock, channels, log, engine, moments } = parts;
@@ -103,12 +105,17 @@ export class TitleService {
     if (!this.#parts.channels.get(key)!.isElsewhere) this.fed(key);
   }
 
-  /** The channel is fed here from now on: puts the title in force on its tape. */
+  /** The channel is fed here from now on: puts the title in force on its tape, and takes what its source has said meanwhile. */
   fed(key: string): void {
     const [channel, face] = [this.#parts.channels.get(key), this.#parts.faces.get(key)];
     const { now } = this.#engine.state(key);
     // It may have been removed meanwhile.
     if (now !== null && channel !== undefined && face !== undefined) channel.audio.title(new RecordView(now, face));
+    const missed = this.#missed.get(key);
+    this.#missed.delete(key);
+    if (missed === undefined || missed.source !== channel?.switch.onAir) return;
+    // Once the channel knows it too.
+    queueMicrotask(() => void this.streamTitle(key, missed.title, missed.source));
   }
 
   /** Applies what is due on a channel. */
@@ -127,6 +134,7 @@ export class TitleService {
     for (const key of keys) {
       this.#scheduler.forget(key);
       this.#speakers.forget(key);
+      this.#missed.delete(key);
     }
   }
 
@@ -143,7 +151,12 @@ export class TitleService {
     const title = plainTitle(sourceTitle, source, this.#parts.textBytes, (part) =>
       this.#unfilledTitles.count(channel, part),
     );
-    if (title === null || !this.#takesTitles(channel, source)) return;
+    if (title === null) return;
+    if (!this.#takesTitles(channel, source)) {
+      this.#missed.set(channel, { title: sourceTitle, source });
+      return;
+    }
+    this.#missed.delete(channel);
     await this.#titleRate.offer(channel, title.source, () => this.#commitTitle(channel, title, source));
   };
 

@@ -29,6 +29,8 @@ export interface TitlePartsOptions {
   readonly channels: ReadonlyMap<string, Channel>;
   readonly sourceTitles: { readonly perMinute: number; readonly burst: number };
   readonly readerDelayMs?: number;
+  /** As TitleServiceParts has it. */
+  goesBySources?(channel: string): boolean;
   onUnsaved?(error: unknown): void;
   onError(error: unknown): void;
 }
@@ -72,6 +74,7 @@ export class TitleParts {
       channels,
       rules: config.titles,
       textBytes: 1024,
+      goesBySources: (channel) => options.goesBySources?.(channel) ?? true,
       onError,
       sourceTitleRate: new Rate(clock, { ...sourceTitles, remembered: 2 }),
       onLate: (channel, late) => sessions.late(channel, late),

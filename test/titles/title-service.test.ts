@@ -36,6 +36,7 @@ async function start(
   clock: FakeClock,
   options: Partial<ChannelConfig> = {},
   readerDelayMs = 0,
+  goesBySources = () => true,
 ): Promise<Started> {
   const path = join(tempFolder(t), 'config.yaml');
   writeFileSync(path, demoYaml());
@@ -53,6 +54,7 @@ async function start(
     store,
     feed,
     readerDelayMs,
+    goesBySources,
     faces: new Map([['demo', face]]),
     channels: new Map([['demo', channel]]),
     sourceTitles: { perMinute: 1, burst: 2 },
@@ -129,6 +131,40 @@ t.test('where a push gives way to the fallback title, the title in the stream co
   clock.advance(80);
   await new Promise((next) => setImmediate(next));
   t.equal(feed.last('demo', 'now')?.record.song, 'Live');
+});
+
+t.test('what a source said while another machine fed the channel is in force when this one does', async (t) => {
+  let isFedHere = true;
+  const { titles, channel, feed } = await start(t, new MemoryStore(), new FakeClock(), {}, 0, () => isFedHere);
+  const [upstream, other] = [{ kind: 'pull', state: 'up' } as Source, { kind: 'pull', state: 'up' } as Source];
+  let onAir = upstream;
+  Object.defineProperty(channel, 'switch', {
+    value: {
+      sources: [upstream, other],
+      get onAir() {
+        return onAir;
+      },
+    },
+  });
+  const song = async () => {
+    await new Promise((next) => setImmediate(next));
+    return feed.last('demo', 'now')?.record.song;
+  };
+  const say = (title: string) => titles.titles.streamTitle('demo', title, upstream);
+  await say('One');
+  isFedHere = false;
+  for (const title of ['Two', 'Three']) await say(title);
+  t.equal(await song(), 'One', 'the machine that feeds it says what is on');
+  isFedHere = true;
+  titles.titles.fed('demo');
+  t.equal(await song(), 'Three');
+  titles.titles.fed('demo');
+  isFedHere = false;
+  await say('Four');
+  onAir = other;
+  isFedHere = true;
+  titles.titles.fed('demo');
+  t.equal(await song(), 'Three', 'of a source that is not on air nothing is taken');
 });
 
 const now = (song: string) => ({ type: 'now', artist: '', song }) as const;
