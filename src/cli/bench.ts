@@ -12,7 +12,16 @@ import { hostOf, isLoopback } from '../base/ip.js';
 import { printable, printableJson } from '../base/printable.js';
 import type { PieceSink } from '../source/body.js';
 import { IcyStripper } from '../source/strip.js';
-import { type CommandLine, messageOf, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
+import {
+  type CommandLine,
+  messageOf,
+  numberOf,
+  type RunCommand,
+  readKey,
+  textOf,
+  UsageError,
+  wholeOf,
+} from './command.js';
 import { answerOf, ask, openEvents, serverUrl, stationsOf } from './server.js';
 
 const LOCAL_LISTENERS = 10_000;
@@ -39,7 +48,7 @@ interface Percentiles {
 export const bench: RunCommand = async (line, stop) => {
   const url = serverUrl(line);
   const max = allowedListeners(line, url);
-  const listeners = numberOf(line, 'listeners', 100, 1, max);
+  const listeners = wholeOf(line, 'listeners', 100, 1, max);
   const seconds = numberOf(line, 'seconds', 10, 1, MAX_SECONDS);
   const channel = textOf(line, 'channel') ?? (await firstOnAir(url, stop));
   const report = await load({ url, channel: readKey(channel), listeners: Math.floor(listeners), seconds }, stop);

@@ -107,3 +107,10 @@ export function numberOf(line: CommandLine, name: string, preset: number, min: n
   if (text.trim() !== '' && value >= min && value <= max) return value;
   throw new UsageError(`--${name} must be a number from ${min} to ${max}`);
 }
+
+/** The same of an option that counts. */
+export function wholeOf(line: CommandLine, name: string, preset: number, min: number, max: number): number {
+  const value = numberOf(line, name, preset, min, max);
+  if (Number.isInteger(value)) return value;
+  throw new UsageError(`--${name} must be a whole number from ${min} to ${max}`);
+}

@@ -6,9 +6,9 @@
  */
 
 import { printableLines } from '../base/printable.js';
-import { ConfigError, loadConfig } from '../config/load.js';
 import type { RunCommand } from './command.js';
 import { control, NoServerError, RefusedByServer } from './control-client.js';
+import { dataFolder } from './written-paths.js';
 
 /** The command for `--restart` at the control socket. */
 export const RELOAD_BY_RESTART = 'reload-by-restart';
@@ -29,17 +29,6 @@ export async function askAbout(path: string, command: string, stop: AbortSignal)
     if (error instanceof NoServerError) throw new Error(`no server runs on its data folder (${error.message})`);
     if (!(error instanceof RefusedByServer)) throw error;
     process.stderr.write(`airsplice: ${printableLines(error.message)}\n`);
-    return null;
-  }
-}
-
-/** The data folder of a configuration; null: the configuration is wrong, and its problems were reported. */
-export function dataFolder(path: string): string | null {
-  try {
-    return loadConfig(path, process.env).data.folder;
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`airsplice: ${error.message}\n`);
     return null;
   }
 }

@@ -7,7 +7,7 @@
 
 import type { RunCommand } from './command.js';
 import { control, NoServerError } from './control-client.js';
-import { dataFolder } from './reload-command.js';
+import { dataFolder } from './written-paths.js';
 
 export const restart: RunCommand = async ({ operands: [path = ''] }, stop) => {
   const folder = dataFolder(path);

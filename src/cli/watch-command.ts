@@ -5,7 +5,7 @@
  */
 
 import { printable, printableJson } from '../base/printable.js';
-import { type CommandLine, numberOf, type RunCommand, readKey, textOf, UsageError } from './command.js';
+import { type CommandLine, type RunCommand, readKey, textOf, UsageError, wholeOf } from './command.js';
 import { type FeedRecord, readFeedRecord } from './recording/records.js';
 import { openEvents, serverUrl } from './server.js';
 import { columnsOf, cutTo, inColumns, isLive, type Paint, paintOf, Screen, type Size } from './terminal/terminal.js';
@@ -24,7 +24,7 @@ export const watch: RunCommand = async (line, signal) => {
     throw new UsageError('a channel or --station is needed, not both');
   const key = readKey(channel ?? station!, 'key');
   const scope = channel === undefined ? 'station' : 'channel';
-  let left = numberOf(line, 'count', MAX_COUNT, 1, MAX_COUNT);
+  let left = wholeOf(line, 'count', MAX_COUNT, 1, MAX_COUNT);
   const done = new AbortController();
   let printer: RecordPrinter | null = null;
   try {

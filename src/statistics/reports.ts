@@ -101,12 +101,14 @@ const USE_COLUMNS = [
   ...['ALBUM_TITLE', 'MARKETING_LABEL', 'ACTUAL_TOTAL_PERFORMANCES'],
 ];
 
-/** Each recording once, by artist and title, with its performances. @param category of the transmission, as in the licence */
+/** Jingle, promo, advertisement, news, article. */
+const NOT_MUSIC: ReadonlySet<number> = new Set([101, 102, 103, 104, 105]);
+
+/** Each recording of music once, by artist and title, with its performances. @param category of the transmission, as in the licence */
 export async function useCsv(plays: readonly ChannelPlay[], { name }: Subject, category: string): Promise<Buffer> {
   const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
   await eachInSteps(plays, ([, play]) => {
-    // For example a jingle.
-    if (play.song === '') return;
+    if (play.song === '' || NOT_MUSIC.has(play.etype)) return;
     const key = [play.artist, play.song, play.album, play.isrc].join('\n');
     const recording = recordings.get(key) ?? { play, performances: 0 };
     recording.performances += play.performances;

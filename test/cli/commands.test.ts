@@ -56,6 +56,7 @@ t.test('a wrong command line: what is wrong, the usage, exit code 2, nothing on 
     [['watch', 'demo', '--station', 'demo'], /not both/],
     [['watch', 'de/mo'], /a key is 1 to 64/],
     [['watch', 'demo', '--count', '0'], /--count must be a number from 1/],
+    [['watch', 'demo', '--count', '1.5'], /--count must be a whole number from 1/],
     [['watch', 'demo', '--url', 'ftp://x'], /--url must be/],
     [['push', 'demo'], /--artist or --song is missing/],
     [['push', 'demo', '--song', 'x'], /AIRSPLICE_TOKEN is not set/],

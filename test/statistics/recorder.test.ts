@@ -561,6 +561,10 @@ t.test('a royalty report by hand: a month of the station, titles with their audi
     'NAME_OF_SERVICE,TRANSMISSION_CATEGORY,FEATURED_ARTIST,SOUND_RECORDING_TITLE,ISRC,ALBUM_TITLE,MARKETING_LABEL,ACTUAL_TOTAL_PERFORMANCES',
   );
   t.same(use.slice(1), ['House,B,,Nobody?,,A,,1', "House,B,Ann,'=First!,X,A,,4", '']);
+  for (const etype of [101, 103, 105]) {
+    const spots = plays.map(([channel, play]) => [channel, { ...play, etype }] as const);
+    t.equal((await useCsv(spots, HOUSE, 'B')).toString(), `${use[0]}\r\n`, `${etype} is no recording of music`);
+  }
 });
 
 t.test('totals have the listeners of their span, not of the whole day, and none is lost with the rest', async (t) => {

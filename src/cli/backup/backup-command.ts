@@ -22,7 +22,7 @@ import { checkStore, FILE } from '../../store/lmdb.js';
 import { lockFolder } from '../../store/lock.js';
 import { type RunCommand, textOf } from '../command.js';
 import { control, NoServerError } from '../control-client.js';
-import { dataFolder } from '../reload-command.js';
+import { dataFolder } from '../written-paths.js';
 import { writeArchive } from './archive.js';
 
 /** The default configuration, as written by `init`. */

@@ -21,22 +21,16 @@ import {
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { printable } from '../../base/printable.js';
-import { ConfigDocument } from '../../config/document.js';
 import { checkStore, FILE } from '../../store/lmdb.js';
 import { lockFolder } from '../../store/lock.js';
 import { type CommandLine, messageOf, type RunCommand, textOf } from '../command.js';
 import { likeReplaced, ownedLike } from '../setup/replaced-file.js';
+import { writtenPaths } from '../written-paths.js';
 import { type OpenArchive, readArchive } from './archive.js';
 import { CONFIG } from './backup-command.js';
 
 /** A folder in the data folder that only this user may enter, so that no other can put a link there. */
 const TEMPORARY = 'restoring';
-
-/** Where a server with this configuration writes. Null: unknown, or nowhere. */
-interface WrittenPaths {
-  readonly folder: string | null;
-  readonly accessLog: string | null;
-}
 
 interface RestoreTarget {
   readonly config: string;
@@ -50,7 +44,7 @@ export const restore: RunCommand = async (line) => {
   try {
     const archive = open(source, file);
     const config = resolve(textOf(line, 'config') ?? CONFIG);
-    const named = pathsIn(config, archive.config.toString('utf8'));
+    const named = writtenPaths(config, archive.config.toString('utf8'));
     const folder = targetFolder(line, config, named.folder, file);
     const { airsplice, madeAt, configPath } = archive.manifest;
     await install(archive, { config, folder, isForced: line.values['force'] === true }, file, () => {
@@ -85,7 +79,7 @@ function open(source: number, file: string): OpenArchive {
 function targetFolder(line: CommandLine, config: string, named: string | null, file: string): string {
   const asked = textOf(line, 'data');
   if (asked !== undefined) return resolve(asked);
-  const inPlace = existsSync(config) ? pathsIn(config, readText(config)).folder : null;
+  const inPlace = existsSync(config) ? writtenPaths(config, readText(config)).folder : null;
   if (named !== null && (named === inPlace || named === join(dirname(config), 'data'))) return named;
   const why = named === null ? 'does not name its data folder' : `has its data in ${named}`;
   const advice =
@@ -99,16 +93,6 @@ function readText(path: string): string {
   } catch (error) {
     throw new Error(`${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }
-}
-
-/** From the text alone: no file that it names is opened. */
-function pathsIn(path: string, text: string): WrittenPaths {
-  const { value } = new ConfigDocument(text, process.env);
-  const { data, accessLog } = (value ?? {}) as { readonly data?: unknown; readonly accessLog?: unknown };
-  const member = (section: unknown, name: string) => (section as Readonly<Record<string, unknown>> | null)?.[name];
-  const [folder = './data', log] = [member(data, 'folder'), member(accessLog, 'file')];
-  const absolute = (each: unknown) => (typeof each === 'string' && each !== '' ? resolve(dirname(path), each) : null);
-  return { folder: value === undefined ? null : absolute(folder), accessLog: log === '-' ? null : absolute(log) };
 }
 
 /** @param onReady called after all checks, before anything is changed */

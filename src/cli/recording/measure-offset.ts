@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { printable } from '../../base/printable.js';
-import { type CommandLine, numberOf, type RunCommand, readKey, textOf } from '../command.js';
+import { type CommandLine, numberOf, type RunCommand, readKey, textOf, wholeOf } from '../command.js';
 import { open, openEvents, serverError, serverUrl, untilCut } from '../server.js';
 import { fileText, reserveNew } from '../setup/new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
@@ -43,7 +43,7 @@ function readOptions(line: CommandLine): Options {
     out: textOf(line, 'out') ?? '.',
     seconds: numberOf(line, 'seconds', 30, 1, 600),
     before: numberOf(line, 'before', 0, 0, 60),
-    count: numberOf(line, 'count', MAX_FILES, 1, MAX_FILES),
+    count: wholeOf(line, 'count', MAX_FILES, 1, MAX_FILES),
   };
 }
 

@@ -9,6 +9,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { printable } from '../../base/printable.js';
+import { decoded } from '../../base/request-target.js';
 import { type CommandLine, messageOf, numberOf, type RunCommand, textOf } from '../command.js';
 import { ask, untilCut, urlOf } from '../server.js';
 import { fileText } from '../setup/new-file.js';
@@ -126,7 +127,7 @@ class RecordSession {
 
   async #open(url: string, redirects = 0): Promise<Awaited<ReturnType<typeof ask>>> {
     const { username, password } = new URL(url);
-    const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+    const login = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
     const answer = await ask(url, {
       signal: this.#stop,
       bodyTimeout: SILENT_MS,

@@ -384,8 +384,9 @@ t.test('it ends with its channel, and with the server: one line each, and the ho
   await server.app.stop();
   const lines = readFileSync(log, 'latin1').split('\n').slice(0, -1);
   t.strictSame(
-    lines.map((line) => /"GET ([^?]*)/.exec(line)?.[1]),
-    ['/signed.mp3/hls.m3u8', '/open.mp3/hls.m3u8'],
+    // Each worker writes its own when it can.
+    lines.map((line) => /"GET ([^?]*)/.exec(line)?.[1]).sort(),
+    ['/open.mp3/hls.m3u8', '/signed.mp3/hls.m3u8'],
   );
   t.notMatch(lines.join(), /sig=[0-9a-f]/, 'a signature is a secret');
 });
