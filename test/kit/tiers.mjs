@@ -63,6 +63,7 @@ const CHANGE = {
     ...files('processes/supervisor', 'managed-process'),
     ...files('source', 'health magic'),
     ...files('store', 'lock pages store'),
+    ...files('cli', 'written-paths'),
     ...files('cli/terminal', 'completion'),
     ...files('kit', 'checked typescript'),
     ...files(
