@@ -72,7 +72,7 @@ export class Alerts {
     const fields = { event, severity, ...(subject !== '' && { subject }), summary };
     if (state === 'firing') this.#parts.log.warn(fields, 'alert');
     else this.#parts.log.info(fields, 'alert resolved');
-    for (const webhook of this.#webhooks) if (webhook.wants(alert)) webhook.send(alert);
+    sendTo(this.#webhooks, alert);
   }
 
   /** Others are configured than before: those that stay keep what waits, those that are new get what is wrong. */
@@ -83,8 +83,7 @@ export class Alerts {
     const added = all.filter((webhook) => !this.#webhooks.includes(webhook));
     this.#webhooks = all;
     for (const webhook of gone) webhook.close();
-    for (const alert of added.length === 0 ? [] : this.#board.again(this.#parts.clock.wallMs()))
-      for (const webhook of added) if (webhook.wants(alert)) webhook.send(alert);
+    for (const alert of this.#board.again(this.#parts.clock.wallMs())) sendTo(added, alert);
   }
 
   #make(config: WebhookConfig): Webhook {
@@ -99,4 +98,8 @@ export class Alerts {
     });
     return made;
   }
+}
+
+function sendTo(webhooks: readonly Webhook[], alert: Alert): void {
+  for (const webhook of webhooks) if (webhook.wants(alert)) webhook.send(alert);
 }

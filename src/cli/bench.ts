@@ -51,7 +51,7 @@ export const bench: RunCommand = async (line, stop) => {
   const listeners = wholeOf(line, 'listeners', 100, 1, max);
   const seconds = numberOf(line, 'seconds', 10, 1, MAX_SECONDS);
   const channel = textOf(line, 'channel') ?? (await firstOnAir(url, stop));
-  const report = await load({ url, channel: readKey(channel), listeners: Math.floor(listeners), seconds }, stop);
+  const report = await load({ url, channel: readKey(channel), listeners, seconds }, stop);
   if (line.values['json']) process.stdout.write(`${printableJson(report)}\n`);
   else print(report, channel);
   return report.failed === 0 ? 0 : 1;

@@ -135,7 +135,7 @@ export class Collector {
     if (before !== null && connection.number > before.joined) before.newcomers--;
   }
 
-  /** Another title is on air, or none: all present connections have begun to hear it, unless they had before it was covered. A correction is the same. */
+  /** Another title is on air, or none: all present connections begin to hear it, but those that heard it before. A correction is the same title. */
   onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);

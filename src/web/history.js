@@ -66,7 +66,8 @@ export class History {
       this.#onTitle((player?.isRewound ? player.live : player?.now) ?? null);
       this.#showHeard();
     });
-    void Promise.all([this.#load(), this.#findRewind()]).then(() => this.#show());
+    void this.#load().then(() => this.#show());
+    void this.#findRewind();
   }
 
   async #findRewind() {
@@ -75,8 +76,9 @@ export class History {
     try {
       this.#rewindFromMs = await firstDateOf(addressOf(root, rewind.path));
     } catch {
-      // It is asked for again at the next title.
+      return; // it is asked for again at the next title
     }
+    this.#show();
   }
 
   /** @param {ChannelRecord | null} title */
@@ -85,8 +87,8 @@ export class History {
     this.#current = title;
     const isKnown = title === null || this.#entries.some(({ record }) => isSameTitle(record, title));
     if (!isKnown) this.#entries.unshift({ record: title, fromMs: title.startMs });
-    void this.#findRewind().then(() => this.#show());
     this.#show();
+    void this.#findRewind();
   }
 
   async #showMore() {

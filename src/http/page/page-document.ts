@@ -123,18 +123,15 @@ export function playerElement(request: PageRequest, channel: PageChannel, layout
 
 /**
  * What scripts load otherwise: the logo, and the title's cover upon it. In frames with policies of their own (cover.ts), as the page's lets in no
- * image of this host. One that cannot be loaded shows nothing.
+ * image of this host. One that cannot be loaded shows nothing. @param channel null: the logo of all
  */
-export function plainPictures({ site, base, up }: PageRequest, channel: PageChannel, cover = ''): Markup | null {
+export function plainPictures({ site, base, up }: PageRequest, channel: PageChannel | null, cover = ''): Markup | null {
   const [logo = ''] = logoPath(site, channel).split('?');
   const urls = [
     ...(logo === '' ? [] : [html`${base}/${logo}`]),
     ...(URL.canParse(cover) ? [encodeURIComponent(new URL(cover).href)] : []),
   ];
-  return urls.length === 0 ? null : plainFrames(up, urls);
-}
-
-function plainFrames(up: string, urls: readonly (string | Markup)[]): Markup {
+  if (urls.length === 0) return null;
   const frame = (url: string | Markup) =>
     html`<iframe src="${up}web/cover?url=${url}" sandbox="" aria-hidden="true" tabindex="-1" title="" referrerpolicy="no-referrer"></iframe>`;
   return html`<noscript>${urls.map(frame)}</noscript>`;
@@ -142,9 +139,8 @@ function plainFrames(up: string, urls: readonly (string | Markup)[]): Markup {
 
 /** The name of the page, with its logo and its text. @param isHead it is the heading of the page, not a link to it */
 export function pageHead(request: PageRequest, name: string, isHead: boolean): Markup {
-  const { site, base, up } = request;
-  const [logo = ''] = logoPath(site, null).split('?');
-  const mark = html`${logo !== '' && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">${plainFrames(up, [html`${base}/${logo}`])}`}<span dir="auto">${name}</span>`;
+  const { site, up } = request;
+  const mark = html`${site.logo !== null && html`<img class="brand-logo" alt="" data-logo="${logoPath(site, null)}" width="48" height="48">${plainPictures(request, null)}`}<span dir="auto">${name}</span>`;
   const inside = isHead
     ? html`<h1 class="brand">${mark}</h1>`
     : html`<p class="brand"><a href="${up === '' ? './' : up}${kept(request)}">${mark}</a></p>`;
