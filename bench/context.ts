@@ -59,9 +59,9 @@ export class Context {
     return this.options.seconds ?? this.either(usual, 2);
   }
 
-  /** Seconds between the last arrival and the window: the burst, and then a second of tape. */
+  /** Seconds between the last arrival and the window: the burst, what a crowd's listener gets beside it 10 s later, and its next turn. */
   get warmSeconds(): number {
-    return this.either(8, 2);
+    return this.either(16, 2);
   }
 
   /** A new folder. */

@@ -193,7 +193,7 @@ export function configSchema(context: ConfigContext) {
       burstSeconds: seconds(0, 60).default(5),
       lagSeconds: seconds(5, 600).default(30),
       writeSeconds: z
-        .union([z.literal('auto'), z.literal(1), z.literal(2)], { error: 'must be auto, 1 or 2' })
+        .union([z.literal('auto'), z.literal(1), z.literal(2), z.literal(4)], { error: 'must be auto, 1, 2 or 4' })
         .default('auto'),
       startTimeoutSeconds: seconds(0.1, 300).default(10),
       silenceSeconds: seconds(0.1, 600).default(15),

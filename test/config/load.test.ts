@@ -288,9 +288,9 @@ t.test('limits: at the bound and one past it', async (t) => {
   }
   t.strictSame(problems(t, 'streams:\n  burstSeconds: 2.5\n  lagSeconds: 7.5\n'), []);
   t.match(problems(t, 'streams:\n  burstSeconds: 26\n'), [/^1:1 streams.lagSeconds: must be at least 5 more/]);
-  for (const value of ['auto', 1, 2]) t.strictSame(problems(t, `streams:\n  writeSeconds: ${value}\n`), []);
-  for (const value of [0, 3, 1.5, '"2"', 'true', 'often']) {
-    const expected = ['2:17 streams.writeSeconds: must be auto, 1 or 2'];
+  for (const value of ['auto', 1, 2, 4]) t.strictSame(problems(t, `streams:\n  writeSeconds: ${value}\n`), []);
+  for (const value of [0, 3, 5, 1.5, '"2"', 'true', 'often']) {
+    const expected = ['2:17 streams.writeSeconds: must be auto, 1, 2 or 4'];
     t.strictSame(problems(t, `streams:\n  writeSeconds: ${value}\n`), expected, `${value}`);
   }
   t.strictSame(problems(t, channel('', 'k'.repeat(64))), []);

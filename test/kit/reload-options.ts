@@ -46,7 +46,7 @@ export function changeTop(random: Random, nameOf: Namer, config: ConfigState): v
     ['limits', 'textBytes', () => random.int(500, 2000)],
     ['streams', 'burstSeconds', () => random.int(1, 4)],
     ['streams', 'lagSeconds', () => random.int(40, 70)],
-    ['streams', 'writeSeconds', () => pick(random, ['auto', 1, 2])],
+    ['streams', 'writeSeconds', () => pick(random, ['auto', 1, 2, 4])],
     ['streams', 'server', () => nameOf('server')],
     ['streams', 'headers', () => ({ 'X-Mark': nameOf('mark') })],
     ['streams', 'publicUrl', () => 'https://example.com/radio'],

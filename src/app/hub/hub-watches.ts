@@ -55,7 +55,7 @@ export function clockWatch(clock: Pick<Clock, 'skewMs'>, log: Log): () => void {
   };
 }
 
-/** Between two writes to a listener; one that is written to each two seconds holds as much more (listener/cursor/audience.ts). */
+/** Between two writes to a listener; one that is written to each four seconds holds as much more (listener/cursor/audience.ts). */
 const WRITE_MS = 1000;
 
 /**

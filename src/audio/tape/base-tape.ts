@@ -11,7 +11,7 @@
  */
 
 import type { AudioTape, Rendering } from './audio-tape.js';
-import { joinAt, MORE_MS, neededFrom } from './burst.js';
+import { joinAt, MAX_MORE_MS, neededFrom } from './burst.js';
 import type { PlacedMark } from './mark.js';
 import { type AudioSegment, NOTHING } from './segment.js';
 
@@ -157,7 +157,7 @@ export abstract class BaseTape<S extends AudioSegment> implements AudioTape {
   /** Without readers, segments before the one with which the next listener would begin are of no use. */
   #trim(): void {
     if (this.#burstMs === null) return;
-    const seq = neededFrom(this, this.#burstMs, MORE_MS);
+    const seq = neededFrom(this, this.#burstMs, MAX_MORE_MS);
     const newest = this.head - 1;
     while (this.tail < seq && this.tail < newest) this.#forgetOldest();
   }

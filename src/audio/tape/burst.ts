@@ -18,8 +18,8 @@ import type { AudioTape } from './audio-tape.js';
 export const READ_BLOCK_BYTES = 32 * 1024;
 /** How late the next bytes may be: a segment of a second, and the second until its listeners are written to. */
 const LATE_MS = 2000;
-/** What a listener gets beside its burst that is written to each two seconds in place of one: so much later comes what is next. */
-export const MORE_MS = 1000;
+/** What a listener gets beside its burst that is written to each four seconds in place of one: so much later comes what is next. */
+export const MAX_MORE_MS = 3000;
 /** For the sake of a block no listener begins nearer to the tape's end: what lagSeconds leaves beyond burstSeconds at least. */
 const SPARE_MS = 5000;
 

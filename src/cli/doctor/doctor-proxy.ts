@@ -8,7 +8,7 @@ import type { LoadedConfig } from '../../config/load.js';
 import { answerOf, ask, opensWebSocket, readJson, type WholeAnswer } from '../server.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-/** How long a stream is read: writes come every one or two seconds. */
+/** How long a stream is read: a new listener is written to each second. */
 const LISTEN_MS = 5000;
 /** From the request to the first audio, and the longest gap. */
 const FIRST_MS = 1000;

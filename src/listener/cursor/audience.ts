@@ -1,9 +1,9 @@
 /**
- * All listeners of this process. Each is written to once a second, or in a crowd every two seconds (pace.ts) if it was given that much more
+ * All listeners of this process. Each is written to once a second, or in a crowd every four seconds (pace.ts) if it was given that much more
  * audio when it joined, so that no player ever holds less than before.
  *
- *   1 s          │ burst │ w   w   w   w   w        w: a write of everything available
- *   2 s   │ burst │ more   w       w       w        begins at least a second earlier on the tape; that second is sent later
+ *   1 s              │ burst │ w   w   w   w   w        w: a write of everything available
+ *   4 s   │ burst │ more       w               w        begins at least three seconds earlier on the tape; they are sent later
  *
  * Owns every listener's socket from `join` until its ending, which is reported once (src/listener/README.md, "Endings"). The only writer of
  * PlayableAudio's `listeners` and `playing`.
@@ -12,7 +12,7 @@
 import type { Socket } from 'node:net';
 import type { PlayableAudio } from '../../audio/playable-audio.js';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
-import { MORE_MS, resumeAt } from '../../audio/tape/burst.js';
+import { resumeAt } from '../../audio/tape/burst.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { zeroCounts } from '../../base/counts.js';
 import type { Tallies } from '../../base/tallies.js';
@@ -24,9 +24,10 @@ import { SocketBacklog } from './backlog.js';
 import { ENDING_NAMES, type Ending } from './ending.js';
 import { LateBlocks } from './late-blocks.js';
 import { Listener } from './listener.js';
+import { isSecure, maxWriteBytes } from './listener-socket.js';
 import type { ListenerStart } from './listener-start.js';
 import { ListenerStay, type StayHost, type StayOptions } from './listener-stay.js';
-import { Pace, type WriteSetting } from './pace.js';
+import { extraMsFor, Pace, type WriteSeconds, type WriteSetting } from './pace.js';
 import { WriteTurns } from './write-turns.js';
 
 /** A new listener gets only its burst for this long: when many join at once, that second is expensive enough. */
@@ -55,6 +56,8 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   #tapes = 0;
   #joined = 0;
   #count = 0;
+  /** Those over TLS to whom audio is written. */
+  #secure = 0;
   /** Bytes written to listeners that have ended, by channel; live ones carry their own count. */
   #endedBytes = new Map<string, number>();
   readonly endings = zeroCounts(ENDING_NAMES);
@@ -76,6 +79,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       countEnd: (channel, ending) => this.#countEnd(channel, ending),
       remove: (listener) => {
         listener.runs!.leave();
+        if (isSecure(listener.socket)) this.#secure--;
         this.#turns.remove(listener);
       },
       leave: (channel, bytes) => {
@@ -108,12 +112,12 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 
   /** Counts a listener of the channel, before there is a tape: the first one wakes a source on demand. Balance with `leave`. */
   enter(channel: PlayableAudio): void {
-    this.#pace.count(++this.#count);
+    this.#pace.count(++this.#count + this.#secure);
     if (channel.listeners++ === 0) channel.want(true);
   }
 
   leave(channel: PlayableAudio): void {
-    this.#pace.count(--this.#count);
+    this.#pace.count(--this.#count + this.#secure);
     if (--channel.listeners === 0) channel.want(false);
   }
 
@@ -139,7 +143,9 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     const nowMs = this.#clock.now();
     const { before } = options;
     const cursor = before === undefined ? tape.joinAt(options.burstMs) : resumeAt(tape, lackOf(before, options, nowMs));
-    const earlier = before === undefined ? this.#joinEarlier(tape, cursor, options) : cursor;
+    const maxWriteSeconds = before?.maxWriteSeconds ?? this.#maxWriteSeconds(socket, tape, cursor, options);
+    const extraMs = before === undefined ? extraMsFor(maxWriteSeconds) : 0;
+    const earlier = extraMs === 0 ? cursor : tape.joinAt(options.burstMs, extraMs);
     const runs = this.#runsOf(tape);
     // A spread costs seven times as much as all else here.
     const { icy, session, client, phase, cut, endsOnFormatChange } = options;
@@ -156,10 +162,11 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       runs,
       id: this.nextId(),
       player: before?.player,
-      hasExtra: before?.hasExtra ?? earlier < cursor,
+      maxWriteSeconds,
       heldBackMs: earlier < cursor ? tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs : 0,
     });
     runs.enter();
+    if (isSecure(listener.socket)) this.#pace.count(this.#count + ++this.#secure);
     this.#showLate(listener, tape, options);
     this.#turns.add(listener);
     listener.owner = new ListenerStay(this.#host, listener, channel, options, this.backlog.watch(listener, tape));
@@ -184,9 +191,10 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       if (!listener.isTapeOver || !listener.owner!.onTapeOver()) listener.end(listener.endingReason);
       return;
     }
-    // While part of the extra second is kept back it has no more than others.
-    const hasMore = listener.hasExtra && listener.heldBackMs === 0;
-    const seconds = hasMore && listener.isAtEdge ? this.#pace.seconds : 1;
+    // While part of the extra audio is kept back it has no more than others.
+    const isReady = listener.heldBackMs === 0 && listener.isAtEdge;
+    const { maxWriteSeconds } = listener;
+    const seconds = isReady ? (Math.min(this.#pace.seconds, maxWriteSeconds) as typeof maxWriteSeconds) : 1;
     if (seconds !== listener.writeSeconds) this.#turns.pace(listener, seconds);
   }
 
@@ -220,10 +228,17 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
     listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
   }
 
-  /** Where a listener begins that can be written to every two seconds; `cursor` if it cannot. */
-  #joinEarlier(tape: AudioTape, cursor: number, { icy, burstMs, readAheadMs = 0 }: JoinOptions): number {
+  /** How seldom a listener can be written to: the tape must have as much more for it, before `cursor`. */
+  #maxWriteSeconds(socket: Socket, tape: AudioTape, cursor: number, options: JoinOptions): WriteSeconds {
+    const { icy, burstMs, readAheadMs = 0 } = options;
+    const pace = this.#pace.seconds;
+    const newest = tape.at(tape.head - 1);
     const hasMoments = icy && readAheadMs > 0;
-    return this.#pace.seconds === 1 || hasMoments ? cursor : tape.joinAt(burstMs, MORE_MS);
+    if (pace === 1 || hasMoments || newest === undefined) return 1;
+    const bytesPerSecond = (newest.bytes.length * 1000) / (newest.endMs - newest.startMs);
+    const isShort = pace * bytesPerSecond <= maxWriteBytes(socket);
+    if (isShort && tape.joinAt(burstMs, extraMsFor(pace)) < cursor) return pace;
+    return tape.joinAt(burstMs, extraMsFor(2)) < cursor ? 2 : 1;
   }
 
   #runsOf(tape: AudioTape): Runs {
@@ -248,5 +263,5 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): number {
   // Always called: it updates the player's clock, which the next tape's listener takes over.
   const aheadMs = before.aheadMs(nowMs);
-  return burstMs === 0 ? 0 : burstMs + (before.hasExtra ? MORE_MS : 0) - aheadMs;
+  return burstMs === 0 ? 0 : burstMs + extraMsFor(before.maxWriteSeconds) - aheadMs;
 }

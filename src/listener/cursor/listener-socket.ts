@@ -12,6 +12,18 @@ export const MAX_RECEIVED_BYTES = 64 * 1024;
 export const PIECE_BYTES = 16_000;
 /** Two seconds at 128 kb/s: in one go, since each piece is a system call. */
 export const MAX_WHOLE_BYTES = 40_000;
+/** Four seconds at 256 kb/s: a send buffer takes it in one go. */
+const MAX_CLEAR_BYTES = 128 * 1024;
+
+/** What may be written at a time: more is written sooner. */
+export function maxWriteBytes(socket: Socket): number {
+  return isSecure(socket) ? MAX_WHOLE_BYTES : MAX_CLEAR_BYTES;
+}
+
+/** Whether it is over TLS. */
+export function isSecure(socket: Socket): boolean {
+  return bareOf(socket) !== socket;
+}
 
 export class ListenerSocket {
   readonly socket: Socket;

@@ -5,6 +5,7 @@ import type { PlayerClock } from '../player/player-clock.js';
 import type { Runs } from '../sessions/runs.js';
 import type { Session } from '../sessions/session.js';
 import type { Ending } from './ending.js';
+import type { WriteSeconds } from './pace.js';
 
 /** Who listens, as its request said. */
 export interface ListenerClient {
@@ -31,8 +32,8 @@ export interface ListenerStart {
   readonly client?: ListenerClient | undefined;
   /** Shared buffers of its tape. Absent: none. */
   readonly runs?: Runs;
-  /** Whether it begins early enough on the tape to be written to every two seconds. */
-  readonly hasExtra?: boolean;
+  /** The most seconds between two writes that its beginning on the tape allows for. Absent: 1. */
+  readonly maxWriteSeconds?: WriteSeconds;
   /** Audio that is kept back for now, at most. */
   readonly heldBackMs?: number;
   /** Places its blocks, if they are further apart than those of the tape. Absent, null: the tape's own. */

@@ -38,7 +38,7 @@ export class Listener implements Slotted {
   readonly client: ListenerClient | null;
   /** Between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
-  readonly hasExtra: boolean;
+  readonly maxWriteSeconds: WriteSeconds;
   heldBackMs: number;
   bytes = 0;
   /** Null: it has not joined an audience yet. */
@@ -85,7 +85,7 @@ export class Listener implements Slotted {
     this.id = start.id ?? 0;
     this.client = start.client ?? null;
     this.runs = start.runs ?? null;
-    this.hasExtra = start.hasExtra ?? false;
+    this.maxWriteSeconds = start.maxWriteSeconds ?? 1;
     this.heldBackMs = start.heldBackMs ?? 0;
     this.phase = start.phase ?? null;
     this.cut = start.cut ?? NOTHING;

@@ -1,17 +1,19 @@
 /**
- * How often listeners are written to (`streams.writeSeconds`). Half as often costs little more than half, which pays off in a crowd; with few
- * listeners it would only delay titles.
+ * How often listeners are written to (`streams.writeSeconds`). A quarter as often costs little more than half, which pays off in a crowd; with few
+ * listeners it would only delay them.
  *
- *   listeners   0 ──── 1 s ────► 1,000 │ 2 s …       auto: back to 1 s below 750
- *                      750 │ ◄── 2 s ──
+ *   listeners   0 ──── 1 s ────► 1,000 │ 4 s …       auto: back to 1 s below 750
+ *                      750 │ ◄── 4 s ──
  *
- * A listener that was not given the extra audio is written to each second whatever the pace (audience.ts). Pure.
+ * How seldom a listener can be written to depends on the extra audio that it was given when it joined (audience.ts). Pure.
  */
 
-export type WriteSeconds = 1 | 2;
+/** Seconds between two writes. */
+export const WRITE_SECONDS = [1, 2, 4] as const;
+export type WriteSeconds = (typeof WRITE_SECONDS)[number];
 export type WriteSetting = 'auto' | WriteSeconds;
 
-/** Listeners of this process. */
+/** Listeners of this process; one over TLS counts twice, as it costs (bench/README.md). */
 const CROWD = 1000;
 const CROWD_IS_OVER = 750;
 
@@ -24,15 +26,22 @@ export class Pace {
     this.#setting = setting;
   }
 
-  /** Seconds between two writes to a listener. */
   get seconds(): WriteSeconds {
     const setting = this.#setting();
     return setting === 'auto' ? this.#auto : setting;
   }
 
-  /** The number of listeners has changed. */
+  /** The number of listeners has changed. @param listeners those over TLS twice */
   count(listeners: number): void {
-    if (listeners > CROWD) this.#auto = 2;
+    if (listeners > CROWD) this.#auto = 4;
     else if (listeners < CROWD_IS_OVER) this.#auto = 1;
   }
+}
+
+/**
+ * What a listener has been given beyond its burst before it is written to as seldom as this, milliseconds of audio: no player then holds less
+ * than with a write each second.
+ */
+export function extraMsFor(seconds: WriteSeconds): number {
+  return (seconds - 1) * 1000;
 }

@@ -1,5 +1,5 @@
 /**
- * Who is written to when: each listener has its turn every second or two (slots.ts), those of a tape that resumes at once (resumes.ts). Without
+ * Who is written to when: each listener has its turn every one to four seconds (slots.ts), those of a tape that resumes at once (resumes.ts). Without
  * listeners the clock need not tick for it. Owned by the audience.
  */
 
@@ -7,7 +7,7 @@ import type { AlarmHandler, Clock, Ticker } from '../../base/clock.js';
 import { Resumes } from '../sessions/resumes.js';
 import { Slots, type TurnHandler } from '../sessions/slots.js';
 import type { Listener } from './listener.js';
-import type { WriteSeconds } from './pace.js';
+import { WRITE_SECONDS, type WriteSeconds } from './pace.js';
 
 export class WriteTurns {
   readonly #clock: Clock;
@@ -24,8 +24,9 @@ export class WriteTurns {
   constructor(clock: Clock, handler: TurnHandler<Listener> & AlarmHandler) {
     this.#clock = clock;
     this.#handler = handler;
-    this.#turns = { 1: new Slots(1, clock.now()), 2: new Slots(2, clock.now()) };
-    this.slots = [...this.#turns[1].slots, ...this.#turns[2].slots];
+    const slotsFor = (seconds: WriteSeconds) => new Slots<Listener>(seconds, clock.now());
+    this.#turns = { 1: slotsFor(1), 2: slotsFor(2), 4: slotsFor(4) };
+    this.slots = WRITE_SECONDS.flatMap((seconds) => this.#turns[seconds].slots);
     this.#resumes = new Resumes(this.slots);
     this.#ticker = clock.everyTick(handler);
   }
@@ -58,15 +59,13 @@ export class WriteTurns {
   }
 
   turn(nowMs: number): void {
-    this.#turns[1].turn(nowMs, this.#handler);
-    this.#turns[2].turn(nowMs, this.#handler);
+    for (const seconds of WRITE_SECONDS) this.#turns[seconds].turn(nowMs, this.#handler);
     this.#resumes.look(nowMs, this.#handler);
     if (this.#count === 0) this.#ticker.rest();
   }
 
   #begin(nowMs: number): void {
-    this.#turns[1].begin(nowMs);
-    this.#turns[2].begin(nowMs);
+    for (const seconds of WRITE_SECONDS) this.#turns[seconds].begin(nowMs);
     this.#ticker.run();
   }
 }

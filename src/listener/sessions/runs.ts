@@ -14,8 +14,8 @@ import type { AudioTape } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { AudioSegment } from '../../audio/tape/segment.js';
 
-/** A listener further behind catches up alone. */
-const MAX_SEGMENTS = 4;
+/** Four seconds of segments, and one for a late turn. A listener further behind catches up alone. */
+const MAX_SEGMENTS = 6;
 /** With fewer listeners a copy is not worth its memory. */
 const MIN_LISTENERS = 32;
 

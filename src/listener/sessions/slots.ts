@@ -1,7 +1,7 @@
 /**
- * Items that have their turn every second or two, in slots of a tick each, so that a crowd's writes are spread and never block the loop.
+ * Items that have their turn every few seconds, in slots of a tick each, so that a crowd's writes are spread and never block the loop.
  *
- *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a second; two are 50 slots. A late tick makes up for missed slots, each once
+ *   tick 40 ms ─► slot 0 │ slot 1 │ … │ slot 24 │ slot 0 …      a second; four are 100 slots. A late tick makes up for missed slots, each once
  *
  * A removal moves the last item of the slot into the gap, in constant time. Invariant: the first turn, and each next one, comes within one round
  * of all slots. Owned by the audience.

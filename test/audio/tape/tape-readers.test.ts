@@ -10,7 +10,7 @@ import { framerFor } from '../../../src/audio/frames/format.js';
 import type { OggLink } from '../../../src/audio/ogg/ogg-link.js';
 import type { PlayableAudio, TapeObserver } from '../../../src/audio/playable-audio.js';
 import type { AudioTape } from '../../../src/audio/tape/audio-tape.js';
-import { MORE_MS, neededFrom } from '../../../src/audio/tape/burst.js';
+import { MAX_MORE_MS, neededFrom } from '../../../src/audio/tape/burst.js';
 import type { Mark } from '../../../src/audio/tape/mark.js';
 import { RecordView } from '../../../src/metadata/view.js';
 import { frameOf } from '../../kit/frame-of.js';
@@ -141,7 +141,7 @@ t.test('who comes at any moment is sent what a tape that keeps everything would 
         const holding = random.chance(0.5) ? 0.05 : 0.5;
         present.push(both.map((audio) => new Listening(audio, icy, () => random.chance(holding))));
         const ms = random.chance(0.8) ? burstMs : random.int(0, burstMs);
-        const moreMs = random.chance(0.5) ? MORE_MS : 0;
+        const moreMs = [0, 1000, MAX_MORE_MS][random.int(0, 2)]!;
         for (const each of present.at(-1)!) each.join(ms, moreMs);
       }
       if (random.chance(0.05)) for (const pair of present) for (const each of pair) each.read();
@@ -178,11 +178,11 @@ for (const [name, frames] of [
   t.test(`${name}: the burst while nobody listens, the lag while anybody does`, async (t) => {
     const audio = new ChannelAudio({ key: 'demo', lagMs: LAG_MS, burstMs: 3000, now: () => 0, bitrateKbps: KBPS });
     write(audio, frames, 60_000);
-    const tail = neededFrom(audio.tape!, 3000, MORE_MS);
+    const tail = neededFrom(audio.tape!, 3000, MAX_MORE_MS);
     t.equal(audio.tape!.tail, tail, 'up to where the next one begins');
     const leastMs = keptMs(audio);
     // Of what has so few bytes, all that a browser could be given.
-    t.ok(leastMs < (name === 'Ogg' ? LAG_MS - 4000 : 7000 + MORE_MS), `${leastMs} ms`);
+    t.ok(leastMs < (name === 'Ogg' ? LAG_MS - 4000 : 7000 + MAX_MORE_MS), `${leastMs} ms`);
     audio.want(true);
     t.equal(audio.tape!.tail, tail);
     write(audio, frames, 3000);
@@ -190,12 +190,12 @@ for (const [name, frames] of [
     write(audio, frames, 60_000);
     t.ok(keptMs(audio) >= LAG_MS, `${keptMs(audio)} ms`);
     audio.want(false);
-    t.equal(audio.tape!.tail, neededFrom(audio.tape!, 3000, MORE_MS), 'at once');
+    t.equal(audio.tape!.tail, neededFrom(audio.tape!, 3000, MAX_MORE_MS), 'at once');
     audio.observe(nobody);
     write(audio, frames, 60_000);
     t.ok(keptMs(audio) >= LAG_MS, 'for who observes it as for who listens');
     audio.unobserve(nobody);
-    t.equal(audio.tape!.tail, neededFrom(audio.tape!, 3000, MORE_MS));
+    t.equal(audio.tape!.tail, neededFrom(audio.tape!, 3000, MAX_MORE_MS));
     audio.sourceChanged();
     write(audio, frames, 60_000);
     t.ok(Math.abs(keptMs(audio) - leastMs) < 2000, `${keptMs(audio)} ms`);

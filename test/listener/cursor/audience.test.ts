@@ -8,7 +8,9 @@ import { Audience } from '../../../src/listener/cursor/audience.js';
 import { ListenerBacklog } from '../../../src/listener/cursor/backlog.js';
 import type { Listener } from '../../../src/listener/cursor/listener.js';
 import type { ListenerEnd } from '../../../src/listener/cursor/listener-stay.js';
+import type { WriteSetting } from '../../../src/listener/cursor/pace.js';
 import { Sessions } from '../../../src/listener/sessions/sessions.js';
+import { ENTRY, type Entered, TrackedConnection } from '../../../src/net/front/tracked-connection.js';
 import { FakeClock } from '../../kit/clock.js';
 import { frameOf } from '../../kit/frame-of.js';
 import { heldBufferBytes } from '../../kit/heap.js';
@@ -18,6 +20,12 @@ const METAINT = 65_000;
 /** What a listener is given in one turn: 256 KiB, in whole segments. */
 const AT_ONCE = Math.ceil((256 * 1024) / METAINT) * (METAINT + 1);
 const HEAD = Buffer.from('HTTP/1.0 200 OK\r\n\r\n');
+
+interface CrowdOptions {
+  readonly metaint?: number;
+  readonly burstMs?: number;
+  readonly writeSeconds?: WriteSetting;
+}
 
 class Crowd {
   readonly clock = new FakeClock();
@@ -32,19 +40,22 @@ class Crowd {
   /** Of those who come from now on. */
   limitMs = Number.POSITIVE_INFINITY;
   readonly #server: net.Server;
+  readonly #metaint: number;
   #port = 0;
 
-  constructor(t: Test, lagMs: number) {
+  constructor(t: Test, lagMs: number, options: CrowdOptions = {}) {
+    const { metaint = METAINT, burstMs = 0, writeSeconds = 'auto' } = options;
+    this.#metaint = metaint;
     this.channel = new ChannelAudio({
       key: 'demo',
       now: () => this.clock.now(),
       lagMs,
-      metaint: METAINT,
+      metaint,
       onWanted: (isWanted) => this.wanted.push(isWanted),
     });
     const quiet = { onBegan: () => undefined, onWritten: () => undefined, onHeard: () => undefined };
     const sessions = new Sessions(this.clock, quiet, { keepMs: 1000, max: 10 });
-    this.audience = new Audience(this.clock, sessions);
+    this.audience = new Audience(this.clock, sessions, () => writeSeconds);
     this.#server = net.createServer({ allowHalfOpen: true }, (socket) => {
       this.audience.enter(this.channel);
       const onEnd = ({ ending, lastedMs, bytes }: ListenerEnd) => {
@@ -52,7 +63,7 @@ class Crowd {
         this.given.push(bytes);
         this.lasted.push(lastedMs);
       };
-      const options = { icy: true, burstMs: 0, session: null, limitMs: this.limitMs, onEnd };
+      const options = { icy: true, burstMs, session: null, limitMs: this.limitMs, onEnd };
       this.listeners.push(this.audience.join(socket, this.channel, HEAD, options));
     });
     t.teardown(() => {
@@ -70,7 +81,7 @@ class Crowd {
 
   /** So many seconds of audio, a segment each. */
   write(seconds: number): void {
-    for (let i = 0; i < seconds; i++) this.channel.write(frameOf(Buffer.alloc(METAINT, 1), 1000, 520));
+    for (let i = 0; i < seconds; i++) this.channel.write(frameOf(Buffer.alloc(this.#metaint, 1), 1000, 520));
   }
 
   /** So many at once. */
@@ -173,6 +184,64 @@ t.test('one second past the tape a listener is ended, at the tape’s end it is 
     crowd.clock.advance(1000);
     t.same(crowd.endings, ending, `${behindSeconds} s behind`);
     socket.destroy();
+  }
+});
+
+t.test(
+  'written to as seldom as the tape has more beside the burst, and a send buffer takes it in one go',
+  async (t) => {
+    // Each second is a segment, and has a block of a byte; the last one is not closed.
+    const atMost = (128 * 1024) / 4 - 1;
+    for (const [bytesPerSecond, tapeSeconds, expected] of [
+      [atMost, 30, 4],
+      [atMost + 1, 30, 2],
+      [atMost, 9, 4],
+      [atMost, 8, 2],
+      [atMost, 7, 2],
+      [atMost, 6, 1],
+    ] as const) {
+      const options = { metaint: bytesPerSecond, burstMs: 5000, writeSeconds: 4 } as const;
+      const crowd = await new Crowd(t, 60_000, options).listen();
+      crowd.write(tapeSeconds - 1);
+      const { socket } = await crowd.connect(true);
+      const [listener] = crowd.listeners;
+      t.equal(listener!.maxWriteSeconds, expected, `${bytesPerSecond} bytes a second, a tape of ${tapeSeconds} s`);
+      // What it has more is sent when the crowd's joins are over.
+      for (let i = 0; i < 11; i++) await crowd.second();
+      t.equal(listener!.writeSeconds, expected);
+      socket.destroy();
+    }
+  },
+);
+
+t.test('a crowd is 1,000 in the clear, or 500 over TLS', async (t) => {
+  for (const [isSecure, count, seconds] of [
+    [false, 1000, 4],
+    // Longer writes would go in pieces.
+    [true, 500, 2],
+  ] as const) {
+    const crowd = new Crowd(t, 60_000, { metaint: 16_000 });
+    const join = () => {
+      const socket = new net.Socket();
+      const entry = new TrackedConnection(new net.Socket());
+      if (isSecure) (socket as Entered)[ENTRY] = entry;
+      socket.write = () => true;
+      crowd.audience.enter(crowd.channel);
+      const options = {
+        icy: true,
+        burstMs: 5000,
+        session: null,
+        limitMs: Number.POSITIVE_INFINITY,
+        onEnd: () => undefined,
+      };
+      return crowd.audience.join(socket, crowd.channel, HEAD, options);
+    };
+    crowd.write(30);
+    const all = Array.from({ length: count }, join);
+    t.same(new Set(all.map(({ maxWriteSeconds }) => maxWriteSeconds)), new Set([1]), `${count} are none`);
+    t.equal(join().maxWriteSeconds, seconds, 'one more');
+    for (const listener of all.slice(0, count / 4 + 2)) listener.end('left');
+    t.equal(join().maxWriteSeconds, 1, 'fewer than three quarters of it');
   }
 });
 

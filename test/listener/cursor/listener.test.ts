@@ -156,7 +156,7 @@ t.test(
           nowMs,
         });
         listener.runs = runs;
-        listener.writeSeconds = 2;
+        listener.writeSeconds = 4;
         listener.start(Buffer.from('head'), nowMs);
         for (let step = 0; step < 3; step++) {
           frame();

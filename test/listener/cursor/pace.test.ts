@@ -1,22 +1,22 @@
-/** When listeners are written to each second, and when each two. */
+/** When listeners are written to each second, and when each four. */
 
 import t from 'tap';
-import { Pace } from '../../../src/listener/cursor/pace.js';
+import { Pace, WRITE_SECONDS } from '../../../src/listener/cursor/pace.js';
 
-t.test('auto: two seconds past 1,000 listeners, a second again below 750, and what it was between', async (t) => {
+t.test('auto: four seconds past 1,000 listeners, a second again below 750, and what it was between', async (t) => {
   const pace = new Pace(() => 'auto');
   const seconds = (listeners: number) => {
     pace.count(listeners);
     return pace.seconds;
   };
   t.same([0, 750, 1000].map(seconds), [1, 1, 1]);
-  t.same([1001, 1000, 750, 1001, 20_000].map(seconds), [2, 2, 2, 2, 2]);
+  t.same([1001, 1000, 750, 1001, 20_000].map(seconds), [4, 4, 4, 4, 4]);
   t.same([749, 750, 1000].map(seconds), [1, 1, 1]);
-  t.equal(seconds(1001), 2);
+  t.equal(seconds(1001), 4);
 });
 
 t.test('what is set counts, whatever the crowd', async (t) => {
-  for (const setting of [1, 2] as const) {
+  for (const setting of WRITE_SECONDS) {
     const pace = new Pace(() => setting);
     for (const listeners of [0, 749, 1001, 0]) {
       pace.count(listeners);
