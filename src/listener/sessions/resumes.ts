@@ -11,8 +11,11 @@ import type { Listener } from '../cursor/listener.js';
 import type { Runs } from './runs.js';
 import type { TurnHandler } from './slots.js';
 
-/** No segment for this long, and for this many times the duration of the last one, is a pause. */
-const PAUSE_MS = 1200;
+/**
+ * No segment for this long, and for this many times the duration of the last one, is a pause. Files that are read in pieces and bursts of an encoder
+ * bring segments of a second up to half a second late.
+ */
+const PAUSE_MS = 2000;
 const PAUSE_SEGMENTS = 1.2;
 /** Turns in one tick: some 10 ms. */
 const TURNS_PER_TICK = 1000;
@@ -21,14 +24,15 @@ interface Watched {
   /** The number of its next segment, and when that changed last. */
   head: number;
   atMs: number;
-  /** The slot whose listeners are next; `NONE`: it has not paused. */
-  slot: number;
 }
-const NONE = -1;
 
 export class Resumes {
   readonly #slots: readonly (readonly Listener[])[];
   readonly #watched = new Map<Runs, Watched>();
+  /** Slots gone through since the start: one round of them serves all tapes that have resumed. */
+  #passed = 0;
+  /** Up to how many passed slots the listeners of a tape have a turn. */
+  readonly #resuming = new Map<Runs, number>();
 
   /** @param slots in which all listeners are */
   constructor(slots: readonly (readonly Listener[])[]) {
@@ -37,39 +41,43 @@ export class Resumes {
 
   /** A listener of this tape has joined. */
   enter(runs: Runs, nowMs: number): void {
-    if (!this.#watched.has(runs)) this.#watched.set(runs, { head: runs.tape.head, atMs: nowMs, slot: NONE });
+    if (!this.#watched.has(runs)) this.#watched.set(runs, { head: runs.tape.head, atMs: nowMs });
   }
 
   /** A listener of this tape has left. */
   leave(runs: Runs): void {
-    if (runs.isEmpty) this.#watched.delete(runs);
+    if (!runs.isEmpty) return;
+    this.#watched.delete(runs);
+    this.#resuming.delete(runs);
   }
 
   /** Each tick. */
   look(nowMs: number, handler: TurnHandler<Listener>): void {
     for (const [runs, watched] of this.#watched) {
       const { head } = runs.tape;
-      if (head !== watched.head) {
-        if (nowMs - watched.atMs > pauseMs(runs)) watched.slot = 0;
-        watched.head = head;
-        watched.atMs = nowMs;
-      }
-      if (watched.slot !== NONE) this.#turn(runs, watched, nowMs, handler);
+      if (head === watched.head) continue;
+      if (nowMs - watched.atMs > pauseMs(runs)) this.#resuming.set(runs, this.#passed + this.#slots.length);
+      watched.head = head;
+      watched.atMs = nowMs;
     }
+    if (this.#resuming.size > 0) this.#turn(nowMs, handler);
   }
 
-  #turn(runs: Runs, watched: Watched, nowMs: number, handler: TurnHandler<Listener>): void {
+  #turn(nowMs: number, handler: TurnHandler<Listener>): void {
     let turns = 0;
-    while (watched.slot < this.#slots.length && turns < TURNS_PER_TICK) {
-      const slot = this.#slots[watched.slot++]!;
+    const round = this.#passed + this.#slots.length;
+    while (this.#passed < round && turns < TURNS_PER_TICK) {
+      const slot = this.#slots[this.#passed % this.#slots.length]!;
       // Backwards: a removal moves the last one into the gap.
       for (let i = slot.length - 1; i >= 0; i--) {
-        if (slot[i]!.runs !== runs) continue;
+        const upTo = this.#resuming.get(slot[i]!.runs!);
+        if (upTo === undefined || upTo <= this.#passed) continue;
         handler.onTurn(slot[i]!, nowMs);
         turns++;
       }
+      this.#passed++;
     }
-    if (watched.slot === this.#slots.length) watched.slot = NONE;
+    for (const [runs, upTo] of this.#resuming) if (upTo <= this.#passed) this.#resuming.delete(runs);
   }
 }
 
