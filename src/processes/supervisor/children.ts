@@ -4,7 +4,7 @@
  */
 
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HubPaths, ProcessRole } from '../messages.js';
@@ -13,6 +13,9 @@ import type { DrainingWorkers } from '../restart/draining-workers.js';
 import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
 import { ProcessPlace } from './place.js';
 import { SuspectTapes } from './suspect-tapes.js';
+
+/** How often the local sockets are made young: systemd-tmpfiles removes what is days old from /tmp, with PrivateTmp sockets in use too. */
+const YOUNG_MS = 1_800_000;
 
 type Handlers = Pick<ManagedProcessParts, 'launch' | 'onReady' | 'onMessage' | 'onEnded'>;
 
@@ -43,6 +46,7 @@ export class Children {
     this.#handlers = handlers;
     this.hubPaths = this.makePaths();
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
+    setInterval(() => this.#keepYoung(), YOUNG_MS).unref();
   }
 
   get places(): readonly ProcessPlace[] {
@@ -99,6 +103,15 @@ export class Children {
   makePaths(): HubPaths {
     const name = join(this.#folder, String(this.#last + 1));
     return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };
+  }
+
+  #keepYoung(): void {
+    const now = new Date();
+    try {
+      for (const name of ['', ...readdirSync(this.#folder)]) utimesSync(join(this.#folder, name), now, now);
+    } catch {
+      // Another program has removed them all the same.
+    }
   }
 
   #start(role: ProcessRole): ManagedProcess {

@@ -1,8 +1,12 @@
 /** What a supervisor starts, when it starts again what has ended, and in which order it stops. Processes are fakes (kit/fake-processes.ts). */
 
+import { rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import t from 'tap';
 import { FakeMachine } from '../../kit/fake-processes.js';
 import { turn } from '../../kit/fake-timers.js';
+
+const HOUR_MS = 3_600_000;
 
 t.test('workers are started when the hub is ready, and get its paths', async (t) => {
   const machine = new FakeMachine(t, { 'hub 1 boot': 'is silent' });
@@ -167,3 +171,20 @@ t.test('where one knows no steps a reload is a restart', async (t) => {
   t.same(machine.said('prepare'), []);
   t.match(machine.names, { 'hub 4': 'Night', 'worker 5': 'Night', 'worker 6': 'Night' });
 });
+
+t.test(
+  'the local sockets stay young, as programs remove what is old from the folder for temporary files',
+  async (t) => {
+    const machine = await FakeMachine.start(t);
+    const socket = machine.process('hub 1').boot!.hub.link;
+    writeFileSync(socket, '');
+    const folder = dirname(socket);
+    const agesMs = () => [folder, socket].map((path) => Date.now() - statSync(path).mtimeMs);
+    for (const path of [folder, socket]) utimesSync(path, 0, 0);
+    await machine.advance(HOUR_MS);
+    for (const ageMs of agesMs()) t.ok(ageMs < HOUR_MS, `${ageMs} ms`);
+    rmSync(folder, { recursive: true });
+    await machine.advance(HOUR_MS);
+    t.same(machine.running, ['hub 1', 'worker 2', 'worker 3'], 'a folder that is gone ends nothing');
+  },
+);
