@@ -22,6 +22,8 @@ import { until } from '../kit/until.js';
 // They sleep most of their time.
 t.jobs = 4;
 
+/** How long one who is let go with its worker would not have its list. */
+const PLAYED_MS = 5000;
 /** Where a stamped frame has its number. */
 const NUMBER_AT = 36;
 const yaml = (port: number) => `
@@ -226,5 +228,51 @@ t.test(
       'each frame once',
     );
     await server.end('SIGTERM');
+  },
+);
+
+t.test(
+  'a private listener goes on over a rolling restart, at the worker that has it',
+  { timeout: 240_000 },
+  async (t) => {
+    const machine = await Machine.start(t, (port) => yaml(port).replace('drainSeconds: 3', 'drainSeconds: 3600'));
+    new StampedEncoder(t, machine.port, '/live', 'demo-source', 'mp3', 1);
+    // A connection that is kept would be with one worker.
+    const ask = async (path: string) => {
+      const url = `http://127.0.0.1:${machine.port}/live/${path}`;
+      const answer = await fetch(url, { headers: { connection: 'close' } });
+      return { status: answer.status, text: await answer.text() };
+    };
+    let list = '';
+    await until(async () => {
+      const { text } = await ask('hls.m3u8?metaid=a-listener-of-its-own');
+      list = /^hls\/live\.m3u8\?s=.*$/m.exec(text)?.[0] ?? '';
+      return list !== '';
+    }, RESTARTED_MS);
+    const statuses = new Set<number>();
+    const play = async (isDone: () => boolean) => {
+      await until(
+        async () => {
+          statuses.add((await ask(list)).status);
+          return isDone();
+        },
+        RESTARTED_MS,
+        () => machine.news,
+      );
+    };
+    for (let i = 1; i <= 2; i++) {
+      machine.server.child.kill('SIGUSR2');
+      await play(() => machine.logged('"restarted"') === i);
+      const endMs = performance.now() + PLAYED_MS;
+      await play(() => performance.now() > endMs);
+      t.strictSame([...statuses], [200], `restart ${i}`);
+    }
+    // It stops: each worker of before that had nobody else ends.
+    const left = () => machine.logged('a worker of before the restart has ended');
+    await until(
+      () => left() === 4,
+      RESTARTED_MS,
+      () => machine.news,
+    );
   },
 );

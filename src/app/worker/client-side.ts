@@ -167,11 +167,12 @@ export class ClientSide implements HubClients {
     };
   }
 
-  /** Takes no more connections. Resolves when the last one has ended. */
-  leave(): Promise<void> {
+  /** Takes no more connections. Resolves when the last one has ended, and no private player of HLS asks any more, at whichever worker. */
+  async leave(): Promise<void> {
     this.#isDraining = true;
     this.worker.network.router.leave();
-    return this.addresses.drain();
+    await this.addresses.drain();
+    await this.worker.network.streams.hlsListeners.left();
   }
 
   /** Takes no new clients, and ends the others: what is to be waited for. Idempotent. */

@@ -51,6 +51,8 @@ export interface AdmittedPlayer {
 export class HlsListeners {
   readonly #parts: HlsListenersParts;
   readonly #byToken = new Map<string, HlsListener>();
+  /** The last one has ended. */
+  #onNone: () => void = () => undefined;
 
   constructor(parts: HlsListenersParts) {
     this.#parts = parts;
@@ -58,6 +60,11 @@ export class HlsListeners {
 
   get count(): number {
     return this.#byToken.size;
+  }
+
+  /** Resolves when there are none. Called once. */
+  async left(): Promise<void> {
+    if (this.count > 0) await new Promise<void>((resolve) => (this.#onNone = resolve));
   }
 
   /** @param mount where it asks: the token is of no use at another one, nor where a reload has given the path to another channel */
@@ -96,6 +103,7 @@ export class HlsListeners {
         { channel: audio.key, hls: true, ending, seconds, bytes: listener.bytes },
         'listener ended',
       );
+      if (this.count === 0) this.#onNone();
     };
     this.#byToken.set(token, listener);
     this.ask(listener, source);
