@@ -39,13 +39,12 @@ export class RollingRestart {
   async restart(source: ConfigSource): Promise<void> {
     const children = this.#children;
     this.#log.info('restarting');
-    const before = children.source;
-    children.source = source;
-    const next = await this.#startNext().catch((error: Error) => {
-      children.source = before;
+    const next = await this.#startNext(source).catch((error: Error) => {
       this.#log.error({ err: error }, 'the restart has failed: the processes that ran go on');
       throw new Error(`not restarted: ${error.message}`, { cause: error });
     });
+    // Until here a process that ends is started again with the configuration that was in force.
+    children.source = source;
     await this.#replace(next).catch((error: Error) => {
       throw new Error(`restarted, but ${error.message}: it is started again`, { cause: error });
     });
@@ -53,14 +52,14 @@ export class RollingRestart {
   }
 
   /** Starts the next hub, which waits, and the next workers, which serve already or wait for a hub of their version. */
-  async #startNext(): Promise<NextProcesses> {
+  async #startNext(source: ConfigSource): Promise<NextProcesses> {
     const children = this.#children;
-    const hub = children.spawn('hub', children.makePaths(), null);
+    const hub = children.spawn('hub', children.makePaths(), null, source);
     const next = [hub];
     try {
       await hub.said('standby');
       if (children.isStopping) throw new Error('stopped meanwhile');
-      const workers = children.workers.map(() => children.spawn('worker', children.hubPaths, 0));
+      const workers = children.workers.map(() => children.spawn('worker', children.hubPaths, 0, source));
       next.push(...workers);
       children.next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
@@ -89,6 +88,8 @@ export class RollingRestart {
       place.fill(workers[i]!);
     }
     children.hub.fill(hub);
+    // What hubs before it have taken back does not count.
+    children.suspects.begin();
     for (const worker of old) children.draining.add(worker);
     this.#post.hold();
     if (before?.isReady && (await this.#released(before, hub))) hub.send({ type: 'go', offers: 1 });

@@ -90,11 +90,11 @@ export class Children {
     this.#hubs.emit('hub', null);
   }
 
-  /** Starts a process that has no place yet. @param offers as in Boot */
-  spawn(role: ProcessRole, hub: HubPaths, offers: number | null): ManagedProcess {
+  /** Starts a process that has no place yet. @param offers as in Boot @param source its configuration */
+  spawn(role: ProcessRole, hub: HubPaths, offers: number | null, source = this.source): ManagedProcess {
     return new ManagedProcess({
       role,
-      boot: { source: this.source, number: ++this.#last, hub, offers, without: this.suspects.channels },
+      boot: { source, number: ++this.#last, hub, offers, without: this.suspects.channels },
       ...this.#handlers,
     });
   }

@@ -124,3 +124,26 @@ t.test('one at a time; reloads are refused meanwhile, and a restart waits for on
   await machine.reload('Noon');
   t.match(machine.names, { 'hub 4': 'Noon', 'worker 5': 'Noon', 'worker 6': 'Noon' });
 });
+
+t.test('the hub dies while the next processes of a restart that fails start: what was in force stays', async (t) => {
+  const machine = await FakeMachine.start(t, { 'worker 6 boot': 'is silent' });
+  const restarted = machine.reload('Night', { handshakes: 7 }, true).catch((error: Error) => error.message);
+  await turn();
+  machine.process('hub 1').end(70);
+  await machine.advance(100);
+  machine.process('worker 6').end(1);
+  t.match(await restarted, /^not restarted: /);
+  await machine.advance(1000);
+  t.same(machine.names, { 'worker 2': 'Day', 'worker 3': 'Day', 'hub 7': 'Day' });
+});
+
+t.test('tapes that other hubs had do not count where one hub ends once', async (t) => {
+  const machine = await FakeMachine.start(t);
+  for (const hub of ['hub 4', 'hub 7']) {
+    await machine.supervisor.restart();
+    for (const channel of ['studio', null]) machine.process(hub).say({ type: 'takes', channel });
+  }
+  machine.process('hub 7').end(70);
+  await machine.advance(100);
+  t.same(machine.process('hub 10').boot!.without, []);
+});
