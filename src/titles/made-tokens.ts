@@ -77,8 +77,12 @@ export class MadeTokens {
   }
 }
 
-/** Throws a Refusal where its channel would have too many. */
-export function withToken<T extends { readonly channel: string }>(tokens: readonly T[], token: T): readonly T[] {
+/** One that is there already changes nothing: a worker asks again where the hub has ended. Throws a Refusal where its channel would have too many. */
+export function withToken<T extends { readonly id: string; readonly channel: string }>(
+  tokens: readonly T[],
+  token: T,
+): readonly T[] {
+  if (tokens.some(({ id }) => id === token.id)) return tokens;
   if (tokens.filter(({ channel }) => channel === token.channel).length < MAX_MADE) return [...tokens, token];
   throw new Refusal('too-many', `The channel has ${MAX_MADE} tokens that were made here: revoke one first.`);
 }

@@ -227,15 +227,15 @@ export class HubAdmin {
     return null;
   }
 
-  async #rotate(id: string, made: MadeToken, untilMs: number | null): Promise<null> {
-    await this.#change(({ tokens, ...state }) => {
+  #rotate(id: string, made: MadeToken, untilMs: number | null): Promise<null> {
+    return this.#change(({ tokens, ...state }) => {
+      if (tokens.some((token) => token.id === made.id)) return { ...state, tokens };
       const before = tokens.find((token) => token.id === id);
       if (before === undefined) throw new Refusal('not-found', 'There is no such token.');
       if (before.untilMs !== null) throw new Refusal('conflict', 'Another token has taken its place already.');
       const others = tokens.filter((token) => token !== before);
       return { ...state, tokens: withToken(untilMs === null ? others : [...others, { ...before, untilMs }], made) };
-    });
-    return null;
+    }).then(() => null);
   }
 
   /** Of channels that are gone by now none are kept. */

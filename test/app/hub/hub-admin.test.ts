@@ -3,12 +3,19 @@
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import t from 'tap';
+import { makeCore } from '../../../src/app/core.js';
+import { HubAdmin } from '../../../src/app/hub/hub-admin.js';
+import { Channel } from '../../../src/channel/channel.js';
+import { loadConfig } from '../../../src/config/load.js';
+import { MemoryStore } from '../../../src/store/memory.js';
 import { ADMIN_USERS, AdminClient } from '../../kit/admin-client.js';
+import { FakeClock } from '../../kit/clock.js';
 import { keepLines } from '../../kit/log-lines.js';
 import { demoYaml, startServer, type TestServer } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
+const ONE_CHANNEL = `stations: { demo: { channels: { demo: { sources: [{ type: encoder, password: 'sha256:${'a'.repeat(64)}' }] } } } }`;
 const YAML = demoYaml(ADMIN_USERS);
 const USER = "all: { password: 'env:ADMIN_TEST_ALL', rights: [read, titles, operate] }";
 const without = (user: string) => YAML.replace(USER, user);
@@ -81,3 +88,26 @@ async function boss({ base }: TestServer): Promise<readonly { readonly by: strin
   const login = `Basic ${Buffer.from('boss:may do all of it').toString('base64')}`;
   return (await (await fetch(`${base}/admin/api/tokens`, { headers: { Authorization: login } })).json()) as [];
 }
+
+t.test('what a worker asks again, since the hub ended before it answered, is done once', async (t) => {
+  const { log } = keepLines();
+  const clock = new FakeClock();
+  const config = loadConfig('/nowhere/config.yaml', {}, ONE_CHANNEL);
+  const channel = new Channel('demo', config.stations['demo']!.channels['demo']!, config, { clock, log });
+  const admin = new HubAdmin(makeCore(config, clock, log), new Map([['demo', channel]]), new MemoryStore(), {
+    onState: () => undefined,
+    used: async () => [],
+    hlsOf: () => 'resting',
+  });
+  const token = (id: string) => ({
+    ...{ id, channel: 'demo', name: 'automation', by: 'all', sinceMs: clock.wallMs() },
+    ...{ sha256: id.repeat(64), untilMs: null },
+  });
+  const made = async () => (await admin.answer('state', null)).tokens.map(({ id }) => id);
+  // The last for which there is room.
+  for (const id of '1234567') await admin.answer('putToken', token(id));
+  for (let i = 0; i < 2; i++) await admin.answer('putToken', token('8'));
+  t.strictSame(await made(), [...'12345678']);
+  for (let i = 0; i < 2; i++) await admin.answer('rotateToken', { id: '1', made: token('9'), untilMs: null });
+  t.strictSame(await made(), [...'23456789']);
+});
