@@ -218,21 +218,22 @@ export class Channel {
     const isPinned = onAir !== -1 && this.switch.pinned === onAir;
     const encoder = this.encoder.source?.detach() ?? null;
     this.switch.stop();
-    const { entries: timeline } = this.#sourceLog;
+    const { timeline } = this;
     const { onAirSinceMs } = this.#own;
     return { place: { onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }, encoder };
   }
 
-  /** Resumes the encoder or file that was on air in another process. Before `start`. */
-  adopt({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace): void {
+  /** Resumes the encoder or file that was on air in another process. Before `start`. @param hasTape false: its tape is not resumed, nor the source */
+  adopt({ onAir, isPinned, contentType, onAirSinceMs, lastTitle, file, timeline }: ChannelPlace, hasTape = true): void {
     this.#sourceLog.adopt(timeline);
     const source = this.switch.sources[onAir];
-    if (source instanceof FileSource && file !== null) source.adopt(file);
-    else if (!(source instanceof EncoderSource)) {
+    const resumes = source instanceof FileSource ? file !== null : source instanceof EncoderSource;
+    if (!hasTape || !resumes) {
       // It connects anew, and is chosen all the same.
       if (isPinned && source !== undefined) this.switch.pin(onAir);
       return;
     }
+    if (source instanceof FileSource) source.adopt(file!);
     if (contentType === undefined) return;
     this.switch.adopt(onAir, lastTitle, isPinned);
     this.#own.adopt(onAirSinceMs);

@@ -5,7 +5,8 @@
 
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
-import { DEMO_FRAMES, framesIn } from '../kit/feeder.js';
+import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
+import { DEMO_FRAMES, Feeder, framesIn } from '../kit/feeder.js';
 import { Machine, onePerWorker, RESTARTED_MS, WORKERS } from '../kit/machine.js';
 import { chainOf } from '../kit/ogg-chain.js';
 import { childrenOf } from '../kit/process-sockets.js';
@@ -172,4 +173,22 @@ t.test('`airsplice restart`, and a program that does not start', async (t) => {
   await machine.server.end('SIGTERM');
   t.equal(machine.server.ended, 0);
   t.match(await restart(), { code: 1, said: /no server with workers runs/ });
+});
+
+t.test('a chosen source stays chosen behind a rolling restart, though nobody listens', async (t) => {
+  const sources = `[{ type: encoder, password: demo-source }, { type: file, path: ${DEMO_AUDIO} }]`;
+  const yaml = (port: number) => `
+addresses: [{ host: 127.0.0.1, port: ${port} }]
+demoSecretsInPublic: 'yes, anybody may push and stream to this server'
+stations: { house: { channels: { studio: { bitrateKbps: 128, pushTokens: [studio-token], sources: ${sources} } } } }
+${ADMIN_USERS}`;
+  const machine = await Machine.start(t, yaml);
+  const admin = () => new AdminClient({ base: `http://127.0.0.1:${machine.port}` });
+  new Feeder(t, machine.port, '/studio').stream(t, 200);
+  await until(() => machine.logged('"heard":"encoder"') === 1, RESTARTED_MS);
+  await admin().post('channels/studio/source', { place: 1 });
+  await until(async () => (await admin().get('channels/studio')).body.onAir === 1, RESTARTED_MS);
+  machine.server.child.kill('SIGUSR2');
+  await until(() => machine.logged('"restarted"') === 1, RESTARTED_MS);
+  t.match((await admin().get('channels/studio')).body, { pinned: 1 });
 });

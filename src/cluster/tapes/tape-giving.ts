@@ -70,7 +70,7 @@ export class TapeGiving {
     const { tape } = audio;
     if (tape === undefined || !(tape.head > tape.tail)) return false;
     const offered = new Map([[this.#channel, { audio, name: names.nameOf(tape) }]]);
-    offerTapes(stream, offered, clock, onError, undefined, peer, true);
+    offerTapes(stream, offered, clock, onError, undefined, { peer, isFar: true });
     return true;
   }
 
@@ -84,7 +84,7 @@ export class TapeGiving {
       this.#isHandingOver = false;
       onOver();
     };
-    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, onEnded, peer, true);
+    offerTapes(stream, new Map([[this.#channel, tape]]), clock, onError, onEnded, { peer, isFar: true });
     return true;
   }
 

@@ -54,8 +54,17 @@ const tape = z.object({
   playing: z.int().min(0).max(LIMITS.listeners),
 });
 
-/** All tapes of a process; `lastMark` is the highest number of a mark there. */
-const offers = z.object({ type: z.literal('offers'), tapes: z.array(tape).max(MAX_TAPES), lastMark: order });
+/** All tapes of a process; `lastMark` is the highest number of a mark there. Places as in `open`, of channels without a tape; absent: none. */
+const offers = z.object({
+  type: z.literal('offers'),
+  tapes: z.array(tape).max(MAX_TAPES),
+  lastMark: order,
+  places: z
+    .array(z.object({ channel, place: z.unknown() }))
+    .max(MAX_TAPES)
+    .readonly()
+    .optional(),
+});
 
 /** Its record is checked together with its block (mark-schema.ts). */
 const mark = z.object({

@@ -33,9 +33,18 @@ export interface OfferedTape {
   };
 }
 
+export interface OfferOptions {
+  /** The other end's name in errors. */
+  readonly peer?: string;
+  /** Whether it is another machine. */
+  readonly isFar?: boolean;
+  /** The state of the sources of channels whose tapes are not offered, as plain data. */
+  readonly places?: readonly { readonly channel: string; readonly place: unknown }[];
+}
+
 /**
  * Offers the tapes, and sends those that are subscribed to. They must not change meanwhile.
- * @param onEnded called once, when the other end is done @param peer the other end's name in errors @param isFar whether it is another machine
+ * @param onEnded called once, when the other end is done
  */
 export function offerTapes(
   stream: Duplex,
@@ -43,8 +52,7 @@ export function offerTapes(
   clock: Clock,
   onError: (error: unknown) => void,
   onEnded: () => void = () => undefined,
-  peer = 'the hub that takes tapes back',
-  isFar = false,
+  { peer = 'the hub that takes tapes back', isFar = false, places = [] }: OfferOptions = {},
 ): void {
   const names = new TapeNames();
   const tapes: TapeOffer[] = [];
@@ -72,7 +80,7 @@ export function offerTapes(
     const pieces = fed.delayed === null ? [] : plainDelayedAudio(fed.delayed, clock);
     for (const delayed of pieces) control.send({ type: 'delayed', channel, delayed });
   }
-  control.send({ type: 'offers', tapes, lastMark });
+  control.send({ type: 'offers', tapes, lastMark, places });
 }
 
 /** The whole tape of a channel that is not fed here any more. Null: none. @param place the state of the channel's sources as plain data */

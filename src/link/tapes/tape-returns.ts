@@ -94,6 +94,23 @@ export class TapeReturns {
     return Math.max(0, ...[...this.#offerers].map(({ offers }) => offers?.lastMark ?? 0));
   }
 
+  /** Of the hub that fed them, the state of the sources of channels whose tapes it did not offer. */
+  get places(): ReadonlyMap<string, ChannelPlace> {
+    const places = new Map<string, ChannelPlace>();
+    for (const { offers, connection } of this.#offerers)
+      for (const { channel, place } of offers?.places ?? []) {
+        if (!this.#parts.has(channel)) continue;
+        try {
+          places.set(channel, must<ChannelPlace>(placeSchema, place));
+        } catch (error) {
+          this.#parts.onError(
+            new WireError(`${connection.peer}: the sources of ${channel}: ${(error as Error).message}`),
+          );
+        }
+      }
+    return places;
+  }
+
   /** Takes the connection of a process that offers tapes. One that is too late is closed, for which it waits. */
   take(stream: Duplex, peer = 'a process that offers tapes'): void {
     if (this.#isClosed) {
@@ -183,6 +200,9 @@ export class TapeReturns {
   close(): void {
     this.#isClosed = true;
     for (const { connection } of this.#offerers) connection.close();
+    // Callbacks of a link may outlive it, and must not hold what the tapes had.
+    this.#offerers.clear();
+    this.#asked.length = 0;
   }
 
   /** For each channel the tape with most listeners, from the process that has most of it. */

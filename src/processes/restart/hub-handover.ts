@@ -43,7 +43,7 @@ const OBSERVER: TapeObserver = {
 export async function handOver(path: string, parts: HandoverParts): Promise<void> {
   const { clock, channels, names, needed, send, onError } = parts;
   // Listeners are counted by the links, so before these close.
-  const isWanted = ({ key, audio }: Channel) => audio.listeners > 0 || needed.has(key);
+  const isWanted = ({ key, audio }: Channel) => audio.listeners > 0 || needed.has(key) || audio.delayedMs > 0;
   const wanted = new Set([...channels.values()].filter(isWanted).map(({ key }) => key));
   // Their tapes stay as they are when the links end.
   for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
@@ -56,10 +56,12 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
     const tape = wanted.has(channel.key) ? fedTape(channel.audio, place, names) : null;
     if (tape !== null) offered.set(channel.key, tape);
   }
+  const others = left.filter(({ channel }) => !offered.has(channel.key));
+  const places = others.map(({ channel, place }) => ({ channel: channel.key, place }));
   const taken = new Promise<void>((resolve) => {
     const stream = net.connect(path);
     stream.once('error', () => resolve());
-    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve));
+    stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve, { places }));
   });
   for (const { channel, encoder } of left) {
     if (encoder === null) continue;

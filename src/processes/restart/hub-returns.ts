@@ -71,6 +71,7 @@ export class HubReturns {
         onError(new Error(`the tape of channel ${key} cannot be continued: it begins a new one`, { cause: error }));
       }
     }
+    for (const [key, place] of this.#tapes.places) if (!tapes.has(key)) channels.get(key)!.adopt(place, false);
     onTakes(null);
     this.#server.close();
     this.#tapes.close();

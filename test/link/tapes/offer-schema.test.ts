@@ -104,10 +104,11 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
   taking.worker.write(greeting());
   const names = new TapeNames();
   const offered = new Map([['demo', { audio, name: names.nameOf(tape), fed }]]);
-  offerTapes(asStream(offering.worker), offered, clock, raise);
+  const places = ['bare', 'unknown'].map((channel) => ({ channel, place: PLACE }));
+  offerTapes(asStream(offering.worker), offered, clock, raise, undefined, { places });
   const returns = new TapeReturns({
     clock,
-    has: (channel) => channel === 'demo',
+    has: (channel) => channel !== 'unknown',
     onError: (error) => errors.push(error as Error),
   });
   returns.take(asStream(taking.hub), 'the hub before this one');
@@ -119,6 +120,7 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
     await Promise.resolve();
   }
   const taken = (await collected).get('demo');
+  const bare = returns.places;
   returns.close();
   if (taken !== undefined) {
     // It goes on, and later things happen.
@@ -135,7 +137,7 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
     } catch (error) {
       // The hub goes on without it (processes/restart/hub-returns.ts).
       errors.push(error as Error);
-      return { taken, errors, n };
+      return { taken, errors, n, bare };
     }
     next.title(viewOf('T3', { id: '3', version: 3 }));
     for (let ms = 0; ms < 3000; ) {
@@ -147,7 +149,7 @@ async function takeBack(kind: StoryKind, change: (message: unknown, n: number) =
     for (let seq = after!.tail; seq < after!.head; seq++) void [after!.at(seq)!.titled, after!.rest(seq, true)];
     after!.joinAt(10_000, 1000);
   }
-  return { taken, errors, n };
+  return { taken, errors, n, bare };
 }
 
 for (const kind of ['mp3', 'opus'] satisfies StoryKind[]) {
@@ -159,6 +161,7 @@ for (const kind of ['mp3', 'opus'] satisfies StoryKind[]) {
     });
     t.same(whole.errors, []);
     t.same(whole.taken?.fed?.place, PLACE, 'where its sources stand');
+    t.same([...whole.bare], [['bare', PLACE]], 'and those of a channel without a tape');
     t.ok(honest.length >= 3, `${honest.length} messages`);
     const random = new Random();
     let [refused, tried] = [0, 0];
