@@ -33,6 +33,8 @@ class FakeProcess extends EventEmitter implements SystemProcess {
   boot: Boot | null = null;
   value: unknown;
   #prepared: unknown;
+  /** Milliseconds that it was given to stop. */
+  graceMs: number | null = null;
   hasEnded = false;
   isHanging = false;
   readonly #machine: FakeMachine;
@@ -98,7 +100,10 @@ class FakeProcess extends EventEmitter implements SystemProcess {
     else if (message.type === 'handover') {
       this.say({ type: 'released' });
       this.end(0);
-    } else if (message.type === 'stop') this.end(0);
+    } else if (message.type === 'stop') {
+      this.graceMs = message.graceMs;
+      this.end(0);
+    }
   }
 
   ready(fault?: Fault): void {

@@ -22,6 +22,7 @@ import { Reloads } from '../reload/reloads.js';
 import { SteppedReloads } from '../reload/stepped-reloads.js';
 import { DrainingWorkers } from '../restart/draining-workers.js';
 import { RollingRestart } from '../restart/rolling-restart.js';
+import { Backups } from './backups.js';
 import { Children } from './children.js';
 import { type EndOfProcess, type Launch, launchOf, type ManagedProcess } from './managed-process.js';
 import { SocketPost } from './socket-post.js';
@@ -30,8 +31,6 @@ import { SocketPost } from './socket-post.js';
 const HUB_MS = 1000;
 /** How long a reload waits for a hub that is being restarted. */
 const NEXT_HUB_MS = 10_000;
-/** How long a copy of the store may take: it may have gigabytes, on a slow disk. */
-const BACKUP_MS = 600_000;
 
 export interface SupervisorParts {
   readonly config: LoadedConfig;
@@ -52,6 +51,7 @@ export class Supervisor {
   readonly #children: Children;
   /** Encoders' sockets on their way to the hub. */
   readonly #post = new SocketPost();
+  readonly #backups = new Backups();
   readonly #restarting: RollingRestart;
   readonly #stepped = new SteppedReloads();
   #isRestarting = false;
@@ -117,18 +117,15 @@ export class Supervisor {
       throw new Error('not restarted: a restart or a stop is under way');
     }
     this.#isRestarting = true;
-    try {
-      await this.reloads.inTurn(async () => undefined);
-      await this.#restartWith(this.#children.source);
-    } finally {
-      this.#isRestarting = false;
-    }
+    await this.reloads.inTurn(async () => undefined);
+    await this.#restartWith(this.#children.source);
   }
 
   /** @param source the configuration of the new processes */
   async #restartWith(source: ConfigSource): Promise<void> {
     this.#isRestarting = true;
     try {
+      await this.#backups.done();
       await this.#restarting.restart(source);
     } finally {
       this.#isRestarting = false;
@@ -155,7 +152,11 @@ export class Supervisor {
       if (hub === null) throw new Error('not reloaded: there is no hub');
       const ready = this.#children.readyWorkers();
       if (plan.refused.length > 0 || ![hub, ...ready].every(({ knowsSteps }) => knowsSteps)) {
-        await this.#restartWith(source);
+        await this.#restartWith(source).catch((error: Error) => {
+          // Behind the restart a new process has ended: it is started again with it.
+          if (this.#children.source === source) adoptConfig(config, next.config);
+          throw error;
+        });
       } else {
         const canChange = (worker: ManagedProcess) => worker.knowsSteps && this.#canChange(worker, next.config);
         const workers = ready.filter(canChange);
@@ -193,11 +194,10 @@ export class Supervisor {
     });
   }
 
-  /** Copies the store; resolves with the copy's name in the data folder. Rejects while there is no hub. */
+  /** Copies the store; resolves with the copy's name in the data folder. Rejects while there is no hub, and during a restart. */
   backup(): Promise<string> {
-    const { child: hub } = this.#children.hub;
-    if (!hub?.isReady) return Promise.reject(new Error('the hub is being started: try again'));
-    return hub.requests.ask((id) => hub.send({ type: 'backup', id }), { timeoutMs: BACKUP_MS });
+    if (this.#isRestarting) return Promise.reject(new Error('a restart is under way: try again'));
+    return this.#backups.make(this.#children.hub.child);
   }
 
   /** Reloads because an operator has asked a worker. */
@@ -214,9 +214,9 @@ export class Supervisor {
   async stop(graceMs = Number.POSITIVE_INFINITY): Promise<readonly unknown[]> {
     const { hub } = this.#children;
     this.#children.stop();
-    const endMs = performance.now() + Math.min(graceMs, this.#parts.config.shutdown.graceSeconds * 1000);
-    const workersMs = Math.max(0, endMs - performance.now() - HUB_MS);
-    await Promise.all(this.#children.allWorkers().map((worker) => worker.stop(workersMs)));
+    const allMs = Math.min(graceMs, this.#parts.config.shutdown.graceSeconds * 1000);
+    const endMs = performance.now() + allMs;
+    await Promise.all(this.#children.allWorkers().map((worker) => worker.stop(allMs - Math.min(HUB_MS, allMs / 2))));
     await hub.child?.stop(Math.max(0, endMs - performance.now()));
     return [];
   }

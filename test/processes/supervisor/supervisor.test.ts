@@ -105,6 +105,43 @@ t.test('a stop: workers first, then the hub, and none is started again', async (
   t.equal(machine.processes.length, 3);
 });
 
+t.test('of a short grace workers have a half', async (t) => {
+  for (const [graceMs, ofWorkers] of [
+    [0, 0],
+    [1000, 500],
+    [2000, 1000],
+    [5000, 4000],
+  ] as const) {
+    const machine = await FakeMachine.start(t);
+    const [hub, worker] = [machine.process('hub 1'), machine.process('worker 2')];
+    await machine.supervisor.stop(graceMs);
+    t.same([worker.graceMs, hub.graceMs], [ofWorkers, graceMs], `${graceMs} ms`);
+  }
+});
+
+t.test('the next hub dies behind a restart with another configuration, which is in force', async (t) => {
+  const machine = await FakeMachine.start(t, { 'hub 4 go': 'dies' });
+  const message = 'restarted, but the hub has ended: it is started again';
+  await t.rejects(machine.reload('Night', { handshakes: 7 }, true), { message });
+  await machine.advance(100);
+  t.match(machine.names, { 'worker 5': 'Night', 'worker 6': 'Night', 'hub 7': 'Night' });
+  t.same((await machine.reload('Night', { handshakes: 7 })).changes, [], 'it is known to be');
+});
+
+t.test('a restart waits for a backup, and none is begun meanwhile', async (t) => {
+  const machine = await FakeMachine.start(t);
+  machine.said('boot');
+  const copied = machine.supervisor.backup();
+  const restarted = machine.supervisor.restart();
+  await machine.advance(5000);
+  t.same(machine.said('boot'), []);
+  await t.rejects(machine.supervisor.backup(), { message: 'a restart is under way: try again' });
+  machine.process('hub 1').say({ type: 'backedUp', id: 1, name: 'copy', reason: null });
+  t.equal(await copied, 'copy');
+  await restarted;
+  t.same(machine.said('handover'), ['hub 1 handover']);
+});
+
 t.test(
   'a worker that was being started during a reload gets the configuration in force when it is ready',
   async (t) => {
