@@ -12,7 +12,14 @@ import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
 import { Refusal } from '../base/refusal.js';
 import type { Track, TrackRecord } from '../metadata/record.js';
 import { realNow } from '../now-playing/effect.js';
-import { type FallbackRules, reword, runOut, sourceFound, sourceLost } from '../now-playing/fallback.js';
+import {
+  type FallbackRules,
+  type FallbackTitle,
+  reword,
+  runOut,
+  sourceFound,
+  sourceLost,
+} from '../now-playing/fallback.js';
 import { type FirstTitle, giveFirst } from '../now-playing/first-title.js';
 import { takeHeld } from '../now-playing/held.js';
 import { endTitle, type PlainTitle, returnTitle } from '../now-playing/now-playing.js';
@@ -45,6 +52,11 @@ export interface TitleSchedulerParts {
   /** The source on air, if it may have titles. Absent: titles stay whichever source is on air. */
   speaker?(channel: string): Speaker | undefined;
   trust(channel: string): TrustRules;
+  /**
+   * Whether a source of this process has this name. Machines that have titles in common, and audio each of its own, leave the titles of each other's
+   * sources alone. Absent: the source on air is the only one.
+   */
+  isOwn?(channel: string, saidBy: string): boolean;
   onError(error: unknown): void;
 }
 
@@ -53,6 +65,8 @@ export class TitleScheduler {
   readonly #schedules = new Map<string, ChannelSchedule>();
   /** Channel → changes under way of whether its source is lost. */
   readonly #deciding = new Map<string, number>();
+  /** Channels whose source is lost, and whose state has said so since. */
+  readonly #saidLost = new Set<string>();
 
   constructor(parts: TitleSchedulerParts) {
     this.#parts = parts;
@@ -77,7 +91,12 @@ export class TitleScheduler {
     const isLost = rules?.whenSourceLost === true && isSourceLost(channel);
     const deciding = this.#deciding.get(channel) ?? 0;
     // The state lags behind a change under way: a source that is back at once would still count as lost, and its title be refused.
-    if (deciding === 0 && isLost === engine.state(channel).lost) return;
+    const isAgreed = deciding === 0 && isLost === engine.state(channel).lost;
+    // Where another machine's source is on air it has been found, and that stands.
+    const isOverruled = isLost && this.#parts.isOwn !== undefined && this.#saidLost.has(channel);
+    if (!isLost) this.#saidLost.delete(channel);
+    else if (isAgreed) this.#saidLost.add(channel);
+    if (isAgreed || isOverruled) return;
     const decide = (state: ChannelState) =>
       isLost
         ? sourceLost(state, rules.title, moments.of(channel))
@@ -85,6 +104,7 @@ export class TitleScheduler {
     this.#deciding.set(channel, deciding + 1);
     try {
       await engine.update(channel, decide);
+      if (isLost) this.#saidLost.add(channel);
     } finally {
       const left = this.#deciding.get(channel)! - 1;
       if (left > 0) this.#deciding.set(channel, left);
@@ -94,6 +114,7 @@ export class TitleScheduler {
 
   /** The channel was removed. */
   forget(channel: string): void {
+    this.#saidLost.delete(channel);
     this.#schedules.get(channel)?.end();
     this.#schedules.delete(channel);
   }
@@ -116,6 +137,8 @@ class ChannelSchedule implements AlarmHandler {
   readonly #latestMs = new Map<string, number>();
   #alarm: Alarm | null = null;
   #isEnded = false;
+  /** The configured fallback title that the title in force was compared with last. */
+  #worded: FallbackTitle | null = null;
 
   constructor(channel: string, parts: TitleSchedulerParts) {
     this.#channel = channel;
@@ -168,10 +191,22 @@ class ChannelSchedule implements AlarmHandler {
         due(lastsMs - ageMs, (fresh) => runOut(fresh, now.effectAtMs, rules.title, moments.of(channel)));
       }
     }
-    if (rules !== null) due(0, (fresh) => reword(fresh, rules.title, moments.of(channel)));
+    if (rules !== null) this.#checkWords(rules.title, state, due);
     this.#alarm?.cancel();
     this.#alarm = soonMs <= ALARM_WITHIN_MS ? clock.alarm(clock.now() + soonMs, this) : null;
     await Promise.all(updates.map((update) => settle(update, this.#parts)));
+  }
+
+  /**
+   * Another configuration rewords the fallback title in force, once: machines with different ones, as while one after the other is reloaded, would
+   * correct each other without end.
+   */
+  #checkWords(title: FallbackTitle, state: ChannelState, due: WhenDue): void {
+    const { moments } = this.#parts;
+    if (this.#worded?.artist === title.artist && this.#worded.song === title.song) return;
+    const decide = (fresh: ChannelState) => reword(fresh, title, moments.of(this.#channel));
+    if (decide(state) === null) this.#worded = title;
+    else due(0, decide);
   }
 
   /** A source on air may have said no title in its time for that. */
@@ -182,13 +217,15 @@ class ChannelSchedule implements AlarmHandler {
     if (first === 'last') return;
     const onAirMs = Math.max(0, clock.now() - speaker.sinceMs);
     const waitMs = UNTITLED_MS - onAirMs;
+    const isOwn = ({ now: title }: Pick<ChannelState, 'now'>) =>
+      title?.saidBy === undefined || (this.#parts.isOwn?.(channel, title.saidBy) ?? true);
     if (first !== null) {
       const { name } = speaker;
       const sinceMs = clock.wallMs() - onAirMs;
-      due(waitMs, (fresh) => giveFirst(fresh, { name, sinceMs }, first, moments.of(channel)));
+      due(waitMs, (fresh) => (isOwn(fresh) ? giveFirst(fresh, { name, sinceMs }, first, moments.of(channel)) : null));
     } else if (now?.saidBy !== undefined && now.saidBy !== speaker.name) {
       const title = fallback(channel)?.title ?? null;
-      due(waitMs, (fresh) => endTitle(fresh, speaker.name, title, moments.of(channel)));
+      due(waitMs, (fresh) => (isOwn(fresh) ? endTitle(fresh, speaker.name, title, moments.of(channel)) : null));
     }
   }
 

@@ -23,12 +23,16 @@ interface Known extends Speaker {
   sinceMs: number;
 }
 
+const MAX_NAMES = 8;
+
 export class Speakers {
   readonly #clock: Clock;
   readonly #known = new Map<string, Known>();
   /** Channel → when another machine was last known to feed it. */
   readonly #lostMs = new Map<string, number>();
   readonly #startedMs: number;
+  /** Channel → the last names of its sources in this process. */
+  readonly #names = new Map<string, readonly string[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -55,7 +59,13 @@ export class Speakers {
     const name = isBack ? said : `${sender}.${Math.round(this.#clock.wallMs())}`;
     const speaker = { name, sender, sinceMs: nowMs, leftMs: null };
     this.#known.set(channel, speaker);
+    this.#names.set(channel, [name, ...(this.#names.get(channel) ?? [])].slice(0, MAX_NAMES));
     return speaker;
+  }
+
+  /** Whether a source of the channel has, or had, this name in this process. */
+  isOwn(channel: string, name: string): boolean {
+    return this.#names.get(channel)?.includes(name) ?? false;
   }
 
   /** Another machine feeds the channel. */
@@ -68,5 +78,6 @@ export class Speakers {
   forget(channel: string): void {
     this.#known.delete(channel);
     this.#lostMs.delete(channel);
+    this.#names.delete(channel);
   }
 }

@@ -40,6 +40,8 @@ export interface TitleServiceParts {
   readonly sourceTitleRate: Rate;
   /** Whether this node's sources decide on titles of the channel: of several machines one does. Absent: always. */
   goesBySources?(channel: string): boolean;
+  /** Other machines have sources of their own for the channels, and titles are common. */
+  readonly hasOtherSources?: boolean;
   /** A title came after its place was sent to listeners. */
   onLate(channel: string, late: LateTitle): void;
   /** Called with unexpected errors. */
@@ -92,6 +94,7 @@ export class TitleService {
       },
       speaker: (channel) => this.#speaker(channel),
       trust: (channel) => this.#trust(channel),
+      ...(parts.hasOtherSources && { isOwn: (channel, saidBy) => this.#speakers.isOwn(channel, saidBy) }),
       onError: parts.onError,
     });
   }

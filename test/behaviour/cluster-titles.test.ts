@@ -8,6 +8,7 @@ import { timeOf } from '../kit/loop-delay.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { noRedis, RedisServer } from '../kit/redis.js';
 import { startServer, type TestServer } from '../kit/server.js';
+import { StampedEncoder } from '../kit/stamped.js';
 import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
 
@@ -200,3 +201,83 @@ t.test(
     t.equal(await nowOf(t, c), 'Alone');
   },
 );
+
+/** Each machine has its own audio: of two channels, one with the fallback title while its source is lost. */
+const own = (redis: RedisServer, node: string, words: string) => `
+addresses: [{ host: 127.0.0.1, port: 0 }]
+cluster: { url: ${redis.url}, node: ${node}, answerSeconds: 0.5 }
+stations:
+  house:
+    channels:
+      live: { pushTokens: [demo-token], fallback: { song: ${words}, graceSeconds: 0 }, sources: [{ type: encoder, password: demo-source }] }
+      talk: { pushTokens: [demo-token], fallback: { song: Lost, whenSourceLost: true }, sources: [{ type: encoder, password: demo-source }] }
+`;
+
+t.test('machines with audio of their own do not correct each other', { skip: noRedis }, async (t) => {
+  const redis = await RedisServer.start(t);
+  const [a, b] = [await startServer(t, own(redis, 'a', 'Coast')), await startServer(t, own(redis, 'b', 'City'))];
+  const watch = async (server: TestServer, channel: string) => {
+    const watching = new Watching(t, `${server.ws}/metadata/channel/${channel}`);
+    return watching.opened();
+  };
+  const songs = ({ records }: Watching) => records.map(({ song }) => song);
+
+  t.comment('other words for the fallback title, as while one after the other is reloaded');
+  const [live, there] = [await watch(a, 'live'), await watch(b, 'live')];
+  t.equal(await push(t, a, 'song=One&duration=1'), 200);
+  await until(
+    () => /Coast|City/.test(`${songs(live)}`),
+    10_000,
+    () => `${songs(live)}`,
+  );
+  await quietFor(1500);
+  t.ok(songs(live).length <= 3, `once: ${songs(live).slice(0, 20)}`);
+  const before = songs(live).length;
+  await a.reload(own(redis, 'a', 'Hills'));
+  await until(
+    () => songs(there).at(-1) === 'Hills',
+    5000,
+    () => `another configuration is not in force: ${songs(there)}`,
+  );
+  await quietFor(1500);
+  t.equal(songs(live).length, before + 1);
+
+  t.comment('a source at one of them alone');
+  const encoder = new StampedEncoder(t, a.port, '/talk', 'demo-source', 'mp3', 1);
+  await until(
+    () => encoder.isTaken,
+    10_000,
+    () => `${encoder.answer}`,
+  );
+  const talk = await watch(b, 'talk');
+  await quietFor(1500);
+  t.equal(await push(t, a, 'song=Talk', 'talk'), 200);
+  await quietFor(3500);
+  t.same(songs(talk).slice(songs(talk).indexOf('Talk')), ['Talk'], 'it stands');
+  encoder.socket.destroy();
+  await until(
+    () => songs(talk).at(-1) === 'Lost',
+    20_000,
+    () => `${songs(talk)}`,
+  );
+
+  t.comment('sources at both: the title that one of them says');
+  const encoders = [a, b].map(({ port }, i) => new StampedEncoder(t, port, '/live', 'demo-source', 'mp3', 2 + i));
+  await until(
+    () => encoders.every(({ isTaken }) => isTaken),
+    10_000,
+    () => 'not taken',
+  );
+  // By then a source should have said its title.
+  await quietFor(6000);
+  const authorization = `Basic ${Buffer.from('source:demo-source').toString('base64')}`;
+  const url = `http://127.0.0.1:${a.port}/admin/metadata?mode=updinfo&mount=/live&song=Said`;
+  t.equal((await fetch(url, { headers: { authorization } })).status, 200);
+  await until(
+    () => songs(there).includes('Said'),
+    5000,
+    () => `${songs(there)}`,
+  );
+  await quietFor(3000);
+  t.equal(songs(there).at(-1), 'Said');
+});

@@ -88,6 +88,7 @@ export class Hub {
       faces: faces.byChannel,
       onLate,
       goesBySources: (channel) => isOwning(channel) ?? config.cluster?.sources !== false,
+      hasOtherSources: config.cluster !== undefined && config.cluster.tapes === undefined,
     });
     this.decider = new PushDecider({
       engine: this.engine,
@@ -102,7 +103,7 @@ export class Hub {
 
   /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
   async join(): Promise<void> {
-    await this.cluster?.join(this.channels.keys());
+    await this.cluster?.join([...this.channels.keys()]);
   }
 
   /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
@@ -121,7 +122,7 @@ export class Hub {
   refresh(): ChannelChanges {
     const changes = this.#channels.refresh();
     this.titles.forget(changes.removed);
-    this.cluster?.learn(changes.added);
+    if (changes.added.length > 0) this.cluster?.learn(changes.added);
     void this.titles.begin(changes.added);
     for (const key of changes.added) this.#startChannel(this.channels.get(key)!);
     this.#output?.onRefreshed();
