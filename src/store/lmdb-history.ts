@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.js';
 import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
 import { areFromAhead, LastBegun, MAX_FROM_AHEAD, putBefore } from './from-ahead.js';
-import { type HistoryBounds, type HistoryPage, isTooOld, PRUNE_STEP } from './store.js';
+import { type HistoryBounds, type HistoryPage, isKnown, isTooOld, PRUNE_STEP } from './store.js';
 import { entryText, type HistoryKey, historyKey, isSamePlay, parseEntry } from './stored.js';
 
 /** An entry as it is stored; without a text there is none. */
@@ -80,15 +80,32 @@ export class LmdbHistory {
   }
 
   has(channel: string, entry: HistoryEntry): boolean {
-    return this.#ofPlay(channel, entry)?.[2].toMs === entry.toMs;
+    const there = this.#ofPlay(channel, entry)?.[2];
+    return there !== undefined && isKnown(there, entry);
   }
 
-  /** What storing these entries changes: they take the place of those of the same plays, and push out the oldest. */
-  change(channel: string, entries: readonly HistoryEntry[]): HistoryChange {
+  /**
+   * What storing these entries changes: they take the place of those of the same plays, and push out the oldest.
+   * @param onAirSinceMs since when the title in force is on air: only where it begins anew a clock may have been ahead
+   */
+  change(
+    channel: string,
+    entries: readonly HistoryEntry[],
+    gone: readonly HistoryEntry[],
+    onAirSinceMs: number,
+  ): HistoryChange {
     const wanted: HistoryText[] = [];
     const former: HistoryText[] = [];
-    if (entries.length === 0) return { wanted, former };
+    if (entries.length + gone.length === 0) return { wanted, former };
     let added = 0;
+    for (const entry of gone) {
+      const [key, text] = this.#ofPlay(channel, entry) ?? [];
+      if (key === undefined) continue;
+      this.#oldest.delete(channel);
+      added--;
+      wanted.push([key, undefined]);
+      former.push([key, text]);
+    }
     for (const entry of entries) {
       const key = historyKey(channel, entry);
       const isBehindAll = entry.fromMs > this.#begun.latestMs(channel);
@@ -108,7 +125,7 @@ export class LmdbHistory {
       wanted.push([thereKey, undefined]);
       former.push([thereKey, thereText]);
     }
-    const begun = entries.findLast(({ toMs }) => toMs === null);
+    const begun = entries.findLast(({ fromMs, toMs }) => toMs === null && fromMs === onAirSinceMs);
     for (const [was, is] of begun === undefined ? [] : this.#fromAhead(channel, begun.fromMs)) {
       const [key, text] = this.#ofPlay(channel, was)!;
       this.#oldest.delete(channel);

@@ -185,10 +185,15 @@ class LmdbStore implements Store {
     return state;
   }
 
-  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
+  async save(
+    channel: string,
+    state: ChannelState,
+    history: readonly HistoryEntry[] = [],
+    gone: readonly HistoryEntry[] = [],
+  ): Promise<void> {
     let count: number | undefined;
     await this.#transactions.save(`The state of channel ${channel}`, () => {
-      const change = this.#history.change(channel, history);
+      const change = this.#history.change(channel, history, gone, state.onAirSinceMs);
       count = change.count;
       const text = stateText(state);
       const last = this.#committed.get(channel);

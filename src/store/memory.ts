@@ -12,6 +12,7 @@ import {
   type FigurePage,
   type HistoryBounds,
   type HistoryPage,
+  isKnown,
   isTooOld,
   OWN_CLOCK,
   PRUNE_STEP,
@@ -44,11 +45,18 @@ export class MemoryStore implements Store {
     return text === undefined ? undefined : JSON.parse(text);
   }
 
-  async save(channel: string, state: ChannelState, history: readonly HistoryEntry[] = []): Promise<void> {
+  async save(
+    channel: string,
+    state: ChannelState,
+    history: readonly HistoryEntry[] = [],
+    gone: readonly HistoryEntry[] = [],
+  ): Promise<void> {
     if (this.#closed) throw new Error('The store is closed');
     this.#texts.set(channel, JSON.stringify(state));
+    const isGone = (entry: HistoryEntry) => gone.some((other) => isSamePlay(other, entry));
+    this.#history.set(channel, this.#history.get(channel)?.filter((entry) => !isGone(entry)) ?? []);
     for (const entry of history) this.#put(channel, structuredClone(entry));
-    const begun = history.findLast(({ toMs }) => toMs === null);
+    const begun = history.findLast(({ fromMs, toMs }) => toMs === null && fromMs === state.onAirSinceMs);
     if (begun === undefined) return;
     this.#putInPlace(channel, begun.fromMs);
     this.#begun.note(channel, begun.fromMs, this.#clock.now());
@@ -76,7 +84,7 @@ export class MemoryStore implements Store {
   }
 
   hasEntry(channel: string, entry: HistoryEntry): boolean {
-    return this.#history.get(channel)?.some((other) => isSamePlay(other, entry) && other.toMs === entry.toMs) ?? false;
+    return this.#history.get(channel)?.some((there) => isSamePlay(there, entry) && isKnown(there, entry)) ?? false;
   }
 
   figures(kind: string, scope: string, { fromMs, beforeMs, limit }: FigurePage): StoredFigure[] {

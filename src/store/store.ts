@@ -3,6 +3,7 @@
  * test/store/contract.ts. The state machine (now-playing/now-playing.ts) decides what is in a ChannelState; a store only keeps it.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 
@@ -68,15 +69,21 @@ export interface Store extends HistoryStore, DocumentStore {
    * time (the caller's duty).
    */
   saveFigures(figures: readonly FigureChange[]): Promise<void>;
-  /** Whether the history has an entry of the same play with the same end. */
+  /** Whether the history has this entry, or a later one of the same play (isKnown). */
   hasEntry(channel: string, entry: HistoryEntry): boolean;
   /** The last committed state of a channel, as far as it can be read; undefined when nothing was ever saved. Read at start. */
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and history entries as one transaction (README, "Durability"). Resolves when a kill -9 can no longer lose it;
    * rejects when it cannot be made durable, and then nothing of it is visible. The caller sees to one save at a time per channel.
+   * @param gone plays that were none: their entries are removed
    */
-  save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void>;
+  save(
+    channel: string,
+    state: ChannelState,
+    history?: readonly HistoryEntry[],
+    gone?: readonly HistoryEntry[],
+  ): Promise<void>;
   /** Why no save can succeed at this moment: the store is not where it was. Null: it is. Some microseconds. */
   fault(): string | null;
   /** Another process that read it was killed: what it held is free again. */
@@ -97,6 +104,13 @@ const DAY_MS = 86_400_000;
 
 /** The clock of a store that is given no other. */
 export const OWN_CLOCK: Pick<Clock, 'now' | 'wallMs'> = { now: () => performance.now(), wallMs: () => Date.now() };
+
+/** Whether an entry of the same play says what another one says, or more. A correction of a past title keeps its version. */
+export function isKnown(there: HistoryEntry, { record, toMs }: HistoryEntry): boolean {
+  if (toMs === null) return there.record.version >= record.version;
+  if (there.toMs !== toMs) return false;
+  return there.record.version > record.version || isDeepStrictEqual(there.record, record);
+}
 
 /** Whether an entry ended too long ago. @param wallMs unix milliseconds (base/steady-time.ts) */
 export function isTooOld(entry: HistoryEntry, bounds: HistoryBounds, wallMs: number): boolean {

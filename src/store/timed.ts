@@ -1,7 +1,7 @@
 /** A store whose saves are timed, so that log, metrics and alerts name the disk when titles come late. */
 
 import { Durations } from '../base/counts.js';
-import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
+import type { HistoryEntry } from '../now-playing/state.js';
 import type { FigurePage, HistoryPage, Store } from './store.js';
 
 /** A flush takes milliseconds; a disk that others keep busy was seen to take seconds. */
@@ -63,9 +63,9 @@ export function timed(
 ): Store {
   return {
     load: (channel: string) => store.load(channel),
-    save: (channel: string, state: ChannelState, history?: readonly HistoryEntry[]) =>
+    save: (channel, state, history, gone) =>
       times.time(
-        () => store.save(channel, state, history),
+        () => store.save(channel, state, history, gone),
         (tookMs) => {
           if (tookMs >= slowMs) onSlow(channel, Math.round(tookMs));
         },

@@ -18,10 +18,15 @@ export class SlowStore extends MemoryStore {
     return go;
   }
 
-  override async save(channel: string, state: ChannelState, history?: readonly HistoryEntry[]): Promise<void> {
+  override async save(
+    channel: string,
+    state: ChannelState,
+    history?: readonly HistoryEntry[],
+    gone?: readonly HistoryEntry[],
+  ): Promise<void> {
     await pause([3, 0, 1][this.#saves++ % 3]!);
     await this.#gate;
     if (this.failing) throw new Error('no');
-    await super.save(channel, state, history);
+    await super.save(channel, state, history, gone);
   }
 }

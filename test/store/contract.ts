@@ -43,6 +43,11 @@ export function stateOf(version: number, song = `song ${version}`, channel = 'ja
   };
 }
 
+/** The same, with its title on air since then. */
+export function onAir(version: number, onAirSinceMs: number, channel = 'jazz'): ChannelState {
+  return { ...stateOf(version, undefined, channel), onAirSinceMs };
+}
+
 /** The title of `stateOf(version)` in the history. */
 export function entryOf(version: number, fromMs: number, toMs: number | null, channel = 'jazz'): HistoryEntry {
   return { record: stateOf(version, undefined, channel).now!, fromMs, toMs };
@@ -166,7 +171,7 @@ async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
     const fromMs = clock.wallMs();
     const ended = last === null ? [] : [{ ...last, toMs: Math.max(last.fromMs, fromMs) }];
     last = entryOf(version, fromMs, null, channel);
-    await store.save(channel, stateOf(version, undefined, channel), [...ended, last]);
+    await store.save(channel, onAir(version, fromMs, channel), [...ended, last]);
   };
   const all = (channel = 'jazz') =>
     store
@@ -231,6 +236,21 @@ async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
     [2, 1],
     'a clock that is behind moves nothing of what was there',
   );
+
+  // As where a node reads the log of its cluster again: the beginning of a past title comes once more.
+  last = null;
+  const titles: HistoryEntry[] = [];
+  for (const version of [1, 2, 3]) {
+    await play(version, 'long');
+    titles.push(last!);
+    clock.spend(2 * FAR_AHEAD_MS);
+  }
+  const before = all('long');
+  for (const title of titles) await store.save('long', onAir(3, titles[2]!.fromMs, 'long'), [title]);
+  t.strictSame(all('long'), before, 'what came behind a past title is not of a clock that was ahead');
+  const earlier = entryOf(0, titles[0]!.fromMs - 1, null, 'long');
+  await store.save('long', onAir(3, titles[2]!.fromMs, 'long'), [earlier]);
+  t.strictSame(all('long').slice(1), before, 'nor where it is new here');
 }
 
 async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
@@ -245,7 +265,7 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   const play = async (version: number, fromMs: number, channel = 'jazz') => {
     const ended = last === null ? [] : [{ ...last, toMs: fromMs }];
     last = entryOf(version, fromMs, null, channel);
-    await store.save(channel, stateOf(version, undefined, channel), [...ended, last]);
+    await store.save(channel, onAir(version, fromMs, channel), [...ended, last]);
   };
 
   t.same(store.history('jazz', { limit: 5 }), []);
@@ -271,9 +291,22 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'itself, too');
   t.ok(store.hasEntry('renamed', renamed(nowMs + 1)));
   t.notOk(store.hasEntry('renamed', renamed(nowMs + 2)), 'with another end');
+  t.ok(store.hasEntry('renamed', renamed(null)), 'it has ended meanwhile');
+  const worded = renamed(nowMs + 1);
+  const cover = { ...worded, record: { ...worded.record, cover: 'https://example.org/c.png' } };
+  t.notOk(store.hasEntry('renamed', cover), 'corrected behind its end');
   t.notOk(store.hasEntry('renamed', entryOf(5, nowMs, nowMs + 1, 'renamed')), 'another play of that moment');
   await store.save('renamed', stateOf(5, undefined, 'renamed'), [renamed(null)]);
   t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'what has ended is not on air again');
+  const stray = entryOf(9, nowMs + 5, nowMs + 6, 'renamed');
+  await store.save('renamed', stateOf(9, undefined, 'renamed'), [stray]);
+  await store.save(
+    'renamed',
+    stateOf(10, undefined, 'renamed'),
+    [],
+    [{ ...stray, toMs: null }, entryOf(8, nowMs, null)],
+  );
+  t.same(versions({ limit: 10 }, 'renamed'), ['5'], 'a play that was none goes, by its beginning and its id');
 
   last = null;
   for (const channel of ['jaz', 'jazz-2', 'JAZZ'])

@@ -19,7 +19,7 @@ import { pause } from '../kit/pause.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
 import { until } from '../kit/until.js';
-import { entryOf, stateOf, storeContract } from './contract.js';
+import { entryOf, onAir, stateOf, storeContract } from './contract.js';
 
 // They wait more than they compute.
 t.jobs = 4;
@@ -86,7 +86,7 @@ async function playAt(folder: string, clock: FakeClock, versions: readonly numbe
   for (const version of versions) {
     const { record, fromMs } = store.history('jazz', { limit: 1 })[0] ?? {};
     const ended = record === undefined ? [] : [{ record, fromMs: fromMs!, toMs: Math.max(fromMs!, clock.wallMs()) }];
-    await store.save('jazz', stateOf(version), [...ended, entryOf(version, clock.wallMs(), null)]);
+    await store.save('jazz', onAir(version, clock.wallMs()), [...ended, entryOf(version, clock.wallMs(), null)]);
     clock.spend(60_000);
   }
   const history = store.history('jazz', { limit: 1000 }).reverse();
@@ -113,7 +113,7 @@ t.test('lmdb: a server that ran while the clock was ahead, and one while it is b
   const late = new FakeClock(0, T - 20 * 3_600_000);
   await store.close();
   const again = await openLmdbStore(folder, { days: 2, entries: 100 }, undefined, undefined, late);
-  await again.save('jazz', stateOf(7), [entryOf(7, late.wallMs(), null)]);
+  await again.save('jazz', onAir(7, late.wallMs()), [entryOf(7, late.wallMs(), null)]);
   const versions = again.history('jazz', { limit: 1000 }).map(({ record }) => record.version);
   t.strictSame(versions, [6, 5, 4, 3, 2, 1, 7], 'a clock that is behind moves nothing');
   await again.close();
