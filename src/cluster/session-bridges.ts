@@ -23,6 +23,9 @@ export interface SessionBridgesParts {
   onError(error: unknown): void;
 }
 
+/** Maximum number of machines: a faulty or hostile one may come by any number of names. */
+const MAX_MACHINES = 256;
+
 export class SessionBridges {
   readonly #parts: SessionBridgesParts;
   readonly #bridges = new Map<string, SessionBridge>();
@@ -40,8 +43,13 @@ export class SessionBridges {
     return this.#bridges.size;
   }
 
-  /** Connects to those of these machines that have no bridge yet. Called periodically. @param urls by name */
-  look(urls: ReadonlyMap<string, string>): void {
+  /**
+   * Connects to those of these machines that have no bridge yet. Called periodically.
+   * @param urls by name @param known all names that were here within a day; the others are forgotten
+   */
+  look(urls: ReadonlyMap<string, string>, known: ReadonlyMap<string, unknown>): void {
+    for (const node of this.#numbers.keys())
+      if (!this.#bridges.has(node) && !known.has(node)) this.#parts.settings.forget(node);
     for (const [node, url] of urls) {
       if (this.#parts.node < node && !this.#bridges.has(node) && !this.#connecting.has(node))
         void this.#connect(node, url);
@@ -56,11 +64,10 @@ export class SessionBridges {
   /** Another machine has connected. */
   take(node: string, stream: Duplex): void {
     // Another machine uses the same name.
-    if (this.#isClosed || node === this.#parts.node) return void stream.destroy();
+    const number = this.#isClosed || node === this.#parts.node ? null : this.#numberOf(node);
+    if (number === null) return void stream.destroy();
     // Its former connection may not have ended here yet.
     this.#bridges.get(node)?.close();
-    let number = this.#numbers.get(node);
-    if (number === undefined) this.#numbers.set(node, (number = FIRST_NODE + this.#numbers.size));
     const { registry, counts, settings, has, clock, onError } = this.#parts;
     const bridge: SessionBridge = new SessionBridge(stream, {
       registry,
@@ -81,6 +88,22 @@ export class SessionBridges {
   close(): void {
     this.#isClosed = true;
     for (const bridge of [...this.#bridges.values()]) bridge.close();
+  }
+
+  /** Past the maximum, that of a machine that is not linked; null: all are. */
+  #numberOf(node: string): number | null {
+    let number = this.#numbers.get(node);
+    if (number !== undefined) return number;
+    number = FIRST_NODE + this.#numbers.size;
+    if (this.#numbers.size >= MAX_MACHINES) {
+      const gone = [...this.#numbers].find(([name]) => !this.#bridges.has(name));
+      if (gone === undefined) return null;
+      number = gone[1];
+      this.#numbers.delete(gone[0]);
+      this.#parts.settings.forget(gone[0]);
+    }
+    this.#numbers.set(node, number);
+    return number;
   }
 
   /** Never rejects: it is retried at the next look. */

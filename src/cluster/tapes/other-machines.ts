@@ -16,8 +16,8 @@ export interface OtherMachinesParts {
   readonly engine: Pick<ClusterEngine, 'nodes' | 'isReached'>;
   /** The name of this node. */
   readonly node: string;
-  /** Called about once a second. @param others name of each that is present → the URL of its tapes */
-  onSeen(others: ReadonlyMap<string, string>): void;
+  /** Called about once a second. @param others name of each that is present → the URL of its tapes @param nodes all of the last day */
+  onSeen(others: ReadonlyMap<string, string>, nodes: Nodes): void;
   onError(error: unknown): void;
 }
 
@@ -90,7 +90,7 @@ export class OtherMachines {
     await engine.nodes().then(
       (nodes) => {
         this.#nodes = nodes;
-        onSeen(this.#othersOf(nodes));
+        onSeen(this.#othersOf(nodes), nodes);
       },
       (error: unknown) => {
         if (engine.isReached) onError(error);

@@ -111,7 +111,7 @@ export class SharedTapes {
       clock,
       engine,
       node,
-      onSeen: (others) => this.#bridges.look(others),
+      onSeen: (others, nodes) => this.#bridges.look(others, nodes),
       onError: parts.onError,
     });
     this.#settings = new ClusterSettings({

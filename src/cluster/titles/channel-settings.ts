@@ -54,7 +54,7 @@ export class ClusterSettings {
   readonly #parts: SettingsParts;
   #own: ReadonlyMap<string, ChannelSettings> = new Map();
   #turn = 0;
-  /** By machine, by channel. They stay when a machine is lost. */
+  /** By machine, by channel. They stay when a machine is lost, until it is forgotten. */
   readonly #theirs = new Map<string, Map<string, ChannelSettings>>();
   /** Differences that were logged, so that none is logged again. */
   #named: ReadonlySet<string> = new Set();
@@ -98,6 +98,11 @@ export class ClusterSettings {
     if (theirs === undefined) this.#theirs.set(node, (theirs = new Map()));
     for (const [channel, settings] of said) if (this.#own.has(channel)) theirs.set(channel, settings);
     this.#name();
+  }
+
+  /** The machine has not been here for a day: it was removed, or has another name. */
+  forget(node: string): void {
+    if (this.#theirs.delete(node)) this.#name();
   }
 
   /** All present differences, by machine and channel. */

@@ -1,0 +1,64 @@
+/** The machines that link their sessions: bounded in number, and forgotten when they do not come again. */
+
+import t from 'tap';
+import { Tallies } from '../../src/base/tallies.js';
+import { ClusterCounts } from '../../src/cluster/cluster-counts.js';
+import { SessionBridges } from '../../src/cluster/session-bridges.js';
+import { ClusterSettings } from '../../src/cluster/titles/channel-settings.js';
+import { HubTallies } from '../../src/link/facts/hub-tallies.js';
+import { SessionRegistry } from '../../src/link/sessions/session-registry.js';
+import { FakeClock } from '../kit/clock.js';
+import { asStream, linkPipe } from '../kit/link-pipe.js';
+
+const OURS = { delaySeconds: 0, metaint: null, sources: null };
+const NOBODY = new Map<string, string>();
+
+function setUp() {
+  const clock = new FakeClock();
+  const counted = new HubTallies(new Tallies(), 10, clock);
+  const settings = new ClusterSettings({ channels: () => [['live', OURS]], onDiffers: () => undefined });
+  const bridges = new SessionBridges({
+    registry: new SessionRegistry(),
+    node: 'here',
+    counts: new ClusterCounts({ counted, channels: () => [] }),
+    settings,
+    has: () => true,
+    clock,
+    ask: () => Promise.reject(new Error('it is away')),
+    onError: (error) => {
+      throw error;
+    },
+  });
+  return { bridges, settings };
+}
+
+t.test('one that comes by ever new names has no more than a few hundred', async (t) => {
+  const { bridges, settings } = setUp();
+  for (let i = 0; i < 300; i++) bridges.take(`n${i}`, asStream(linkPipe().hub));
+  t.equal(bridges.count, 256, 'at once');
+  bridges.close();
+
+  const later = setUp();
+  for (let i = 0; i < 300; i++) {
+    const stream = asStream(linkPipe().hub);
+    later.bridges.take(`n${i}`, stream);
+    later.settings.hear(later.settings.enter(`n${i}`), [['live', { ...OURS, delaySeconds: 5 }]]);
+    stream.destroy();
+  }
+  t.equal(later.settings.differences.length, 256, 'one after the other');
+  t.equal(settings.differences.length, 0);
+});
+
+t.test('settings of a machine that was removed or renamed are compared for a day', async (t) => {
+  const { bridges, settings } = setUp();
+  const stream = asStream(linkPipe().hub);
+  bridges.take('renamed', stream);
+  settings.hear(settings.enter('renamed'), [['live', { ...OURS, delaySeconds: 5 }]]);
+  bridges.look(NOBODY, NOBODY);
+  t.equal(settings.differences.length, 1, 'it is linked');
+  stream.destroy();
+  bridges.look(NOBODY, new Map([['renamed', '']]));
+  t.equal(settings.differences.length, 1, 'it was here a while ago');
+  bridges.look(NOBODY, NOBODY);
+  t.same(settings.differences, []);
+});
