@@ -54,13 +54,16 @@ export class Proxies {
   clientOf(socket: Socket, header: (name: ProxyHeaderName) => string | undefined): string {
     let client = addressOf(socket);
     if (!this.isTrusted(client)) return client;
-    // Bounded by the head's limit: commas only cost less than a millisecond.
-    const entries = header(this.#headerName)?.split(',') ?? [];
-    while (entries.length > 0 && this.isTrusted(client)) {
-      const next = addressIn(entries.pop()!, this.#headerName);
+    let rest = header(this.#headerName);
+    // Bounded by the head's limit: each character is looked at once.
+    while (rest !== undefined && this.isTrusted(client)) {
+      const at = this.#headerName === 'forwarded' ? lastOutside(rest, ',') : rest.lastIndexOf(',');
+      const entry = rest.slice(at + 1);
+      const next = addressIn(this.#headerName === 'forwarded' ? forIn(entry) : entry);
       // "unknown", a made-up name, rubbish: the last known proxy counts as the client.
       if (next === '') break;
       client = next;
+      rest = at < 0 ? undefined : rest.slice(0, at);
     }
     return client;
   }
@@ -75,10 +78,43 @@ export class Proxies {
   }
 }
 
-/** The address in one entry, with or without a port; "": none. */
-function addressIn(entry: string, headerName: ProxyHeaderName): string {
-  const found = headerName === 'forwarded' ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)"?/i.exec(entry)?.[1] ?? '') : entry;
-  const text = found.trim();
-  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
-  return plainAddress(bare);
+/** The address of this text, with or without a port, which may be obfuscated (RFC 7239, 6.3); "": none. */
+function addressIn(entry: string): string {
+  const text = entry.trim();
+  const bare = /^\[([^\]]*)\](?::(?:\d+|_[\w.-]+))?$/.exec(text)?.[1] ?? /^([\d.]+):(?:\d+|_[\w.-]+)$/.exec(text)?.[1];
+  return plainAddress(bare ?? text);
+}
+
+/** What an entry of `Forwarded` says of the client; "": nothing, or twice. */
+function forIn(entry: string): string {
+  let found = '';
+  for (let rest = entry, at = 0; at >= 0; rest = rest.slice(0, at)) {
+    at = lastOutside(rest, ';');
+    const pair = rest.slice(at + 1);
+    const equals = pair.indexOf('=');
+    if (pair.slice(0, Math.max(equals, 0)).trim().toLowerCase() !== 'for') continue;
+    if (found !== '') return '';
+    const value = pair.slice(equals + 1).trim();
+    found = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+  }
+  return found;
+}
+
+/**
+ * The last of this separator that is in no quoted text; -1: there is none. From the right: what a proxy has added has all its quotes, whatever was
+ * there before; and within them is what the client has sent, its Host.
+ */
+function lastOutside(text: string, separator: ',' | ';'): number {
+  let isQuoted = false;
+  for (let i = text.length - 1; i >= 0; i--) {
+    if (text[i] === '"' && !isEscaped(text, i)) isQuoted = !isQuoted;
+    else if (text[i] === separator && !isQuoted) return i;
+  }
+  return -1;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text[first - 1] === '\\') first--;
+  return (at - first) % 2 === 1;
 }

@@ -68,6 +68,16 @@ t.test('Forwarded, where that is the head; then the other is not looked at', asy
     ['for=203.0.113.9, for=unknown', '10.0.0.2'],
     ['for=203.0.113.9, for=_SEVKISEK', '10.0.0.2'],
     ['by=203.0.113.9', '10.0.0.2'],
+    ['for="203.0.113.9:_edge";proto=https', '203.0.113.9'],
+    ['for="[2001:db8:77::1]:_edge"', '2001:db8:77::1'],
+    // The host is what the client has sent: `;`, `=` and `,` may stand in one.
+    ['proto=http;host="x;for=198.51.100.66";for=203.0.113.9', '203.0.113.9'],
+    ['host="x,for=198.51.100.66";for=203.0.113.9', '203.0.113.9'],
+    ['for=203.0.113.9;host="x,for=198.51.100.66"', '203.0.113.9'],
+    ['for=203.0.113.9;host="\\",for=198.51.100.66"', '203.0.113.9'],
+    ['for=1.1.1.1;host="x, for=203.0.113.9', '203.0.113.9'],
+    ['for=203.0.113.9;for=198.51.100.66', '10.0.0.2'],
+    ['host="x;for=198.51.100.66;for=203.0.113.9', '10.0.0.2'],
     ['xfor=203.0.113.9', '10.0.0.2'],
     [undefined, '10.0.0.2'],
   ] as const) {
