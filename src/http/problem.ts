@@ -108,6 +108,9 @@ export function notServed(): Refusal {
   return new Refusal('not-found', 'This address does not serve that.');
 }
 
+/** Node's parser keeps no more: those behind them are lost. Browsers send some twenty. */
+export const MAX_HEADERS = 1000;
+
 /** Errors of Node's parser → detail of the problem. */
 const BROKEN: Readonly<Record<string, string>> = {
   HPE_INVALID_URL: 'The address holds characters that have to be percent-encoded.',
@@ -115,9 +118,14 @@ const BROKEN: Readonly<Record<string, string>> = {
 
 /**
  * Refuses heads that Node's parser takes and that a proxy may read in another way: no Host or several (RFC 9112, 3.2), of which Node uses the
- * first; a transfer coding other than `chunked` (6.1), for which Node reads no body. Null: the head is unambiguous.
+ * first; a transfer coding other than `chunked` (6.1), for which Node reads no body; more headers than Node keeps, of which the last may be those of a
+ * proxy. Null: the head is unambiguous.
  */
 export function brokenHead({ rawHeaders, httpVersion }: IncomingMessage): Refusal | null {
+  if (rawHeaders.length >= 2 * MAX_HEADERS) {
+    const headers = { Connection: 'close' };
+    return new Refusal('head-too-large', `A request has fewer than ${MAX_HEADERS} headers.`, { headers });
+  }
   let [hosts, codings, isChunked] = [0, 0, true];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;

@@ -25,6 +25,7 @@ import {
   brokenHead,
   endWithProblem,
   fastifyRefusal,
+  MAX_HEADERS,
   notServed,
   refusalAnswer,
   sendProblem,
@@ -126,6 +127,8 @@ export class Router {
       // Node 24 and later call this, and ignore other offers by themselves; older ones: continueWithout.
       ...({ shouldUpgradeCallback: wantsWebSocket } as http.ServerOptions),
     });
+    // Node leaves out what is more.
+    server.maxHeadersCount = MAX_HEADERS;
     // Closes connections whose answer is not read; streams and WebSockets have cleared it on theirs.
     server.timeout = IDLE_MS;
     const use = { connections: 0, isRetired: false };

@@ -180,3 +180,16 @@ t.test('a page whose name was rebound to this machine does not read what is for 
   const wire = new Wire(t, ops.port).send('GET /metrics HTTP/1.1\r\nHost: radio.example\r\n\r\n');
   t.equal((await wire.take(1))[0]!.status, 200, 'an address that has the role by name answers to any');
 });
+
+t.test('behind more headers than Node reads nothing of a proxy is lost: the request is refused', async (t) => {
+  const { port } = await startServer(t, demoYaml());
+  const behind = (count: number, header: string) => `${'a:\r\n'.repeat(count)}${header}`;
+  for (const header of ['X-Forwarded-For: 192.0.2.1', 'Via: 1.1 proxy']) {
+    t.equal(await statusOf(t, port, 'GET /metrics', behind(900, header)), 404, header);
+    for (const count of [1000, 2000, 5000]) {
+      t.equal(await statusOf(t, port, 'GET /metrics', behind(count, header)), 431, `${header} behind ${count}`);
+    }
+  }
+  t.equal(await statusOf(t, port, 'GET /metadata/channel/demo', behind(1000, UPGRADE)), 431, 'an upgrade');
+  t.equal(await statusOf(t, port, 'GET /healthz', behind(1000, 'Expect: 100-continue')), 431);
+});
