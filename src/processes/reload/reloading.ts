@@ -85,10 +85,14 @@ export class Reloading {
     if (this.#parts.config.reload === 'watch') this.reload().catch(() => undefined);
   }
 
-  /** Identifies the file's present content by inode, size and time; "" if the file does not exist. */
+  /** Identifies the file's present content by inode, size and time; "" if the file does not exist, or cannot be looked at for now. */
   #stamp(): string {
-    const stats = statSync(this.#parts.options.path, { throwIfNoEntry: false });
-    return stats === undefined ? '' : `${stats.ino} ${stats.size} ${stats.mtimeMs}`;
+    try {
+      const { ino, size, mtimeMs } = statSync(this.#parts.options.path);
+      return `${ino} ${size} ${mtimeMs}`;
+    } catch {
+      return '';
+    }
   }
 
   /** Returns what a reload would change now. Throws ConfigError. */
