@@ -92,6 +92,7 @@ export class FrontHarness {
       gate: this.gate,
       connections: roomyTable(),
       proxies: new Proxies([], 'x-forwarded-for'),
+      blocks: { has: () => false },
       pace: new RefusalPace(this.clock, { perMinute: 1_000_000, remembered: 10 }),
       returning: new ReturningEncoders(this.clock),
       mountAt: (path: string) => mounts.get(plainPath(path)),

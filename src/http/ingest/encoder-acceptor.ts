@@ -11,6 +11,7 @@ import type { Proxies } from '../../net/front/client-address.js';
 import { HeadReader } from '../../net/front/head-reader.js';
 import { basicCredentials, type RequestHead } from '../../net/front/request-head.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
+import type { Blocks } from '../../net/limits/blocks.js';
 import { type Judged, judgeConnection } from '../../net/limits/judge.js';
 import { NO_SECRET } from '../../net/limits/secret-gate.js';
 import { CHALLENGE_METHODS } from '../allow.js';
@@ -21,6 +22,8 @@ import { BASIC_CHALLENGE, type EncoderRefusal, type IngestOptions, secretRefusal
 export interface EncoderAcceptorOptions extends IngestOptions {
   readonly server: string;
   readonly proxies: Proxies;
+  /** Whom an operator has blocked. */
+  readonly blocks: Pick<Blocks, 'has'>;
   /** Every channel that takes an encoder. */
   readonly encoderMounts: readonly EncoderMount[];
 }
@@ -36,6 +39,7 @@ interface EncoderCaller {
 const CHALLENGE = { 'WWW-Authenticate': BASIC_CHALLENGE, Allow: CHALLENGE_METHODS };
 const NO_CREDENTIALS: EncoderRefusal = { status: 401, headers: CHALLENGE, why: NO_SECRET };
 const NO_MOUNT: EncoderRefusal = { status: 404, why: 'no channel takes an encoder at this mount' };
+const BLOCKED: EncoderRefusal = { status: 403, why: 'this address is blocked for a time' };
 
 export class EncoderAcceptor {
   readonly #options: EncoderAcceptorOptions;
@@ -62,7 +66,7 @@ export class EncoderAcceptor {
 
   /** Mounts are not secret: they can be listened to. */
   #judge(socket: Socket, head: RequestHead): void {
-    const { mountAt, hookOf, proxies, headBytes } = this.#options;
+    const { mountAt, hookOf, proxies, blocks, headBytes } = this.#options;
     const path = plainPath(head.path);
     // What is decoded once more would be another mount than the hook is asked about.
     const mount = mountAt(head.path);
@@ -73,6 +77,11 @@ export class EncoderAcceptor {
       path: this.#isSecret(path) ? '' : path,
       agent: head.headers.get('user-agent') ?? '',
     };
+    // Behind an HTTP proxy: of all others the connection was refused.
+    if (blocks.has(address)) {
+      this.#refuseAtPace(caller, BLOCKED);
+      return;
+    }
     const given = basicCredentials(head.headers.get('authorization'));
     if (given === null || mount === undefined) {
       // Many ask without a password first (NO_SECRET): that has no pace.

@@ -7,6 +7,7 @@ import { Player } from '../../kit/player.js';
 import { Random } from '../../kit/random.js';
 import { demoYaml, startServer } from '../../kit/server.js';
 import { until } from '../../kit/until.js';
+import { Wire } from '../../kit/wire.js';
 
 const YAML = demoYaml(ADMIN_USERS);
 
@@ -145,4 +146,23 @@ t.test('a blank user agent selects nobody, and blanks around one do not count', 
   t.notOk(player.closed);
   await until(async () => (await admin.get('listeners?agent=%20some%20player%20')).body.total === 1, 5000);
   t.same((await admin.post('listeners/end', { agent: ' some player ' })).body, { ended: 1 });
+});
+
+t.test('an encoder of a blocked address is refused behind an HTTP proxy too', async (t) => {
+  const server = await startServer(t, YAML.replace('admin:', 'proxies: { trusted: [127.0.0.1] }\nadmin:'));
+  const admin = new AdminClient(server);
+  const login = Buffer.from('source:demo-source').toString('base64');
+  const statusOf = async (method: string, address: string) => {
+    const headers = `Host: x\r\nX-Forwarded-For: ${address}\r\nAuthorization: Basic ${login}\r\nContent-Length: 0`;
+    const wire = new Wire(t, server.port).send(`${method} /studio HTTP/1.1\r\n${headers}\r\n\r\n`);
+    await until(() => wire.got.includes('\r\n\r\n'), 10_000);
+    return Number(wire.got.split(' ')[1]);
+  };
+  t.equal((await admin.post('blocks', { network: '192.0.2.0/24', seconds: 60 })).status, 201);
+  for (const method of ['PUT', 'SOURCE']) {
+    t.equal(await statusOf(method, '192.0.2.7'), 403, method);
+    t.equal(await statusOf(method, '198.51.100.7'), 200, `${method} from elsewhere`);
+  }
+  const { body } = await admin.get('refusals');
+  t.match(body, [{ address: '192.0.2.7', status: 403, why: /blocked/ }]);
 });
