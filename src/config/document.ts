@@ -3,7 +3,7 @@
  * Invariant: no problem found here repeats a text of the file, since any text may be a secret; only names of variables appear.
  */
 
-import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 
 /** The path of a member: map keys and list indices (from 0), from the top. */
 export type Path = readonly (string | number)[];
@@ -37,6 +37,12 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
 };
 
+/**
+ * How often an anchor may be used, by other anchors too. A thousand channels may share what they have in common; aliases of aliases that multiply
+ * would not end.
+ */
+const MAX_ALIASES = 3000;
+
 const UNQUOTED_VARIABLE = `Put \${…} in quotes here: within { } and [ ] YAML reads its brackets as structure`;
 
 export class ConfigDocument {
@@ -47,6 +53,9 @@ export class ConfigDocument {
   readonly broken: boolean;
   readonly #document: Document.Parsed;
   readonly #lines = new LineCounter();
+  /** Those that stand before the node that is looked at, by name, and what each alias means. */
+  readonly #anchors = new Map<string, Node>();
+  readonly #meant = new Map<unknown, Node>();
 
   constructor(text: string, env: NodeJS.ProcessEnv) {
     const options = { lineCounter: this.#lines, prettyErrors: false, stringKeys: true, strict: true };
@@ -73,7 +82,7 @@ export class ConfigDocument {
       broken ||= isAlias(node);
     });
     try {
-      this.value = broken ? undefined : this.#document.toJS();
+      this.value = broken ? undefined : this.#document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch {
       // Every alias is known here, so these are aliases of aliases that multiply without end.
       broken = true;
@@ -91,7 +100,7 @@ export class ConfigDocument {
   /** The names of a map's members in the order of the file (a plain object puts those that look like numbers first). */
   keysAt(path: Path): readonly string[] {
     const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
-    const map = isAlias(node) ? node.resolve(this.#document) : node;
+    const map = isAlias(node) ? this.#meant.get(node) : node;
     return isMap(map) ? map.items.map((item) => keyText(item.key)) : [];
   }
 
@@ -101,9 +110,16 @@ export class ConfigDocument {
     return { line: Math.max(line, 1), column: Math.max(col, 1), path: pathText(path), message };
   }
 
+  /** To ask the parser for each alias would be a walk through the whole file for each. */
+  #learn(node: unknown): void {
+    if (isNode(node) && !isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+  }
+
   #fill(node: unknown, path: Path, env: NodeJS.ProcessEnv, report: Report): void {
+    this.#learn(node);
     if (isMap(node)) {
       for (const pair of node.items) {
+        this.#learn(pair.key);
         const name = keyText(pair.key);
         // As a member of a plain object it would be ignored silently.
         if (name === '__proto__') report(pair.key, [...path, name], 'is not an option');
@@ -114,8 +130,10 @@ export class ConfigDocument {
     } else if (isScalar(node) && typeof node.value === 'string' && node.value.includes('${')) {
       const text = fromEnvironment(node.value, env, (message) => report(node, path, message));
       node.value = node.type === 'PLAIN' ? typed(text) : text;
-    } else if (isAlias(node) && !node.resolve(this.#document)) {
-      report(node, path, 'An alias (*name) needs an anchor (&name) before it');
+    } else if (isAlias(node)) {
+      const meant = this.#anchors.get(node.source);
+      if (meant !== undefined) this.#meant.set(node, meant);
+      else report(node, path, 'An alias (*name) needs an anchor (&name) before it');
     }
   }
 
@@ -123,7 +141,7 @@ export class ConfigDocument {
     let node: unknown = this.#document.contents;
     let offset = 0;
     for (const step of path) {
-      if (isAlias(node)) node = node.resolve(this.#document);
+      if (isAlias(node)) node = this.#meant.get(node);
       if (isMap(node)) {
         const pair = node.items.findLast((item) => keyText(item.key) === String(step));
         if (!pair) return offset;

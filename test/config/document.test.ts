@@ -37,3 +37,12 @@ t.test('variables that are not closed are named, and take as long as their lengt
   const make = (size: number) => `a: "${`\${A:-`.repeat(size)}"`;
   await growsLinearly(t, 'defaults that are not closed', 2000, make, (text) => new ConfigDocument(text, env));
 });
+
+t.test('an alias means the last anchor of its name before it, on a value or a name', async (t) => {
+  const text = 'a: &x { b: 1 }\nc: *x\n&k d: &x 2\ne: *x\nf: *k\n';
+  t.same(new ConfigDocument(text, {}).value, { a: { b: 1 }, c: { b: 1 }, d: 2, e: 2, f: 'd' });
+  t.match(new ConfigDocument('c: *x\na: &x 1\n', {}).problems, [
+    { line: 1, column: 4, path: 'c', message: /before it/ },
+  ]);
+  t.match(new ConfigDocument(text, {}).problemAt(['c', 'b'], 'value', 'x'), { line: 1, column: 12 });
+});

@@ -511,3 +511,13 @@ t.test('another process makes the same of what was read, whatever has become of 
   const gone = /^.*airsplice\.yaml: stations\.7\.channels\.live\.sources\.0\.path: .*; stations\.st\./;
   t.throws(() => remakeConfig(sent, env), { message: gone });
 });
+
+t.test('a thousand channels may share what they have in common', async (t) => {
+  const shared = '{ sources: *s, icy: *i }';
+  const channels = Array.from({ length: 999 }, (_, i) => `      c${i}: ${shared}\n`).join('');
+  const first = '{ sources: &s [{ type: file, path: tone.mp3 }], icy: &i { charset: iso-8859-1 } }';
+  const config = loadConfig(write(t, `stations:\n  st:\n    channels:\n      first: ${first}\n${channels}`), {});
+  t.equal(config.stations['st']!.channels['c998']!.icy.charset, 'iso-8859-1');
+  const nested = `a: &a [x]\nb: &b [${'*a, '.repeat(10)}]\nc: [${'*b, '.repeat(400)}]\n`;
+  t.match(problems(t, nested), [/^1:1 : Aliases/], 'those that multiply are counted so');
+});
