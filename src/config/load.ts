@@ -3,6 +3,7 @@
  * Nothing else reads the file, and only variables that it names are read from the environment.
  */
 
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
@@ -86,8 +87,17 @@ function parse(path: string, env: NodeJS.ProcessEnv, value: unknown, audioProble
 }
 
 function read(path: string): string {
+  const bytes = bytesOf(path);
+  const text = bytes.toString();
+  if (isUtf8(bytes)) return text;
+  const lines = text.slice(0, text.indexOf('\ufffd')).split('\n');
+  const place = { line: lines.length, column: lines.at(-1)!.length + 1, path: '' };
+  throw new ConfigError(path, [{ ...place, message: 'This is not UTF-8: save the file in that encoding' }]);
+}
+
+function bytesOf(path: string): Buffer {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
     throw new ConfigError(path, [{ line: 1, column: 1, path: '', message: `The file cannot be read (${code})` }]);

@@ -1,5 +1,6 @@
 /** The page of a station: its name, looks, links and languages, and which sites may frame its player. */
 
+import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import * as z from 'zod';
 import { codeFile } from '../base/own-files.js';
@@ -90,7 +91,9 @@ function languageProblem(path: string): string | null {
 /** The texts of a file; not all need be there. @throws Error that says what is wrong */
 export function readLanguage(path: string | URL): Readonly<Record<string, string>> {
   if (statSync(path).size > MAX_LANGUAGE_BYTES) throw new Error(`it is larger than ${MAX_LANGUAGE_BYTES >> 10} KiB`);
-  const texts: unknown = parseJson(readFileSync(path, 'utf8'));
+  const bytes = readFileSync(path);
+  if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
+  const texts: unknown = parseJson(bytes.toString());
   if (typeof texts !== 'object' || texts === null || Array.isArray(texts)) throw new Error('it is not a JSON object');
   const known = Object.keys(englishTexts());
   for (const [name, value] of Object.entries(texts)) {

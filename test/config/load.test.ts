@@ -521,3 +521,18 @@ t.test('a thousand channels may share what they have in common', async (t) => {
   const nested = `a: &a [x]\nb: &b [${'*a, '.repeat(10)}]\nc: [${'*b, '.repeat(400)}]\n`;
   t.match(problems(t, nested), [/^1:1 : Aliases/], 'those that multiply are counted so');
 });
+
+t.test(
+  'a file that is not UTF-8 is refused where it begins to be another: else names would come out wrong',
+  async (t) => {
+    const text = 'log: { level: info }\npage: { name: Müsli }\n';
+    const message = 'This is not UTF-8: save the file in that encoding';
+    const file = join(
+      t.testdir({ 'latin.yaml': Buffer.from(text, 'latin1'), 'wide.yaml': Buffer.from(`\ufeff${text}`, 'utf16le') }),
+      'x',
+    );
+    const at = (name: string) => file.replace(/x$/, name);
+    t.throws(() => loadConfig(at('latin.yaml'), {}), { message: `${at('latin.yaml')}:2:16: ${message}` });
+    t.throws(() => loadConfig(at('wide.yaml'), {}), { message: `${at('wide.yaml')}:1:1: ${message}` });
+  },
+);

@@ -70,6 +70,8 @@ t.test('languages by files', async (t) => {
     t.match(problem({ languages: { [language]: nl } }), /must be a map from languages/, language);
   const bad = write('bad.json', '{"paly":"x"}');
   t.match(problem({ languages: { nl: bad } }), /^page\.languages\.nl must be a file of texts: "paly" is not a text/);
+  const latin = write('latin.json', Buffer.from('{"play":"Écouter"}', 'latin1'));
+  t.match(problem({ languages: { nl: latin } }), /must be a file of texts: it is not UTF-8/);
 });
 
 t.test('no mount hides the page of a channel; what lies deeper may be one', async (t) => {
