@@ -213,7 +213,7 @@ export function configSchema(context: ConfigContext) {
         .transform((own) => ({ ...SHOWS_ON_READING, ...own }))
         .prefault({}),
       endsOnFormatChange: z
-        .record(text(1, 100), z.array(z.enum(FORMATS, { error: 'must be mp3, aac or ogg' })).max(FORMATS.length), {
+        .record(text(1, 100), list(choice(FORMATS), 0, FORMATS.length), {
           error: 'must be a map from texts of user agents to lists of mp3, aac and ogg',
         })
         .transform((own) => ({ ...ENDS_ON_FORMAT_CHANGE, ...own }))

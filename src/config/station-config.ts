@@ -41,7 +41,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
     hook: flag().default(true),
     takeover: choice(['silent', 'always', 'never']).default('silent'),
     lingerSeconds: seconds(0, 3600).default(0),
-    titlesWhileAway: z.boolean().default(false),
+    titlesWhileAway: flag().default(false),
     charset: charset().optional(),
     titleOffsetMs: titleOffset().optional(),
   });

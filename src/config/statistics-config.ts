@@ -14,6 +14,10 @@ export function statisticsSchema(folder: string) {
     titlesPerChannel: whole(1, 10_000_000).default(200_000),
     answerRows: whole(1, 1_000_000).default(50_000),
     // "": no countries.
-    countryFile: z.union([z.literal(''), readableFile(folder)]).default(''),
+    countryFile: z
+      .union([z.literal(''), readableFile(folder)], {
+        error: `must be a file that can be read (relative to ${folder}), or ""`,
+      })
+      .default(''),
   }).prefault({});
 }

@@ -81,3 +81,32 @@ t.test('each bound is accepted, and one past it is refused', async (t) => {
   }
   t.ok(numbers.length > 80, `${numbers.length} numbers`);
 });
+
+/** Each place at which something may stand. */
+function* placesOf(schema: JsonSchema, path: Path, beside: NumberAt['beside']): Generator<NumberAt> {
+  if (path.length > 0) yield { path, beside };
+  const members = Object.entries(schema.properties ?? {});
+  const fixed = members
+    .filter(([, { const: value }]) => value !== undefined)
+    .map(([name, { const: value }]) => ({ path: [...path, name], value }));
+  for (const [name, inner] of members) yield* placesOf(inner, [...path, name], [...beside, ...fixed]);
+  if (typeof schema.additionalProperties === 'object')
+    yield* placesOf(schema.additionalProperties, [...path, 'key'], beside);
+  if (schema.items !== undefined) yield* placesOf(schema.items, [...path, 0], beside);
+  for (const one of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) yield* placesOf(one, path, beside);
+}
+
+t.test('whatever stands somewhere, what is said of it is a sentence of ours', async (t) => {
+  const schema = configSchema({ env: {}, folder: join(import.meta.dirname, '..') });
+  const json = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema;
+  const values = [null, 'x y\u0001', -1, true, [], {}, [null], ['a', 'b', 'c', 'd'], { a: 1 }, 'x'.repeat(70_000)];
+  const theirs = new Set<string>();
+  for (const { path, beside } of placesOf(json, [], [])) {
+    for (const value of values) {
+      const { error } = schema.safeParse(documentWith([...beside, { path, value }]));
+      for (const { message, path } of error?.issues ?? [])
+        if (/^(Invalid|Too|Unrecognized|Expected)/.test(message)) theirs.add(`${path.join('.')}: ${message}`);
+    }
+  }
+  t.same([...theirs], []);
+});

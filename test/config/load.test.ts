@@ -223,6 +223,19 @@ t.test('sentences are for a person', async (t) => {
     '2:3 stations.st.channels: is missing; must be a map from keys to options',
     '3:11 stations.st.name: must be text of 0 to 255 characters on one line (in quotes when it looks like a number)',
   ]);
+  t.match(problems(t, 'statistics: { countryFile: none.mmdb }\n'), [
+    /^1:28 statistics.countryFile: must be a file that can be read \(relative to .*\), or ""$/,
+  ]);
+  t.strictSame(problems(t, 'streams: { endsOnFormatChange: { A: mp3, B: [wav], C: [mp3, aac, ogg, mp3] } }\n'), [
+    '1:37 streams.endsOnFormatChange.A: must be a list of 0 to 3 items',
+    '1:46 streams.endsOnFormatChange.B[0]: must be one of: mp3, aac, ogg',
+    '1:55 streams.endsOnFormatChange.C: must be a list of 0 to 3 items',
+  ]);
+  const away = channel().replace(
+    '{ type: file, path: tone.mp3 }',
+    '{ type: encoder, password: env:P, titlesWhileAway: yes }',
+  );
+  t.match(problems(t, away, { P: 'x' }), [/titlesWhileAway: must be true or false$/]);
   t.match(problems(t, 'page:\n  text: "Caf\\ud83d"\n'), [/^2:9 page.text: must be text of /]);
   t.strictSame(problems(t, 'page:\n  text: "\\ud83d\\ude00 😀"\n'), []);
   t.strictSame(problems(t, 'stations:\n  __proto__: { channels: {} }\n'), ['2:3 stations.__proto__: is not an option']);
