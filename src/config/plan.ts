@@ -42,6 +42,7 @@ const HIDDEN = new Set([
   'keys',
   'headers',
   'overflowUrl',
+  'parameters',
   'hook',
 ]);
 /** Exceptions. */

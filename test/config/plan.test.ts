@@ -119,7 +119,7 @@ signedUrls: { keys: [env:${name === 'a' ? 'SIGNING' : 'OTHER'}] }
 admin: { users: { bot: { tokens: ['${digest(name)}'] }, ann: { password: '${digest(name)}' } } }
 alerts: { webhooks: [{ url: 'https://alerts.example/${word}', secret: 'env:${name === 'a' ? 'SIGNING' : 'OTHER'}' }] }
 streams: { headers: { x-key: ${word} } }
-${BASE.replace('studio-token', digest(name)).replace('demo-source', digest(name))}`;
+${BASE.replace('studio-token', digest(name)).replace('demo-source', digest(name)).replace('music: {', `music: { webhooks: [{ format: tunein, parameters: { partnerKey: ${word}, partnerId: p, id: i } }],`)}`;
   const plan = planned(having('a', 'first'), having('b', 'second'));
   t.same(plan.changes.map(({ path }) => path).sort(), [
     'admin.users.ann.password',
@@ -127,6 +127,7 @@ ${BASE.replace('studio-token', digest(name)).replace('demo-source', digest(name)
     'alerts.webhooks',
     'listenerHook.url',
     'signedUrls.keys',
+    'stations.house.channels.music.webhooks',
     'stations.house.channels.studio.pushTokens',
     'stations.house.channels.studio.sources[0].password',
     'streams.headers.x-key',
