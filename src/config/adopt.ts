@@ -30,7 +30,7 @@ export function channelsOf({ stations }: Pick<LoadedConfig, 'stations'>): Map<st
 }
 
 function assign(live: Section, next: Section): void {
-  for (const name of Object.keys(live)) if (!(name in next)) delete live[name];
+  for (const name of Object.keys(live)) if (!Object.hasOwn(next, name)) delete live[name];
   for (const [name, value] of Object.entries(next)) {
     const before = live[name];
     if (before !== value && isSection(before) && isSection(value)) assign(before, value);

@@ -55,10 +55,11 @@ export function planReload(live: LoadedConfig, next: LoadedConfig): ReloadPlan {
   compare([], rest, nextRest, changes);
   compareAddresses(live, next, changes);
   for (const key of Object.keys({ ...before, ...after })) {
-    const { channels: _, ...mine } = before[key] ?? {};
-    const { channels: __, ...theirs } = after[key] ?? {};
-    if (before[key] === undefined) changes.push({ path: `stations.${key}`, kind: 'added', effect: 'now' });
-    else if (after[key] === undefined) {
+    const [was, will] = [ownMember(before, key), ownMember(after, key)];
+    const { channels: _, ...mine } = was ?? {};
+    const { channels: __, ...theirs } = will ?? {};
+    if (was === undefined) changes.push({ path: `stations.${key}`, kind: 'added', effect: 'now' });
+    else if (will === undefined) {
       changes.push({ path: `stations.${key}`, kind: 'removed', effect: 'now', note: 'its watchers are closed' });
     } else compare(['stations', key], mine, theirs, changes);
   }
@@ -86,7 +87,7 @@ function lineOf({ path, kind, before, after, effect, note }: PlannedChange): str
 function compareChannels(live: LoadedConfig, next: LoadedConfig, changes: PlannedChange[]): void {
   const [before, after] = [channelsOf(live), channelsOf(next)];
   const placeOf = (key: string, { stations }: LoadedConfig) => {
-    const station = Object.keys(stations).find((name) => key in stations[name]!.channels)!;
+    const station = Object.keys(stations).find((name) => Object.hasOwn(stations[name]!.channels, key))!;
     return ['stations', station, 'channels', key];
   };
   for (const key of before.keys()) {
@@ -186,7 +187,7 @@ function compare(
 ): void {
   const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const name of Object.keys({ ...mine, ...theirs })) {
-    const [a, b] = [mine[name], theirs[name]];
+    const [a, b] = [ownMember(mine, name), ownMember(theirs, name)];
     if (isSame(a, b)) continue;
     const place = [...path, name];
     if (isMap(a) && isMap(b) && !isSecret(a)) {
@@ -203,6 +204,11 @@ function compare(
       effect: effect ?? effectOf(general)!,
     });
   }
+}
+
+/** Of a map whose keys anybody may choose: `constructor` is none that it inherits. */
+function ownMember<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(map, name) ? map[name] : undefined;
 }
 
 /** The path with `*` for the keys of stations and channels. */

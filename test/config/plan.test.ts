@@ -154,3 +154,21 @@ t.test('adopted, the configuration is the next one, and its sections and channel
   t.same(live, read(BASE), 'and back: options that were set are not any more');
   t.same(planReload(live, read(BASE)).changes, []);
 });
+
+t.test('keys that every object inherits are keys like others', async (t) => {
+  const keyed = BASE.replace('      music:', '  constructor:\n    channels:\n      toString:');
+  const gone = keyed.replace(/ {2}constructor:[\s\S]*$/, '');
+  t.same(lines(gone, keyed), [
+    '+ stations.constructor (at once)',
+    '+ stations.constructor.channels.toString (at once)',
+  ]);
+  t.same(lines(keyed, gone), [
+    '- stations.constructor (its watchers are closed)',
+    '- stations.constructor.channels.toString (its listeners and watchers are ended politely)',
+  ]);
+  const reading = (name: string) => `streams: { showsOnReading: { ${name}: 1 } }\n${BASE}`;
+  t.same(lines(BASE, reading('constructor')), ['+ streams.showsOnReading.constructor: default → 1 (for newcomers)']);
+  const live = read(keyed);
+  adoptConfig(live, read(gone));
+  t.same(live, read(gone));
+});
