@@ -187,7 +187,8 @@ function callerOf(request: Applicant, authorization: string | undefined): HookLi
 function overflowTarget(overflowUrl: string, path: string, url: string, below: string): string {
   // Heads are read tolerantly: the target may hold characters that a URL may not.
   const query = queryOf(url).replace(/[^\x21-\x7e]+/g, encodeURIComponent);
-  const mount = overflowUrl.replaceAll('{mount}', path.slice(1));
+  // Serialized: a header has no letters but those of ASCII.
+  const mount = new URL(overflowUrl.replaceAll('{mount}', path.slice(1))).href;
   const target = below === '' ? mount : mount.replace(/[?#]|$/, (end) => `${below}${end}`);
   return query === '' ? target : `${target}${target.includes('?') ? '&' : '?'}${query}`;
 }

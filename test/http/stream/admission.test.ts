@@ -170,6 +170,21 @@ t.test('no room: another node, the query goes along', { buffered: true }, async 
   t.equal(await client.status(), 302);
   t.equal(client.head('location'), 'http://three.example/x?from=one&metaid=m', "the channel's own comes first");
 
+  const named = await startServer(
+    t,
+    yaml('maxListeners: 1', 'streams: { overflowUrl: "https://zwei.радио.example/ü/{mount}" }'),
+  );
+  t.equal(await new Client(t, named.port, '/demo').status(), 200);
+  for (const kept of [false, true]) {
+    const sentOn = new Client(t, named.port, '/demo.mp3?a', { kept });
+    t.equal(await sentOn.status(), 302);
+    t.equal(
+      sentOn.head('location'),
+      'https://zwei.xn--80aimyg.example/%C3%BC/demo.mp3?a',
+      'names of hosts with letters of their own',
+    );
+  }
+
   const target = await startServer(t, yaml(''));
   const full = await startServer(t, yaml('maxListeners: 1', `streams: { overflowUrl: "${target.base}/{mount}" }`));
   t.equal(await new Client(t, full.port, '/demo').status(), 200);
