@@ -24,6 +24,7 @@ import type { PageSite } from '../../http/page/page-site.js';
 import { type PushAnswered, type PushRates, registerPush, takePush } from '../../http/push-routes.js';
 import { Readiness, type ReadinessChannel } from '../../http/readiness.js';
 import { Router } from '../../http/router.js';
+import { reachedAt } from '../../http/stream/shared-text.js';
 import { AcmeAnswers } from '../../net/acme/acme-answers.js';
 import { connectionId } from '../../net/front/tracked-connection.js';
 import { Rate, type RateLimits } from '../../net/limits/rate.js';
@@ -230,6 +231,7 @@ export class Network {
     const held = (channel: string) => pushes.held(channel).length;
     const parts: AdminParts = {
       access: this.adminAccess,
+      reachedBy: (request) => reachedAt(this.streams.publicUrl.of(request)),
       isSecure: (request) => this.streams.publicUrl.isSecure(request),
       queries,
       log,

@@ -95,13 +95,13 @@ function readsOf(parts: AdminParts): Readonly<Record<string, IcecastRead>> {
   };
   return {
     stats: async (request) => {
-      const [mount, base] = [givenMount(request, 'mount'), `${request.protocol}://${request.host}`];
+      const mount = givenMount(request, 'mount');
+      const { base, host } = parts.reachedBy(request.raw);
       const channels = (await parts.channels()).filter(isOnAir);
       const asked = mount === '' ? channels : [await sourceOf(parts, request)];
       const source = asked.map((channel) => sourceMembers(channel, mount || channel.mounts[0]!, base));
-      const { hostname } = request;
       return {
-        ...serverMembers(channels, { hostname, server: parts.server, startedMs: parts.startedMs }),
+        ...serverMembers(channels, { hostname: host, server: parts.server, startedMs: parts.startedMs }),
         // With a mount Icecast-KH lists its listeners, too.
         source: mount === '' ? source : await Promise.all(source.map((each, i) => withListeners(each, asked[i]!))),
       };

@@ -18,6 +18,8 @@ export interface AdminTitles {
 
 export interface AdminParts {
   readonly access: AdminAccess;
+  /** How the client reaches this server (http/stream/public-url.ts). */
+  reachedBy(request: IncomingMessage): { readonly base: string; readonly host: string };
   /** Whether the client came by https. */
   isSecure(request: IncomingMessage): boolean;
   readonly queries: AdminQueries;

@@ -239,3 +239,29 @@ t.test('rights, pages of others, and JSON', async (t) => {
   t.equal((await ask('stats', { 'User-Agent': 'Mozilla/5.0' })).status, 200, 'reading is for all');
   player.close();
 });
+
+t.test(
+  'stats name streams as all statistics do: by streams.publicUrl, else as a trusted proxy was asked',
+  async (t) => {
+    const ask = async (more: string, headers: Readonly<Record<string, string>>) => {
+      const yaml = demoYaml(`${more}\n${ADMIN_USERS}`).replace('port: 0 }', 'port: 0, roles: [admin] }');
+      const { base } = await startServer(t, yaml);
+      const stats = () =>
+        fetch(`${base}/admin/stats.json?mount=/demo.mp3`, {
+          headers: { Authorization: ADMIN_LOGIN, 'User-Agent': 'script', ...headers },
+        });
+      // It is on air a moment after the start.
+      await until(async () => (await stats()).status === 200, 8000);
+      const { icestats } = (await (await stats()).json()) as {
+        icestats: { host: string; source: { listenurl: string } };
+      };
+      return [icestats.host, icestats.source.listenurl];
+    };
+    t.same(await ask('streams: { publicUrl: "https://radio.example/x/" }', {}), [
+      'radio.example',
+      'https://radio.example/x/demo.mp3',
+    ]);
+    const [host, url] = await ask('proxies: { trusted: [127.0.0.1] }', { 'X-Forwarded-Proto': 'https' });
+    t.same([host, url!.replace(/:\d+/, '')], ['127.0.0.1', 'https://127.0.0.1/demo.mp3']);
+  },
+);
