@@ -5,6 +5,7 @@
  * Exit codes: 0 when it is in force, 1 if no server runs, 2 if the configuration is wrong or the server has refused it.
  */
 
+import { realpathSync } from 'node:fs';
 import { printableLines } from '../base/printable.js';
 import type { RunCommand } from './command.js';
 import { control, NoServerError, RefusedByServer } from './control-client.js';
@@ -12,6 +13,8 @@ import { dataFolder } from './written-paths.js';
 
 /** The command for `--restart` at the control socket. */
 export const RELOAD_BY_RESTART = 'reload-by-restart';
+/** The one that asks which file a server reads. */
+export const CONFIG_PATH = 'config-path';
 
 export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop) => {
   const said = await askAbout(path, values['restart'] === true ? RELOAD_BY_RESTART : 'reload', stop);
@@ -20,11 +23,24 @@ export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop
   return 0;
 };
 
+/** A server reads its own file, whichever is named here. Rejects with RefusedByServer where that is another one. */
+async function checkIsIts(folder: string, path: string, stop: AbortSignal): Promise<void> {
+  const own = await control(folder, CONFIG_PATH, stop).catch((error: unknown) => {
+    // One of an older version does not know the question.
+    if (error instanceof RefusedByServer) return null;
+    throw error;
+  });
+  if (own === null || own === realpathSync(path)) return;
+  throw new RefusedByServer(`the server on its data folder runs with ${own}, and reads no other file`);
+}
+
 /** Sends a command to the server of a configuration; null: refused, and reported. Rejects if no server runs. */
 export async function askAbout(path: string, command: string, stop: AbortSignal): Promise<string | null> {
   const folder = dataFolder(path);
   try {
-    return folder === null ? null : await control(folder, command, stop);
+    if (folder === null) return null;
+    await checkIsIts(folder, path, stop);
+    return await control(folder, command, stop);
   } catch (error) {
     if (error instanceof NoServerError) throw new Error(`no server runs on its data folder (${error.message})`);
     if (!(error instanceof RefusedByServer)) throw error;

@@ -9,7 +9,7 @@ import { banner } from '../app/addresses/banner.js';
 import { heedFileLimit } from '../app/addresses/file-limit.js';
 import type { App } from '../app/app.js';
 import { type Log, openLog } from '../base/log.js';
-import { RELOAD_BY_RESTART } from '../cli/reload-command.js';
+import { CONFIG_PATH, RELOAD_BY_RESTART } from '../cli/reload-command.js';
 import { workersAsked } from '../config/cluster-config.js';
 import type { LoadedConfig } from '../config/load.js';
 import { planText } from '../config/plan.js';
@@ -120,6 +120,7 @@ function commandsOf(running: Running, reloading: Reloading): ControlCommands {
   return {
     reload: async () => planText(await reloading.reload()),
     [RELOAD_BY_RESTART]: async () => planText(await reloading.reload(true)),
+    [CONFIG_PATH]: async () => reloading.file,
     plan: async () => planText(reloading.plan()),
     restart: async () => {
       if (running.restart === undefined) throw new Error('without workers there is nothing that could be replaced');

@@ -79,6 +79,13 @@ for (const [name, top] of [
       /^- stations\.house\.channels\.b .*\n~ .*\.a\.name: "New" → "".*\n\+ stations\.house\.channels\.c /,
     );
     t.equal((await stations())[0]!.channels.length, 2, 'looked at, not reloaded');
+    const copy = join(path, '../copy.yaml');
+    writeFileSync(copy, 'stations: {}\n');
+    for (const words of [['check', '--diff'], ['reload']]) {
+      const other = await airsplice([...words, copy]);
+      t.equal(other.code, 2, words.join(' '));
+      t.match(other.err, `runs with ${path}, and reads no other file`);
+    }
     const reloaded = await airsplice(['reload', path]);
     t.equal(reloaded.code, 0, reloaded.err);
     t.equal(reloaded.out, `airsplice: reloaded\n${planned.out}`);

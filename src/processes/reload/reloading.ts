@@ -3,7 +3,7 @@
  * invalid or refused, the reasons are logged and returned to the requester, and the present one stays. Owned by run.ts.
  */
 
-import { statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import type { Log } from '../../base/log.js';
 import { msUntil, nextWhole } from '../../base/whole-time.js';
 import type { LoadedConfig } from '../../config/load.js';
@@ -93,6 +93,11 @@ export class Reloading {
     } catch {
       return '';
     }
+  }
+
+  /** The file that it reads, without links. Throws where it is away. */
+  get file(): string {
+    return realpathSync(this.#parts.options.path);
   }
 
   /** Returns what a reload would change now. Throws ConfigError. */
