@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { shoutcastPortOf } from '../../src/app/addresses/address.js';
+import { shoutcastPortOf } from '../../src/config/addresses/addresses-config.js';
 import { ConfigError, type LoadedConfig, loadConfig } from '../../src/config/load.js';
 import { misread } from '../../src/config/secret.js';
 import { readLogin } from '../../src/http/ingest/shoutcast-password.js';

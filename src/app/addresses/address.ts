@@ -8,6 +8,7 @@ import type { Server } from 'node:http';
 import net from 'node:net';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { shoutcastPortOf } from '../../config/addresses/addresses-config.js';
 import { certificateFiles } from '../../config/addresses/tls.js';
 import type { AddressConfig, Config } from '../../config/schema.js';
 import { legacyHeaders } from '../../http/legacy.js';
@@ -34,18 +35,6 @@ export interface AddressParts {
   readonly handshakes: TlsHandshakes;
   /** Of this process. */
   readonly tickets: TicketKeysInForce;
-}
-
-/**
- * The port beside an address's own at which encoders are served; undefined: none. It is the next one, unless the configuration says
- * another, or has an address there already.
- */
-export function shoutcastPortOf(address: AddressConfig, all: readonly AddressConfig[]): number | undefined {
-  if (!new Roles(address.roles).has('encoder') || address.shoutcastPort === false) return undefined;
-  if (address.shoutcastPort !== undefined) return address.shoutcastPort;
-  const next = address.port + 1;
-  const isFixed = address.port !== 0 && next <= 65_535;
-  return isFixed && !all.some(({ port }) => port === next) ? next : undefined;
 }
 
 /** Rejects where nobody can listen at a port that the next configuration has, and the one in force has not. */

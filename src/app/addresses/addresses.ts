@@ -5,10 +5,11 @@
  * every connection stays; its newcomers are served by its new options.
  */
 
+import { shoutcastPortOf } from '../../config/addresses/addresses-config.js';
 import { addressSteps } from '../../config/list-steps.js';
 import type { Config } from '../../config/schema.js';
 import { TlsHandshakes } from '../../net/tls/handshakes.js';
-import { Address, type AddressParts, type AddressPorts, shoutcastPortOf } from './address.js';
+import { Address, type AddressParts, type AddressPorts } from './address.js';
 
 /** An address of the next configuration, and the one that listens in its place; null: none does. */
 interface AddressPair {

@@ -2,6 +2,7 @@
 
 import net from 'node:net';
 import { urlHost } from '../../base/ip.js';
+import { shoutcastPortOf } from '../../config/addresses/addresses-config.js';
 import type { AddressConfig } from '../../config/schema.js';
 import { ownAnswer } from '../server.js';
 import { type DoctorFinding, Findings } from './finding.js';
@@ -22,15 +23,14 @@ export async function portFindings(addresses: readonly AddressConfig[], signal: 
 }
 
 function portsOf(addresses: readonly AddressConfig[]): readonly ListenPort[] {
-  return addresses.flatMap(({ host, port, tls, roles, shoutcastPort, proxyProtocol = false }) => {
+  return addresses.flatMap((address) => {
+    const { host, port, tls, proxyProtocol = false } = address;
     // Port 0 is any free port.
     if (port === 0) return [];
     const scheme = tls === undefined ? 'http' : 'https';
     const own: ListenPort = { host, port, scheme, isProxied: proxyProtocol, isExtra: false };
-    // As in app/addresses/addresses.ts: the next port, unless another address has it.
-    const next = addresses.some((other) => other.port === port + 1) ? false : port + 1;
-    const extra = roles === undefined || roles.includes('encoder') ? (shoutcastPort ?? next) : false;
-    return extra === false || extra === 0 ? [own] : [own, { ...own, port: extra, isExtra: true }];
+    const extra = shoutcastPortOf(address, addresses) ?? 0;
+    return extra === 0 ? [own] : [own, { ...own, port: extra, isExtra: true }];
   });
 }
 

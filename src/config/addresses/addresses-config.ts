@@ -1,5 +1,6 @@
 /** The addresses at which clients come: where, what each serves, with which certificate, and whether a proxy is before it. */
 
+import { isIPv4 } from 'node:net';
 import * as z from 'zod';
 import { choice, flag, host, list, section, whole } from '../field.js';
 import type { ConfigContext } from '../station-config.js';
@@ -14,7 +15,7 @@ export function addressesSchema(context: Pick<ConfigContext, 'env' | 'folder'>) 
     section({
       host: host(),
       port: whole(0, 65_535),
-      // Absent: port + 1, if no other address has it (app/addresses/addresses.ts).
+      // Absent: port + 1, if no other address has it (shoutcastPortOf).
       shoutcastPort: z
         .union([whole(0, 65_535), z.literal(false)], { error: 'must be a port from 0 to 65535, or false' })
         .optional(),
@@ -27,5 +28,50 @@ export function addressesSchema(context: Pick<ConfigContext, 'env' | 'folder'>) 
     16,
   )
     .superRefine(checkAcme)
+    .superRefine(checkPorts)
     .default([{ host: '127.0.0.1', port: 8000 }]);
+}
+
+/** A port is one address's only. One that is not named, of SHOUTcast, makes way. */
+function checkPorts(
+  addresses: readonly (WithPorts & { readonly host: string })[],
+  { addIssue }: Pick<z.core.$RefinementCtx, 'addIssue'>,
+): void {
+  const taken: { readonly host: string; readonly port: number; readonly by: string }[] = [];
+  for (const [index, address] of addresses.entries()) {
+    for (const name of ['port', 'shoutcastPort'] as const) {
+      const port = address[name];
+      if (typeof port !== 'number' || port === 0) continue;
+      const other = taken.find((each) => each.port === port && overlap(each.host, address.host));
+      if (other === undefined) taken.push({ host: address.host, port, by: `addresses[${index}].${name}` });
+      else addIssue({ code: 'custom', path: [index, name], message: `is taken by ${other.by}` });
+    }
+  }
+}
+
+/** Whether two hosts have an address in common, as far as they say: `::` has those of IPv4 too. */
+function overlap(a: string, b: string): boolean {
+  const both = [a, b];
+  if (a.toLowerCase() === b.toLowerCase() || both.includes('::')) return true;
+  return both.includes('0.0.0.0') && both.every(isIPv4);
+}
+
+/** What says where clients and encoders are served. */
+interface WithPorts {
+  readonly port: number;
+  readonly roles?: readonly Role[] | undefined;
+  readonly shoutcastPort?: number | false | undefined;
+}
+
+/**
+ * The port beside an address's own at which encoders are served; undefined: none. It is the next one, unless the configuration says
+ * another, or has an address there already.
+ */
+export function shoutcastPortOf(address: WithPorts, all: readonly WithPorts[]): number | undefined {
+  const servesEncoders = address.roles === undefined || address.roles.includes('encoder');
+  if (!servesEncoders || address.shoutcastPort === false) return undefined;
+  if (address.shoutcastPort !== undefined) return address.shoutcastPort;
+  const next = address.port + 1;
+  const isFixed = address.port !== 0 && next <= 65_535;
+  return isFixed && !all.some(({ port }) => port === next) ? next : undefined;
 }

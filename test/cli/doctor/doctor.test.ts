@@ -54,6 +54,8 @@ t.test('ports: free, ours, taken by another, of another machine', async (t) => {
   t.match(findings[2]!.advice, `ss -ltnp 'sport = :${taken}'`);
   const both = await portFindings([{ host: '127.0.0.1', port: taken - 1 }], NEVER);
   t.match(said(t, both), `bad 127.0.0.1:${taken} (SHOUTcast encoders) is taken`);
+  const last = await portFindings([{ host: '127.0.0.1', port: 65_535 }], NEVER);
+  t.match(said(t, last), /127\.0\.0\.1:65535 is /, 'the last port has none behind it');
 });
 
 t.test('ports: ours with a certificate of any kind', async (t) => {

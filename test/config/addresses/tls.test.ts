@@ -110,3 +110,29 @@ t.test('names of files', async (t) => {
   t.equal(certFile, keyFile);
   t.ok(isOwn);
 });
+
+t.test('a port is taken once, wherever that is said', async (t) => {
+  const of = (...addresses: string[]) => problems(addresses.map((each) => `{ ${each} }`).join());
+  const two = (a: string, b: string) => of(`host: '${a}', port: 9000`, `host: '${b}', port: 9000, roles: [ops]`);
+  for (const [a, b] of [
+    ['127.0.0.1', '127.0.0.1'],
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '127.0.0.1'],
+    ['0.0.0.0', '::'],
+    ['::1', '::'],
+    ['localhost', 'LocalHost'],
+  ] as const) {
+    t.match(two(a, b), /^x\.yaml:1:\d+: addresses\[1\]\.port: is taken by addresses\[0\]\.port$/, `${a} ${b}`);
+  }
+  for (const [a, b] of [
+    ['127.0.0.1', '127.0.0.2'],
+    ['127.0.0.1', '::1'],
+    ['0.0.0.0', '::1'],
+  ] as const)
+    t.equal(two(a, b), null, `${a} ${b}`);
+  t.equal(of('host: 127.0.0.1, port: 0', 'host: 127.0.0.1, port: 0'), null, 'any free one');
+  t.match(of('host: 127.0.0.1, port: 9000, shoutcastPort: 9000'), /shoutcastPort: is taken by addresses\[0\]\.port$/);
+  const next = of('host: 127.0.0.1, port: 9000, shoutcastPort: 9001', 'host: 127.0.0.1, port: 9001');
+  t.match(next, /addresses\[1\]\.port: is taken by addresses\[0\]\.shoutcastPort$/);
+  t.equal(of('host: 127.0.0.1, port: 9000', 'host: 127.0.0.1, port: 9001'), null, 'what is not said makes way');
+});
