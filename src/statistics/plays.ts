@@ -31,6 +31,8 @@ export interface PlayedTitle {
   readonly listenedMs: number;
 }
 
+/** Jingle, promo, advertisement, news, article. */
+const NOT_MUSIC: ReadonlySet<number> = new Set([101, 102, 103, 104, 105]);
 /** Texts are cut at twice the length of values. */
 const TEXT_CHARACTERS = VALUE_CHARACTERS * 2;
 
@@ -89,6 +91,11 @@ export function withEntry(play: PlayedTitle | undefined, { record, fromMs, toMs 
 
 export function withAudience(play: PlayedTitle, performances: number, listenedMs: number): PlayedTitle {
   return { ...play, performances: play.performances + performances, listenedMs: play.listenedMs + listenedMs };
+}
+
+/** Whether it was a recording of music, as far as is known: a fallback title names the station. */
+export function isRecording({ song, etype, source }: PlayedTitle): boolean {
+  return song !== '' && source !== 'fallback' && !NOT_MUSIC.has(etype);
 }
 
 /** How long it was on air. @param nowMs unix milliseconds, if it still is */

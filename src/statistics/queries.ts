@@ -16,7 +16,7 @@ import {
   stationScope,
 } from './figures.js';
 import { TITLE_KIND } from './kept-plays.js';
-import type { PlayedTitle } from './plays.js';
+import { isRecording, type PlayedTitle } from './plays.js';
 import { figureKind } from './recorder.js';
 import { eachInSteps, sortedInSteps } from './sliced-work.js';
 
@@ -51,6 +51,15 @@ export interface Series {
   readonly totals: ReadonlyMap<string, StoredFigures>;
 }
 
+/** A recording of music, and how often it was performed. */
+export interface PerformedRecording {
+  readonly play: PlayedTitle;
+  readonly performances: number;
+}
+
+/** What leaves fewer rows. */
+const FEWER_PERIODS = { field: 'from', how: 'a shorter time, or for longer periods' };
+const FEWER_PLAYS = { field: 'channel', how: 'one channel, or for a shorter time' };
 /** Stored periods read in one go; those of dimensions are larger. */
 const STEP = 200;
 const DIMENSION_STEP = 8;
@@ -73,7 +82,7 @@ export class StatisticsReader {
     dimension?: Dimension,
   ): Promise<Series> {
     const span = { fromMs: startOf(period, fromMs), beforeMs };
-    if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#maxRows()) throw this.#tooMuch();
+    if ((beforeMs - span.fromMs) / PERIOD_MS[period] > this.#maxRows()) throw this.#tooMuch(FEWER_PERIODS);
     const rows = await this.#rows(subject, period, span, dimension);
     const totals = new Map<string, StoredFigures>();
     /** Listeners by day and value. */
@@ -105,13 +114,32 @@ export class StatisticsReader {
   /** The titles whose first moment on air is in this span, by channel and in order. Rejects as `series`. */
   async plays(channels: readonly string[], span: TimeSpan): Promise<(readonly [channel: string, play: PlayedTitle])[]> {
     const plays: (readonly [string, PlayedTitle])[] = [];
-    for (const channel of channels) {
-      for await (const { text } of this.#figures(TITLE_KIND, channel, span, STEP)) {
-        plays.push([channel, JSON.parse(text) as PlayedTitle]);
-        if (plays.length > this.#maxRows()) throw this.#tooMuch();
-      }
+    for await (const each of this.#plays(channels, span)) {
+      if (plays.push(each) > this.#maxRows()) throw this.#tooMuch(FEWER_PLAYS);
     }
     return plays;
+  }
+
+  /** Each recording of music among them once, by artist and title. Rejects as `series`. */
+  async recordings(channels: readonly string[], span: TimeSpan): Promise<PerformedRecording[]> {
+    const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
+    for await (const [, play] of this.#plays(channels, span)) {
+      if (!isRecording(play)) continue;
+      const key = [play.artist, play.song, play.album, play.isrc].join('\n');
+      const recording = recordings.get(key) ?? { play, performances: 0 };
+      recording.performances += play.performances;
+      recordings.set(key, recording);
+      if (recordings.size > this.#maxRows()) throw this.#tooMuch(FEWER_PLAYS);
+    }
+    const ordered = await sortedInSteps(recordings, ([a], [b]) => (a < b ? -1 : 1));
+    return ordered.map(([, recording]) => recording);
+  }
+
+  async *#plays(channels: readonly string[], span: TimeSpan) {
+    for (const channel of channels) {
+      for await (const { text } of this.#figures(TITLE_KIND, channel, span, STEP))
+        yield [channel, JSON.parse(text) as PlayedTitle] as const;
+    }
   }
 
   async #rows(
@@ -125,7 +153,7 @@ export class StatisticsReader {
       const rows: SeriesRow[] = [];
       for await (const { atMs, text } of this.#figures(figureKind(period), scope, span, STEP)) {
         rows.push({ atMs, value: '', figures: JSON.parse(text) });
-        if (rows.length > this.#maxRows()) throw this.#tooMuch();
+        if (rows.length > this.#maxRows()) throw this.#tooMuch(FEWER_PERIODS);
       }
       return rows;
     }
@@ -137,7 +165,7 @@ export class StatisticsReader {
           const place = `${atMs} ${value}`;
           byPlace.set(place, { atMs, value, figures: sumOf(byPlace.get(place)?.figures, figures) });
         }
-        if (byPlace.size > this.#maxRows()) throw this.#tooMuch();
+        if (byPlace.size > this.#maxRows()) throw this.#tooMuch(FEWER_PERIODS);
       }
     }
     return sortedInSteps(byPlace.values(), (a, b) => a.atMs - b.atMs || b.figures[3] - a.figures[3]);
@@ -154,15 +182,11 @@ export class StatisticsReader {
     }
   }
 
-  #tooMuch(): Refusal {
+  #tooMuch({ field, how }: typeof FEWER_PERIODS): Refusal {
     const max = this.#maxRows();
-    return new Refusal(
-      'invalid',
-      `This would be more than ${max} rows: ask for a shorter time, or for longer periods.`,
-      {
-        errors: [{ field: 'from', message: `must leave at most ${max} rows (statistics.answerRows)` }],
-      },
-    );
+    return new Refusal('invalid', `This would be more than ${max} rows: ask for ${how}.`, {
+      errors: [{ field, message: `must leave at most ${max} rows (statistics.answerRows)` }],
+    });
   }
 }
 

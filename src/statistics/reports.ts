@@ -8,7 +8,7 @@ import { csvLine } from '../base/csv.js';
 import { zonedTime } from '../metadata/time.js';
 import type { StoredFigures } from './figures.js';
 import { type PlayedTitle, playedMs } from './plays.js';
-import type { Series, SeriesRow, Subject } from './queries.js';
+import type { PerformedRecording, Series, SeriesRow, Subject } from './queries.js';
 import { eachInSteps, sortedInSteps } from './sliced-work.js';
 
 /** Lines rendered in one go. */
@@ -101,25 +101,17 @@ const USE_COLUMNS = [
   ...['ALBUM_TITLE', 'MARKETING_LABEL', 'ACTUAL_TOTAL_PERFORMANCES'],
 ];
 
-/** Jingle, promo, advertisement, news, article. */
-const NOT_MUSIC: ReadonlySet<number> = new Set([101, 102, 103, 104, 105]);
-
-/** Each recording of music once, by artist and title, with its performances. @param category of the transmission, as in the licence */
-export async function useCsv(plays: readonly ChannelPlay[], { name }: Subject, category: string): Promise<Buffer> {
-  const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
-  await eachInSteps(plays, ([, play]) => {
-    if (play.song === '' || NOT_MUSIC.has(play.etype)) return;
-    const key = [play.artist, play.song, play.album, play.isrc].join('\n');
-    const recording = recordings.get(key) ?? { play, performances: 0 };
-    recording.performances += play.performances;
-    recordings.set(key, recording);
-  });
-  const ordered = await sortedInSteps(recordings, ([a], [b]) => (a < b ? -1 : 1));
-  const row = ([, { play, performances }]: (typeof ordered)[number]) => {
+/** @param category of the transmission, as in the licence */
+export function useCsv(
+  recordings: readonly PerformedRecording[],
+  { name }: Subject,
+  category: string,
+): Promise<Buffer> {
+  const row = ({ play, performances }: PerformedRecording) => {
     const { artist, song, album, isrc } = play;
     return csvLine([name, category, artist, song, isrc, album, '', performances]);
   };
-  return render(csvLine(USE_COLUMNS), ordered, row, '', '');
+  return render(csvLine(USE_COLUMNS), recordings, row, '', '');
 }
 
 /** A play as in reports, in the order of PLAY_COLUMNS. */

@@ -555,16 +555,25 @@ t.test('a royalty report by hand: a month of the station, titles with their audi
   );
   t.equal(csv[1], "jazz,2026-11-01T00:00:00+01:00,200,Ann,'=First!,A,X,1001,metapush,1.5,5,3", 'no cell is a formula');
   t.equal(csv.length, 5);
-  const use = (await useCsv(plays, HOUSE, 'B')).toString().split('\r\n');
+  const useOf = async (more: Partial<PlayedTitle>, most = 1000) => {
+    const stored = new MemoryStore();
+    const changed = (each: PlayedTitle) => JSON.stringify({ ...each, ...more });
+    await stored.saveFigures(plays.map(([channel, each]) => [['title', channel, each.fromMs], changed(each)]));
+    const recordings = await new StatisticsReader(stored, () => most).recordings(['jazz'], span);
+    return (await useCsv(recordings, HOUSE, 'B')).toString().split('\r\n');
+  };
+  const use = await useOf({});
   t.equal(
     use[0],
     'NAME_OF_SERVICE,TRANSMISSION_CATEGORY,FEATURED_ARTIST,SOUND_RECORDING_TITLE,ISRC,ALBUM_TITLE,MARKETING_LABEL,ACTUAL_TOTAL_PERFORMANCES',
   );
   t.same(use.slice(1), ['House,B,,Nobody?,,A,,1', "House,B,Ann,'=First!,X,A,,4", '']);
-  for (const etype of [101, 103, 105]) {
-    const spots = plays.map(([channel, play]) => [channel, { ...play, etype }] as const);
-    t.equal((await useCsv(spots, HOUSE, 'B')).toString(), `${use[0]}\r\n`, `${etype} is no recording of music`);
-  }
+  for (const etype of [101, 103, 105])
+    t.same(await useOf({ etype }), [use[0], ''], `${etype} is no recording of music`);
+  t.same(await useOf({ etype: 0, source: 'fallback' }), [use[0], ''], 'nor is what names the station');
+  t.same(await useOf({}, 2), use, 'as many plays as there are: its rows are recordings');
+  await t.rejects(useOf({}, 1), /more than 1 rows: ask for one channel/);
+  await t.rejects(new StatisticsReader(store, () => 2).plays(['jazz'], span), /more than 2 rows: ask for one channel/);
 });
 
 t.test('totals have the listeners of their span, not of the whole day, and none is lost with the rest', async (t) => {

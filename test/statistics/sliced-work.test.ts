@@ -2,9 +2,10 @@
 
 import t from 'tap';
 import type { PlayedTitle } from '../../src/statistics/plays.js';
-import type { Subject } from '../../src/statistics/queries.js';
+import { StatisticsReader, type Subject } from '../../src/statistics/queries.js';
 import { useCsv } from '../../src/statistics/reports.js';
 import { eachInSteps, sortedInSteps } from '../../src/statistics/sliced-work.js';
+import type { HistoryStore } from '../../src/store/store.js';
 
 /** What `work` resolves with, and the turns that others had while it went on. */
 async function besides<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
@@ -44,12 +45,19 @@ t.test('each row once, and a turn for others after each step', async (t) => {
 t.test('50,000 recordings are put together and ordered while others have their turns', async (t) => {
   const play = (i: number): PlayedTitle =>
     ({ song: `Song ${(i * 7919) % 50_000}`, artist: 'Ann', album: '', isrc: '', performances: 1 }) as PlayedTitle;
-  const plays = Array.from({ length: 50_000 }, (_, i) => ['jazz', play(i)] as const);
+  const store: Pick<HistoryStore, 'figures'> = {
+    figures: (_kind, _scope, { fromMs, limit }) =>
+      Array.from({ length: Math.min(limit, 50_000 - fromMs) }, (_, i) => {
+        return { atMs: fromMs + i, text: JSON.stringify(play(fromMs + i)) };
+      }),
+  };
+  const reader = new StatisticsReader(store, () => 50_000);
+  const span = { fromMs: 0, beforeMs: 50_000 };
   const subject: Subject = { kind: 'channel', key: 'jazz', timezone: 'UTC', name: 'House', channels: ['jazz'] };
-  const { result, turns } = await besides(() => useCsv(plays, subject, 'B'));
+  const { result, turns } = await besides(async () => useCsv(await reader.recordings(['jazz'], span), subject, 'B'));
   const lines = result.toString().trimEnd().split('\r\n').slice(1);
   t.equal(lines.length, 50_000);
   t.same(lines, lines.toSorted(), 'in order');
-  // 250 steps to render, 100 to put together, 100 to take, 100 to sort, 7 × 100 to merge.
+  // 250 steps to read and put together, 250 to render, 100 to take, 100 to sort, 7 × 100 to merge.
   t.ok(turns > 900, `${turns} turns`);
 });

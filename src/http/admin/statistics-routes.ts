@@ -87,8 +87,10 @@ function royalty({ reader, clock, stations }: StatisticsParts, query: Statistics
   const [form, category] = [query.form(), query.category()];
   query.check();
   return async () => {
-    const plays = await reader.plays(subject.channels, span);
-    if (isCsv) return form === 'use' ? useCsv(plays, subject, category) : playsCsv(plays, subject, nowMs);
+    const { channels } = subject;
+    if (isCsv && form === 'use') return useCsv(await reader.recordings(channels, span), subject, category);
+    const plays = await reader.plays(channels, span);
+    if (isCsv) return playsCsv(plays, subject, nowMs);
     const { kind, key, timezone } = subject;
     return playsJson({ [kind]: key, month, timezone, ...spanOf(span, timezone) }, plays, subject, nowMs);
   };
