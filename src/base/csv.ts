@@ -5,6 +5,9 @@ const FORMULA = /^(?:[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/u;
 /** Where a semicolon parts the columns (much of Europe), a cell begins after each, and the quotes in front of it do not belong to it. */
 const LATER_FORMULA = /;(?=[\s"]*[=+\-@\uff1d\uff0b\uff0d\uff20])/gu;
 
+/** Before the first line: by it a spreadsheet knows that the file is UTF-8. */
+export const BOM = '\ufeff';
+
 /** A line with its end. What would be a formula gets an apostrophe before it. */
 export function csvLine(cells: readonly (string | number)[]): string {
   return `${cells.map((each) => (typeof each === 'number' ? String(each) : cell(each))).join(',')}\r\n`;

@@ -17,6 +17,11 @@ export const inQuery = (name: string, description: string, schema = TEXT) => ({
   schema,
 });
 export const inHeader = (name: string, description: string) => ({ name, in: 'header', description, schema: TEXT });
+/** Of CSV. */
+export const bom = inQuery('bom', '1: with a byte order mark, by which a spreadsheet knows that it is UTF-8.', {
+  enum: ['0', '1'],
+  default: '0',
+});
 
 /** By their names in the templates of paths. */
 const IN_PATH: Readonly<Record<string, Json>> = {

@@ -2,7 +2,7 @@
 
 import { PICTURE_TYPES } from '../covers/cover-folder.js';
 import { type Json, list, TEXT } from './json.js';
-import { ifNoneMatch, inQuery, ref, sync, TEXT_TYPE, type, types } from './parameters.js';
+import { bom, ifNoneMatch, inQuery, ref, sync, TEXT_TYPE, type, types } from './parameters.js';
 import {
   CORS,
   CORS_WHERE_SERVED,
@@ -141,10 +141,6 @@ export function histories({ historyEntries: maximum, historyPageBytes }: ReadLim
     ...TEXT,
     pattern: '^ *\\d{1,4}(-\\d{1,4})? *(, *\\d{1,4}(-\\d{1,4})? *){0,15}$',
     example: '103,1001-1008',
-  });
-  const bom = inQuery('bom', '1: with a byte order mark, by which a spreadsheet knows that it is UTF-8.', {
-    enum: ['0', '1'],
-    default: '0',
   });
   const description = [
     `At most \`limit\` entries, and fewer where these would be more than ${historyPageBytes} bytes.`,

@@ -3,7 +3,7 @@
 import { DIMENSIONS, PERIODS } from '../statistics/figures.js';
 import { REFUSED, SECURITY } from './admin-docs.js';
 import { COUNT, count, type Json, list, TEXT, titled } from './json.js';
-import { inQuery } from './parameters.js';
+import { bom, inQuery } from './parameters.js';
 import { content, get, JSON_TYPE, ok, refused } from './responses.js';
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
@@ -11,7 +11,11 @@ const KEY_OF = (what: string) => inQuery(what, `A ${what}'s key; this or the oth
 const SUBJECT = [KEY_OF('channel'), KEY_OF('station')];
 const TIME = "RFC 3339; a day, or a time without an offset, is one of the station's clock. Of the years 1970 to 9998.";
 const SPAN = [inQuery('from', `${TIME} By default 24 hours before the end.`), inQuery('to', `${TIME} By default now.`)];
-const BY = inQuery('by', 'Minutes are kept for a day, hours and days for a year.', { enum: PERIODS, default: 'hour' });
+const BY = inQuery(
+  'by',
+  'Minutes are kept for a day, hours and days for a year. Days are those of UTC, and by `day` so is a day in `from` and `to`.',
+  { enum: PERIODS, default: 'hour' },
+);
 const OF = inQuery('of', 'By country, family of players, or host of the page. Without it: in all.', {
   enum: DIMENSIONS,
 });
@@ -82,9 +86,21 @@ const REFUSALS: Json = {
 
 /** Both forms of what is read at a path. */
 function forms(path: string, id: string, summary: string, schema: Json, parameters: readonly Json[]): Json {
-  const one = (operationId: string, body: Json) =>
-    get('Admin', operationId, summary, { ...REFUSALS, ...ok(body) }, { security: SECURITY, parameters });
-  return { [path]: one(id, content(JSON_TYPE, schema)), [`${path}.csv`]: one(`${id}Csv`, content(CSV_TYPE, TEXT)) };
+  const one = (operationId: string, body: Json, more: readonly Json[] = []) =>
+    get(
+      'Admin',
+      operationId,
+      summary,
+      { ...REFUSALS, ...ok(body) },
+      {
+        security: SECURITY,
+        parameters: [...parameters, ...more],
+      },
+    );
+  return {
+    [path]: one(id, content(JSON_TYPE, schema)),
+    [`${path}.csv`]: one(`${id}Csv`, content(CSV_TYPE, TEXT), [bom]),
+  };
 }
 
 export function listenerStatistics(): Json {

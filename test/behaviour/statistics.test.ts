@@ -139,6 +139,12 @@ t.test('connections, listeners, countries, players, pages, titles: kept over a r
   t.equal((await ask(base, '?channel=demo', {})).status, 401);
   const bob = { Authorization: `Basic ${Buffer.from('bob:let me count').toString('base64')}` };
   t.equal((await ask(base, '?channel=demo', bob)).status, 403);
+
+  for (let i = 0; i < 12; i++) await push(t, base, { artist: 'Long', song: `${i} ${'x'.repeat(190)}` });
+  await until(async () => (await ask(base, '/titles?channel=demo')).headers.get('content-encoding') === 'gzip', 20_000);
+  t.match(await read(t, base, '/titles?channel=demo'), { channel: 'demo' }, 'a long answer is compressed');
+  const long = await (await ask(base, '/titles.csv?channel=demo&bom=1')).arrayBuffer();
+  t.equal(Buffer.from(long).subarray(0, 10).toString(), '\ufeffchannel', 'a spreadsheet reads it as UTF-8');
 });
 
 t.test('nothing is kept where that is not wanted', async (t) => {

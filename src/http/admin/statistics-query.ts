@@ -58,10 +58,13 @@ export class StatisticsQuery {
     return this.#choice('of', DIMENSIONS);
   }
 
-  /** `from` and `to`, by default the last 24 hours. @param nowMs unix milliseconds */
-  span({ timezone }: Subject, nowMs: number): TimeSpan {
-    const beforeMs = this.#time('to', timezone) ?? nowMs;
-    const fromMs = this.#time('from', timezone) ?? beforeMs - DAY_MS;
+  /**
+   * `from` and `to`, by default the last 24 hours.
+   * @param nowMs unix milliseconds @param by of a series: by day, a day is one of UTC, as days are kept, so that no day counts for two months
+   */
+  span({ timezone }: Subject, nowMs: number, by?: Period): TimeSpan {
+    const beforeMs = this.#time('to', timezone, by) ?? nowMs;
+    const fromMs = this.#time('from', timezone, by) ?? beforeMs - DAY_MS;
     if (fromMs >= beforeMs) this.#errors.push({ field: 'from', message: 'must be before to' });
     return { fromMs, beforeMs };
   }
@@ -85,6 +88,11 @@ export class StatisticsQuery {
     return this.#choice('form', ['plays', 'use']) ?? 'plays';
   }
 
+  /** `bom`: whether CSV begins with a byte order mark. */
+  hasBom(): boolean {
+    return this.#choice('bom', ['0', '1']) === '1';
+  }
+
   category(): string {
     const category = this.#query.get('category') ?? '';
     if (!CATEGORY.test(category)) {
@@ -106,10 +114,11 @@ export class StatisticsQuery {
     return value;
   }
 
-  #time(field: string, timezone: string): number | undefined {
+  #time(field: string, timezone: string, by: Period | undefined): number | undefined {
     const text = this.#query.get(field);
     if (text === null) return undefined;
-    const moment = isOfYears(text) ? momentOf(text, timezone) : undefined;
+    const zone = by === 'day' && DATE.test(text) ? 'UTC' : timezone;
+    const moment = isOfYears(text) ? momentOf(text, zone) : undefined;
     if (moment === undefined) {
       this.#errors.push({
         field,

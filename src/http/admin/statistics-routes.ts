@@ -5,11 +5,13 @@
 
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Clock } from '../../base/clock.js';
+import { BOM } from '../../base/csv.js';
 import { queryOf } from '../../base/request-target.js';
 import { measured } from '../../base/watchdog.js';
 import { zonedTime } from '../../metadata/time.js';
 import type { StatisticsReader } from '../../statistics/queries.js';
 import { playsCsv, playsJson, seriesCsv, seriesJson, useCsv } from '../../statistics/reports.js';
+import { CompressibleBody, compressed } from '../compression.js';
 import { readRoute } from '../methods.js';
 import { JSON_TYPE } from '../reads.js';
 import { ADMIN_ROLE, type AdminAccess } from './admin-access.js';
@@ -46,8 +48,12 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
       const handler: RouteHandlerMethod = async (request, reply) => {
         await access.require(request, reply, 'read');
         const query = new StatisticsQuery(new URLSearchParams(queryOf(request.raw.url!)));
+        const hasBom = query.hasBom();
         const body = await turns.take(reply.raw, answer(query, isCsv));
-        return reply.header('Content-Type', isCsv ? CSV_TYPE : JSON_TYPE).send(body);
+        // Not kept, so it needs no tag.
+        const whole = new CompressibleBody(isCsv && hasBom ? Buffer.concat([Buffer.from(BOM), body]) : body, '');
+        const { headers, bytes } = compressed(request.raw, whole);
+        return reply.headers({ ...headers, 'Content-Type': isCsv ? CSV_TYPE : JSON_TYPE }).send(await bytes());
       };
       readRoute(app, isCsv ? `${path}.csv` : path, handler, { config: ADMIN_ROLE });
     }
@@ -56,7 +62,8 @@ export function registerStatistics(app: FastifyInstance, parts: StatisticsParts)
 
 function series({ reader, clock, stations }: StatisticsParts, query: StatisticsQuery, isCsv: boolean) {
   const subject = query.subject(stations());
-  const [period, dimension, span] = [query.period(), query.dimension(), query.span(subject, clock.wallMs())];
+  const [period, dimension] = [query.period(), query.dimension()];
+  const span = query.span(subject, clock.wallMs(), period);
   query.check();
   return async () => {
     const found = await reader.series(subject, period, span, dimension);

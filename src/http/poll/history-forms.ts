@@ -9,8 +9,6 @@ import type { HistoryEntry } from '../../now-playing/state.js';
 import { elements, escapeMarkup } from '../markup.js';
 
 const CSV_HEAD = 'from,to,artist,song,etype,source,id,isrc';
-/** What lets a spreadsheet read the file as UTF-8. */
-export const BOM = '\ufeff';
 
 export type HistoryForm = 'json' | 'csv' | 'rss';
 

@@ -11,6 +11,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { BOM } from '../../base/csv.js';
 import { Refusal, retryLater } from '../../base/refusal.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
@@ -21,7 +22,7 @@ import type { HistoryEntry } from '../../now-playing/state.js';
 import { CompressibleBody } from '../compression.js';
 import { FORMS, InFlight, weightOf } from '../in-flight.js';
 import { notFound } from '../reads.js';
-import { BOM, HISTORY_FORMS } from './history-forms.js';
+import { HISTORY_FORMS } from './history-forms.js';
 import type { HistoryRequest } from './history-request.js';
 
 /** How long rendering runs at a time … */

@@ -44,3 +44,20 @@ t.test('the first and the last moment, and one more', (t) => {
   }
   t.end();
 });
+
+t.test('by day, days are those of UTC: each is in one month', (t) => {
+  const span = (parameters: string, zone: string) => {
+    const { fromMs, beforeMs } = new StatisticsQuery(new URLSearchParams(parameters)).span(
+      subject(zone),
+      NOW_MS,
+      'day',
+    );
+    return [fromMs, beforeMs].map((ms) => zonedTime(ms / 1000, 'UTC').slice(0, 19));
+  };
+  for (const zone of ZONES) {
+    t.same(span('from=2026-10-01&to=2026-11-01', zone), ['2026-10-01T00:00:00', '2026-11-01T00:00:00'], zone);
+    t.same(span('from=2026-11-01', zone), ['2026-11-01T00:00:00', '2026-11-25T00:00:00'], zone);
+  }
+  t.same(span('from=2026-11-01T00:00:00', 'America/New_York')[0], '2026-11-01T04:00:00', 'a time is what it was');
+  t.end();
+});
