@@ -77,7 +77,7 @@ export class WindowFile implements WindowObserver {
     this.#folder = folder;
     this.#window = window;
     this.#parts = parts;
-    this.#rewind = new RewindWriter(folder, parts.log);
+    this.#rewind = new RewindWriter(folder, parts.log, parts.clock);
     for (const { name, bytes } of window.segmentsFrom(0)) this.#written.set(name, crc32(bytes));
     window.observe(this);
   }
@@ -122,7 +122,7 @@ export class WindowFile implements WindowObserver {
     this.#work(async () => {
       const limits = this.#parts.limits();
       if (limits === null || !this.#hasFolder) return;
-      await this.#rewind.trim(limits, this.#parts.clock.wallMs());
+      await this.#rewind.trim(limits);
       await this.#removeDropped();
     });
   }
@@ -213,7 +213,7 @@ export class WindowFile implements WindowObserver {
     const news = { segments, titles, targetSeconds, discontinuitySequence, checksums: this.#written };
     await this.#making(names, async () => {
       for (const { init } of segments) if (init !== null && !this.#inits.has(init.name)) await this.#putInit(init);
-      await this.#rewind.take(news, limits, this.#parts.clock.wallMs());
+      await this.#rewind.take(news, limits);
     }).catch((error) => {
       this.#due.unshift(...titles.slice(-MAX_DUE));
       throw error;

@@ -5,6 +5,8 @@
 
 import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../../base/clock.js';
+import { SteadyTime } from '../../base/steady-time.js';
 import { type HlsOptions, MAX_REWIND_SEGMENTS } from '../../config/hls-config.js';
 import { encode } from '../../metadata/codec.js';
 import type { RewindLine, RewindSegment } from '../hls-schema.js';
@@ -33,6 +35,8 @@ export interface RewindNews {
 export class RewindWriter {
   readonly #folder: string;
   readonly #log: RewindLog;
+  /** By which segments grow old: a wall clock that jumps ahead removes nothing. */
+  readonly #time: SteadyTime;
   /** Files that the list no longer needs. */
   #dropped: string[] = [];
   /** The log file that is written, its length, and whether its last line may be incomplete. */
@@ -43,9 +47,10 @@ export class RewindWriter {
   #goneTo = 0;
 
   /** @param folder the channel's @param log which was read before */
-  constructor(folder: string, log: RewindLog) {
+  constructor(folder: string, log: RewindLog, clock: Pick<Clock, 'now' | 'wallMs'>) {
     this.#folder = folder;
     this.#log = log;
+    this.#time = new SteadyTime(clock);
     log.list.onDropped = (name) => this.#dropped.push(name);
   }
 
@@ -58,7 +63,7 @@ export class RewindWriter {
     return this.#dropped.splice(0);
   }
 
-  async take(news: RewindNews, limits: RewindLimits, wallMs: number): Promise<void> {
+  async take(news: RewindNews, limits: RewindLimits): Promise<void> {
     const lines: RewindLine[] = news.titles.map((title) => ({ title }));
     let { last } = this.#log.list;
     for (const segment of news.segments) {
@@ -71,19 +76,20 @@ export class RewindWriter {
       last = next;
     }
     await this.#append(lines);
-    await this.trim(limits, wallMs);
+    await this.trim(limits);
   }
 
   /** Removes segments from the list that are too old or exceed the limit of bytes. */
-  async trim({ rewindHours, rewindBytes }: RewindLimits, wallMs: number): Promise<void> {
+  async trim({ rewindHours, rewindBytes }: RewindLimits): Promise<void> {
     const { list, chunks } = this.#log;
     const { last } = list;
     if (last === undefined) return;
+    const nowMs = this.#time.ms();
     let { bytes } = list;
     let from = Math.max(list.from, this.#goneTo);
     for (; from < last.sequence; from++) {
       const { startMs, micros, length } = list.at(from)!;
-      const isOver = startMs + micros / 1000 < wallMs - rewindHours * HOUR_MS || bytes > rewindBytes;
+      const isOver = startMs + micros / 1000 < nowMs - rewindHours * HOUR_MS || bytes > rewindBytes;
       if (!isOver && last.sequence - from < MAX_REWIND_SEGMENTS) break;
       bytes -= length;
     }

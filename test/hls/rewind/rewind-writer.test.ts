@@ -134,6 +134,24 @@ t.test('it ends at its hours: what is older leaves the list, and its file goes a
   t.equal((await rewound.rewind()).segments.length, 1, 'it is never empty');
 });
 
+t.test('a wall clock that is hours ahead for a while removes nothing', async (t) => {
+  const rewound = new Rewound(t);
+  const { link } = rewound;
+  link.hub.refresh([link]);
+  await rewound.on(120);
+  const before = (await rewound.rewind()).segments.map(({ name }) => name);
+  link.channel.clock.stepWall(3 * 3_600_000);
+  await rewound.on(20);
+  link.channel.clock.stepWall(-3 * 3_600_000);
+  await rewound.on(20);
+  const after = await rewound.rewind();
+  t.strictSame(
+    after.segments.slice(0, before.length).map(({ name }) => name),
+    before,
+  );
+  t.ok((await rewound.framesOf(after)).length > 0, 'and can be played');
+});
+
 t.test('it ends at its bytes: at the limit, and one past it', async (t) => {
   const rewound = new Rewound(t);
   const { link } = rewound;
