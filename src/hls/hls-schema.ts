@@ -90,6 +90,14 @@ export interface KeptWindow {
   readonly segments: readonly (HlsSegmentFacts & { readonly length: number; readonly crc: number })[];
 }
 
+/** Returns what is saved of a window whose segments could not all be written: the next process begins another list, above its numbers. */
+export function numbersOf({ savedMs, lastNumber, list, segments }: KeptWindow): KeptWindow {
+  const left = segments.filter(({ number, isDiscontinuity }) => number >= list.from && isDiscontinuity).length;
+  const discontinuitySequence = list.discontinuitySequence + left;
+  const from = lastNumber === null ? 0 : lastNumber + 1;
+  return { savedMs, lastNumber, list: { ...list, discontinuitySequence, from }, titles: [], segments: [] };
+}
+
 const keptNumber = z.int().min(0).max(MAX_KEPT);
 const keptName = z
   .string()

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { Clock } from '../base/clock.js';
 import { encode } from '../metadata/codec.js';
-import { INIT_NAME, type KeptWindow, SEGMENT_NAME } from './hls-schema.js';
+import { INIT_NAME, type KeptWindow, numbersOf, SEGMENT_NAME } from './hls-schema.js';
 import type { HlsTitle } from './hls-title.js';
 import type { HlsInit, HlsSegment } from './playlist.js';
 import type { RewindLog } from './rewind/rewind-log.js';
@@ -143,7 +143,17 @@ export class WindowFile implements WindowObserver {
   }
 
   #work(work: () => Promise<void>): void {
-    this.work = this.work.then(() => (this.#isClosed ? undefined : work())).catch(this.#parts.onError);
+    this.work = this.work.then(() => (this.#isClosed ? undefined : work())).catch((error) => this.#onFailed(error));
+  }
+
+  /** If the folder is gone, removed by hand, the next write makes it, and all that belongs in it. */
+  #onFailed(error: unknown): void {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+      this.#hasFolder = false;
+      for (const known of [this.#written, this.#inits]) known.clear();
+      this.#titlesMs = Number.NEGATIVE_INFINITY;
+    }
+    this.#parts.onError(error);
   }
 
   async #save(): Promise<void> {
@@ -237,7 +247,7 @@ export class WindowFile implements WindowObserver {
   async #removeBut(names: ReadonlySet<string>): Promise<void> {
     for (const name of [...this.#written.keys()].filter((each) => !names.has(each))) {
       this.#written.delete(name);
-      if (!this.#rewind.has(name)) await unlink(join(this.#folder, name));
+      if (!this.#rewind.has(name)) await rm(join(this.#folder, name), { force: true });
     }
     await this.#removeDropped();
   }
@@ -287,12 +297,4 @@ export class WindowFile implements WindowObserver {
       throw error;
     }
   }
-}
-
-/** Returns what is saved of a window whose segments could not all be written: the next process begins another list, above its numbers. */
-function numbersOf({ savedMs, lastNumber, list, segments }: KeptWindow): KeptWindow {
-  const left = segments.filter(({ number, isDiscontinuity }) => number >= list.from && isDiscontinuity).length;
-  const discontinuitySequence = list.discontinuitySequence + left;
-  const from = lastNumber === null ? 0 : lastNumber + 1;
-  return { savedMs, lastNumber, list: { ...list, discontinuitySequence, from }, titles: [], segments: [] };
 }

@@ -1,6 +1,6 @@
 /** What survives `kill -9`: numbers, the list, its segments; and where the tape does, the audio goes on without a seam. */
 
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { readPacked, readPlaylist } from '../kit/hls-channel.js';
@@ -318,3 +318,26 @@ t.test(
     t.strictSame(kept.faults, []);
   },
 );
+
+t.test('a folder that is removed by hand: it is made again, with all that is listed', async (t) => {
+  const kept = new Kept(t);
+  kept.link.hls = { ...HLS_OPTIONS, rewindHours: 1 };
+  kept.link.channel.title('Before');
+  await kept.pass(60);
+  const folder = join(kept.folder, KEY);
+  for (const [gone, what] of [
+    [() => folder, 'all of it'],
+    [() => join(folder, 'rewind'), 'the log of its rewind'],
+    [() => join(folder, kept.link.window.segmentsFrom(0)[0]!.name), 'a segment'],
+  ] as const) {
+    rmSync(gone(), { recursive: true });
+    for (let i = 0; i < 4; i++) await kept.pass(4);
+    const read = await kept.files.read(KEY);
+    t.equal(read?.segments.at(-1)?.name, kept.link.window.last!.name, what);
+    const rewind = readPlaylist((await kept.open().playlist(KEY))!);
+    t.equal(rewind.segments.at(-1)!.name, kept.link.window.last!.name, `${what}: the rewind goes on`);
+    t.equal(rewind.titles.at(-1)?.title, 'Before', `${what}: with the title in force`);
+    await kept.pass(61);
+    t.strictSame([...kept.link.hub.faults], [], what);
+  }
+});

@@ -162,6 +162,8 @@ export class RewindWriter {
   /** Appends lines to the log. Resolves when they are in the list. */
   async #append(lines: readonly RewindLine[]): Promise<void> {
     if (lines.length === 0) return;
+    // Its files were removed by hand: the log begins anew.
+    if (this.#log.chunks.length === 0) this.#chunk = null;
     const { list } = this.#log;
     const next = list.last === undefined ? firstOf(lines) : list.last.sequence + 1;
     // Without a segment there is nothing to list yet.
