@@ -33,6 +33,7 @@ const NO_SOURCE: Readonly<Record<string, string>> = {
   'docs/words': 'the words of comments, names and documents',
   'http/admin/depth': 'one channel, as GET /admin/api/channels/{channelkey} has it',
   'http/admin/page-acts': 'src/web/admin, in a browser: what is done there',
+  'http/admin/page-connection': 'src/web/admin, in a browser: a connection that is lost, a clock that is wrong',
   'http/push-dialects': 'http/push-routes.ts: pushes as playout programs really send them',
   'http/push-refusals': 'http/push-routes.ts: the requests that it refuses',
   'source/pull-stream': 'source/pull-source.ts: the audio and the titles that it brings',

@@ -118,9 +118,9 @@ function act(right: ActRights, id: string, summary: string, { body, answer, stat
 
 function reads({ LISTENER, SESSION, WATCHER, REFUSAL }: RowShapes): Json {
   const events = text(
-    'Events `snapshot` ({channels}), then `change` ({channels, gone}) about once a second where something has changed.',
+    'Events `snapshot` ({channels}), then `change` ({channels, gone}) about once a second where something has changed; `alive` after twenty seconds without.',
   );
-  const log = text('Events `line`: {atMs, process, line}.');
+  const log = text('Events `line`: {atMs, process, line}; `alive` after twenty seconds without.');
   const page = object({ total: COUNT, offset: COUNT, listeners: list(LISTENER) });
   return {
     '/admin/api/self': readJson('adminSelf', 'The user that asks, and its rights', USER),

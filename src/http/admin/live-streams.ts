@@ -22,9 +22,10 @@ const MAX_KNOWN_BYTES = 524_288;
 const LATE_MS = 5000;
 /** A stream that has ended is cut after this time without a byte taken. */
 const MAX_ENDING_MS = 2000;
-/** Checks without news before a comment is sent. */
+/** Checks without news before an event says that the stream goes on: a page cannot see comments. */
 const SILENT_CHECKS = 20;
 const HEADERS = { ...ADMIN_HEADERS, 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
+const ALIVE = eventText('alive', {});
 
 interface LiveStream {
   readonly response: ServerResponse;
@@ -167,7 +168,7 @@ export class LiveStreams {
     for (const stream of this.#all()) {
       if (++stream.silentChecks < SILENT_CHECKS) continue;
       stream.silentChecks = 0;
-      stream.response.write(':\n\n');
+      stream.response.write(ALIVE);
     }
   }
 

@@ -39,6 +39,9 @@ export class Access {
   #refusals = table('Recent refusals', ['Time', 'Address', 'Request', 'Reason', 'Status'], 'Nothing was refused.');
   #watchers = table('Title subscribers', ['Subscribed to', 'Address', 'Connected for'], 'Nobody is subscribed.');
   #sessions = table('Sessions', ['Metaid', 'Channel', 'Title sent', 'Title heard'], 'None has a metaid.');
+  /** How often it was asked, and whether the last answer is on its way. */
+  #asked = 0;
+  #isAsking = false;
   #timer;
 
   /** @param {import('./page.js').Page} page */
@@ -65,7 +68,7 @@ export class Access {
       this.#trouble,
       make('div', { class: 'panels' }, ...panels),
     );
-    this.#timer = setInterval(() => document.hidden || void this.#look(), EVERY_MS);
+    this.#timer = setInterval(() => document.hidden || this.#isAsking || void this.#look(), EVERY_MS);
     void this.#look();
   }
 
@@ -75,16 +78,19 @@ export class Access {
     clearInterval(this.#timer);
   }
 
+  /** What it asks for last counts: an act may have changed what is on its way. */
   async #look() {
+    const asked = ++this.#asked;
+    this.#isAsking = true;
     try {
-      const some = { limit: SOME };
       const [blocks, tokens, refusals, watchers, sessions] = await Promise.all([
         read('blocks'),
         read('tokens'),
         read('refusals'),
-        read('watchers', some),
-        read('sessions', some),
+        read('watchers', { limit: SOME }),
+        read('sessions', { limit: SOME }),
       ]);
+      if (asked !== this.#asked) return;
       list(
         this.#blocks.body,
         /** @type {AdminBlock[]} */ (blocks),
@@ -117,7 +123,9 @@ export class Access {
         showNone(element, body);
       say(this.#trouble, '');
     } catch (error) {
-      say(this.#trouble, textOf(error));
+      if (asked === this.#asked) say(this.#trouble, textOf(error));
+    } finally {
+      if (asked === this.#asked) this.#isAsking = false;
     }
   }
 
@@ -276,14 +284,9 @@ function watcherRow({ scope, id, address }) {
   );
 }
 
-/** @param {SessionReport} session */
-function sessionRow(session) {
-  const cells = ['metaid', 'channel', 'written', 'heard'].map((name) =>
-    make('td', { class: `of-${name}`, dir: 'auto' }),
-  );
-  const row = make('tr', {}, ...cells);
-  fillSession(row, session);
-  return row;
+function sessionRow() {
+  const names = ['metaid', 'channel', 'written', 'heard'];
+  return make('tr', {}, ...names.map((name) => make('td', { class: `of-${name}`, dir: 'auto' })));
 }
 
 /** @param {HTMLElement} row @param {SessionReport} session */

@@ -2,11 +2,12 @@
 /** The page's start: who is asking, what is on air, and which view the address names. */
 
 import { Access } from './access.js';
-import { ask, Live, read } from './api.js';
+import { ask, read } from './api.js';
 import { AudienceView } from './audience-view.js';
 import { ChannelView } from './channel.js';
 import { notice, textOf } from './dialog.js';
 import { mark, say } from './dom.js';
+import { Live } from './live.js';
 import { LogView } from './log.js';
 import { Overview } from './overview.js';
 import { moment } from './words.js';
@@ -24,7 +25,7 @@ const WORDS = {
   'signed out': 'logged out',
 };
 
-/** What is old is grey, and says of when it is. @param {import('./api.js').LiveState} state */
+/** What is old is grey, and says of when it is. @param {import('./events.js').LiveState} state */
 function showAge(state) {
   const isStale = state !== 'live' && live.asOfMs > 0;
   document.documentElement.toggleAttribute('data-stale', isStale);

@@ -2,21 +2,21 @@
 /** Statistics: listeners over time, countries, players, pages, titles, and the reports as downloads. It asks one question after another. */
 
 import { read, urlOf } from './api.js';
-import { columns, hoursOf } from './charts.js';
+import { columns, hoursOf, redraw } from './charts.js';
 import { textOf } from './dialog.js';
-import { list, make, part, say, section, table } from './dom.js';
+import { list, make, mark, part, say, section, table } from './dom.js';
+import { serverNow } from './time.js';
 import { count, counted, lasting } from './words.js';
 
 /** @typedef {{ at: string, peak: number, listeners: number, listeningHours: number }} Row */
 /** @typedef {{ connections: number, listeners: number, listeningHours: number, peak: number, averageSeconds: number | null }} Figures */
 /** @typedef {{ artist: string, title: string, listenerMinutes: number, averageListeners: number }} Play */
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const PERIOD_MS = { hour: 3_600_000, day: 86_400_000 };
 const SPANS = /** @type {const} */ ([
-  { id: 'day', text: 'Last 24 hours', by: 'hour', lastMs: 24 * HOUR_MS },
-  { id: 'week', text: 'Last 7 days', by: 'day', lastMs: 7 * 24 * HOUR_MS },
-  { id: 'month', text: 'Last 30 days', by: 'day', lastMs: 30 * 24 * HOUR_MS },
+  { id: 'day', text: 'Last 24 hours', by: 'hour', periods: 24 },
+  { id: 'week', text: 'Last 7 days', by: 'day', periods: 7 },
+  { id: 'month', text: 'Last 30 days', by: 'day', periods: 30 },
 ]);
 const KINDS = /** @type {const} */ ([
   ['country', 'Countries', 'Country'],
@@ -25,6 +25,8 @@ const KINDS = /** @type {const} */ ([
 ]);
 /** Figures come with each minute. */
 const EVERY_MS = 30_000;
+/** Of a week or a month, whose answers are long. */
+const LONG_EVERY_MS = 300_000;
 /** Rows of a table; the downloads have all. */
 const MOST = 20;
 /** Where the report of a month begins. */
@@ -52,8 +54,11 @@ export class AudienceView {
   #month = make('select', { 'aria-label': 'Month of the report' }, ...months());
   /** How often it was asked. */
   #asked = 0;
+  /** When, by this device; 0: there was no answer. */
+  #askedMs = 0;
+  #isAsking = false;
   #isFilled = false;
-  #timer = setInterval(() => document.hidden || !this.#isFilled || void this.#look(), EVERY_MS);
+  #timer = setInterval(() => document.hidden || !this.#isFilled || this.#refresh(), EVERY_MS);
 
   /** @param {import('./page.js').Page} page */
   constructor({ live }) {
@@ -97,13 +102,22 @@ export class AudienceView {
   }
 
   get #query() {
-    const { by, lastMs } = this.#chosen;
-    const from = new Date(Date.now() - lastMs).toISOString().replace(/\.\d+Z$/, 'Z');
+    const { by, periods } = this.#chosen;
+    // Whole ones, as in the chart: the sums are those of its columns.
+    const first = Math.floor(serverNow() / PERIOD_MS[by]) - periods + 1;
+    const from = new Date(first * PERIOD_MS[by]).toISOString().replace(/\.\d+Z$/, 'Z');
     return { channel: this.#subject.value, by, from };
+  }
+
+  #refresh() {
+    const isDue = this.#chosen.by === 'hour' || Date.now() - this.#askedMs >= LONG_EVERY_MS;
+    if (isDue && !this.#isAsking) void this.#look();
   }
 
   async #look() {
     const asked = ++this.#asked;
+    this.#askedMs = Date.now();
+    this.#isAsking = true;
     const query = this.#query;
     this.#showDownloads();
     try {
@@ -122,7 +136,11 @@ export class AudienceView {
       if (asked === this.#asked) this.#showTitles(plays);
       say(this.#trouble, '');
     } catch (error) {
-      if (asked === this.#asked) say(this.#trouble, textOf(error));
+      if (asked !== this.#asked) return;
+      this.#askedMs = 0;
+      say(this.#trouble, textOf(error));
+    } finally {
+      if (asked === this.#asked) this.#isAsking = false;
     }
   }
 
@@ -145,7 +163,7 @@ export class AudienceView {
   }
 
   /** @param {readonly Row[]} series @param {(typeof SPANS)[number]} span */
-  #showSeries(series, { by, lastMs }) {
+  #showSeries(series, { by, periods }) {
     if (series.every(({ peak }) => peak === 0)) {
       this.#chart.replaceChildren(make('p', { class: 'note' }, 'Nothing was counted in this period.'));
       return;
@@ -154,18 +172,16 @@ export class AudienceView {
       'en-GB',
       by === 'hour' ? { hour: '2-digit', minute: '2-digit' } : { day: 'numeric', month: 'short', timeZone: 'UTC' },
     );
-    // A day is that of the station: its date as it is written there.
+    // Days are those of UTC.
     const nameOf = (/** @type {string} */ date) => format.format(Date.parse(date));
     const points =
       by === 'hour'
         ? hoursOf(series).map(({ atMs, ...each }) => ({ name: format.format(atMs), ...each }))
-        : daysOf(series, lastMs / DAY_MS).map(({ at, ...each }) => ({ name: nameOf(at), ...each }));
+        : daysOf(series, periods).map(({ at, ...each }) => ({ name: nameOf(at), ...each }));
     const best = points.reduce((a, b) => (b.peak > a.peak ? b : a));
     const label = `Peak: ${counted(best.peak, 'listener')}, ${best.name}`;
-    const isOpen = this.#chart.querySelector('details')?.open ?? false;
-    this.#chart.replaceChildren(
-      columns(points, { label, first: by === 'hour' ? 'Hour' : 'Day', width: this.#chart.clientWidth, isOpen }),
-    );
+    const first = by === 'hour' ? 'Hour' : 'Day';
+    redraw(this.#chart, (isOpen) => columns(points, { label, first, width: this.#chart.clientWidth, isOpen }));
   }
 
   /** The same title is one row. @param {readonly Play[]} plays */
@@ -203,12 +219,19 @@ export class AudienceView {
       [`Royalty report, every play, ${month}`, 'statistics/royalty.csv', { channel, month }],
       [`Royalty report, report of use, ${month}`, 'statistics/royalty.csv', { channel, month, form: 'use' }],
     ];
-    this.#downloads.replaceChildren(
-      ...files.map(([text, path, query]) => {
-        const href = `${urlOf(`admin/api/${path}`)}?${new URLSearchParams(query)}`;
-        const name = `${[channel, query['of'] ?? path.replace(/^.*\/|\.csv$/g, ''), query['form'], query['month']].filter(Boolean).join('-')}.csv`;
-        return make('li', {}, make('a', { href, download: name }, `${text} (CSV)`));
-      }),
+    list(
+      this.#downloads,
+      files,
+      ([, path, { of = '', form = '' }]) => `${path} ${of} ${form}`,
+      () => make('li', {}, make('a', { class: 'file' })),
+      (row, [text, path, query]) => {
+        const link = part(row, 'file');
+        const named = [channel, query['of'] ?? path.replace(/^.*\/|\.csv$/g, ''), query['form'], query['month']];
+        // Spreadsheets take it for UTF-8 by a byte order mark alone.
+        mark(link, 'href', `${urlOf(`admin/api/${path}`)}?${new URLSearchParams({ ...query, bom: '1' })}`);
+        mark(link, 'download', `${named.filter(Boolean).join('-')}.csv`);
+        say(link, `${text} (CSV)`);
+      },
     );
   }
 }
@@ -218,13 +241,18 @@ export class AudienceView {
  * @param {readonly Row[]} series @param {number} days
  */
 export function daysOf(series, days) {
-  const found = new Map(series.map((row) => [row.at.slice(0, 10), row]));
-  const last = [...found.keys(), new Date().toISOString().slice(0, 10)].sort().at(-1) ?? '';
+  const found = new Map(series.map((row) => [dateOf(Date.parse(row.at)), row]));
+  const last = [...found.keys(), dateOf(serverNow())].sort().at(-1) ?? '';
   return Array.from({ length: days }, (_, i) => {
-    const at = new Date(Date.parse(last) - (days - 1 - i) * DAY_MS).toISOString().slice(0, 10);
+    const at = dateOf(Date.parse(last) - (days - 1 - i) * PERIOD_MS.day);
     const { peak = 0, listeners = 0 } = found.get(at) ?? {};
     return { at, peak, listeners };
   });
+}
+
+/** In UTC, as days are kept. @param {number} atMs */
+function dateOf(atMs) {
+  return new Date(atMs).toISOString().slice(0, 10);
 }
 
 /** @param {HTMLElement} body @param {string} of @param {readonly (Figures & Record<string, string>)[]} totals */
@@ -258,7 +286,7 @@ function nameOf(of, value) {
 
 /** The present one, and those before it. */
 function months() {
-  const now = new Date();
+  const now = new Date(serverNow());
   return Array.from({ length: MONTHS }, (_, i) => {
     const month = new Date(Date.UTC(now.getFullYear(), now.getMonth() - i, 1)).toISOString().slice(0, 7);
     return make('option', { value: month }, month);

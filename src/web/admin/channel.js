@@ -2,7 +2,7 @@
 /** One channel in depth. Asked for every two seconds while someone looks; each panel shows its part. */
 
 import { Refused, read, urlOf } from './api.js';
-import { day, hoursOf } from './charts.js';
+import { day, hoursOf, redraw } from './charts.js';
 import { textOf } from './dialog.js';
 import { list, make, mark, part, say, section } from './dom.js';
 import { ListenersPanel } from './listeners.js';
@@ -18,6 +18,7 @@ import { ago, audienceOf, count, ENDINGS, hlsOf, lagOf, stateOf } from './words.
 
 const EVERY_MS = 2000;
 const DAY_EVERY_MS = 60_000;
+const DAY_AGAIN_MS = 10_000;
 
 export class ChannelView {
   title;
@@ -37,7 +38,7 @@ export class ChannelView {
   );
   #trouble = make('p', { class: 'trouble', role: 'alert' });
   #timer;
-  #dayAtMs = 0;
+  #dayDueMs = 0;
   #isAsking = false;
 
   /** @param {import('./page.js').Page} page @param {string} key */
@@ -151,11 +152,11 @@ export class ChannelView {
   }
 
   async #showDay() {
-    if (Date.now() - this.#dayAtMs < DAY_EVERY_MS) return;
-    this.#dayAtMs = Date.now();
+    if (Date.now() < this.#dayDueMs) return;
+    this.#dayDueMs = Date.now() + DAY_AGAIN_MS;
     const { series } = await read('statistics', { channel: this.#key, by: 'hour' });
+    this.#dayDueMs = Date.now() + DAY_EVERY_MS;
     const place = part(this.#day, 'drawn');
-    const isOpen = place.querySelector('details')?.open ?? false;
-    place.replaceChildren(day(hoursOf(series), place.clientWidth, isOpen));
+    redraw(place, (isOpen) => day(hoursOf(series), place.clientWidth, isOpen));
   }
 }

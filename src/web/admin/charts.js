@@ -2,6 +2,7 @@
 /** Drawings: listeners over the day, and a tape with its titles and those who hear it. Each says in words what it shows. */
 
 import { draw, make } from './dom.js';
+import { serverNow } from './time.js';
 import { count, counted } from './words.js';
 
 const HOUR_MS = 3_600_000;
@@ -17,7 +18,7 @@ const HOUR = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digi
 /** The last 24 hours, also those without a listener. @param {readonly { at: string, peak: number, listeners: number }[]} series @returns {Hour[]} */
 export function hoursOf(series) {
   const found = new Map(series.map((each) => [Date.parse(each.at), each]));
-  const lastMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const lastMs = Math.floor(serverNow() / HOUR_MS) * HOUR_MS;
   return Array.from({ length: HOURS }, (_, i) => {
     const atMs = lastMs - (HOURS - 1 - i) * HOUR_MS;
     const { peak = 0, listeners = 0 } = found.get(atMs) ?? {};
@@ -34,6 +35,16 @@ export function spark(hours) {
     { class: 'spark', viewBox: '0 0 96 24', 'aria-hidden': 'true', preserveAspectRatio: 'none' },
     ...bars,
   );
+}
+
+/**
+ * Shows a drawing anew: its table stays open, and keeps the focus.
+ * @param {HTMLElement} place @param {(isOpen: boolean) => Element} drawn
+ */
+export function redraw(place, drawn) {
+  const hasFocus = place.contains(document.activeElement);
+  place.replaceChildren(drawn(place.querySelector('details')?.open ?? false));
+  if (hasFocus) place.querySelector('summary')?.focus({ preventScroll: true });
 }
 
 /** The last 24 hours. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */

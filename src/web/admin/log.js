@@ -1,8 +1,8 @@
 // @ts-check
 /** The log's last lines as they come; the newest stands first. */
 
-import { urlOf } from './api.js';
 import { make, say } from './dom.js';
+import { Events } from './events.js';
 import { moment } from './words.js';
 
 /** @typedef {import('../../admin/admin-reports.js').LogLine} LogLine */
@@ -21,6 +21,8 @@ export class LogView {
   #hold = make('button', { type: 'button', 'aria-pressed': 'false' }, 'Pause');
   /** What came while it is held. */
   #waiting = /** @type {LogLine[]} */ ([]);
+  /** Of lines that are shown or wait: each connection begins with the last ones. */
+  #known = /** @type {Set<string>} */ (new Set());
   #state = make('p', { class: 'sum', role: 'status' });
 
   constructor() {
@@ -28,7 +30,8 @@ export class LogView {
     this.#hold.onclick = () => {
       const holds = this.#hold.getAttribute('aria-pressed') !== 'true';
       this.#hold.setAttribute('aria-pressed', String(holds));
-      if (!holds) for (const line of this.#waiting.splice(0)) this.#add(line);
+      if (holds) return;
+      for (const line of this.#waiting.splice(0)) this.#add(line);
     };
     this.element = make(
       'div',
@@ -36,14 +39,13 @@ export class LogView {
       make('div', { class: 'heading' }, make('h1', {}, 'Log'), this.#filter, this.#hold, this.#state),
       this.#lines,
     );
-    this.#events = new EventSource(urlOf('admin/api/log?lines=200'));
-    // Each connection begins with the last lines.
-    this.#events.onopen = () => {
-      this.#lines.replaceChildren();
-      say(this.#state, '');
-    };
-    this.#events.onerror = () => say(this.#state, 'connection lost, reconnecting');
-    this.#events.addEventListener('line', ({ data }) => this.#take(JSON.parse(data)));
+    this.#events = new Events('admin/api/log?lines=200', { line: (line) => this.#take(line) }, (state) =>
+      say(this.#state, state === 'reconnecting' ? 'connection lost, reconnecting' : ''),
+    );
+  }
+
+  get #isHeld() {
+    return this.#hold.getAttribute('aria-pressed') === 'true';
   }
 
   show() {}
@@ -54,7 +56,11 @@ export class LogView {
 
   /** @param {LogLine} line */
   #take(line) {
-    if (this.#hold.getAttribute('aria-pressed') !== 'true') this.#add(line);
+    const key = `${line.process} ${line.atMs}`;
+    if (this.#known.has(key)) return;
+    const [oldest = ''] = this.#known.add(key);
+    if (this.#known.size > 2 * MOST) this.#known.delete(oldest);
+    if (!this.#isHeld) this.#add(line);
     else if (this.#waiting.push(line) > MOST) this.#waiting.shift();
   }
 

@@ -9,8 +9,9 @@ import { ago, audienceOf, counted, lagOf, sourceName, stateOf } from './words.js
 
 /** @typedef {import('./api.js').ChannelReport} ChannelReport */
 
-/** Of listeners over the day. */
+/** Of listeners over the day; and where there was no answer. */
 const DAY_EVERY_MS = 300_000;
+const DAY_AGAIN_MS = 10_000;
 /** From this number of channels on, one can look for some. */
 const MANY = 8;
 
@@ -22,9 +23,9 @@ export class Overview {
   #sum = make('p', { class: 'sum' });
   #filter = make('input', { type: 'search', placeholder: 'Find a channel', 'aria-label': 'Find a channel' });
   #empty = make('p', { class: 'note' }, 'No channel matches.');
-  /** By channel: when its day was asked for. */
-  #days = /** @type {Map<string, number>} */ (new Map());
-  #observer;
+  /** By channel: its day, null while it is not known, and when it is to be asked for. */
+  #days = /** @type {Map<string, { series: any[] | null, dueMs: number }>} */ (new Map());
+  #isAsking = false;
   #timer;
 
   /** @param {import('./page.js').Page} page */
@@ -43,17 +44,12 @@ export class Overview {
       this.#empty,
     );
     this.#filter.oninput = () => this.show();
-    this.#observer = new IntersectionObserver((entries) => {
-      for (const { isIntersecting, target } of entries)
-        if (isIntersecting) void this.#showDay(/** @type {HTMLElement} */ (target));
-    });
     this.#timer = setInterval(() => document.hidden || this.#refresh(), 1000);
     this.show();
   }
 
   close() {
     clearInterval(this.#timer);
-    this.#observer.disconnect();
   }
 
   /** Called when something has changed. */
@@ -100,29 +96,58 @@ export class Overview {
         make('div', { class: 'today' }),
       ),
     );
-    this.#observer.observe(row);
+    this.#drawDay(row, channel);
     return row;
   }
 
-  /** @param {HTMLElement} row */
-  async #showDay(row) {
-    const channel = /** @type {string} */ (row.dataset['key']);
-    if (Date.now() - (this.#days.get(channel) ?? 0) < DAY_EVERY_MS) return;
-    this.#days.set(channel, Date.now());
-    const { series } = await read('statistics', { channel, by: 'hour' }).catch(() => ({ series: [] }));
-    part(row, 'today').replaceChildren(spark(hoursOf(series)));
+  /** @param {HTMLElement} row @param {string} channel */
+  #drawDay(row, channel) {
+    const series = this.#days.get(channel)?.series ?? null;
+    if (series !== null) part(row, 'today').replaceChildren(spark(hoursOf(series)));
+  }
+
+  /** Asks for the days of rows in sight that are due, one after another: the server makes one such answer at a time. */
+  async #askDays() {
+    if (this.#isAsking) return;
+    this.#isAsking = true;
+    for (let channel = this.#due(); channel !== undefined; channel = this.#due()) {
+      const known = this.#days.get(channel)?.series ?? null;
+      const series = await read('statistics', { channel, by: 'hour' }).then(
+        (answer) => answer.series,
+        () => null,
+      );
+      // No answer is not a day without listeners.
+      const dueMs = Date.now() + (series === null ? DAY_AGAIN_MS : DAY_EVERY_MS);
+      this.#days.set(channel, { series: series ?? known, dueMs });
+      for (const row of this.#children) if (row.dataset['key'] === channel) this.#drawDay(row, channel);
+    }
+    this.#isAsking = false;
+  }
+
+  /** @returns {string | undefined} */
+  #due() {
+    const isDue = (/** @type {HTMLElement} */ { dataset }) =>
+      (this.#days.get(dataset['key'] ?? '')?.dueMs ?? 0) <= Date.now();
+    const isInSight = (/** @type {HTMLElement} */ row) => {
+      const { top, bottom } = row.getBoundingClientRect();
+      return bottom > 0 && top < innerHeight;
+    };
+    return this.#children.find((row) => isDue(row) && isInSight(row))?.dataset['key'];
+  }
+
+  get #children() {
+    return /** @type {HTMLElement[]} */ ([...this.#rows.children]);
   }
 
   /** Durations go on as long as the server is there, and days of rows in sight grow old. */
   #refresh() {
     if (this.#live.state !== 'live') return;
     const channels = new Map(this.#live.channels.map((each) => [each.channel, each]));
-    for (const child of /** @type {Iterable<HTMLElement>} */ (this.#rows.children)) {
-      const channel = channels.get(/** @type {string} */ (child.dataset['key']));
+    for (const child of this.#children) {
+      const channel = channels.get(child.dataset['key'] ?? '');
       if (channel !== undefined) fill(child, channel);
-      const { top, bottom } = child.getBoundingClientRect();
-      if (bottom > 0 && top < innerHeight) void this.#showDay(child);
     }
+    void this.#askDays();
   }
 }
 

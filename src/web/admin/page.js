@@ -3,7 +3,7 @@
 
 /**
  * @typedef {object} Page
- * @property {import('./api.js').Live} live
+ * @property {import('./live.js').Live} live
  * @property {(right: 'titles' | 'operate') => boolean} may whether the user has it: without it, buttons that need it are not there
  */
 

@@ -1,6 +1,8 @@
 // @ts-check
 /** Numbers, times and states as an operator reads them. */
 
+import { serverNow } from './time.js';
+
 /** @typedef {import('../../admin/admin-reports.js').ChannelReport} ChannelReport */
 /** @typedef {import('../../admin/admin-reports.js').SourceReport} SourceReport */
 
@@ -21,12 +23,12 @@ export function counted(value, noun) {
 
 /** A moment: the time of day, and the day where it is another one. @param {number} atMs unix milliseconds */
 export function moment(atMs) {
-  return DATE.format(atMs) === DATE.format(Date.now()) ? CLOCK.format(atMs) : DAY.format(atMs);
+  return DATE.format(atMs) === DATE.format(serverNow()) ? CLOCK.format(atMs) : DAY.format(atMs);
 }
 
 /** How long ago, in its two largest units. @param {number} sinceMs unix milliseconds */
 export function ago(sinceMs) {
-  return lasting(Math.max(0, Date.now() - sinceMs));
+  return lasting(Math.max(0, serverNow() - sinceMs));
 }
 
 /** @param {number} ms */
