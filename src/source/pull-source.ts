@@ -86,8 +86,10 @@ export class PullSource implements Source, UpstreamSink {
     return this.#main?.index ?? null;
   }
 
+  /** While the title of a trial is being committed, it is the sender already. */
   get sender(): string | undefined {
-    return this.#main === null ? undefined : contentTag(this.#options.targets[this.#main.index]!.url.href);
+    const from = this.#isTaking ? this.#trial : this.#main;
+    return from === null ? undefined : contentTag(this.#options.targets[from.index]!.url.href);
   }
 
   get pageMs(): number {
@@ -138,8 +140,9 @@ export class PullSource implements Source, UpstreamSink {
       if (from.index + 1 < this.#main!.index) this.#tryBetter(from.index + 1);
       else this.#returnLater();
     } else if (this.#trial !== null) {
-      if (this.#trialTitle !== undefined) void this.#input.onTitle(this.#trialTitle);
+      const title = this.#trialTitle;
       this.#promote(this.#trial);
+      if (title !== undefined) void this.#input.onTitle(title);
     } else if (from.index + 1 < this.#options.targets.length) this.#try(from.index + 1);
     else this.#pause(reason);
   }

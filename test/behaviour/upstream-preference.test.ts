@@ -284,6 +284,27 @@ t.test('a title that a better one sends while the one before is being committed 
   t.strictSame(lines(), ['Station 2', 'Station 1', 'Newer']);
 });
 
+t.test('a title has the name of the upstream that has said it', async (t) => {
+  const [best, second] = [await Station.open(t, 1, true), await Station.open(t, 2, true)];
+  second.burst = 40;
+  const { tap, source } = setUp(t, [best, second], { returnMs: 200 });
+  const said: (string | undefined)[] = [];
+  tap.hold = () => {
+    said.push(source.sender);
+    return Promise.resolve();
+  };
+  source.start();
+  await until(() => tap.parts.length > 20, 5000);
+  t.strictSame(said, [source.sender]);
+  best.burst = 100;
+  await until(() => said.length === 2, 5000);
+  const socket = best.upstream.sockets.at(-1)!;
+  socket.write(Buffer.concat([best.audio(20), Buffer.from([0])]));
+  await until(() => order(tap).length === 2, 5000);
+  t.equal(said[1], source.sender);
+  t.not(said[1], said[0]);
+});
+
 t.test('stopped while a title of a trial is being committed, and started again: titles come', async (t) => {
   const { tap, source, commits, lines } = await whileTaking(t);
   source.stop();
@@ -310,8 +331,15 @@ t.test('when the other is lost in the middle of a trial, the title that stood in
   await arrived(held!);
   await quietFor(50);
   t.strictSame([order(tap), tap.titles], [[2], []], 'too little for a change');
+  let said: string | undefined;
+  tap.hold = () => {
+    said = source.sender;
+    return Promise.resolve();
+  };
   second.drop();
   await until(() => tap.titles.length === 1, 5000);
+  t.equal(said, source.sender, 'as one of its own');
+  t.equal(source.state, 'up');
   held!.write(best.audio(5));
   await until(() => order(tap).length === 2, 5000);
   t.strictSame([tap.titles[0]!.line, tap.losses], ['There', []]);
