@@ -5,6 +5,7 @@
  */
 
 import { blockFor, type IcyOptions, tagsFor } from '../metadata/icy.js';
+import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './frames/arrivals.js';
 import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
@@ -48,6 +49,8 @@ export abstract class ChannelTape {
   protected refillMs = 0;
   /** Its audio time on the tape. */
   #markMs = 0;
+  /** The title before its play: what stands under a jingle that keeps it, if a correction makes it one. */
+  #kept: Mark | null = null;
   readonly #options: ChannelTapeOptions;
   readonly #reservoir = new Reservoir();
   readonly #metaintChoice: MetaintChoice;
@@ -125,7 +128,7 @@ export abstract class ChannelTape {
         ? (this.#frames = Tape.adopt(from.tape!, open as OpenSegment))
         : (this.#packets = OggTape.adopt(from.tape!, open as OpenOgg));
     const { mark, atMs } = tape.lastTitle;
-    this.mark = mark;
+    this.mark = this.#kept = mark;
     this.#markMs = atMs;
     this.contentType = from.contentType;
     const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
@@ -170,10 +173,8 @@ export abstract class ChannelTape {
   protected put(view: RecordView, atMs: number, aheadBytes = 0): LateTitle | null {
     const { icy } = this.#options;
     const before = this.mark;
-    const mark =
-      icy === undefined
-        ? new Mark(view)
-        : new Mark(view, blockFor(view, before?.block ?? null, icy), tagsFor(view, before?.tags ?? null, icy));
+    if (before === null || !isSamePlay(before.view.record, view.record)) this.#kept = before;
+    const mark = icy === undefined ? new Mark(view) : this.#render(view, icy);
     this.mark = mark;
     const { tape } = this;
     if (tape === undefined) return null;
@@ -183,6 +184,12 @@ export abstract class ChannelTape {
     const late = { before, mark, atMs: this.#markMs };
     this.readers.onLate(late);
     return late;
+  }
+
+  #render(view: RecordView, icy: IcyOptions): Mark {
+    const [before, kept] = [this.mark, this.#kept];
+    const block = blockFor(view, before?.block ?? null, icy, kept?.block ?? null);
+    return new Mark(view, block, tagsFor(view, before?.tags ?? null, icy, kept?.tags ?? null));
   }
 
   /** The next frame comes from another source. */

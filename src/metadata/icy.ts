@@ -38,21 +38,28 @@ const WORDS: Readonly<Record<string, (etype: number) => boolean>> = {
   music: (etype) => etype >= 1001 && etype <= 1008,
 };
 
-/** @param before the block in the stream now; null: none, after a start */
-export function blockFor(view: RecordView, before: Buffer | null, options: IcyOptions): Buffer {
-  // The channel's own title has no content type: it passes on every output (src/now-playing/README.md, "Fallback title").
-  const rule = view.record.source === 'fallback' ? 'pass' : ruleFor(view.record.etype, options.etypes);
-  if (rule === 'keep' && before !== null) return before;
-  const title = rule === 'pass' ? view.title : rule === 'keep' ? options.name : rule;
-  const cover = rule === 'pass' ? view.cover : '';
-  const url = options.streamUrl === 'none' ? undefined : options.streamUrl === 'cover' ? cover : options.streamUrl;
-  const block = icyBlock(title, { charset: options.charset, apostrophe: options.apostrophe, url });
+/**
+ * @param before the block in the stream now; null: none, after a start
+ * @param kept the block before the play of this record, which a correction of it keeps
+ */
+export function blockFor(view: RecordView, before: Buffer | null, options: IcyOptions, kept = before): Buffer {
+  const block = blockUnder(view, kept, options);
   return before?.equals(block) ? before : block;
 }
 
-/** The same for a stream with titles in comments. @param before the comments now, or null */
-export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
-  const tags = tagsUnder(view, before, options);
+function blockUnder(view: RecordView, kept: Buffer | null, options: IcyOptions): Buffer {
+  // The channel's own title has no content type: it passes on every output (src/now-playing/README.md, "Fallback title").
+  const rule = view.record.source === 'fallback' ? 'pass' : ruleFor(view.record.etype, options.etypes);
+  if (rule === 'keep' && kept !== null) return kept;
+  const title = rule === 'pass' ? view.title : rule === 'keep' ? options.name : rule;
+  const cover = rule === 'pass' ? view.cover : '';
+  const url = options.streamUrl === 'none' ? undefined : options.streamUrl === 'cover' ? cover : options.streamUrl;
+  return icyBlock(title, { charset: options.charset, apostrophe: options.apostrophe, url });
+}
+
+/** The same for a stream with titles in comments. @param before the comments now, or null @param kept as blockFor has it */
+export function tagsFor(view: RecordView, before: Tags | null, options: IcyOptions, kept = before): Tags {
+  const tags = tagsUnder(view, kept, options);
   return before !== null && isSameTags(tags, before) ? before : tags;
 }
 
@@ -60,11 +67,11 @@ export function isSameTags(one: Tags, other: Tags): boolean {
   return one.artist === other.artist && one.title === other.title && one.album === other.album;
 }
 
-function tagsUnder(view: RecordView, before: Tags | null, options: IcyOptions): Tags {
+function tagsUnder(view: RecordView, kept: Tags | null, options: IcyOptions): Tags {
   const { artist, song, album, source, etype } = view.record;
   const rule = source === 'fallback' ? 'pass' : ruleFor(etype, options.etypes);
   if (rule === 'pass') return { artist, title: song, album };
-  if (rule === 'keep' && before !== null) return before;
+  if (rule === 'keep' && kept !== null) return kept;
   return { artist: '', title: rule === 'keep' ? options.name : rule, album: '' };
 }
 

@@ -126,6 +126,36 @@ t.test('a burst comes once, also where another tape suits it better by then', as
   t.ok(one.hasSegments);
 });
 
+t.test('a title that a correction makes a jingle keeps what stood before it', async (t) => {
+  const icy = {
+    charset: 'utf-8',
+    apostrophe: 'keep',
+    streamUrl: 'none',
+    name: 'Radio',
+    etypes: { jingle: 'keep' },
+  } as const;
+  const said = (titles: readonly (readonly [song: string, etype: number, id: string])[]) => {
+    const one = new ChannelAudio({ now: () => performance.now(), key: 'demo', lagMs: 30_000, icy });
+    write(one, 128, 500);
+    for (const [song, etype, id] of titles) one.title(new RecordView(makeRecord({ song, etype, id }), FACE));
+    write(one, 128, 3000);
+    const { mark } = one.tape!.at(one.tape!.head - 1)!;
+    return [/StreamTitle='(.*?)';/.exec(mark!.block.toString())![1], mark!.tags.title];
+  };
+  const song = ['Song', 0, 'a'] as const;
+  t.strictSame(said([song, ['J5', 0, 'b'], ['J5', 101, 'b']]), ['Song', 'Song']);
+  t.strictSame(said([song, ['J5', 0, 'b'], ['J5', 101, 'b'], ['J6', 101, 'c']]), ['Song', 'Song']);
+  t.strictSame(said([song, ['J5', 101, 'b'], ['J5', 0, 'b']]), ['J5', 'J5'], 'and the other way round');
+  t.strictSame(
+    said([
+      ['J5', 0, 'b'],
+      ['J5', 101, 'b'],
+    ]),
+    ['Radio', 'Radio'],
+    'where nothing stood',
+  );
+});
+
 t.test('a bitrate that changes within one source changes nothing', async (t) => {
   const one = channel();
   write(one, 128, 2000);
