@@ -93,7 +93,9 @@ class DelayedChannel implements AlarmHandler {
       feed.sequence.hold(stampOf(view));
       return;
     }
-    const dueMs = Math.max(clock.now() + (this.#isInForce(view) ? 0 : delayMs), last?.dueMs ?? 0);
+    // A title that returns behind one that waits does not correct it.
+    const isCorrection = last === undefined && this.#isInForce(view);
+    const dueMs = Math.max(clock.now() + (isCorrection ? 0 : delayMs), last?.dueMs ?? 0);
     if (last === undefined && dueMs <= clock.now()) {
       this.#publish(view, spendsNext);
       return;

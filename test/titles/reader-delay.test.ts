@@ -114,6 +114,19 @@ t.test('corrections: of what waits in its place, of what is in force at once', a
   );
 });
 
+t.test('a title that returns behind another one that waits is delayed as that is', async (t) => {
+  const one = new DelayedReader();
+  one.take('now', 'A', 1);
+  one.clock.advance(4000);
+  one.take('now', 'own', 2);
+  one.clock.advance(2000);
+  one.take('now', 'A', 1);
+  one.clock.advance(1000 + TICK_MS);
+  t.equal(one.now, 'own');
+  one.clock.advance(2000);
+  t.equal(one.now, 'A');
+});
+
 t.test('past so many that wait the first is published', async (t) => {
   const one = new DelayedReader();
   for (let i = 0; i < MOST; i++) one.take('now', `${i}`, i);
