@@ -71,7 +71,7 @@ export function acceptPush(state: ChannelState, input: PushInput, at: Moment, ru
 function pushNow(state: ChannelState, input: PushInput, at: Moment, rules: HoldRules): Pushed {
   const arrivalSeconds = Math.floor(at.wallMs / 1000);
   const { timeSeconds = arrivalSeconds } = input;
-  const isFarAhead = timeSeconds > arrivalSeconds + rules.holdSeconds;
+  const isFarAhead = timeSeconds * 1000 > at.wallMs + rules.holdSeconds * 1000;
   const isAhead = timeSeconds * 1000 > at.wallMs && !isFarAhead;
   const now = realNow(state);
   const { saidSeconds } = state;

@@ -204,6 +204,20 @@ t.test('a push with a time too far ahead is taken as it comes, counted, and logg
   t.equal(titles.pushes.farAhead.get('demo')?.count, 4);
 });
 
+t.test('a channel that holds no push takes the milliseconds of a time as they are', async (t) => {
+  const clock = new FakeClock();
+  const { titles, feed, lines } = await start(t, new MemoryStore(), clock, { holdSeconds: 0 });
+  clock.advance(700);
+  const timeSeconds = (clock.wallMs() - 300) / 1000;
+  await titles.pushes.push('demo', { ...now('one'), timeSeconds });
+  t.equal(feed.last('demo', 'now')?.record.startSeconds, timeSeconds);
+  t.equal(titles.pushes.farAhead.get('demo'), undefined);
+  t.same(
+    lines.filter(({ level }) => level === 'warn'),
+    [],
+  );
+});
+
 t.test('titles of a source: which are taken, and one that cannot be saved', async (t) => {
   const store = new (class extends MemoryStore {
     isFull = false;
