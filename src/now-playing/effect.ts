@@ -79,7 +79,7 @@ export function changeSilently(state: ChannelState, changed: Partial<ChannelStat
  */
 export function takeNow(state: ChannelState, track: Track, at: Moment, saidSeconds: number | null = null): Change {
   const next = currentNext(state, at.wallMs);
-  const isNext = next !== null && !isIdSent(track) && isSameWords(next, track);
+  const isNext = next !== null && !isIdSent(track) && isSameTitle(next, track);
   const sinceMs = Math.max(state.onAirSinceMs, realNow(state)?.effectAtMs ?? 0);
   const record = {
     ...(isNext ? withIdOf(track, next) : track),
@@ -166,8 +166,15 @@ function followingNext(state: ChannelState, record: TrackRecord, corrected: Trac
 
 /** By its id, or by artist and song. */
 export function isSameTrack(one: Track, other: Track): boolean {
-  return one.id === other.id || isSameWords(one, other);
+  return one.id === other.id || isSameTitle(one, other);
 }
+
+/** Without words, such as a jingle and the pause before it, the content type counts. */
+export function isSameTitle(one: WordsAndType, other: WordsAndType): boolean {
+  return isSameWords(one, other) && (titleLine(one) !== '' || one.etype === other.etype);
+}
+
+type WordsAndType = Pick<Track, 'artist' | 'song' | 'separator' | 'etype'>;
 
 /** A now without text and content type only ends the previous title. */
 export function isTitle(record: TrackRecord): boolean {

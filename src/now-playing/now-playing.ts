@@ -20,6 +20,7 @@ import {
   currentNext,
   dropNext,
   isOver,
+  isSameTitle,
   isSameTrack,
   type Moment,
   putOnAir,
@@ -29,7 +30,17 @@ import {
 } from './effect.js';
 import { type FallbackTitle, fallbackRecord, newPlay } from './fallback.js';
 import { type HoldRules, heldOf, holdPush, trackOf } from './held.js';
-import { CLOCK_SECONDS, corrected, endedOf, hasSameText, isCovered, likeness, makeTrack, mayHaveId } from './repeat.js';
+import {
+  CLOCK_SECONDS,
+  corrected,
+  DEFAULTS,
+  endedOf,
+  hasSameText,
+  isCovered,
+  likeness,
+  makeTrack,
+  mayHaveId,
+} from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 import { holdMs, mayReplace, type TrustRules } from './trust.js';
 
@@ -132,7 +143,9 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
     return { change, answer, isFarAhead: false };
   }
   const isKnown =
-    next !== null && mayHaveId(next, input.id) && (isSameWords(next, input) || isSameByIdAndTime(next, input));
+    next !== null &&
+    mayHaveId(next, input.id) &&
+    (isSameTitle(next, { ...DEFAULTS, ...input }) || isSameByIdAndTime(next, input));
   if (!isKnown) {
     const track = makeTrack(input, input.id ?? at.newId(), timeSeconds ?? Math.floor(at.wallMs / 1000));
     return nextApplied(takeNext(state, track, hasTime, at));

@@ -146,6 +146,18 @@ t.test('the time of a push', async (t) => {
   }
 });
 
+const WORDLESS = { type: 'next', etype: 101 } as const;
+
+t.test('a next without words gives its id to its own title alone, not to the pause before it', async (t) => {
+  const desk = new Desk();
+  desk.push({ song: 'A' });
+  desk.push({ ...WORDLESS, id: 'j' });
+  t.not(desk.push({}).id, 'j');
+  desk.seconds = 3;
+  const { version } = desk.state;
+  t.match(desk.push({ etype: 101, id: 'j' }), { id: 'j', effectAtMs: T0 + 3000, version: version + 1 });
+});
+
 t.test('next', async (t) => {
   const at = (seconds: number) => Math.floor(T0 / 1000) + seconds;
   const next = { type: 'next', id: 'n', artist: 'A', song: 'N' } as const;
@@ -193,6 +205,12 @@ t.test('next', async (t) => {
       ],
       'N',
     ],
+    [
+      'without words: not spent by a pause before it',
+      (desk) => [desk.push({ ...WORDLESS, id: 'j' }), desk.push({})],
+      '',
+    ],
+    ['without words: spent by the same', (desk) => [desk.push(WORDLESS), desk.push({ etype: 101 })], undefined],
     ['is spent after a jingle', (desk) => [desk.push({ song: 'jingle' }), desk.push({ id: 'n' })], undefined],
     [
       'a title that changes nothing does not count',
