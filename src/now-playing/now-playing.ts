@@ -188,8 +188,10 @@ function nextApplied(change: Change): Pushed {
  * lost, or it is empty and the title in force another source's. The text of another source's title, whose time is over, becomes its own.
  */
 export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
-  const { now, lost } = state;
-  if (lost) return null;
+  const { lost } = state;
+  // What another program has sent for an encoder that is not connected is covered, as a push is.
+  if (lost && title.saidBy !== undefined) return null;
+  const now = lost ? state.covered : state.now;
   const line = lineOf(title);
   if (line === '' && (now?.source !== title.source || titleLine(now) === '')) return null;
   if (!mayReplace(now, title.source, at.ageMs, rules)) return null;
@@ -198,7 +200,8 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
     const isLate = isOtherCover(now, title);
     if (now.source === title.source && now.saidBy === title.saidBy && !isLate) return null;
     const said = asTitleOf(isLate ? { ...now, cover: title.cover! } : now, title);
-    return now.source === title.source && !isLate ? changeSilently(state, { now: said }) : correctNow(state, said, at);
+    if (now.source !== title.source || isLate) return correctNow(state, said, at);
+    return changeSilently(state, lost ? { covered: said } : { now: said });
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);

@@ -167,6 +167,58 @@ t.test('what a source said while another machine fed the channel is in force whe
   t.equal(await song(), 'Three', 'of a source that is not on air nothing is taken');
 });
 
+/** A channel with an encoder and an upstream behind it, as the switch says which of them is on air. */
+async function startTwoSources(t: Test, options: Partial<ChannelConfig> = {}) {
+  const clock = new FakeClock();
+  const { titles, channel, feed } = await start(t, new MemoryStore(), clock, options);
+  const source = (kind: Source['kind']) => ({ kind, state: 'up' as Source['state'], sender: kind });
+  const [encoder, pull] = [source('encoder'), source('pull')];
+  let onAir: typeof encoder | null = null;
+  Object.defineProperty(channel, 'switch', {
+    value: {
+      sources: [encoder, pull],
+      get onAir() {
+        return onAir;
+      },
+    },
+  });
+  const settled = () => new Promise((next) => setImmediate(next));
+  return {
+    titles,
+    encoder,
+    put: async (next: typeof encoder | null) => {
+      onAir = next;
+      encoder.state = next === encoder ? 'up' : 'idle';
+      titles.titles.sourceChanged('demo');
+      await settled();
+    },
+    say: (from: typeof encoder, title: string) => titles.titles.streamTitle('demo', title, from as Source),
+    pull,
+    pass: async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        clock.advance(1000);
+        titles.tidy();
+        await settled();
+      }
+    },
+    song: () => feed.last('demo', 'now')?.record.song,
+  };
+}
+
+t.test('what another program sends for an encoder that is away is covered too, as a push is', async (t) => {
+  const fallback = { artist: '', song: 'Own', graceSeconds: 5, whenSourceLost: true };
+  const { put, say, pass, song, encoder } = await startTwoSources(t, { fallback });
+  await put(encoder);
+  await say(encoder, 'A');
+  await put(null);
+  await say(encoder, 'B');
+  t.equal(song(), 'Own');
+  await put(encoder);
+  t.equal(song(), 'B');
+  await pass(20);
+  t.equal(song(), 'B');
+});
+
 const now = (song: string) => ({ type: 'now', artist: '', song }) as const;
 
 t.test('only the channel’s own tokens, and only where it takes pushes', async (t) => {
