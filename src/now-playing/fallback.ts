@@ -6,9 +6,9 @@
  *   lost:  now ──► covered, the fallback title becomes now; pushes go to covered     found:  covered ──► now
  */
 
-import type { TrackRecord } from '../metadata/record.js';
+import { type TrackRecord, titleLine } from '../metadata/record.js';
 import { changeSilently, type Moment, putOnAir, realNow } from './effect.js';
-import { DEFAULTS } from './repeat.js';
+import { DEFAULTS, hasRunOut } from './repeat.js';
 import type { Change, ChannelState } from './state.js';
 
 /** The longest pause of a source after which its title returns. */
@@ -71,6 +71,26 @@ function mayReturn(
   const { saidBy, durationSeconds, effectAtMs } = covered;
   if (saidBy !== undefined) return saidBy === speaker;
   return durationSeconds > 0 || wallMs - Math.max(onAirSinceMs, effectAtMs) <= RETURNS_MS;
+}
+
+/**
+ * A source is on air again behind another one: the last title that it has said returns, until it says another. Null: it has said one since; the title
+ * in force is a push, or came since; or its own is not one of the last plays any more.
+ * @param speaker its name, and when its present time on air began, unix milliseconds
+ */
+export function bringBack(
+  state: ChannelState,
+  speaker: { readonly name: string; readonly sinceMs: number },
+  at: Moment,
+): Change | null {
+  const { now, lost, ended = [] } = state;
+  if (lost || now === null || now.saidBy === speaker.name || now.effectAtMs > speaker.sinceMs) return null;
+  const isEnded = now.source !== 'metapush' && titleLine(now) === '';
+  if (now.saidBy === undefined && now.source !== 'fallback' && !isEnded) return null;
+  // Behind a push, or what another program has sent, it is old.
+  const past = ended.find(({ record }) => record.saidBy === undefined || record.saidBy === speaker.name)?.record;
+  if (past?.saidBy === undefined || hasRunOut(past.durationSeconds, at.wallMs - past.effectAtMs)) return null;
+  return putOnAir(state, { ...past, version: state.version + 1 }, at);
 }
 
 export function fallbackRecord(state: ChannelState, title: FallbackTitle, at: Moment): TrackRecord {

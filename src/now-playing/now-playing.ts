@@ -205,7 +205,9 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
-  return takeNow(state, playOf(title, at), at);
+  // What it has cleared does not return with it.
+  const from = line === '' && !lost ? { ...state, now: asTitleOf(now!, { ...title, saidBy: undefined }) } : state;
+  return takeNow(from, playOf(title, at), at);
 }
 
 /** The play that a title begins. */

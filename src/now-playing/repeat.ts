@@ -117,7 +117,8 @@ function lastsSeconds(durationSeconds: number): number {
   return durationSeconds > 0 ? durationSeconds - Math.min(CROSSFADE_SECONDS, durationSeconds / 2) : CLOCK_SECONDS;
 }
 
-function hasRunOut(durationSeconds: number, ageMs: number): boolean {
+/** Whether its duration is over. */
+export function hasRunOut(durationSeconds: number, ageMs: number): boolean {
   return durationSeconds > 0 && ageMs >= durationSeconds * 1000;
 }
 

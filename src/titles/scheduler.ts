@@ -13,6 +13,7 @@ import { Refusal } from '../base/refusal.js';
 import type { Track, TrackRecord } from '../metadata/record.js';
 import { realNow } from '../now-playing/effect.js';
 import {
+  bringBack,
   type FallbackRules,
   type FallbackTitle,
   reword,
@@ -209,7 +210,7 @@ class ChannelSchedule implements AlarmHandler {
     else due(0, decide);
   }
 
-  /** A source on air may have said no title in its time for that. */
+  /** A source on air may be back, or have said no title in its time for that. */
   #checkFirst(speaker: Speaker, now: TrackRecord | null, due: WhenDue): void {
     const { clock, moments, fallback, firstTitle } = this.#parts;
     const channel = this.#channel;
@@ -219,13 +220,25 @@ class ChannelSchedule implements AlarmHandler {
     const waitMs = UNTITLED_MS - onAirMs;
     const isOwn = ({ now: title }: Pick<ChannelState, 'now'>) =>
       title?.saidBy === undefined || (this.#parts.isOwn?.(channel, title.saidBy) ?? true);
-    if (first !== null) {
-      const { name } = speaker;
-      const sinceMs = clock.wallMs() - onAirMs;
-      due(waitMs, (fresh) => (isOwn(fresh) ? giveFirst(fresh, { name, sinceMs }, first, moments.of(channel)) : null));
-    } else if (now?.saidBy !== undefined && now.saidBy !== speaker.name) {
+    const { name } = speaker;
+    const since = { name, sinceMs: clock.wallMs() - onAirMs };
+    const ifOwn = (decide: (fresh: ChannelState) => Change | null) => (fresh: ChannelState) =>
+      isOwn(fresh) ? decide(fresh) : null;
+    due(
+      0,
+      ifOwn((fresh) => bringBack(fresh, since, moments.of(channel))),
+    );
+    if (first !== null)
+      due(
+        waitMs,
+        ifOwn((fresh) => giveFirst(fresh, since, first, moments.of(channel))),
+      );
+    else if (now?.saidBy !== undefined && now.saidBy !== name) {
       const title = fallback(channel)?.title ?? null;
-      due(waitMs, (fresh) => (isOwn(fresh) ? endTitle(fresh, speaker.name, title, moments.of(channel)) : null));
+      due(
+        waitMs,
+        ifOwn((fresh) => endTitle(fresh, name, title, moments.of(channel))),
+      );
     }
   }
 

@@ -17,17 +17,18 @@ export interface Speaker {
 }
 
 interface Known extends Speaker {
-  readonly sender: string;
   /** When it went off the air; null: it is on air. */
   leftMs: number | null;
   sinceMs: number;
 }
 
-const MAX_NAMES = 8;
+/** Senders of a channel that are remembered. */
+const MAX_KNOWN = 16;
 
 export class Speakers {
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
+  /** Channel → sender → what is known of it; the one that was on air last is the last. */
+  readonly #known = new Map<string, Map<string, Known>>();
   /** Channel → when another machine was last known to feed it. */
   readonly #lostMs = new Map<string, number>();
   readonly #startedMs: number;
@@ -42,30 +43,36 @@ export class Speakers {
   /** The present speaker. @param onAir the channel's source */
   update(channel: string, onAir: Source | null, state: ChannelState): Speaker | undefined {
     const nowMs = this.#clock.now();
-    const known = this.#known.get(channel);
+    let known = this.#known.get(channel);
     const sender = onAir?.state === 'up' ? onAir.sender : undefined;
-    if (sender === undefined) {
-      if (known !== undefined) known.leftMs ??= nowMs;
-      return undefined;
-    }
-    if (known?.sender === sender && (known.leftMs === null || nowMs - known.leftMs <= RETURNS_MS)) {
-      if (known.leftMs !== null) known.sinceMs = nowMs;
-      known.leftMs = null;
-      return known;
-    }
-    const sinceMs = this.#lostMs.get(channel) ?? this.#startedMs;
-    const said = realNow(state)?.saidBy;
-    const isBack = known === undefined && said?.startsWith(`${sender}.`) === true && nowMs - sinceMs <= RETURNS_MS;
-    const name = isBack ? said : `${sender}.${Math.round(this.#clock.wallMs())}`;
-    const speaker = { name, sender, sinceMs: nowMs, leftMs: null };
-    this.#known.set(channel, speaker);
-    this.#names.set(channel, [name, ...(this.#names.get(channel) ?? [])].slice(0, MAX_NAMES));
+    const present = sender === undefined ? undefined : known?.get(sender);
+    if (present?.leftMs === null) return present;
+    // Another one is on air, or none.
+    for (const one of known?.values() ?? []) one.leftMs ??= nowMs;
+    if (sender === undefined) return undefined;
+    if (known === undefined) this.#known.set(channel, (known = new Map()));
+    const isBack = present !== undefined && nowMs - present.leftMs! <= RETURNS_MS;
+    const name = isBack ? present.name : this.#nameOf(channel, sender, present === undefined ? state : null);
+    const speaker = { name, sinceMs: nowMs, leftMs: null };
+    known.delete(sender);
+    known.set(sender, speaker);
+    if (known.size > MAX_KNOWN) known.delete(known.keys().next().value!);
+    const names = this.#names.get(channel) ?? [];
+    if (!names.includes(name)) this.#names.set(channel, [name, ...names].slice(0, MAX_KNOWN));
     return speaker;
   }
 
   /** Whether a source of the channel has, or had, this name in this process. */
   isOwn(channel: string, name: string): boolean {
     return this.#names.get(channel)?.includes(name) ?? false;
+  }
+
+  /** @param state by which it may be known after a start; null: it is known to be a new one */
+  #nameOf(channel: string, sender: string, state: ChannelState | null): string {
+    const sinceMs = this.#lostMs.get(channel) ?? this.#startedMs;
+    const said = state === null ? undefined : (realNow(state) ?? state.now)?.saidBy;
+    const isKnown = said?.startsWith(`${sender}.`) === true && this.#clock.now() - sinceMs <= RETURNS_MS;
+    return isKnown ? said! : `${sender}.${Math.round(this.#clock.wallMs())}`;
   }
 
   /** Another machine feeds the channel. */

@@ -235,7 +235,10 @@ export class TitleService {
 
   /** Another source of a channel is on air, or none. */
   readonly sourceChanged = (channel: string): void => {
-    if (this.#parts.channels.has(channel)) this.#checkSource(channel);
+    if (!this.#parts.channels.has(channel)) return;
+    this.#checkSource(channel);
+    // What it has said before may be in force again.
+    if (this.#parts.channels.get(channel)!.switch.titleOnAir === undefined) this.check(channel);
   };
 
   #checkSource(channel: string): void {

@@ -205,6 +205,44 @@ async function startTwoSources(t: Test, options: Partial<ChannelConfig> = {}) {
   };
 }
 
+t.test('an encoder that is back has its title, whatever source with titles was on air meanwhile', async (t) => {
+  for (const [awaySeconds, title, between] of [
+    [3, '', 'A'],
+    [20, '', ''],
+    [20, 'B', 'B'],
+  ] as const) {
+    const { put, say, pass, song, encoder, pull } = await startTwoSources(t);
+    await put(encoder);
+    await say(encoder, 'A');
+    await pass(60);
+    await put(pull);
+    if (title !== '') await say(pull, title);
+    await pass(awaySeconds);
+    t.equal(song(), between);
+    await put(encoder);
+    t.equal(song(), 'A', `${awaySeconds} s, ${title}`);
+    await pass(20);
+    t.equal(song(), 'A', 'and keeps it');
+    await say(encoder, 'C');
+    t.equal(song(), 'C');
+  }
+});
+
+t.test('the title that a fallback title has covered returns, whatever source was on air meanwhile', async (t) => {
+  const fallback = { artist: '', song: 'Own', graceSeconds: 5, whenSourceLost: true };
+  const { put, say, pass, song, encoder, pull } = await startTwoSources(t, { fallback });
+  await put(encoder);
+  await say(encoder, 'A');
+  await put(pull);
+  await say(pull, 'B');
+  await pass(20);
+  t.equal(song(), 'Own', 'titles of sources are not taken');
+  await put(encoder);
+  t.equal(song(), 'A');
+  await pass(20);
+  t.equal(song(), 'A');
+});
+
 t.test('what another program sends for an encoder that is away is covered too, as a push is', async (t) => {
   const fallback = { artist: '', song: 'Own', graceSeconds: 5, whenSourceLost: true };
   const { put, say, pass, song, encoder } = await startTwoSources(t, { fallback });
