@@ -139,7 +139,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/tapes/takeover': ['e2e/cluster'],
   'cluster/tapes/tape-client': ['cluster/tapes/tape-server', 'net/tls/key-updates'],
   'cluster/titles/sender': ['cluster/titles/cluster-engine'],
-  'cluster/titles/shared-channel': ['cluster/titles/cluster-engine'],
   'client/topic-connection': ['client/follow'],
   'client/follower': ['client/follow'],
   'client/known-records': ['client/follow'],

@@ -68,11 +68,11 @@ export class Repeats {
     this.#log = log;
   }
 
-  /** @param key what counts as the same fault; from a small, fixed set, since it is kept */
-  warn(key: string, fields: Record<string, unknown>, message: string): void {
+  /** @param key what counts as the same fault; from a small, fixed set, since it is kept @param quietMs between two lines */
+  warn(key: string, fields: Record<string, unknown>, message: string, quietMs = QUIET_MS): void {
     const nowMs = performance.now();
     const seen = this.#seen.get(key);
-    if (seen !== undefined && nowMs - seen.loggedMs < QUIET_MS) {
+    if (seen !== undefined && nowMs - seen.loggedMs < quietMs) {
       seen.suppressed++;
       return;
     }

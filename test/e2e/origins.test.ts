@@ -3,6 +3,7 @@
 import t from 'tap';
 import { allAreWell, allHear, ClusterNode, FILE_SOURCE } from '../kit/nodes.js';
 import { quietFor } from '../kit/pause.js';
+import { noRedis, RedisServer } from '../kit/redis.js';
 import { StampedEncoder } from '../kit/stamped.js';
 import { until } from '../kit/until.js';
 import { ask, Watching } from '../kit/wire.js';
@@ -95,6 +96,23 @@ t.test('the origin is away: the edge goes on, takes pushes, and both agree when 
   );
   t.same(songs(watcher).slice(-4), ['One', 'Two', 'Three', 'Four'], 'each once, in order');
   allAreWell(t, listeners, 'nobody was ended');
+});
+
+t.test('where an origin has lost its Redis the next one is asked', { skip: noRedis }, async (t) => {
+  const [lost, redis] = [await RedisServer.start(t), await RedisServer.start(t)];
+  const origins = [await ClusterNode.start(t, 'one', lost), await ClusterNode.start(t, 'two', redis)];
+  await lost.kill();
+  const edge = await ClusterNode.start(t, 'edge', origins, { mayFeed: false });
+  const isReached = async () =>
+    (await ask(t, edge.port, 'GET /readyz?cluster HTTP/1.1')).body.includes('"reached":true');
+  await until(isReached, 5000, () => edge.said);
+  const watcher = await new Watching(t, `${edge.ws}/metadata/channel/live`).opened();
+  await push(origins[1]!, 'One');
+  await until(
+    () => songs(watcher).at(-1) === 'One',
+    5000,
+    () => JSON.stringify(songs(watcher)),
+  );
 });
 
 t.test('the hub of the origin is another process: nobody notices', async (t) => {

@@ -45,8 +45,8 @@ export interface NodeSetting {
 /** How many workers each node has: TEST_WORKERS of the environment, else as it comes. */
 const WORKERS = Number(process.env['TEST_WORKERS'] ?? 0);
 
-/** Where what all nodes have in common is: a Redis, the one that a Sentinel names, another node, the node itself. */
-export type CommonPlace = RedisServer | RedisPair | ClusterNode | null;
+/** Where what all nodes have in common is: a Redis, the one that a Sentinel names, another node or the first of some, the node itself. */
+export type CommonPlace = RedisServer | RedisPair | ClusterNode | readonly ClusterNode[] | null;
 
 export class ClusterNode {
   readonly name: string;
@@ -109,8 +109,9 @@ ${more}`;
 
   static #wayTo(common: CommonPlace): string {
     if (common === null) return '';
-    if (common instanceof ClusterNode) return `  origins: ['${common.#tapesUrl}']`;
+    if (common instanceof ClusterNode) return ClusterNode.#wayTo([common]);
     if (common instanceof RedisServer) return `  url: ${common.url}`;
+    if (!('sentinel' in common)) return `  origins: ${JSON.stringify(common.map((node) => node.#tapesUrl))}`;
     // The URL has what a Sentinel does not say; its place is of no account.
     return `  url: redis://nowhere.invalid:1/0\n  sentinels: ['${common.sentinel}']\n  master: ${common.name}`;
   }

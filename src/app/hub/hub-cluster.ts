@@ -6,7 +6,7 @@ import { type Clock, WRONG_CLOCK_MS } from '../../base/clock.js';
 import { ClusterTime } from '../../cluster/cluster-time.js';
 import { HeldLog } from '../../cluster/log/held-log.js';
 import { RedisLog } from '../../cluster/log/redis-log.js';
-import { RemoteLog } from '../../cluster/log/remote-log.js';
+import { answering, RemoteLog } from '../../cluster/log/remote-log.js';
 import type { SharedLog } from '../../cluster/log/shared-log.js';
 import type { SharedTapes } from '../../cluster/tapes/shared-tapes.js';
 import { askForLog } from '../../cluster/tapes/tape-client.js';
@@ -18,6 +18,7 @@ import type { Deliver } from '../../titles/engine.js';
 import type { Core } from '../core.js';
 import type { MetricRegistry } from '../metrics/registry.js';
 import { badRecords } from './bad-records.js';
+import { ReachLog } from './reach-log.js';
 import { type EngineParts, watchedStore } from './titles.js';
 
 /** How often it is kept how far this node has come. */
@@ -64,7 +65,7 @@ function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, cloc
       const peer = machineAt(origin);
       try {
         if (alone.has(peer)) throw new Error(`the ${peer} sent what it must not, and is not asked again for now`);
-        return new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken });
+        return await answering(new RemoteLog(await askForLog(origin, client), answerMs, clock, { peer, onBroken }));
       } catch (error) {
         reason = error;
       }
@@ -77,8 +78,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
   const { clock, log, repeats } = core;
   const { sequence, has, onChange } = parts;
   const { node } = cluster;
-  let isReached: boolean | null = null;
-  const place = NAMES[placeOf(cluster)];
+  const reach = new ReachLog(log, clock, node, NAMES[placeOf(cluster)]);
   return new ClusterEngine({
     store: watchedStore(core, parts),
     sequence,
@@ -88,14 +88,7 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     makeTime: (skewMs) => new ClusterTime(clock, skewMs, parts.onTimeMoved),
     deliver: onChange,
     onBell: () => parts.onBell(),
-    onReached: (reason) => {
-      const isNow = reason === null;
-      if (isNow !== isReached && isNow) log.info({ node }, `${place} is reached: titles are those of all machines`);
-      if (isNow !== isReached && !isNow) {
-        log.warn({ node, reason: reason.message }, `${place} is away: titles are kept here, and sent when it is back`);
-      }
-      isReached = isNow;
-    },
+    onReached: (reason) => reach.note(reason),
     onDropped: (channel) =>
       repeats.warn(
         'cluster dropped',

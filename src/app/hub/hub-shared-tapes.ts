@@ -14,6 +14,9 @@ import { badRecords } from './bad-records.js';
 import type { HubSide } from './hub-side.js';
 import type { LinkedClients } from './linked-clients.js';
 
+/** It is found three times a second, until it is corrected. */
+const NAME_TWICE_MS = 60_000;
+
 /**
  * Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there.
  */
@@ -81,6 +84,7 @@ export function makeSharedTapes(
         'cluster name',
         { node: cluster.node },
         'another machine of the cluster has the name of this one: give it its own',
+        NAME_TWICE_MS,
       ),
     onError: (error) => {
       if (error instanceof LinkSilent) {

@@ -27,7 +27,7 @@ export function checkedLog(log: SharedLog): SharedLog {
     set onLost(onLost: (reason: Error) => void) {
       log.onLost = onLost;
     },
-    close: () => log.close(),
+    close: (reason) => log.close(reason),
     timeMs: () => checked('its time', ANSWERS.timeMs, log.timeMs()),
     epoch: () => checked('its epoch', ANSWERS.epoch, log.epoch()),
     hello: (joining) => checked('a joining', ANSWERS.hello, log.hello(joining)),

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
 import { HeldLeases, MAX_CHANNELS, mustHaveRoom, setNewest } from './held-leases.js';
 import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
-import { LogLost, type Pairs, type SharedLog } from './shared-log.js';
+import { CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 const BELLS_KEPT = 20_000;
 /** Maximum of the last values, and of the log, in characters: other machines decide what is in them. */
@@ -160,9 +160,9 @@ class HeldLogView implements SharedLog {
     return this.#lost !== null;
   }
 
-  close(): void {
+  close(reason = CLOSED): void {
     if (this.#lost !== null) return;
-    this.#lost = new LogLost('it was closed');
+    this.#lost = new LogLost(reason);
     for (const giveUp of this.#giveUp) giveUp();
     this.onLost(this.#lost);
   }

@@ -46,8 +46,8 @@ export class RedisLog implements SharedLog {
     this.#redis.onLost = onLost;
   }
 
-  close(): void {
-    this.#redis.close();
+  close(reason?: string): void {
+    this.#redis.close(reason);
   }
 
   async timeMs(): Promise<number> {

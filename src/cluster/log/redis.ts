@@ -5,7 +5,7 @@
  */
 
 import { ReplyBounds } from './reply-bounds.js';
-import { LogLost } from './shared-log.js';
+import { CLOSED, LogLost } from './shared-log.js';
 
 export type Reply = string | number | null | readonly Reply[];
 
@@ -51,8 +51,25 @@ export class Redis {
 
   /** Connects and loads the scripts. Rejects with RedisLost. @param scripts by name */
   static async connect(options: RedisOptions, scripts: Readonly<Record<string, string>>): Promise<Redis> {
+    if (options.sentinels.length === 0) return await Redis.#connectTo(options.url, options, scripts);
+    const reasons = new Set<string>();
+    // One that is cut off from the others may still name the server before a fail-over.
+    for (const sentinel of options.sentinels) {
+      try {
+        return await Redis.#connectTo(await masterUrl(sentinel, options), options, scripts);
+      } catch (error) {
+        reasons.add((error as Error).message);
+      }
+    }
+    throw new RedisLost(`no Sentinel names a server that takes changes (${[...reasons].join('; ')})`);
+  }
+
+  static async #connectTo(
+    url: string,
+    options: RedisOptions,
+    scripts: Readonly<Record<string, string>>,
+  ): Promise<Redis> {
     const { answerMs } = options;
-    const url = options.sentinels.length === 0 ? options.url : await masterUrl(options);
     const clients = await Promise.all([makeClient(url, options), makeClient(url, options)]);
     const redis = new Redis(...clients, answerMs);
     try {
@@ -95,8 +112,8 @@ export class Redis {
   }
 
   /** Idempotent. Pending requests reject. */
-  close(): void {
-    this.#lose('it was closed');
+  close(reason = CLOSED): void {
+    this.#lose(reason);
   }
 
   async #send(client: Client, command: readonly string[], ms: number): Promise<Reply> {
@@ -139,33 +156,27 @@ async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'ans
 }
 
 /**
- * The URL of the server, from the first Sentinel that answers. Not by the package's `createSentinel`: its connections cannot be
+ * The URL of the server as a Sentinel says it. Not by the package's `createSentinel`: its connections cannot be
  * bounded (ReplyBounds: 11 bytes of a Sentinel take 264 MB), and it sends a command again to another server.
  */
-async function masterUrl(options: RedisOptions): Promise<string> {
-  const { url, sentinels, master, answerMs } = options;
-  const reasons: string[] = [];
-  for (const sentinel of sentinels) {
-    const client = await makeClient(sentinel, options);
-    client.on('error', () => undefined);
-    try {
-      await within(answerMs, client.connect());
-      const place = (await within(
-        answerMs,
-        client.sendCommand(['SENTINEL', 'get-master-addr-by-name', master]),
-      )) as unknown as readonly string[] | null;
-      if (place === null) throw new Error(`it knows no master ${master}`);
-      const found = new URL(url);
-      const host = place[0]!;
-      found.host = `${host.includes(':') ? `[${host}]` : host}:${place[1]}`;
-      return found.href;
-    } catch (error) {
-      reasons.push((error as Error).message);
-    } finally {
-      if (client.isOpen) client.destroy();
-    }
+async function masterUrl(sentinel: string, options: RedisOptions): Promise<string> {
+  const { url, master, answerMs } = options;
+  const client = await makeClient(sentinel, options);
+  client.on('error', () => undefined);
+  try {
+    await within(answerMs, client.connect());
+    const place = (await within(
+      answerMs,
+      client.sendCommand(['SENTINEL', 'get-master-addr-by-name', master]),
+    )) as unknown as readonly string[] | null;
+    if (place === null) throw new Error(`it knows no master ${master}`);
+    const found = new URL(url);
+    const host = place[0]!;
+    found.host = `${host.includes(':') ? `[${host}]` : host}:${place[1]}`;
+    return found.href;
+  } finally {
+    if (client.isOpen) client.destroy();
   }
-  throw new RedisLost(`no Sentinel says where it is (${reasons.join('; ')})`);
 }
 
 /** Rejects after this time. */

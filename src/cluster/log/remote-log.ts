@@ -23,7 +23,7 @@ import {
   QUESTIONS,
   type RawEntry,
 } from './log-schema.js';
-import { LogLost, type Pairs, type SharedLog } from './shared-log.js';
+import { CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 type LogAsk = keyof typeof QUESTIONS;
 const ASKS = Object.keys(QUESTIONS) as LogAsk[];
@@ -83,8 +83,8 @@ export class RemoteLog implements SharedLog {
     return this.#lost !== null;
   }
 
-  close(): void {
-    this.#lose('it was closed');
+  close(reason = CLOSED): void {
+    this.#lose(reason);
   }
 
   timeMs = () => this.#ask<number>('timeMs', []);
@@ -118,6 +118,17 @@ export class RemoteLog implements SharedLog {
     this.#requests.lose(this.#lost);
     this.#connection.close();
     this.onLost(this.#lost);
+  }
+}
+
+/** Resolves with the log when it has answered: an origin may have lost its own way to it. Rejects with LogLost. */
+export async function answering(log: SharedLog): Promise<SharedLog> {
+  try {
+    await log.timeMs();
+    return log;
+  } catch (error) {
+    log.close();
+    throw error;
   }
 }
 

@@ -8,6 +8,9 @@ import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuest
 /** Texts by channel, or by node. */
 export type Pairs = readonly (readonly [name: string, text: string])[];
 
+/** The reason of a loss where none is given. */
+export const CLOSED = 'it was closed';
+
 /** Maximum duration of a lease, whatever a node asks for. */
 export const MAX_LEASE_MS = 60_000;
 
@@ -23,8 +26,8 @@ export interface SharedLog {
   readonly isLost: boolean;
   /** Called once, when it is lost. */
   onLost: (reason: Error) => void;
-  /** Idempotent. Pending requests reject. */
-  close(): void;
+  /** Idempotent. Pending requests reject. @param reason for `onLost` */
+  close(reason?: string): void;
   /** Unix milliseconds by its clock. */
   timeMs(): Promise<number>;
   /** Null: it is empty. */

@@ -11,7 +11,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { retryLater, shuttingDown } from '../../base/refusal.js';
-import type { Sequence } from '../../feed/sequence.js';
 import { stampedChange } from '../../now-playing/stamp.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
@@ -19,11 +18,12 @@ import { channelRemoved, type Engine } from '../../titles/engine.js';
 import type { ClusterTime } from '../cluster-time.js';
 import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
 import type { SharedLog } from '../log/shared-log.js';
-import { LogArrivals } from './log-arrivals.js';
+import { LogArrivals, type LogArrivalsParts } from './log-arrivals.js';
 import type { BadEntry, LogBell, LogEntry } from './log-entry.js';
 import { LogPosition } from './log-position.js';
 import { type Joined, NodeLink } from './node-link.js';
 import { orderedAfter } from './ordered.js';
+import { seenNodes } from './seen-nodes.js';
 import { Sender } from './sender.js';
 import { SharedChannel } from './shared-channel.js';
 
@@ -36,12 +36,11 @@ export interface ClusterOptions {
   readonly waitingChanges: number;
 }
 
-export interface ClusterEngineParts {
+export interface ClusterEngineParts extends Pick<LogArrivalsParts, 'sequence' | 'onError'> {
   readonly options: ClusterOptions;
   /** Opens the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog>;
   readonly store: Store;
-  readonly sequence: Sequence;
   /** The cluster time. @param skewMs how far this machine's clock was last known to be ahead of it */
   makeTime(skewMs: number): ClusterTime;
   /** Whether this node has such a channel. */
@@ -55,7 +54,6 @@ export interface ClusterEngineParts {
   onDropped(channel: string): void;
   /** A malformed record was skipped. @param place where it is @param reason for the log */
   onBad(place: string, reason: string): void;
-  onError(error: unknown): void;
 }
 
 const RETRY_SECONDS = 2;
@@ -84,6 +82,7 @@ export class ClusterEngine implements Engine {
     this.#link = new NodeLink({
       open: parts.open,
       place: () => this.#position.place,
+      isWhole: () => this.#position.isWhole,
       lastStamp: () => sequence.last,
       time: this.time,
       onJoined: (joined) => this.#onJoined(joined),
@@ -109,8 +108,9 @@ export class ClusterEngine implements Engine {
   }
 
   /** Resolves after the first attempt to join, which is repeated in the background. Until `begin` changes are applied but not delivered. */
-  async join(channels: Iterable<string>): Promise<void> {
+  async join(channels: readonly string[]): Promise<void> {
     for (const channel of channels) this.#channel(channel);
+    this.#position.begin(channels);
     await this.#link.start();
     await this.#settled();
   }
@@ -120,20 +120,22 @@ export class ClusterEngine implements Engine {
     this.#isDelivering = true;
   }
 
-  /** Reads the last values of channels that were added to the configuration. */
+  /** Reads the last values, and the past, of channels that were added to the configuration. */
   learn(added: readonly string[]): void {
     for (const channel of added) this.#channel(channel);
+    this.#position.expect(added);
     this.#arrivals.expect(added, this.#log);
+    this.#link.reread();
   }
 
   /** Asks for leases. Null: Redis is away. Rejects as Redis does. */
   async lease(asked: LeaseQuestion): Promise<LeaseAnswer | null> {
-    return this.#log === null ? null : await this.#log.lease(asked);
+    return this.#log === null ? null : await this.#sender.lease(this.#log, asked);
   }
 
-  /** See NodeLink; empty while Redis is away. Rejects as Redis does. */
-  async nodes(): ReturnType<NodeLink['nodes']> {
-    return this.#log === null ? new Map() : await this.#link.nodes(this.#log);
+  /** By name; empty while Redis is away. Rejects as Redis does. */
+  async nodes(): ReturnType<typeof seenNodes> {
+    return this.#log === null ? new Map() : await seenNodes(this.#log, this.time.ms());
   }
 
   /** Opens another connection to the shared log. Rejects if it cannot be reached now. */
@@ -158,9 +160,7 @@ export class ClusterEngine implements Engine {
 
   /** Number of changes that wait for Redis. */
   get waiting(): number {
-    let waiting = 0;
-    for (const { unsent } of this.#channels.values()) waiting += unsent.length;
-    return waiting;
+    return [...this.#channels.values()].reduce((waiting, { unsent }) => waiting + unsent.length, 0);
   }
 
   state(channel: string): ChannelState {
@@ -186,7 +186,8 @@ export class ClusterEngine implements Engine {
 
   /** Saves the position in the log, from which this node continues after a restart. Called periodically and at the end. Never rejects. */
   async savePlace(): Promise<void> {
-    await this.#position.save(this.time.skewMs, () => this.#settled()).catch(this.#parts.onError);
+    const channels = [...this.#channels.keys()].filter(this.#parts.has);
+    await this.#position.save(this.time.skewMs, channels, () => this.#settled()).catch(this.#parts.onError);
   }
 
   /** Resolves when all entries that were read are applied. */

@@ -6,12 +6,13 @@
 import { retryLater } from '../../base/refusal.js';
 import type { Sequence } from '../../feed/sequence.js';
 import type { SharedLog } from '../log/shared-log.js';
-import type { BadEntry, BadLast, LogBell, LogEntry } from './log-entry.js';
-import type { LastValues, NodeLink } from './node-link.js';
+import type { BadEntry, BadLast, LastValues, LogBell, LogEntry } from './log-entry.js';
+import type { NodeLink } from './node-link.js';
+import { playOf } from './one-history.js';
 import { NOTHING, type Ordered } from './ordered.js';
 import { aheadFault } from './ordered-schema.js';
 import type { Sender } from './sender.js';
-import { playOf, type SharedChannel } from './shared-channel.js';
+import type { SharedChannel } from './shared-channel.js';
 
 export interface LogArrivalsParts {
   readonly link: Pick<NodeLink, 'isCatchingUp' | 'last'>;

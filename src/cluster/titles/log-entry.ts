@@ -8,6 +8,7 @@ import { CheckError, must, stamp as stampSchema } from '../../metadata/record-sc
 import { stampedRecord, stampedState } from '../../now-playing/stamp.js';
 import type { HistoryEntry } from '../../now-playing/state.js';
 import type { RawEntry } from '../log/log-schema.js';
+import type { Pairs } from '../log/shared-log.js';
 import type { Ordered } from './ordered.js';
 import { changeId, nodeName, readHistory, readOrdered, readVersion } from './ordered-schema.js';
 
@@ -47,6 +48,9 @@ export interface BadLast {
   readonly bad: string;
 }
 
+/** By channel. */
+export type LastValues = ReadonlyMap<string, Ordered | BadLast>;
+
 /** @throws Error if the entry has no number */
 export function readEntry({ id, fields }: RawEntry): LogEntry | LogBell | BadEntry {
   const seq = /^\d{1,16}-\d+$/.test(id) ? Number.parseInt(id, 10) : Number.NaN;
@@ -83,6 +87,10 @@ export function readEntry({ id, fields }: RawEntry): LogEntry | LogBell | BadEnt
       bad: reasonOf(error),
     };
   }
+}
+
+export function readLasts(pairs: Pairs): LastValues {
+  return new Map(pairs.map(([channel, text]) => [channel, readLast(channel, text)]));
 }
 
 /** `stamp JSON`. */

@@ -15,9 +15,12 @@ export interface LogPlace {
   readonly id: string;
 }
 
-/** Saved with the place, for a node that starts while Redis is away. */
-interface KeptSkew {
+/** Saved with the place. */
+interface KeptWithPlace {
+  /** For a node that starts while Redis is away. */
   readonly skewMs?: number;
+  /** The channels whose changes were read up to this place. Absent: saved by an earlier version, all of them. */
+  readonly channels?: readonly string[];
 }
 
 /** Its name among the store's documents. */
@@ -31,19 +34,39 @@ export class LogPosition {
   /** The place of the last entry that was read; `#place` stays behind it while the past is read. */
   #read: LogPlace;
   #skewMs: number;
+  readonly #channels: readonly string[] | undefined;
+  /** Channels that were not there when the log was read up to the place: it has to be read again. */
+  readonly #unread = new Set<string>();
   #saved = '';
 
   constructor(store: Store) {
     this.#store = store;
-    const kept = check<LogPlace & KeptSkew>(placeSchema, store.document(DOCUMENT)).value;
+    const kept = check<LogPlace & KeptWithPlace>(placeSchema, store.document(DOCUMENT)).value;
     this.#place = { epoch: kept?.epoch ?? '', seq: kept?.seq ?? 0, id: kept?.id ?? '' };
     this.#read = this.#place;
     this.#skewMs = kept?.skewMs ?? 0;
+    this.#channels = kept?.channels;
   }
 
   /** Where a restarted node continues. */
   get place(): LogPlace {
     return this.#place;
+  }
+
+  /** Whether the changes of all channels were read up to the place. */
+  get isWhole(): boolean {
+    return this.#unread.size === 0;
+  }
+
+  /** @param channels of the configuration with which the process begins */
+  begin(channels: readonly string[]): void {
+    const known = new Set(this.#channels ?? channels);
+    this.expect(channels.filter((channel) => !known.has(channel)));
+  }
+
+  /** These channels were added. */
+  expect(added: readonly string[]): void {
+    for (const channel of added) this.#unread.add(channel);
   }
 
   /** The number of the last entry that was read. */
@@ -56,27 +79,34 @@ export class LogPosition {
     return this.#skewMs;
   }
 
-  /** @param seq of the log's last entry @param isContinued whether the log continues from `place`; else its past is read */
+  /**
+   * In another life of the data the place stays in the former one until the past is read: a connection or process that is lost before would not know
+   * that the log may lack what this node has.
+   * @param seq of the log's last entry @param isContinued whether the log continues from `place`; else its past is read
+   */
   join(epoch: string, seq: number, isContinued: boolean): void {
     this.#read = { epoch, seq, id: isContinued ? this.#place.id : '' };
-    this.#place = isContinued ? this.#read : { epoch, seq: 0, id: '' };
+    if (isContinued) this.#place = this.#read;
+    else if (epoch === this.#place.epoch) this.#place = { epoch, seq: 0, id: '' };
   }
 
   /** @param isReadingPast whether past entries are read meanwhile */
   onRead(seq: number, id: string, isReadingPast: boolean): void {
-    this.#read = { epoch: this.#place.epoch, seq, id };
+    this.#read = { epoch: this.#read.epoch, seq, id };
     if (!isReadingPast) this.#place = this.#read;
   }
 
   /** The log's past has been read as well. */
   onCaughtUp(): void {
     this.#place = this.#read;
+    this.#unread.clear();
   }
 
-  /** Rejects if the store fails. @param applied resolves when all entries that were read are applied */
-  async save(skewMs: number, applied: () => Promise<void>): Promise<void> {
+  /** Rejects if the store fails. @param channels that are read @param applied resolves when all entries that were read are applied */
+  async save(skewMs: number, channels: readonly string[], applied: () => Promise<void>): Promise<void> {
     if (Math.abs(skewMs - this.#skewMs) > KEPT_SKEW_STEP_MS) this.#skewMs = skewMs;
-    const place = { ...this.#place, skewMs: this.#skewMs };
+    const read = channels.filter((channel) => !this.#unread.has(channel)).sort();
+    const place = { ...this.#place, skewMs: this.#skewMs, channels: read };
     const text = JSON.stringify(place);
     if (text === this.#saved) return;
     await applied();

@@ -5,11 +5,12 @@
  * that no other node has changed stays as it was decided, with its version.
  */
 
-import { isSamePlay, type TrackRecord } from '../../metadata/record.js';
-import { isSameTrack, isTitle } from '../../now-playing/effect.js';
+import { isIdSent, isSamePlay, playId, type Track, type TrackRecord, withIdOf } from '../../metadata/record.js';
+import { isSameTrack, isTitle, realNow } from '../../now-playing/effect.js';
 import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import {
   type Decided,
+  isBegunTwice,
   isLater,
   isSameHeld,
   type NextPart,
@@ -29,15 +30,16 @@ export interface Merged {
 }
 
 /** @returns null: no change */
-export function merge(base: Ordered, unsent: Unsent): Merged | null {
+export function merge(base: Ordered, given: Unsent): Merged | null {
   const { state } = base;
-  const version = Math.max(state.version + 1, unsent.version);
-  const isAlone = state.version === unsent.onVersion && saysTheSame(state.now, unsent.onNow);
+  const version = Math.max(state.version + 1, given.version);
+  const isAlone = state.version === given.onVersion && saysTheSame(state.now, given.onNow);
+  const unsent = isAlone ? given : asPlayOf(state, given);
   const takesNow = unsent.now !== undefined && isNewNow(base, unsent, isAlone);
   const now = takesNow ? renumberedNow(unsent, version) : nowPart(state);
   const takesNext = unsent.next !== undefined && isNewNext(base, unsent, isAlone, now.now);
   const next = takesNext ? renumberedNext(unsent, version) : nextPart(state);
-  const held = mergedHeld(state, unsent);
+  const held = mergedHeld(state, unsent, isAlone);
   const history = isAlone ? unsent.history : mergedHistory(state, unsent, takesNow ? now : null);
   const isRaised = unsent.version > state.version;
   if (!takesNow && !takesNext && held === state.held && history.length === 0 && !isRaised) return null;
@@ -75,6 +77,23 @@ export function changesBetween(
   return before.version === after.version && history.length === 0 ? [] : [{ state: after, record: null, history }];
 }
 
+/** A title that another node has begun as well is of that play: it has one beginning. */
+function asPlayOf({ now, onAirSinceMs }: ChannelState, unsent: Unsent): Unsent {
+  const record = unsent.now?.now ?? null;
+  if (now === null || record === null || isSamePlay(now, record) || !isBegunTwice(now, record)) return unsent;
+  const named = isIdSent(record) && !isIdSent(now) ? { ...record, madeId: playId(now) } : withIdOf(record, now);
+  const same = { ...named, effectAtMs: now.effectAtMs } as TrackRecord;
+  const history = unsent.history.map((row) =>
+    isBegun(row, unsent) ? { ...row, record: same, fromMs: onAirSinceMs } : row,
+  );
+  return { ...unsent, now: { ...unsent.now!, now: same, onAirSinceMs }, history };
+}
+
+/** Whether it is the entry of the title that a change has begun, or corrected. */
+export function isBegun({ record, toMs }: HistoryEntry, { version }: Unsent): boolean {
+  return toMs === null && record.version === version;
+}
+
 /** A record that is the same to readers does not replace it. */
 function isNewNow({ state, now: decided }: Ordered, unsent: Unsent, isAlone: boolean): boolean {
   const { now } = unsent;
@@ -110,18 +129,28 @@ function renumberedNext(unsent: Unsent, version: number): NextPart {
   return { ...rest, next: renumbered(next, unsent, version) };
 }
 
-function mergedHeld({ held }: ChannelState, unsent: Unsent): ChannelState['held'] {
+function mergedHeld(state: ChannelState, unsent: Unsent, isAlone: boolean): ChannelState['held'] {
+  const { held } = state;
   if (unsent.held === undefined) return held;
   const { added, gone } = unsent.held;
   const kept = held.filter((track) => !gone.some((other) => isSameHeld(track, other)));
-  const fresh = added.filter((track) => !kept.some((other) => isSameHeld(track, other)));
+  const fresh = added.filter(
+    (track) => !kept.some((other) => isSameHeld(track, other)) && (isAlone || !isOvertaken(track, state)),
+  );
   if (fresh.length === 0 && kept.length === held.length) return held;
   return [...kept, ...fresh].sort((one, other) => one.startSeconds - other.startSeconds);
 }
 
+/** Whether a held push was played elsewhere while this node was away, or a title has taken effect behind its time: it must not replace that. */
+function isOvertaken(track: Track, state: ChannelState): boolean {
+  const now = realNow(state);
+  if (now !== null && now.effectAtMs >= track.startSeconds * 1000) return true;
+  return state.ended?.some(({ record }) => playId(record) === playId(track)) ?? false;
+}
+
 /** While nodes were apart both titles were on air, so their entries overlap. @param taken null: the other node's title stays in force */
 function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | null): HistoryEntry[] {
-  const own = unsent.history.find(({ record, toMs }) => toMs === null && record.version === unsent.version);
+  const own = unsent.history.find((row) => isBegun(row, unsent));
   const record = unsent.now?.now ?? null;
   if (record === null || own === undefined) return [...unsent.history];
   // Both describe one play, with different words.
@@ -129,7 +158,9 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
     return taken === null ? [] : [{ record: taken.now!, fromMs: own.fromMs, toMs: null }];
   }
   if (taken === null) {
-    if (saysTheSame(record, state.now)) return [];
+    // It is over there as well, or a title stands where it filled a gap.
+    const isThere = saysTheSame(record, state.now) || state.ended?.some((past) => isBegunTwice(record, past.record));
+    if (isThere || record.source === 'fallback') return [];
     return [{ ...own, toMs: Math.max(own.fromMs, state.onAirSinceMs) }];
   }
   const begins: HistoryEntry = { record: taken.now!, fromMs: own.fromMs, toMs: null };

@@ -4,15 +4,14 @@
  */
 
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { ClusterTime } from '../cluster-time.js';
 import { checkedLog } from '../log/checked-log.js';
 import type { Commit, CommitAnswer } from '../log/log-schema.js';
-import type { Pairs, SharedLog } from '../log/shared-log.js';
+import type { SharedLog } from '../log/shared-log.js';
 import { Standstill } from '../tapes/standstill.js';
-import { type BadEntry, type BadLast, type LogBell, type LogEntry, readEntry, readLast } from './log-entry.js';
+import { type BadEntry, type LastValues, type LogBell, type LogEntry, readEntry, readLasts } from './log-entry.js';
 import type { LogPlace } from './log-position.js';
-import type { Ordered } from './ordered.js';
-import { nodeName } from './ordered-schema.js';
 
 export interface Joined {
   readonly log: SharedLog;
@@ -23,13 +22,12 @@ export interface Joined {
   readonly last: LastValues | null;
 }
 
-/** By channel. */
-export type LastValues = ReadonlyMap<string, Ordered | BadLast>;
-
 export interface NodeLinkParts {
   /** A way to what all nodes have in common. Rejects where there is none now. */
   open(): Promise<SharedLog>;
   place(): LogPlace;
+  /** Whether all channels were there when the log was read up to its place. */
+  isWhole(): boolean;
   lastStamp(): number;
   onJoined(joined: Joined): void;
   /** An entry from before the joining, in order, beside those that come. Resolves when it is dealt with: none follows before. */
@@ -48,14 +46,11 @@ const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
 /** The same of what was there before: a turn of the loop's work, so that titles that come are not behind it. */
 const PAST_ENTRIES = 10;
-/** A node that has not been here for longer is forgotten: names may come and go. */
-const FORGOTTEN_MS = 86_400_000;
 /** How often its clock is asked at a joining: the quickest answer is the most exact. */
 const CLOCK_ASKS = 3;
-/** When a node was seen last, and the URL of its tapes. */
-const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
-/** Between two attempts. */
-const RETRY_MS = 200;
+/** Between two attempts; the same after a refusal. */
+const [RETRY_MS, REFUSED_MS] = [200, 2000];
+const FORGOTTEN = 'it was emptied, or has other data';
 
 export class NodeLink {
   readonly #parts: NodeLinkParts;
@@ -66,20 +61,28 @@ export class NodeLink {
    * Beside new entries it reads the log's past, from its first entry to its last at the joining, for the history alone: the last values are known.
    */
   #isReadingPast = false;
+  /** Once more, when that has come to its end. */
+  #rereads = false;
   /** The log's last entry at the joining; null: it was read. */
   #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
   /** Entries between the known position and the log are missing. */
   #misses = false;
   #readMs = performance.now();
-  #isClosed = false;
+  readonly #closing = new AbortController();
   #running: Promise<void> | null = null;
-  #retry: (() => void) | null = null;
+  #waitMs = RETRY_MS;
+  /** Maximum number of entries in one read. */
+  #most = READ_ENTRIES;
   readonly #standstill = new Standstill();
   /** The connection was lost while this process was suspended; `over` resolves when the entries of that time are read. */
   #waking: { readonly over: Promise<void>; readonly end: () => void } | null = null;
 
   constructor(parts: NodeLinkParts) {
     this.#parts = parts;
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
   /** When the log was last read to its end, monotonic milliseconds. */
@@ -101,11 +104,10 @@ export class NodeLink {
 
   /** Idempotent. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#standstill.close();
     this.#log?.close();
     this.#wake();
-    this.#retry?.();
     await this.#running;
   }
 
@@ -126,37 +128,39 @@ export class NodeLink {
 
   /** The last values of those of these channels that have one. Rejects as the log does. */
   async last(log: SharedLog, channels: readonly string[]): Promise<LastValues> {
-    return readAll(await log.last(channels));
+    return readLasts(await log.last(channels));
   }
 
   /** Joins again and reads all last values, as entries are missing. */
   rejoin(): void {
     this.#misses = true;
-    this.#log?.close();
+    this.#log?.close('entries of its log are missing, and all is read again');
+  }
+
+  /** It takes no changes (memory, disk, rights): it is treated as lost, and not asked again at once. */
+  refused(log: SharedLog, reason: string): void {
+    this.#waitMs = REFUSED_MS;
+    log.close(reason);
   }
 
   /** Rejects with LogLost, or with the error that the log answers. */
   async commit(log: SharedLog, change: Omit<Commit, 'epoch'>): Promise<CommitAnswer> {
+    const readSeq = this.#seq;
     const answer = await log.commit({ ...change, epoch: this.#epoch });
-    if (answer.verdict === 'epoch') log.close();
+    if (answer.verdict === 'epoch') log.close(FORGOTTEN);
+    // Its log begins anew within the same life of the data: parts of it were removed. This node would wait for the entry for ever.
+    else if (answer.verdict === 'ok' && answer.number <= readSeq) this.rejoin();
     return answer;
   }
 
-  /** Every node that has asked for leases, when it last did (unix milliseconds by the clock of the log), and the URL of its tapes. */
-  async nodes(log: SharedLog): Promise<ReadonlyMap<string, { readonly seenMs: number; readonly url: string }>> {
-    const nodes = new Map<string, { readonly seenMs: number; readonly url: string }>();
-    for (const [node, text] of await log.nodes()) {
-      const [, seenMs, url] = NODE.exec(text) ?? [];
-      // Values that other programs wrote are ignored.
-      if (seenMs !== undefined && nodeName.safeParse(node).success)
-        nodes.set(node, { seenMs: Number(seenMs), url: url! });
-    }
-    // A time far ahead was written while that clock was wrong, or by another program.
-    const nowMs = this.#parts.time.ms();
-    const gone = [...nodes].flatMap(([node, { seenMs }]) => (Math.abs(nowMs - seenMs) > FORGOTTEN_MS ? [node] : []));
-    for (const node of gone) nodes.delete(node);
-    if (gone.length > 0) await log.forget(gone);
-    return nodes;
+  /** Reads the log from its first entry again: channels were added. After the next joining, where there is none now (LogPosition). */
+  reread(): void {
+    const log = this.#log;
+    this.#rereads = this.#isReadingPast;
+    if (log === null || this.#rereads) return;
+    this.#isReadingPast = true;
+    this.#joined ??= { seq: this.#seq, isOther: false };
+    void this.#readPast(log, this.#joined);
   }
 
   async #run(): Promise<void> {
@@ -165,13 +169,8 @@ export class NodeLink {
       if (log !== null) await this.#read(log);
       this.#log = null;
       if (this.#isClosed) return;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, RETRY_MS);
-        this.#retry = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
+      await pause(this.#waitMs, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      this.#waitMs = RETRY_MS;
       if (!this.#isClosed) await this.#join();
     }
   }
@@ -203,26 +202,27 @@ export class NodeLink {
   }
 
   async #join(): Promise<void> {
-    const { open, place, lastStamp, time, onJoined } = this.#parts;
+    const { open, place, isWhole, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
       log = checkedLog(await open());
       const { epoch: mine, seq: mySeq, id } = place();
-      const claimed = this.#misses ? { epoch: mine, seq: 0, id: '' } : { epoch: mine, seq: mySeq, id };
-      const freshEpoch = randomUUID();
       for (let i = 0; i < CLOCK_ASKS; i++) await learnTime(log, time);
-      const { epoch, seq, goesOn } = await log.hello({ ...claimed, freshEpoch, lastStamp: lastStamp() });
-      const last = goesOn ? null : readAll(await log.last(null));
-      if (this.#isClosed) throw new Error('it is closed');
+      const joining = { epoch: mine, seq: mySeq, id, freshEpoch: randomUUID(), lastStamp: lastStamp() };
+      const { epoch, seq, goesOn: isThere } = await log.hello(joining);
+      const goesOn = isThere && isWhole() && !this.#misses;
+      const last = goesOn ? null : readLasts(await log.last(null));
+      // What may not be read must not count as reached.
+      for (const waitMs of [0, 1]) await log.entriesAfter(seq, 1, waitMs);
       this.#epoch = epoch;
       this.#seq = goesOn ? mySeq : seq;
       this.#isReadingPast = !goesOn;
-      const joined = { seq, isOther: epoch !== mine };
-      this.#joined = joined;
+      this.#rereads = false;
+      const joined = (this.#joined = { seq, isOther: epoch !== mine });
       this.#misses = false;
       this.#log = log;
       log.onLost = (reason) => this.#onLost(reason);
-      if (log.isLost) throw new Error('the connection was lost');
+      if (log.isLost || this.#isClosed) throw new Error('the connection was lost');
       onJoined({ log, epoch, isOther: epoch !== mine, last });
       if (goesOn) return;
       this.#wake();
@@ -242,12 +242,14 @@ export class NodeLink {
       while (!log.isLost) {
         // In an emptied log the next number would not come for a long time.
         if (performance.now() - checkedMs >= READ_WAIT_MS) {
-          if ((await log.epoch()) !== this.#epoch) return log.close();
+          if ((await log.epoch()) !== this.#epoch) return log.close(FORGOTTEN);
           await learnTime(log, this.#parts.time);
           checkedMs = performance.now();
         }
-        const entries = await log.entriesAfter(this.#seq, READ_ENTRIES, READ_WAIT_MS);
-        if (entries.length < READ_ENTRIES) this.#readMs = performance.now();
+        const entries = await log.entriesAfter(this.#seq, this.#most, READ_WAIT_MS);
+        const isAll = entries.length < this.#most;
+        if (isAll) this.#readMs = performance.now();
+        if (isAll && !this.#isReadingPast) this.#most = READ_ENTRIES;
         for (const raw of entries) {
           const entry = readEntry(raw);
           // Written by another program: the cluster writes one entry per number.
@@ -260,23 +262,33 @@ export class NodeLink {
         const joined = this.#isReadingPast ? null : this.#joined;
         if (joined !== null && (this.#seq >= joined.seq || entries.length === 0)) this.#caughtUp(joined);
       }
-    } catch {
-      // The connection has reported why.
-      log.close();
+    } catch (error) {
+      this.#onUnread(log, error);
     }
   }
 
+  /** The entries may have been too long for one answer. */
+  #onUnread(log: SharedLog, error: unknown): void {
+    this.#most = Math.max(1, this.#most / 10);
+    log.close((error as Error).message);
+  }
+
   /** Never rejects: it closes the connection where it fails. */
-  async #readPast(log: SharedLog, joined: { readonly seq: number; readonly isOther: boolean }): Promise<void> {
+  async #readPast(log: SharedLog, first: { readonly seq: number; readonly isOther: boolean }): Promise<void> {
+    let joined = first;
     try {
       for (let seq = 0; seq < joined.seq; ) {
-        const entries = (await log.entriesAfter(seq, PAST_ENTRIES, 0)).map(readEntry);
+        const entries = (await log.entriesAfter(seq, Math.min(PAST_ENTRIES, this.#most), 0)).map(readEntry);
         for (const entry of entries) if (entry.seq <= joined.seq) await this.#parts.onPast(entry);
         seq = entries.at(-1)?.seq ?? joined.seq;
+        if (seq < joined.seq || !this.#rereads || this.#log !== log) continue;
+        this.#rereads = false;
+        joined = { ...joined, seq: this.#seq };
+        seq = 0;
       }
       if (this.#log === log) this.#caughtUp(joined);
-    } catch {
-      log.close();
+    } catch (error) {
+      this.#onUnread(log, error);
     }
   }
 }
@@ -285,8 +297,4 @@ export class NodeLink {
 async function learnTime(log: SharedLog, time: ClusterTime): Promise<void> {
   const askedMs = time.now();
   time.learn(await log.timeMs(), askedMs, time.now());
-}
-
-function readAll(pairs: Pairs): LastValues {
-  return new Map(pairs.map(([channel, text]) => [channel, readLast(channel, text)]));
 }

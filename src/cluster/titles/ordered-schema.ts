@@ -64,6 +64,7 @@ export const placeSchema = z.looseObject({
   seq: z.int().min(0),
   id: changeId,
   skewMs: signedMs.exactOptional(),
+  channels: z.array(z.string().max(MAX_NAME)).exactOptional(),
 });
 
 /** @throws CheckError */

@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { Track, TrackRecord } from '../../metadata/record.js';
+import { isIdSent, isSameWords, type Track, type TrackRecord } from '../../metadata/record.js';
 import { type Change, type ChannelState, EMPTY_STATE, type HistoryEntry } from '../../now-playing/state.js';
 
 /** When and where something was decided. It orders the decisions of two nodes that were apart. */
@@ -72,6 +72,27 @@ export function unsentOf(before: ChannelState, { state, history }: Change, id: s
   };
 }
 
+/** Characters of an unsent change on average, at most: all of a channel are written with each of its changes. Most have 6,000. */
+const UNSENT_CHARACTERS = 8192;
+const characters = new WeakMap<Unsent, number>();
+
+function charactersOf(one: Unsent): number {
+  let count = characters.get(one);
+  if (count === undefined) characters.set(one, (count = JSON.stringify(one).length));
+  return count;
+}
+
+/** The last of these changes that may wait together, the last one in any case. @param most of them */
+export function newest(all: readonly Unsent[], most: number): readonly Unsent[] {
+  let left = most * UNSENT_CHARACTERS;
+  let from = all.length - 1;
+  for (left -= charactersOf(all[from]!); from > 0 && all.length - from < most; from--) {
+    left -= charactersOf(all[from - 1]!);
+    if (left < 0) break;
+  }
+  return all.slice(from);
+}
+
 /** The common state after a change that was decided on `before`, with the decisions that are still in force. */
 export function orderedAfter(base: Ordered, before: ChannelState, state: ChannelState, decided: Decided): Ordered {
   const isNow = state.now !== before.now || state.covered !== before.covered || state.lost !== before.lost;
@@ -101,6 +122,12 @@ export function saysTheSame(one: TrackRecord | null, other: TrackRecord | null):
   if (one.source === 'fallback') return true;
   if (one.source === 'metapush' && one.id !== other.id) return false;
   return Math.abs(one.effectAtMs - other.effectAtMs) <= SAME_MOMENT_MS;
+}
+
+/** Whether two records, with whatever corrections, are of one play that two nodes have begun, each at its own moment. */
+export function isBegunTwice(one: TrackRecord, other: TrackRecord): boolean {
+  if (one.source !== other.source || Math.abs(one.effectAtMs - other.effectAtMs) > SAME_MOMENT_MS) return false;
+  return one.id === other.id || (isSameWords(one, other) && !(isIdSent(one) && isIdSent(other)));
 }
 
 function wordsOf(record: TrackRecord): string {

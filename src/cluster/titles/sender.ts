@@ -7,6 +7,7 @@ import type { Sequence } from '../../feed/sequence.js';
 import { encode } from '../../metadata/codec.js';
 import type { Change, ChannelState } from '../../now-playing/state.js';
 import { channelRemoved } from '../../titles/engine.js';
+import type { LeaseAnswer, LeaseQuestion } from '../log/log-schema.js';
 import { LogLost, type SharedLog } from '../log/shared-log.js';
 import { merge } from './merge.js';
 import type { NodeLink } from './node-link.js';
@@ -14,7 +15,7 @@ import type { Ordered } from './ordered.js';
 import type { SharedChannel } from './shared-channel.js';
 
 export interface SenderParts {
-  readonly link: Pick<NodeLink, 'commit' | 'rejoin' | 'seq'>;
+  readonly link: Pick<NodeLink, 'commit' | 'refused' | 'rejoin' | 'seq'>;
   readonly sequence: Pick<Sequence, 'last'>;
   readonly node: string;
   /** How many changes the log keeps at least. */
@@ -98,6 +99,16 @@ export class Sender {
     }
   }
 
+  /** Asks for leases. Rejects as the log does; one that refuses them takes no changes either. */
+  async lease(log: SharedLog, asked: LeaseQuestion): Promise<LeaseAnswer> {
+    try {
+      return await log.lease(asked);
+    } catch (error) {
+      if (!log.isLost) this.#parts.link.refused(log, (error as Error).message);
+      throw error;
+    }
+  }
+
   /** Sends all changes that were committed on this node only, until the connection is lost or the channel is removed. Never rejects. */
   async flush(log: SharedLog, shared: SharedChannel): Promise<void> {
     if (this.#flushing.has(shared)) return;
@@ -116,7 +127,7 @@ export class Sender {
     const one = shared.unsent[0]!;
     const merged = merge(shared.base, one);
     if (merged === null) {
-      await shared.forgetUnsent(one.id);
+      await shared.forgetUnsent(one.id, true);
       return;
     }
     const { ordered, hasRecord, history } = merged;
@@ -128,7 +139,7 @@ export class Sender {
       // The entry may have been trimmed before this node read it.
       await Promise.race([shared.changed(), pause(NEWS_MS)]);
       await shared.settled;
-      if (!isThere()) await shared.forgetUnsent(one.id);
+      if (!isThere()) await shared.forgetUnsent(one.id, false);
     }
   }
 
@@ -175,7 +186,7 @@ export class Sender {
       if (!(error instanceof LogLost)) {
         // Redis refuses writes (memory, disk): treated as lost.
         onError(error);
-        log.close();
+        link.refused(log, (error as Error).message);
       }
       return 'lost';
     }

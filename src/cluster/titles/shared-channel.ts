@@ -3,13 +3,12 @@
  * of both, which is in force here. Changes run one after the other, each in the same steps: saved, in force, delivered.
  */
 
-import { playId } from '../../metadata/record.js';
 import { mostVersion } from '../../metadata/record-schema.js';
-import { isTitle } from '../../now-playing/effect.js';
 import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
 import { allOf, changesBetween, withUnsent } from './merge.js';
-import { type Decided, NOTHING, type Ordered, saysTheSame, type Unsent, unsentOf } from './ordered.js';
+import { begunTwice, playOf, rowsBetween } from './one-history.js';
+import { type Decided, NOTHING, newest, type Ordered, saysTheSame, type Unsent, unsentOf } from './ordered.js';
 import { readShared } from './ordered-schema.js';
 
 /** Saved beside the state, in the same transaction. */
@@ -126,7 +125,12 @@ export class SharedChannel {
         return null;
       }
       const unsent = this.unsent.slice(sent + 1);
-      return await this.#putInForce(isNews ? ordered : this.base, unsent, history, own);
+      const base = isNews ? ordered : this.base;
+      const gone = sent === -1 ? [] : begunTwice(this.unsent[sent]!, history, base.state);
+      // The history of a change that is a whole state (merge.ts, `allOf`) has none of its title.
+      const listed = new Set([...history, ...gone].map(playOf));
+      const adopted = rowsBetween(this.state, withUnsent(base, unsent).state).filter((row) => !listed.has(playOf(row)));
+      return await this.#putInForce(base, unsent, [...history, ...adopted], own, gone);
     });
   }
 
@@ -183,11 +187,13 @@ export class SharedChannel {
     await this.#save(this.state, this.base, this.unsent, rows).catch(onUnsaved);
   }
 
-  /** Drops an unsent change that is in the log already, or has no effect any more. */
-  forgetUnsent(id: string): Promise<unknown> {
+  /** Drops an unsent change. @param isMerged it has no effect any more; else it is in the log already */
+  forgetUnsent(id: string, isMerged: boolean): Promise<unknown> {
     return this.#next(async () => {
       const place = this.unsent.findIndex((one) => one.id === id);
-      if (place !== -1) await this.#putInForce(this.base, this.unsent.toSpliced(place, 1), [], null);
+      if (place === -1) return;
+      const gone = isMerged ? begunTwice(this.unsent[place]!, [], this.base.state) : [];
+      await this.#putInForce(this.base, this.unsent.toSpliced(place, 1), [], null, gone);
     });
   }
 
@@ -202,7 +208,7 @@ export class SharedChannel {
       if (made === null) return null;
       const { change, id, decided } = made;
       const all = [...this.unsent, unsentOf(before, change, id, decided)];
-      const unsent = all.slice(-this.#parts.mostUnsent);
+      const unsent = newest(all, this.#parts.mostUnsent);
       await this.#save(change.state, this.base, unsent, change.history);
       for (let i = unsent.length; i < all.length; i++) this.#parts.onDropped();
       this.unsent = unsent;
@@ -225,11 +231,12 @@ export class SharedChannel {
     unsent: readonly Unsent[],
     history: Change['history'],
     own: Change | null,
+    gone: readonly HistoryEntry[] = [],
   ): Promise<Change | null> {
     const before = this.state;
     const { state } = withUnsent(base, unsent);
     try {
-      await this.#save(state, base, unsent, history);
+      await this.#save(state, base, unsent, history, gone);
     } catch (error) {
       this.#parts.onUnsaved(error);
     }
@@ -245,13 +252,19 @@ export class SharedChannel {
     return last;
   }
 
-  #save(state: ChannelState, base: Ordered, unsent: readonly Unsent[], history: Change['history']): Promise<void> {
+  #save(
+    state: ChannelState,
+    base: Ordered,
+    unsent: readonly Unsent[],
+    history: Change['history'],
+    gone: readonly HistoryEntry[] = [],
+  ): Promise<void> {
     const { channel, store, lastStamp } = this.#parts;
     const { now, next } = base;
     const isSame = unsent.length === 0;
     const cluster: SharedPart = { version: state.version, base: isSame ? null : base, now, next, unsent };
     const kept = { ...state, stamp: Math.max(state.stamp ?? 0, lastStamp()), cluster };
-    return store.save(channel, kept, history);
+    return store.save(channel, kept, history, gone);
   }
 
   #next<T>(work: () => Promise<T>): Promise<T> {
@@ -259,23 +272,6 @@ export class SharedChannel {
     this.#work = done.catch(() => undefined);
     return done;
   }
-}
-
-/** History entries that follow when another state replaces the one in force. */
-function rowsBetween(before: ChannelState, after: ChannelState): HistoryEntry[] {
-  const [was, is] = [openRow(before), openRow(after)];
-  if (was !== null && is !== null && playOf(was) === playOf(is)) return saysTheSame(was.record, is.record) ? [] : [is];
-  const ended = was === null ? [] : [{ ...was, toMs: Math.max(was.fromMs, after.onAirSinceMs) }];
-  return is === null ? ended : [...ended, is];
-}
-
-function openRow({ now, onAirSinceMs }: ChannelState): HistoryEntry | null {
-  return now === null || !isTitle(now) ? null : { record: now, fromMs: onAirSinceMs, toMs: null };
-}
-
-/** Key of one play of a title, the same at all nodes. */
-export function playOf({ record, fromMs }: HistoryEntry): string {
-  return `${fromMs} ${playId(record)}`;
 }
 
 function isEqual({ state: one }: Ordered, { state: other }: Ordered): boolean {

@@ -6,6 +6,7 @@ import t from 'tap';
 import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
 import { PEM } from '../../kit/certificate.js';
 import { allUntil, startNode } from '../../kit/cluster.js';
+import { pause } from '../../kit/pause.js';
 import { freePort } from '../../kit/process.js';
 import { noRedis, RedisServer } from '../../kit/redis.js';
 import { startSentinel } from '../../kit/redis-pair.js';
@@ -90,6 +91,70 @@ t.test('a server that answers more than it may is left at once, and takes no mem
     t.ok(grown < 50_000_000, `${grown} bytes`);
   }
 });
+
+t.test('a Sentinel that names a server of before a fail-over is not the last word', { skip: noRedis }, async (t) => {
+  const master = await RedisServer.start(t);
+  const replica = await RedisServer.start(t, ['--replicaof', '127.0.0.1', `${master.port}`]);
+  /** As one that is cut off from the other Sentinels. */
+  const naming = async (port: number) => {
+    const sentinel = createServer((socket) => {
+      const answer = `*2\r\n$9\r\n127.0.0.1\r\n$${`${port}`.length}\r\n${port}\r\n`;
+      socket.on('error', () => undefined).on('data', () => socket.write(answer));
+    });
+    await new Promise<void>((done) => sentinel.listen(0, '127.0.0.1', done));
+    t.teardown(() => sentinel.close());
+    return `redis://127.0.0.1:${(sentinel.address() as AddressInfo).port}`;
+  };
+  const right = await naming(master.port);
+  for (const wrong of [replica.port, 1]) {
+    const sentinels = [await naming(wrong), right];
+    const redis = await Redis.connect({ ...OPTIONS, sentinels, url: 'redis://nowhere.invalid:1/0' }, SCRIPTS);
+    t.equal(await redis.run('echo', [], ['there']), 'there');
+    redis.close();
+  }
+  const none = {
+    ...OPTIONS,
+    sentinels: [await naming(replica.port), await naming(1)],
+    url: 'redis://nowhere.invalid:1',
+  };
+  await t.rejects(Redis.connect(none, SCRIPTS), { message: /it is a slave; .*ECONNREFUSED/ });
+});
+
+t.test(
+  'what a user may not do is the reason, and is not reached for a moment again and again',
+  { skip: noRedis },
+  async (t) => {
+    const server = await RedisServer.start(t);
+    const RIGHTS = '~test:* +@read +@write +@scripting -@dangerous +role +time';
+    for (const [user, lacks] of [
+      ['all', ''],
+      ['xread', '-xread'],
+      ['xrange', '-xrange'],
+      ['xadd', '-xadd'],
+      ['role', '-role'],
+    ] as const) {
+      t.equal(await server.ask(`ACL SETUSER ${user} on >pass ${RIGHTS} ${lacks}`), '+OK');
+      const node = await startNode(t, server.url.replace('//', `//${user}:pass@`), user);
+      const reasons = new Set<string | null>();
+      const begunMs = performance.now();
+      let changes = 0;
+      const push = node.push('x', user);
+      while (performance.now() - begunMs < 1500) {
+        const reason = node.reason?.message ?? null;
+        if (!reasons.has(reason)) changes++;
+        reasons.add(reason);
+        await pause(5);
+      }
+      await push;
+      const said = [...reasons].filter((reason) => reason !== null);
+      if (lacks === '') t.same([...reasons], [null], 'what config/cluster/README.md grants is enough');
+      else t.ok(said.length > 0 && said.every((reason) => /permission|can't run/i.test(reason)), `${user}: ${said}`);
+      if (user === 'xread' || user === 'xrange') t.notOk(reasons.has(null), `${user}: it is not reached`);
+      t.ok(changes < 4, `${changes}`);
+      await node.engine.close();
+    }
+  },
+);
 
 t.test(
   'Sentinels say where it is, and where it is after a fail-over: no push is lost',

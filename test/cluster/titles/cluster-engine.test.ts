@@ -4,6 +4,7 @@ import t from 'tap';
 import type { Refusal } from '../../../src/base/refusal.js';
 import { bestOfThree } from '../../kit/best-of-three.js';
 import { allUntil, benchOf, startNode, type TestNode } from '../../kit/cluster.js';
+import { leaseQuestion } from '../../kit/log-questions.js';
 import { timeOf } from '../../kit/loop-delay.js';
 import { pause, quietFor } from '../../kit/pause.js';
 import { noRedis, RedisServer } from '../../kit/redis.js';
@@ -329,6 +330,27 @@ t.test(
     await allUntil([again, b], ({ engine }) => engine.state('x').now?.song === '6' && engine.waiting === 0, 'sent');
     // It has joined before they were sent, or behind them.
     t.ok(['6', undefined].includes(b.songs('x').at(-1)), `${b.songs('x')}`);
+  },
+);
+
+t.test(
+  'a Redis that is full is away, also where nobody pushes: with its reason, until it has room',
+  { skip: noRedis },
+  async (t) => {
+    const redis = await RedisServer.start(t);
+    const [a, b] = [await startNode(t, redis.url, 'a'), await startNode(t, redis.url, 'b')];
+    await a.push('x', '1');
+    await redis.ask('CONFIG SET maxmemory 1');
+    await t.rejects(a.engine.lease(leaseQuestion('a', 'http://a:1')), { message: /^OOM / });
+    t.match(a.reason?.message, /OOM /);
+    await b.push('x', '2');
+    t.match(b.reason?.message, /OOM /);
+    await quietFor(1000);
+    t.match([a.reason?.message, b.reason?.message], [/OOM /, /OOM /], 'it stays so');
+    t.ok(a.errors.length + b.errors.length < 5, `${a.errors.length} ${b.errors.length}`);
+    await redis.ask('CONFIG SET maxmemory 0');
+    await allUntil([a, b], ({ engine }) => engine.state('x').now?.song === '2' && engine.waiting === 0, 'room');
+    await t.resolves(a.engine.lease(leaseQuestion('a', 'http://a:1')));
   },
 );
 

@@ -153,6 +153,17 @@ class Writer {
     return this.#redis.ask([command, `${PREFIX}${key}`, ...args]);
   }
 
+  /** At once, so many entries of so many bytes. */
+  async fill(entries: number, bytes: number): Promise<void> {
+    const fill = [
+      `local text = string.rep('x', ${bytes})`,
+      `for i = 1, ${entries} do`,
+      `local seq = redis.call('HINCRBY', '${PREFIX}meta', 'seq', 1)`,
+      `redis.call('XADD', '${PREFIX}log', string.format('%.0f', seq) .. '-0', 'c', 'y', 'o', text) end`,
+    ];
+    await this.#redis.ask(['EVAL', fill.join(' '), '0']);
+  }
+
   /** Commits as a node does. */
   async commit(ordered: string, history = '[]', channel = 'x'): Promise<void> {
     const epoch = await this.#log.epoch();
@@ -244,6 +255,11 @@ const LIES: Readonly<Record<string, (writer: Writer) => Promise<unknown>>> = {
     await writer.ask('DEL', 'log');
     await writer.ask('SET', 'log', 'none');
   },
+  'a log and its place that were taken away': async (writer) => {
+    await writer.ask('DEL', 'log');
+    await writer.ask('HDEL', 'meta', 'seq');
+  },
+  'more in the log than one answer may have': (writer) => writer.fill(70, 1_200_000),
   'versions that are none': async (writer) => {
     await writer.ask('DEL', 'version');
     await writer.ask('SET', 'version', 'none');

@@ -1,7 +1,7 @@
 /** What nodes have changed apart is merged the same way everywhere: by time, then by node; in the history nothing is missing. By seed. */
 
 import t from 'tap';
-import { changesBetween, merge, withUnsent } from '../../../src/cluster/titles/merge.js';
+import { allOf, changesBetween, merge, withUnsent } from '../../../src/cluster/titles/merge.js';
 import {
   type Decided,
   isLater,
@@ -229,3 +229,24 @@ t.test(
     }
   },
 );
+
+t.test('a held push whose time has passed elsewhere is not held again', async (t) => {
+  const [early, late] = [track('now', 'early', START_MS + 60_000), track('now', 'late', START_MS + 600_000)];
+  const holding = changeSilently(now(NOTHING.state, 'one', START_MS).state, { held: [early, late] }).state;
+  const known: Ordered = { state: holding, now: { atMs: START_MS, node: 'a' }, next: NOTHING.next };
+  // The others have played it, and another one behind it; or nothing stands but the fallback title.
+  const played = now({ ...holding, held: [late] }, 'early', START_MS + 60_000).state;
+  const overtaken = now(played, 'two', START_MS + 120_000).state;
+  const ranOut = { ...overtaken, now: { ...overtaken.now!, source: 'fallback' as const } };
+  for (const [what, state] of Object.entries({ played, overtaken, ranOut })) {
+    const base: Ordered = { state, now: { atMs: START_MS + 120_000, node: 'b' }, next: NOTHING.next };
+    const stopped = allOf(known, 'all', { atMs: 1, node: 'a' });
+    t.same(withUnsent(base, [stopped]).state.held, [late], `${what}: where all is sent`);
+    const apart = unsentOf({ ...holding, held: [] }, changeSilently({ ...holding, held: [] }, { held: [early] }), 'u', {
+      atMs: START_MS + 1000,
+      node: 'a',
+    });
+    t.same(withUnsent(base, [apart]).state.held, [late], `${what}: where it waited to be sent`);
+  }
+  t.same(withUnsent(NOTHING, [allOf(known, 'all', { atMs: 1, node: 'a' })]).state.held, [early, late], 'nobody has it');
+});
