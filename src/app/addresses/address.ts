@@ -7,6 +7,7 @@
 import type { Server } from 'node:http';
 import net from 'node:net';
 import type { Clock } from '../../base/clock.js';
+import { withGetters } from '../../base/getters.js';
 import type { Log } from '../../base/log.js';
 import { shoutcastPortOf } from '../../config/addresses/addresses-config.js';
 import { certificateFiles } from '../../config/addresses/tls.js';
@@ -198,7 +199,9 @@ export class Address {
         handshakes,
         tickets,
       },
-      proxied: isProxied ? { by: network.guards.proxies, headBytes: limits.headBytes } : undefined,
+      proxied: isProxied
+        ? withGetters({ by: () => network.guards.proxies, headBytes: () => limits.headBytes })
+        : undefined,
       http,
       onEncoder: roles.has('encoder') ? (socket, first) => encoders.take(socket, first) : undefined,
       onTitleUpdate: roles.has('encoder') ? titles.at(http, roles.headers) : undefined,

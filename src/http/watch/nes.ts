@@ -51,7 +51,7 @@ export class Nes implements UpgradeService {
   constructor(watchers: Watchers, clock: Clock, options: NesOptions) {
     this.#watchers = watchers;
     this.#options = options;
-    const maxBytes = MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
+    const maxBytes = () => MESSAGE_BYTES + options.subscriptions * PATH_BYTES;
     this.#upgrader = new Upgrader(clock, { maxBytes, frames: () => options.frames, onError: options.onError });
   }
 

@@ -32,8 +32,8 @@ const BOUNDS = {
 };
 
 export interface UpgraderOptions {
-  /** A longer message closes the connection with 1009. */
-  readonly maxBytes: number;
+  /** A longer message closes the connection with 1009; of new connections. */
+  readonly maxBytes: () => number;
   /** PINGs, PONGs and messages of one connection in ten seconds; a burst of as many is allowed. */
   readonly frames: () => number;
   /** Gets errors after the 101, when the connection is cut. */
@@ -42,7 +42,7 @@ export interface UpgraderOptions {
 
 export class Upgrader {
   readonly #clock: Clock;
-  readonly #maxBytes: number;
+  readonly #maxBytes: () => number;
   readonly #frames: () => number;
   readonly #onError: UpgraderOptions['onError'];
   readonly #server: WebSocketServer;
@@ -57,7 +57,6 @@ export class Upgrader {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
-      maxPayload: maxBytes,
       allowSynchronousEvents: false,
       ...BOUNDS,
     });
@@ -78,7 +77,7 @@ export class Upgrader {
 
   /** Bytes that one connection may send in ten seconds: a full bucket of frames, and its refill. */
   get maxReceived(): number {
-    return 2 * this.#frames() * (this.#maxBytes + FRAME_BYTES);
+    return 2 * this.#frames() * (this.#maxBytes() + FRAME_BYTES);
   }
 
   /** Opens a WebSocket, or answers with a problem. `onOpen` is called before this returns, or never; if it throws, the connection is cut. */
@@ -92,6 +91,8 @@ export class Upgrader {
     this.#headers.set(request, headers);
     // ws would parse it, however long it is, and choose the first one.
     delete request.headers['sec-websocket-protocol'];
+    // A reload may have changed it.
+    this.#server.options.maxPayload = this.#maxBytes();
     this.#server.handleUpgrade(request, socket, first, (ws) => {
       ws.on('error', () => undefined);
       try {

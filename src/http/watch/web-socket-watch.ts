@@ -42,7 +42,7 @@ export class Watch implements UpgradeService {
     this.watchers = new Watchers(feed, sessions, clock, options);
     this.sse = new Sse(this.watchers, options.onError);
     this.#upgrader = new Upgrader(clock, {
-      maxBytes: REPORT_BYTES,
+      maxBytes: () => REPORT_BYTES,
       frames: () => options.frames,
       onError: options.onError,
     });

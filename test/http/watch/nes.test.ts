@@ -301,7 +301,7 @@ t.test('a session that closes ends all its subscriptions, once', async (t) => {
 });
 
 t.test('a hello with as many subscriptions as may be, and with one more', async (t) => {
-  const { port } = await startServer(t, yaml());
+  const { port, reload } = await startServer(t, yaml());
   const paths = Array.from({ length: 50 }, (_, i) => `/metadata/${String(i).padStart(128, 'x')}`);
   const full = await new Watching(t, `ws://127.0.0.1:${port}/`).opened();
   full.ws.send(JSON.stringify({ ...HELLO, subs: [...paths, ...paths.slice(0, 5)] }));
@@ -311,6 +311,13 @@ t.test('a hello with as many subscriptions as may be, and with one more', async 
   more.ws.send(JSON.stringify({ ...HELLO, subs: [...paths, '/metachannel/alpha'] }));
   await more.has(1);
   t.match(more.records[0], { type: 'hello', statusCode: 429, path: '/metachannel/alpha' });
+
+  await reload(yaml('limits: { nesSubscriptions: 200 }'));
+  const longer = await new Watching(t, `ws://127.0.0.1:${port}/`).opened();
+  const many = Array.from({ length: 200 }, (_, i) => `/metadata/${String(i).padStart(128, 'x')}`);
+  longer.ws.send(JSON.stringify({ ...HELLO, subs: many }));
+  await until(() => longer.records.length > 0 || longer.code !== 0, 10_000);
+  t.match(longer.records[0], { type: 'hello', socket: String }, 'after a reload as many as may be then');
 });
 
 t.test(

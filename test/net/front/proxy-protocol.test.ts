@@ -212,6 +212,18 @@ t.test(
   },
 );
 
+t.test('a head may be as long as the configuration says, also after a reload', { buffered: true }, async (t) => {
+  const { port, reload } = await startServer(t, yaml('', 'limits: { headBytes: 256 }'));
+  const long = Buffer.concat([v2(0x21, 0x11, four('203.0.113.9'), Buffer.from([4, 1, 44, ...Buffer.alloc(300)])), GET]);
+  const cut = new Wire(t, port).send(long);
+  await cut.untilClosed();
+  t.equal(cut.got, '');
+  await reload(yaml('', 'limits: { headBytes: 1024 }'));
+  const wire = new Wire(t, port).send(long);
+  await wire.untilClosed();
+  t.match(wire.got, /^HTTP\/1\.1 200 /);
+});
+
 t.test('trusted peers only; elsewhere none; ops for none unless named', { buffered: true }, async (t) => {
   const mistrusting = await startServer(t, yaml('', '', '192.0.2.0/24'));
   t.equal(await push(t, mistrusting.port, 'PROXY UNKNOWN\r\n'), 'closed', 'a peer that is not trusted');
