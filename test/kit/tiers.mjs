@@ -49,7 +49,7 @@ const CHANGE = {
     ...files('http', 'waiting-requests'),
     ...files('client', 'follow'),
     ...files('http/page', 'cover error-page page-routes'),
-    ...files('http/admin', 'api live-streams'),
+    ...files('http/admin', 'api live-streams page-connection'),
     ...files('http/ingest', 'title-updates'),
     ...files('http/poll', 'history-pages'),
     ...files('http/stream', 'hls-private stations-list'),
