@@ -53,6 +53,11 @@ export class LastBegun {
   }
 }
 
+/** The entry of the title in force, where these begin it: another one may be said late, and moves nothing. @param onAirSinceMs of the state */
+export function begunIn<E extends Stretch>(entries: readonly E[], onAirSinceMs: number): E | undefined {
+  return entries.findLast(({ fromMs, toMs }) => toMs === null && fromMs === onAirSinceMs);
+}
+
 /**
  * Whether these entries are in the future because the clock was ahead.
  * @param above entries that begin after the new one, oldest first

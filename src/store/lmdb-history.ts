@@ -7,7 +7,7 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { Clock } from '../base/clock.js';
 import { FIRST_PLAUSIBLE_MS, SteadyTime } from '../base/steady-time.js';
 import type { HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, LastBegun, MAX_FROM_AHEAD, putBefore } from './from-ahead.js';
+import { areFromAhead, begunIn, LastBegun, MAX_FROM_AHEAD, putBefore } from './from-ahead.js';
 import { type HistoryBounds, type HistoryPage, isKnown, isTooOld, PRUNE_STEP } from './store.js';
 import { entryText, type HistoryKey, historyKey, isSamePlay, parseEntry } from './stored.js';
 
@@ -125,7 +125,7 @@ export class LmdbHistory {
       wanted.push([thereKey, undefined]);
       former.push([thereKey, thereText]);
     }
-    const begun = entries.findLast(({ fromMs, toMs }) => toMs === null && fromMs === onAirSinceMs);
+    const begun = begunIn(entries, onAirSinceMs);
     for (const [was, is] of begun === undefined ? [] : this.#fromAhead(channel, begun.fromMs)) {
       const [key, text] = this.#ofPlay(channel, was)!;
       this.#oldest.delete(channel);

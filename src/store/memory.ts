@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.js';
 import { SteadyTime } from '../base/steady-time.js';
 import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, LastBegun, putBefore } from './from-ahead.js';
+import { areFromAhead, begunIn, LastBegun, putBefore } from './from-ahead.js';
 import {
   type FigureChange,
   type FigurePage,
@@ -56,7 +56,7 @@ export class MemoryStore implements Store {
     const isGone = (entry: HistoryEntry) => gone.some((other) => isSamePlay(other, entry));
     this.#history.set(channel, this.#history.get(channel)?.filter((entry) => !isGone(entry)) ?? []);
     for (const entry of history) this.#put(channel, structuredClone(entry));
-    const begun = history.findLast(({ fromMs, toMs }) => toMs === null && fromMs === state.onAirSinceMs);
+    const begun = begunIn(history, state.onAirSinceMs);
     if (begun === undefined) return;
     this.#putInPlace(channel, begun.fromMs);
     this.#begun.note(channel, begun.fromMs, this.#clock.now());

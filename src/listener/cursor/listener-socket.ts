@@ -30,10 +30,12 @@ export class ListenerSocket {
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
   readonly #maxBytesRead: number;
+  readonly #isSecure: boolean;
 
   constructor(socket: Socket) {
     this.socket = socket;
     this.#bare = bareOf(socket);
+    this.#isSecure = isSecure(socket);
     this.#maxBytesRead = this.#bare.bytesRead + MAX_RECEIVED_BYTES;
     // Without it a stream joins none of what waits, corked or not.
     if (this.#isSecure) (socket as { _writev?: unknown })._writev = undefined;
@@ -60,9 +62,5 @@ export class ListenerSocket {
     socket.cork();
     for (let i = 0; i < parts.length; i++) socket.write(parts[i]!);
     socket.uncork();
-  }
-
-  get #isSecure(): boolean {
-    return this.#bare !== this.socket;
   }
 }

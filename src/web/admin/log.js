@@ -28,10 +28,9 @@ export class LogView {
   constructor() {
     this.#filter.oninput = () => this.#find();
     this.#hold.onclick = () => {
-      const holds = this.#hold.getAttribute('aria-pressed') !== 'true';
+      const holds = !this.#isHeld;
       this.#hold.setAttribute('aria-pressed', String(holds));
-      if (holds) return;
-      for (const line of this.#waiting.splice(0)) this.#add(line);
+      if (!holds) for (const line of this.#waiting.splice(0)) this.#add(line);
     };
     this.element = make(
       'div',

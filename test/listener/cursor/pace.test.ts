@@ -1,7 +1,8 @@
 /** When listeners are written to each second, and when each four. */
 
 import t from 'tap';
-import { Pace, WRITE_SECONDS } from '../../../src/listener/cursor/pace.js';
+import { MAX_MORE_MS } from '../../../src/audio/tape/burst.js';
+import { extraMsFor, Pace, WRITE_SECONDS } from '../../../src/listener/cursor/pace.js';
 
 t.test('auto: four seconds past 1,000 listeners, a second again below 750, and what it was between', async (t) => {
   const pace = new Pace(() => 'auto');
@@ -23,4 +24,8 @@ t.test('what is set counts, whatever the crowd', async (t) => {
       t.equal(pace.seconds, setting);
     }
   }
+});
+
+t.test('a tape without listeners keeps what the one that is written to most seldom is given', async (t) => {
+  t.equal(Math.max(...WRITE_SECONDS.map(extraMsFor)), MAX_MORE_MS);
 });
