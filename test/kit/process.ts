@@ -90,10 +90,21 @@ export class ServerProcess {
     this.child.stderr!.on('data', (chunk: Buffer) => {
       this.err += chunk.toString();
     });
-    this.child.on('exit', (code, signal) => {
-      this.ended = code ?? signal ?? 'unknown';
+    const ends = new Promise<void>((resolve) => {
+      this.child.on('error', ({ message }) => {
+        this.ended = message;
+        resolve();
+      });
+      this.child.on('exit', (code, signal) => {
+        this.ended = code ?? signal ?? 'unknown';
+        resolve();
+      });
     });
-    t.teardown(() => this.child.kill('SIGKILL'));
+    // What stands behind removes the folder in which it may be writing.
+    t.teardown(() => {
+      this.child.kill('SIGKILL');
+      return ends;
+    });
   }
 
   get base(): string {

@@ -1,13 +1,12 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Countries } from '../../src/statistics/countries.js';
 import { mmdb } from '../kit/mmdb.js';
+import { tempFolder } from '../kit/temp-folder.js';
 
 t.test("countries by a file in MaxMind's format, which may be replaced", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'airsplice-mmdb-'));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = tempFolder(t);
   const file = join(folder, 'country.mmdb');
   writeFileSync(
     file,

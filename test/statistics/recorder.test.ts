@@ -1,8 +1,5 @@
 /** From connections to what is kept, on a clock that stands still: figures worked out by hand, restarts, limits, days, clocks that are set. */
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { TrackRecord } from '../../src/metadata/record.js';
 import type { HistoryEntry } from '../../src/now-playing/state.js';
@@ -16,6 +13,7 @@ import { openLmdbStore } from '../../src/store/lmdb.js';
 import { MemoryStore } from '../../src/store/memory.js';
 import type { Store } from '../../src/store/store.js';
 import { FakeClock } from '../kit/clock.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { stateOf } from '../store/contract.js';
 
@@ -219,9 +217,7 @@ for (const [name, open] of [
   [
     'lmdb',
     async (t: Test) => {
-      const folder = mkdtempSync(join(tmpdir(), 'airsplice-statistics-'));
-      t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-      const store = await openLmdbStore(folder);
+      const store = await openLmdbStore(tempFolder(t));
       t.teardown(() => store.close());
       return store;
     },

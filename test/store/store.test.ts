@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +17,7 @@ import { isLong } from '../kit/long.js';
 import { pause } from '../kit/pause.js';
 import { TYPESCRIPT } from '../kit/process.js';
 import { Random } from '../kit/random.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { entryOf, onAir, stateOf, storeContract } from './contract.js';
 
@@ -28,16 +28,9 @@ const SAVER = fileURLToPath(new URL('saver.ts', import.meta.url));
 const FILE = 'airsplice.mdb';
 const DAY_MS = 86_400_000;
 
-/** Not t.testdir, whose path is the same for all users who run this test here, and too long for a socket. */
-function newFolder(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), 'airsplice-store-'));
-  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
-}
-
 t.test('memory keeps the contract', (t) => storeContract(t, async (bounds, clock) => new MemoryStore(bounds, clock)));
 t.test('lmdb keeps the contract', (t) =>
-  storeContract(t, (bounds, clock) => openLmdbStore(newFolder(t), bounds, undefined, undefined, clock)),
+  storeContract(t, (bounds, clock) => openLmdbStore(tempFolder(t), bounds, undefined, undefined, clock)),
 );
 
 t.test('timed keeps the contract', (t) =>
@@ -99,7 +92,7 @@ async function playAt(folder: string, clock: FakeClock, versions: readonly numbe
 }
 
 t.test('lmdb: a server that ran while the clock was ahead, and one while it is behind', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const T = Date.UTC(2026, 10, 20);
   t.strictSame(await playAt(folder, new FakeClock(0, T), [1, 2, 3]), [1, 2, 3]);
   t.strictSame(await playAt(folder, new FakeClock(0, T + 40 * DAY_MS), [4]), [1, 2, 3, 4]);
@@ -120,7 +113,7 @@ t.test('lmdb: a server that ran while the clock was ahead, and one while it is b
 });
 
 t.test('lmdb: what became too old while there was no server goes in as much time again', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const T = Date.UTC(2026, 10, 20);
   await playAt(folder, new FakeClock(0, T), [1, 2]);
   const clock = new FakeClock(0, T + 3 * DAY_MS);
@@ -144,7 +137,7 @@ t.test('what is loaded from memory is not what a caller still holds', async (t) 
 });
 
 t.test('lmdb: the folder is made for its owner alone, and a store opens again with what it had', async (t) => {
-  const folder = join(newFolder(t), 'not', 'yet', 'there.d');
+  const folder = join(tempFolder(t), 'not', 'yet', 'there.d');
   const store = await openLmdbStore(folder);
   t.equal(statSync(folder).mode & 0o777, 0o700);
   const saves = Array.from({ length: 50 }, (_, i) => store.save(`c${i}`, stateOf(i, undefined, `c${i}`)));
@@ -159,7 +152,7 @@ t.test('lmdb: the folder is made for its owner alone, and a store opens again wi
 t.test(
   'lmdb: of a state that is damaged, or of a later version, the rest goes on, and what is wrong is said with its channel',
   async (t) => {
-    const folder = newFolder(t);
+    const folder = tempFolder(t);
     const store = await openLmdbStore(folder);
     await store.save('good', stateOf(1, undefined, 'good'));
     await store.close();
@@ -219,7 +212,7 @@ t.test(
 );
 
 t.test('lmdb: what format 1 has stored is read', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const { version, now, next, nowsSinceNext, nextHasTime } = stateOf(3, undefined, 'a');
   const root = open({ path: join(folder, FILE), noSubdir: true, overlappingSync: false });
   const channels = root.openDB<string, string>({ name: 'channels', encoding: 'string' });
@@ -237,7 +230,7 @@ t.test('lmdb: what format 1 has stored is read', async (t) => {
 });
 
 t.test('lmdb: history opens again with what it had, and its bounds with it', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const first = await openLmdbStore(folder, { days: 30, entries: 100 });
   const nowMs = Date.now();
   for (let i = 1; i <= 50; i++) await first.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
@@ -255,7 +248,7 @@ t.test('lmdb: history opens again with what it had, and its bounds with it', asy
 });
 
 t.test('lmdb: an entry of the history that cannot be read is skipped, reported, and pruned in its turn', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const nowMs = Date.now();
   const first = await openLmdbStore(folder);
   for (let i = 1; i <= 6; i++) await first.save('a', stateOf(i, undefined, 'a'), [entryOf(i, nowMs + i, null, 'a')]);
@@ -281,7 +274,7 @@ t.test('lmdb: an entry of the history that cannot be read is skipped, reported, 
 });
 
 t.test('lmdb: a damaged file is the text of a refusal, not the death of the server', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const file = join(folder, FILE);
   const store = await openLmdbStore(folder);
   for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(3000), `c${i}`));
@@ -302,7 +295,7 @@ t.test('lmdb: a damaged file is the text of a refusal, not the death of the serv
 });
 
 t.test('lmdb: a file that can be read and is wrong all the same is refused with the reason', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const file = join(folder, FILE);
   const store = await openLmdbStore(folder);
   for (let i = 0; i < 40; i++) await store.save(`c${i}`, stateOf(i, 'x'.repeat(300), `c${i}`));
@@ -312,7 +305,7 @@ t.test('lmdb: a file that can be read and is wrong all the same is refused with 
     const bytes = Buffer.from(whole);
     change(bytes);
     // Beside each other: most of the time a child begins.
-    const other = newFolder(t);
+    const other = tempFolder(t);
     writeFileSync(join(other, FILE), bytes);
     await t.rejects(openLmdbStore(other), { message: reason });
   };
@@ -408,7 +401,7 @@ class Saver {
 
 t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) => {
   const random = new Random();
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   for (let round = 1; round <= (isLong ? 10 : 4); round++) {
     const saver = new Saver(t, folder);
     await saver.said('saved', 8);
@@ -429,7 +422,7 @@ t.test('lmdb: kill -9 at any moment loses no save that had resolved', async (t) 
 });
 
 t.test('lmdb: two processes on one folder', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   const first = new Saver(t, folder);
   await first.said('saved', 4);
 
@@ -449,7 +442,7 @@ t.test('lmdb: two processes on one folder', async (t) => {
 });
 
 t.test('lmdb: a save that cannot be written rejects, and changes nothing', async (t) => {
-  const folder = newFolder(t);
+  const folder = tempFolder(t);
   // The file's limit (dash counts blocks of 512 bytes, bash of 1,024) is within a page, so that a write is cut short there.
   const saver = new Saver(t, folder, { before: 'ulimit -f 1001', growBytes: 2000 });
   await saver.said('refused', 40);
@@ -470,7 +463,7 @@ t.test(
   'lmdb: on a full disk saves reject until there is space again',
   { skip: process.platform !== 'linux' },
   async (t) => {
-    const folder = newFolder(t);
+    const folder = tempFolder(t);
     // A small disk of the saver's own, gone with it. Seen from here through /proc.
     const launcher = process.getuid?.() === 0 ? ['unshare', '-m'] : ['unshare', '-rm'];
     const before = `mount -t tmpfs -o size=12m tmpfs '${folder}' || exit 9`;
@@ -489,7 +482,7 @@ t.test(
 );
 
 t.test('lmdb: a save that was refused after its commit is in no file that comes back', async (t) => {
-  const data = join(newFolder(t), 'data');
+  const data = join(tempFolder(t), 'data');
   const bounds = { days: 30, entries: 2 };
   const nowMs = Date.now();
   const store = await openLmdbStore(data, bounds);
