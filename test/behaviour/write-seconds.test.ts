@@ -259,7 +259,7 @@ class Story {
    */
   #compare({ listener, tape, joinedMs, edgeMs, entryMs, isOver, hasStood }: Pair): void {
     if (isOver || hasStood || tape.isOver) return;
-    const fromMs = entryMs ?? listener.joinMs;
+    const fromMs = entryMs ?? listener.playback.joinMs;
     const nowMs = this.clock.now();
     // Before that it is written to each second, and has no more than its burst.
     const seconds: WriteSeconds = listener.heldBackMs === 0 ? listener.maxWriteSeconds : 1;
@@ -267,8 +267,8 @@ class Story {
     const then = this.#edges.at(-1 - agoMs / TICK_MS);
     const isNew = nowMs - agoMs < joinedMs || then === undefined;
     const leastMs = Math.max(isNew ? edgeMs : then, fromMs) - fromMs + extraMsFor(seconds);
-    const sentMs = (tape.at(listener.cursor - 1)?.endMs ?? 0) - listener.joinMs;
-    const isShort = listener.joinMs < 0 ? entryMs !== null : sentMs < leastMs;
+    const sentMs = (tape.at(listener.cursor - 1)?.endMs ?? 0) - listener.playback.joinMs;
+    const isShort = listener.playback.joinMs < 0 ? entryMs !== null : sentMs < leastMs;
     if (isShort && this.faults.length < 5)
       this.faults.push(`${nowMs - joinedMs} ms after its join: ${sentMs} ms in place of ${leastMs}`);
   }

@@ -26,6 +26,7 @@ import type { Watchers } from '../../http/watch/watchers.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import type { Audience } from '../../listener/cursor/audience.js';
 import type { Listener } from '../../listener/cursor/listener.js';
+import type { Playback } from '../../listener/cursor/playback.js';
 import type { HlsListener } from '../../listener/hls/hls-listener.js';
 import type { HlsListeners } from '../../listener/hls/hls-listeners.js';
 import type { HeardTitle } from '../../listener/sessions/session.js';
@@ -166,7 +167,7 @@ export class ProcessAdmin {
       lagMs: Math.round(lagOf(listener, clock.now())),
       bytes,
       title: listener.lastMark?.view.title ?? '',
-      hears: listener.heardMark(clock.now())?.view.title ?? '',
+      hears: playbackOf(listener).heardMark(clock.now())?.view.title ?? '',
       icy,
       hls: 'token' in listener,
       metaid: session === null ? null : masked(session.metaid),
@@ -212,7 +213,12 @@ export class ProcessAdmin {
 
 /** How far what it hears is behind the live edge; before it hears anything: what it is sent. */
 function lagOf(listener: AnyListener, nowMs: number): number {
-  return listener.joinMs < 0 ? listener.lagMs : listener.heardLagMs(nowMs);
+  const playback = playbackOf(listener);
+  return playback.joinMs < 0 ? listener.lagMs : playback.heardLagMs(nowMs);
+}
+
+function playbackOf(listener: AnyListener): Playback | HlsListener {
+  return 'playback' in listener ? listener.playback : listener;
 }
 
 /** Of one process, also of one that clients do not reach. */

@@ -161,7 +161,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
       nowMs,
       runs,
       id: this.nextId(),
-      player: before?.player,
+      player: before?.playback.player,
       maxWriteSeconds,
       heldBackMs: earlier < cursor ? tape.at(cursor)!.entryMs - tape.at(earlier)!.entryMs : 0,
     });
@@ -225,7 +225,7 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
   #showLate(listener: Listener, tape: AudioTape, { icy, readAheadMs = 0 }: JoinOptions): void {
     if (!icy || readAheadMs === 0 || !listener.isShared) return;
     const onDue = (nowMs: number) => void listener.advance(nowMs);
-    listener.late = new LateBlocks(readAheadMs, tape.metaint, listener.player, this.#clock, onDue);
+    listener.placeBlocks(new LateBlocks(readAheadMs, tape.metaint, listener.playback.player, this.#clock, onDue));
   }
 
   /** How seldom a listener can be written to: the tape must have as much more for it, before `cursor`. */
@@ -262,6 +262,6 @@ export class Audience implements AlarmHandler, TurnHandler<Listener> {
 /** How much less audio its player has ahead than a new listener is given, milliseconds. */
 function lackOf(before: Listener, { burstMs }: JoinOptions, nowMs: number): number {
   // Always called: it updates the player's clock, which the next tape's listener takes over.
-  const aheadMs = before.aheadMs(nowMs);
+  const aheadMs = before.playback.aheadMs(nowMs);
   return burstMs === 0 ? 0 : burstMs + extraMsFor(before.maxWriteSeconds) - aheadMs;
 }

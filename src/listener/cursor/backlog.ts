@@ -55,7 +55,7 @@ export class ListenerBacklog {
     this.listener = listener;
     this.tape = tape;
     this.endpoints = endpointsOf(listener.socket);
-    this.#seenPositionMs = listener.baseMs;
+    this.#seenPositionMs = listener.playback.baseMs;
     this.#seenMs = nowMs;
   }
 
@@ -71,9 +71,10 @@ export class ListenerBacklog {
    * @returns milliseconds until the next sample is worth its cost
    */
   look(queuedBytes: number, nowMs: number, waitMs: number): number {
-    const { player, bytes, socket, joinMs, baseMs } = this.listener;
+    const { bytes, socket, playback } = this.listener;
+    const { player, joinMs, baseMs } = playback;
     if (joinMs < 0) return Number.POSITIVE_INFINITY;
-    this.listener.catchUp(nowMs);
+    playback.catchUp(nowMs);
     const { blockBytes } = player;
     const acknowledged = Math.max(0, bytes - queuedBytes - socket.writableLength);
     const partBytes = acknowledged % blockBytes;
@@ -279,9 +280,9 @@ export class SocketBacklog implements AlarmHandler {
   #releaseDrained(): void {
     const nowMs = this.#clock.now();
     for (const backlog of this.#followed) {
-      const isWaiting = backlog.sample === this.#begun || backlog.listener.joinMs < 0;
+      const isWaiting = backlog.sample === this.#begun || backlog.listener.playback.joinMs < 0;
       if (isWaiting && this.known) {
-        if (backlog.listener.joinMs < 0) this.#wantedMs = Math.min(this.#wantedMs, BEGINNING_MS);
+        if (backlog.listener.playback.joinMs < 0) this.#wantedMs = Math.min(this.#wantedMs, BEGINNING_MS);
         continue;
       }
       this.#followed.delete(backlog);

@@ -27,6 +27,8 @@ export function isSecure(socket: Socket): boolean {
 
 export class ListenerSocket {
   readonly socket: Socket;
+  /** Written by `write` and `writeAll`. */
+  bytes = 0;
   /** The socket below TLS, which counts all bytes received. */
   readonly #bare: Socket;
   readonly #maxBytesRead: number;
@@ -48,6 +50,7 @@ export class ListenerSocket {
 
   write(bytes: Buffer): void {
     const { socket } = this;
+    this.bytes += bytes.length;
     if (!this.#isSecure || bytes.length <= MAX_WHOLE_BYTES) socket.write(bytes);
     else for (let at = 0; at < bytes.length; at += PIECE_BYTES) socket.write(bytes.subarray(at, at + PIECE_BYTES));
   }
@@ -60,7 +63,10 @@ export class ListenerSocket {
       return;
     }
     socket.cork();
-    for (let i = 0; i < parts.length; i++) socket.write(parts[i]!);
+    for (let i = 0; i < parts.length; i++) {
+      this.bytes += parts[i]!.length;
+      socket.write(parts[i]!);
+    }
     socket.uncork();
   }
 }

@@ -16,6 +16,18 @@ export interface ListenerClient {
   readonly referer: string;
 }
 
+/** What is the same for as long as it listens to one tape. */
+export interface ListenerFacts {
+  readonly channel: string;
+  /** Unique in this process; 0: it has none. */
+  readonly id: number;
+  /** Null: unknown. */
+  readonly client: ListenerClient | null;
+  readonly startedMs: number;
+  /** The most seconds between two writes that its beginning on the tape allows for. */
+  readonly maxWriteSeconds: WriteSeconds;
+}
+
 /** With what it begins. */
 export interface ListenerStart {
   readonly channel: string;

@@ -12,46 +12,31 @@ import type { AudioTape, Rendering } from '../../audio/tape/audio-tape.js';
 import type { Mark } from '../../audio/tape/mark.js';
 import type { Phase } from '../../audio/tape/phase.js';
 import { type AudioSegment, inForceAt, NOTHING } from '../../audio/tape/segment.js';
-import { PlayerClock } from '../player/player-clock.js';
 import type { Runs } from '../sessions/runs.js';
 import type { Session } from '../sessions/session.js';
 import type { Slotted } from '../sessions/slots.js';
 import type { Ending } from './ending.js';
 import type { LateBlocks } from './late-blocks.js';
 import { ListenerSocket } from './listener-socket.js';
-import type { ListenerClient, ListenerOwner, ListenerStart } from './listener-start.js';
-import type { WriteSeconds } from './pace.js';
-
-/** Handed to the socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
-const MAX_BYTES_PER_SECOND = 256 * 1024;
+import type { ListenerClient, ListenerFacts, ListenerOwner, ListenerStart } from './listener-start.js';
+import { heldBackSegments, maxSegments, type WriteSeconds } from './pace.js';
+import { Playback } from './playback.js';
 
 export class Listener implements Slotted {
-  readonly channel: string;
+  readonly #facts: ListenerFacts;
   readonly icy: boolean;
-  readonly startedMs: number;
   /** The segment with which it began (or will, if that has an entry), and the next one to be written. */
   firstSeq: number;
   cursor: number;
   slot = -1;
   index = -1;
-  readonly id: number;
-  readonly client: ListenerClient | null;
   /** Between two writes; set by the audience. */
   writeSeconds: WriteSeconds = 1;
-  readonly maxWriteSeconds: WriteSeconds;
   heldBackMs: number;
-  bytes = 0;
   /** Null: it has not joined an audience yet. */
   owner: ListenerOwner | null = null;
-  /** Where its player is. */
-  readonly player: PlayerClock;
-  readonly session: Session | null;
-  /** Audio time of its first byte on the tape; -1 before it was written. */
-  joinMs = -1;
-  /** The position of that byte in its stream: the audio that its connection was sent from other tapes, milliseconds. */
-  readonly baseMs: number;
-  /** Places its blocks if its player shows titles when it reads them. Set before `start`; never with `phase`. */
-  late: LateBlocks | null = null;
+  readonly playback: Playback;
+  #late: LateBlocks | null = null;
   readonly endsOnFormatChange: boolean;
   readonly phase: Phase | null;
   cut: Buffer;
@@ -59,37 +44,50 @@ export class Listener implements Slotted {
   /** Null: none. */
   runs: Runs | null;
   readonly #tape: AudioTape;
-  /** Segments written in one go at most, for each second between two writes. */
-  readonly #segmentsPerSecond: number;
-  /** Audio time on the tape up to which it was written. */
-  #sentMs = 0;
   /** The last title it was sent that came after its segment was closed. */
   #lateMark: Mark | null = null;
   /** Of Ogg; null: it is sent the shared buffers. */
   #rendering: Rendering | null;
 
   constructor(socket: Socket, tape: AudioTape, start: ListenerStart) {
-    const { cursor, icy, session, player = session?.player ?? new PlayerClock() } = start;
+    const { channel, cursor, icy, nowMs, id = 0, client = null, maxWriteSeconds = 1 } = start;
+    this.#facts = { channel, id, client, startedMs: nowMs, maxWriteSeconds };
+    this.playback = new Playback(tape, start.session, start.player);
     this.#output = new ListenerSocket(socket);
     this.#tape = tape;
-    this.#segmentsPerSecond = Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes);
-    this.channel = start.channel;
     this.firstSeq = cursor;
     this.cursor = cursor;
     this.icy = icy;
     this.#rendering = tape.rendering(icy);
-    this.session = session;
-    this.player = player;
-    this.baseMs = player.writtenMs;
-    this.startedMs = start.nowMs;
-    this.id = start.id ?? 0;
-    this.client = start.client ?? null;
     this.runs = start.runs ?? null;
-    this.maxWriteSeconds = start.maxWriteSeconds ?? 1;
     this.heldBackMs = start.heldBackMs ?? 0;
     this.phase = start.phase ?? null;
     this.cut = start.cut ?? NOTHING;
     this.endsOnFormatChange = start.endsOnFormatChange ?? false;
+  }
+
+  get channel(): string {
+    return this.#facts.channel;
+  }
+
+  get id(): number {
+    return this.#facts.id;
+  }
+
+  get client(): ListenerClient | null {
+    return this.#facts.client;
+  }
+
+  get startedMs(): number {
+    return this.#facts.startedMs;
+  }
+
+  get maxWriteSeconds(): WriteSeconds {
+    return this.#facts.maxWriteSeconds;
+  }
+
+  get session(): Session | null {
+    return this.playback.session;
   }
 
   get socket(): Socket {
@@ -103,6 +101,11 @@ export class Listener implements Slotted {
 
   move(path: string, comesBack = false): boolean {
     return this.owner?.move(path, comesBack) ?? false;
+  }
+
+  /** Audio that its socket was given. */
+  get bytes(): number {
+    return this.#output.bytes;
   }
 
   /** Whether it is sent the segments' own blocks, or none. */
@@ -129,47 +132,17 @@ export class Listener implements Slotted {
   /** The last title it was sent; null: none. */
   get lastMark(): Mark | null {
     const segment = this.#tape.at(this.cursor - 1);
-    return this.joinMs < 0 || segment === undefined ? null : inForceAt(segment, segment.endMs);
+    return this.#isFirst || segment === undefined ? null : inForceAt(segment, segment.endMs);
   }
 
-  /** How far behind the live edge its player is, milliseconds of audio; at most the tape's lag, as a player may report a pause of hours. */
-  heardLagMs(nowMs: number): number {
-    this.catchUp(nowMs);
-    const { endMs, lagMs } = this.#tape;
-    return Math.min(lagMs, this.#positionOf(endMs) - this.player.positionAt(nowMs));
+  get late(): LateBlocks | null {
+    return this.#late;
   }
 
-  /** The title that its player plays, if the tape still has that place; null: none. */
-  heardMark(nowMs: number): Mark | null {
-    if (this.joinMs < 0) return null;
-    const { endMs, head, tail } = this.#tape;
-    const atMs = endMs - this.heardLagMs(nowMs);
-    for (let seq = head - 1; seq >= tail; seq--) {
-      const segment = this.#tape.at(seq)!;
-      if (segment.startMs <= atMs) return inForceAt(segment, atMs);
-    }
-    return this.#tape.at(tail)?.before ?? null;
-  }
-
-  /** Updates the player's clock before it is read, or after a stall: without a metaid, writes leave it alone. */
-  catchUp(nowMs: number): void {
-    if (!this.#isFollowed && this.joinMs >= 0) this.player.catchUp(this.#positionOf(this.#sentMs), nowMs);
-  }
-
-  /** What its player has still to play, milliseconds of audio. */
-  aheadMs(nowMs: number): number {
-    this.catchUp(nowMs);
-    return this.player.aheadMs(nowMs);
-  }
-
-  /** Position in its stream of an audio time on the tape. */
-  #positionOf(atMs: number): number {
-    return atMs - this.joinMs + this.baseMs;
-  }
-
-  /** Whether each write is reported to its player's clock. */
-  get #isFollowed(): boolean {
-    return this.session !== null || this.late !== null;
+  /** Its blocks are placed by this, as its player shows titles when it reads them. Before `start`; never with `phase`. */
+  placeBlocks(late: LateBlocks): void {
+    this.#late = late;
+    this.playback.isFollowed = true;
   }
 
   /** Writes the response head and the burst in one go. */
@@ -208,16 +181,21 @@ export class Listener implements Slotted {
 
   /** The last bytes of a polite ending: the rest of the frame that its last segment cut. */
   finish(): void {
-    if (this.joinMs < 0) return;
+    if (this.#isFirst) return;
     const { lastMark: mark, phase } = this;
     const rest = this.#tape.rest(this.cursor, this.hasBlocks);
-    this.#send(phase?.splice(rest, { before: mark, mark, linkBytes: 0 }) ?? rest);
+    this.#output.write(phase?.splice(rest, { before: mark, mark, linkBytes: 0 }) ?? rest);
     this.#tape.held();
   }
 
   /** A copy of the rest of the frame that its last segment cut, for its next tape. */
   get frameRest(): Buffer {
-    return this.joinMs < 0 ? this.cut : Buffer.from(this.#tape.rest(this.cursor, false));
+    return this.#isFirst ? this.cut : Buffer.from(this.#tape.rest(this.cursor, false));
+  }
+
+  /** Whether nothing of its tape was written yet. */
+  get #isFirst(): boolean {
+    return this.playback.joinMs < 0;
   }
 
   get #isAtEnd(): boolean {
@@ -230,19 +208,24 @@ export class Listener implements Slotted {
   }
 
   #writeDue(nowMs: number): void {
-    const stays = this.heldBackMs > 0 ? this.#heldBackSegments() : (this.late?.reserve(nowMs) ?? 0);
+    const stays =
+      this.heldBackMs > 0
+        ? heldBackSegments(this.#tape, this.cursor, this.heldBackMs)
+        : (this.#late?.reserve(nowMs) ?? 0);
     const { head } = this.#tape;
     const there = (this.endsOnFormatChange ? Math.min(head, this.#endSeq) : head) - this.cursor - stays;
-    const due = Math.min(there, this.#segmentsPerSecond * this.writeSeconds);
+    const due = Math.min(there, maxSegments(this.#tape, this.writeSeconds));
     if (due === 1) this.#write(nowMs);
     else if (due > 1) {
-      if (this.joinMs >= 0) this.catchUp(nowMs);
-      if (this.runs?.isShared(due) && this.#fitsRun(due)) {
-        this.#writeRun(this.runs, due, nowMs);
+      const to = this.cursor + due;
+      if (!this.#isFirst) this.playback.catchUp(nowMs);
+      // Others that are due as many segments are sent the same.
+      if (this.runs?.isShared(due) && this.#isUniform && !this.#isFirst && to === this.#tape.head) {
+        this.#output.write(this.runs.upToEdge(due, this.icy, this.#lateMark));
+        while (this.cursor < to) this.#wroteShared(nowMs);
         return;
       }
-      const to = this.cursor + due;
-      if (this.joinMs < 0 && this.#writeBurst(to, nowMs)) return;
+      if (this.#isFirst && this.#writeBurst(to, nowMs)) return;
       this.socket.cork();
       while (this.cursor < to) this.#write(nowMs);
       this.socket.uncork();
@@ -256,7 +239,7 @@ export class Listener implements Slotted {
     if (this.cursor === to) return true;
     const bytes = this.runs.burst(this.cursor, to, this.icy);
     if (bytes === null) return false;
-    this.#send(bytes);
+    this.#output.write(bytes);
     while (this.cursor < to) this.#wroteShared(nowMs);
     return true;
   }
@@ -264,43 +247,18 @@ export class Listener implements Slotted {
   /** The next segment was written in a shared buffer. */
   #wroteShared(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
-    const bytes = this.#isFollowed ? this.#bytesOf(segment, this.joinMs < 0).length : 0;
+    const bytes = this.playback.isFollowed ? this.#bytesOf(segment, this.#isFirst).length : 0;
     this.#wrote(segment, segment.entryMs, bytes, nowMs);
   }
 
   /** @param entryMs audio time of its first byte, if the listener begins with this segment @param bytes written */
   #wrote(segment: AudioSegment, entryMs: number, bytes: number, nowMs: number): void {
-    const first = this.joinMs < 0;
-    if (first) {
-      this.joinMs = entryMs;
-      if (this.baseMs === 0) this.player.begin(nowMs);
-    }
-    this.#sentMs = segment.endMs;
     if (segment.late !== null) this.#lateMark = segment.late;
-    if (this.#isFollowed) this.player.write(this.#positionOf(segment.endMs), bytes, nowMs);
-    if (this.session !== null) this.#progress(this.session, segment, first, nowMs);
-  }
-
-  /** How many segments are kept back. */
-  #heldBackSegments(): number {
-    const tape = this.#tape;
-    let seq = tape.head;
-    while (seq > this.cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= this.heldBackMs) seq--;
-    return tape.head - seq;
-  }
-
-  /** Whether others that are due as many segments are sent the same. */
-  #fitsRun(due: number): boolean {
-    return this.#isUniform && this.joinMs >= 0 && this.cursor + due === this.#tape.head;
+    this.playback.wrote(segment, entryMs, bytes, nowMs);
   }
 
   get #isUniform(): boolean {
-    return this.isShared && this.late === null;
-  }
-
-  #writeRun(runs: Runs, due: number, nowMs: number): void {
-    this.#send(runs.upToEdge(due, this.icy, this.#lateMark));
-    for (let i = 0; i < due; i++) this.#wroteShared(nowMs);
+    return this.isShared && this.#late === null;
   }
 
   #bytesOf(segment: AudioSegment, first: boolean): Buffer {
@@ -310,7 +268,7 @@ export class Listener implements Slotted {
 
   #write(nowMs: number): void {
     const segment = this.#tape.at(this.cursor++)!;
-    const first = this.joinMs < 0;
+    const first = this.#isFirst;
     // No frame begins here.
     if (first && segment.entry < 0) {
       this.firstSeq = this.cursor;
@@ -318,13 +276,13 @@ export class Listener implements Slotted {
     }
     const before = this.bytes;
     const behind = first && this.cut.length > 0 ? segment.enteredBehind(this.cut) : null;
-    if (this.late !== null)
-      this.#writeLate(this.late, segment, behind?.bytes ?? (first ? segment.entered(true) : null), nowMs);
+    if (this.#late !== null)
+      this.#writeLate(this.#late, segment, behind?.bytes ?? (first ? segment.entered(true) : null), nowMs);
     else {
       const shared = behind?.bytes ?? this.#bytesOf(segment, first);
-      if (this.phase !== null) this.#send(this.phase.splice(shared, segment));
-      else if (this.#rendering === null) this.#send(shared);
-      else this.#sendOwn(this.#rendering.next(shared, segment));
+      if (this.phase !== null) this.#output.write(this.phase.splice(shared, segment));
+      else if (this.#rendering === null) this.#output.write(shared);
+      else this.#output.writeAll(this.#rendering.next(shared, segment));
       if (this.#rendering?.isShared) this.#rendering = null;
     }
     this.cut = NOTHING;
@@ -335,25 +293,7 @@ export class Listener implements Slotted {
   #writeLate(late: LateBlocks, segment: AudioSegment, entered: Buffer | null, nowMs: number): void {
     const { bytes } = segment;
     const slices = entered === null ? late.next(bytes, segment, nowMs) : late.first(entered, segment, nowMs);
-    if (slices === null) this.#send(entered ?? bytes);
-    else this.#sendOwn(slices);
-  }
-
-  #sendOwn(pieces: readonly Buffer[]): void {
-    for (let i = 0; i < pieces.length; i++) this.bytes += pieces[i]!.length;
-    this.#output.writeAll(pieces);
-  }
-
-  #send(bytes: Buffer): void {
-    this.bytes += bytes.length;
-    this.#output.write(bytes);
-  }
-
-  /** Reports to its session the titles that take effect in the segment, and that there is more to hear. */
-  #progress(session: Session, segment: AudioSegment, first: boolean, nowMs: number): void {
-    const joinMs = this.joinMs;
-    if (first) session.begin(joinMs, inForceAt(segment, joinMs), nowMs, this.baseMs);
-    for (const { mark, atMs } of segment.marks) if (!first || atMs > joinMs) session.written(mark, atMs, nowMs);
-    session.release(nowMs);
+    if (slices === null) this.#output.write(entered ?? bytes);
+    else this.#output.writeAll(slices);
   }
 }

@@ -8,10 +8,15 @@
  * How seldom a listener can be written to depends on the extra audio that it was given when it joined (audience.ts). Pure.
  */
 
+import type { AudioTape } from '../../audio/tape/audio-tape.js';
+
 /** Seconds between two writes. */
 export const WRITE_SECONDS = [1, 2, 4] as const;
 export type WriteSeconds = (typeof WRITE_SECONDS)[number];
 export type WriteSetting = 'auto' | WriteSeconds;
+
+/** Handed to a socket in one go at most, for each second between two writes: a listener catches up at 2 Mb/s. */
+const MAX_BYTES_PER_SECOND = 256 * 1024;
 
 /** Listeners of this process; one over TLS counts twice, as it costs (bench/README.md). */
 const CROWD = 1000;
@@ -44,4 +49,16 @@ export class Pace {
  */
 export function extraMsFor(seconds: WriteSeconds): number {
   return (seconds - 1) * 1000;
+}
+
+/** How many segments are written in one go at most. */
+export function maxSegments(tape: AudioTape, seconds: WriteSeconds): number {
+  return Math.ceil(MAX_BYTES_PER_SECOND / tape.segmentBytes) * seconds;
+}
+
+/** How many segments from `cursor` on are kept back: those at the live edge of which the last `heldBackMs` of audio are part. */
+export function heldBackSegments(tape: AudioTape, cursor: number, heldBackMs: number): number {
+  let seq = tape.head;
+  while (seq > cursor && tape.edgeMs - tape.at(seq - 1)!.startMs <= heldBackMs) seq--;
+  return tape.head - seq;
 }

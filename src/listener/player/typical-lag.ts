@@ -91,8 +91,8 @@ export class TypicalLag {
 
   #pass(listener: Listener, nowMs: number): void {
     const sample = this.#sampleOf(listener.channel);
-    if (listener.joinMs < 0 || sample.passed++ % sample.stride !== 0) return;
-    if (sample.lagsMs.length < MAX_SAMPLED) sample.lagsMs.push(listener.heardLagMs(nowMs));
+    if (listener.playback.joinMs < 0 || sample.passed++ % sample.stride !== 0) return;
+    if (sample.lagsMs.length < MAX_SAMPLED) sample.lagsMs.push(listener.playback.heardLagMs(nowMs));
   }
 }
 

@@ -345,7 +345,7 @@ t.test('lag counts what the socket itself holds, not only what lies on the tape'
   t.ok(Math.abs(backlog.lagMs(0) - listener!.lagMs - heldMs) < 1, `${backlog.lagMs(0)} ms behind`);
   const nowMs = crowd.clock.now();
   backlog.look(METAINT + 1, nowMs, nowMs);
-  const { player } = listener!;
+  const { player } = listener!.playback;
   t.ok(player.writtenMs - player.positionAt(nowMs) > heldMs + 999, 'its player cannot have heard that');
   const { startMs } = tape!.at(listener!.firstSeq)!;
   const queuedBytes = listener!.bytes + HEAD.length - writableLength;

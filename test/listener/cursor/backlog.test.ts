@@ -254,7 +254,7 @@ t.test('a look comes before a player may have nothing to play, then often, then 
   t.ok(queuedBytes > 0, `${listener.bytes} bytes are written`);
   const backlog = new ListenerBacklog(listener, channel.tape!, clock.now());
   const wantedMs = () => backlog.look(queuedBytes, clock.now(), 2000);
-  const leftMs = 10_000 - listener.player.positionAt(clock.now());
+  const leftMs = 10_000 - listener.playback.player.positionAt(clock.now());
   t.ok(leftMs > 5000, `${leftMs} ms are left`);
   t.equal(Math.round(wantedMs()), Math.round(leftMs) - 200);
   clock.advance(leftMs - 100);

@@ -42,7 +42,7 @@ class Reader {
     });
     if (aheadMs > 0) {
       const onDue = (nowMs: number) => void this.listener.advance(nowMs);
-      this.listener.late = new LateBlocks(aheadMs, METAINT, this.listener.player, clock, onDue);
+      this.listener.placeBlocks(new LateBlocks(aheadMs, METAINT, this.listener.playback.player, clock, onDue));
     }
     this.listener.start(NOTHING, clock.now());
   }

@@ -267,8 +267,8 @@ t.test(
         where,
       );
       t.ok(
-        Math.abs(reader.runs[1]!.first * frameMs - after.joinMs) < 0.01,
-        `${where}: ${reader.runs[1]!.first * frameMs} is where it began, not ${after.joinMs}`,
+        Math.abs(reader.runs[1]!.first * frameMs - after.playback.joinMs) < 0.01,
+        `${where}: ${reader.runs[1]!.first * frameMs} is where it began, not ${after.playback.joinMs}`,
       );
       t.same(titles.length, 2, where);
     }

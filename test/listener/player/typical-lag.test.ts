@@ -64,7 +64,7 @@ t.test('it is the burst with which they joined, and stays it', async (t) => {
 t.test('players that report that they stand still are as late as the tape is long, and no later', async (t) => {
   const crowd = new Crowd();
   crowd.pass(20);
-  const { player } = crowd.join(5);
+  const { player } = crowd.join(5).playback;
   for (let i = 0; i < 15; i++) {
     crowd.pass(9);
     t.ok(player.report(0, crowd.clock.now()));
@@ -119,11 +119,11 @@ t.test(
     const crowd = new Crowd();
     crowd.pass(20);
     let looks = 0;
-    const count = (listener: Listener) => {
-      const { heardLagMs } = listener;
-      listener.heardLagMs = (nowMs) => {
+    const count = ({ playback }: Listener) => {
+      const { heardLagMs } = playback;
+      playback.heardLagMs = (nowMs) => {
         looks++;
-        return heardLagMs.call(listener, nowMs);
+        return heardLagMs.call(playback, nowMs);
       };
     };
     for (let i = 0; i < 200; i++) count(crowd.join(5));
