@@ -5,13 +5,13 @@
  *   encoder ══TLS══► worker ──│ greeting (link/wire/link-version.ts) │ length of the head, 4 │ head (metadata/codec.ts) │ bytes … ──► hub
  */
 
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { GreetingReader, greeting, LINK_VERSION } from '../link/wire/link-version.js';
 import { encode } from '../metadata/codec.js';
 import { detach } from '../net/front/handover.js';
 import { readEncoder } from './encoder-schema.js';
-import { listen } from './listen.js';
+import { connectToHub } from './hub-socket.js';
 import type { SocketLetter } from './messages.js';
 
 /** Larger than any accepted head (limits.headBytes) once encoded. */
@@ -19,9 +19,9 @@ const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 /** How long the greeting and the head may take to arrive; a worker sends them in one write. */
 export const HEAD_MS = 5000;
 
-/** Forwards an encoder's connection, whose socket is paused. @param path the hub's local socket for encoders */
+/** Forwards an encoder's connection, whose socket is paused. @param path the hub's local socket */
 export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string): void {
-  const pipe = net.connect(path);
+  const pipe = connectToHub(path, 'encoder');
   const end = () => {
     pipe.destroy();
     socket.destroy();
@@ -36,40 +36,37 @@ export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string)
 }
 
 /** The hub's end: accepts the encoders that workers forward. */
-export class EncoderPipeServer {
-  readonly #path: string;
-  readonly #server: net.Server;
+export class EncoderPipes {
+  readonly #onEncoder: (encoder: ProvenEncoder) => void;
+  readonly #onError: (error: unknown) => void;
   readonly #reading = new Set<Socket>();
 
   /** @param onError called with the reason if a worker's message is invalid */
-  constructor(path: string, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
-    this.#path = path;
-    this.#server = net.createServer({ allowHalfOpen: true }, (socket) => this.#read(socket, onEncoder, onError));
+  constructor(onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
+    this.#onEncoder = onEncoder;
+    this.#onError = onError;
   }
 
-  listen(): Promise<void> {
-    return listen(this.#server, this.#path);
-  }
-
+  /** Ends those whose head has not arrived. */
   close(): void {
-    this.#server.close();
     for (const socket of this.#reading) socket.destroy();
   }
 
-  #read(socket: Socket, onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void): void {
+  /** Takes a worker's connection, from its greeting on. */
+  take(socket: Socket): void {
     const greetings = new GreetingReader();
     let seen: Buffer = Buffer.alloc(0);
     this.#reading.add(socket);
     const stop = () => {
       clearTimeout(deadline);
       this.#reading.delete(socket);
-      socket.off('data', take).off('error', drop).off('end', drop).off('close', drop);
+      socket.off('data', read).off('error', drop).off('end', drop).off('close', drop);
     };
     const drop = () => {
       stop();
       socket.on('error', () => undefined).destroy();
     };
-    const take = (chunk: Buffer) => {
+    const read = (chunk: Buffer) => {
       try {
         seen = Buffer.concat([seen, chunk.subarray(greetings.take(chunk))]);
       } catch {
@@ -86,15 +83,15 @@ export class EncoderPipeServer {
         if (bad !== null) throw new Error(`a worker passed on something that is not an encoder: ${bad}`);
         stop();
         socket.pause();
-        onEncoder({ ...value, socket });
+        this.#onEncoder({ ...value, socket });
       } catch (error) {
         // An invalid message from a worker must not end the hub.
-        onError(error);
+        this.#onError(error);
         drop();
       }
     };
     const deadline = setTimeout(drop, HEAD_MS);
-    socket.on('data', take).on('error', drop).on('end', drop).on('close', drop);
+    socket.on('data', read).on('error', drop).on('end', drop).on('close', drop);
   }
 }
 

@@ -1,7 +1,8 @@
 /** A worker's connection to the hub, retried until it succeeds. There is one at most, since the hub sends each change once. */
 
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { WorkerLink } from '../link/worker-link.js';
+import { connectToHub } from './hub-socket.js';
 
 /** The pause before the next attempt, milliseconds. */
 const RECONNECT_MS = 50;
@@ -47,7 +48,7 @@ export class HubConnection {
 
   #connect(): void {
     const path = this.#path;
-    const socket = net.connect(path);
+    const socket = connectToHub(path, 'link');
     this.#socket = socket;
     const again = () => {
       if (this.#socket !== socket || this.#path !== path) return;

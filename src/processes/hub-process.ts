@@ -1,6 +1,6 @@
 /** The hub in its own process (app/hub/linked-hub.ts): handles what arrives from the previous hub, the supervisor and the workers. */
 
-import net, { type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type Core, makeCore } from '../app/core.js';
 import { Faces } from '../app/faces.js';
 import { type LinkedHub, makeLinkedHub } from '../app/hub/linked-hub.js';
@@ -9,10 +9,10 @@ import { LINK_VERSION, OtherVersion } from '../link/wire/link-version.js';
 import { takeOver } from '../net/front/handover.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { ChildParts, ChildWork } from './child-work.js';
-import { EncoderPipeServer } from './encoder-pipe.js';
+import { EncoderPipes } from './encoder-pipe.js';
 import { readEncoder } from './encoder-schema.js';
-import { listen } from './listen.js';
-import { type HubPaths, type SocketLetter, STEPS_VERSION, type ToChild } from './messages.js';
+import { HubSocket } from './hub-socket.js';
+import { type HubAddress, type SocketLetter, STEPS_VERSION, type ToChild } from './messages.js';
 import { ChildReloads } from './reload/child-reloads.js';
 import { handOver } from './restart/hub-handover.js';
 import { HubReturns, takeConnection } from './restart/hub-returns.js';
@@ -30,7 +30,7 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
   };
   const faces = new Faces(config);
   const { without = [] } = boot;
-  const returns = new HubReturns(boot.hub.tapes, {
+  const returns = new HubReturns({
     clock,
     without,
     onError: onLinkError,
@@ -46,7 +46,9 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     );
   }
   const waiting = new HubMessages(parts.inbox);
-  await returns.listen();
+  const local = new HubSocket();
+  local.take('tapes', (socket) => returns.take(socket));
+  await local.listen(boot.hub.link);
   send({ type: boot.offers === null ? 'standby' : 'taking' });
   const offers = boot.offers ?? (await waiting.go());
   const onStoreError = (error: Error) => log.error({ err: error }, 'the store has a problem');
@@ -58,14 +60,14 @@ export async function startHub(parts: ChildParts): Promise<ChildWork> {
     onLinkError,
     takeBack: async (channels, names) => {
       const tapes = await returns.collect(offers, channels, names);
+      local.take('tapes', null);
       if (offers > 0) log.info({ tapes }, 'tapes of the hub before this one go on');
     },
     isReturned: (channel) => returns.unhanded.has(channel),
   });
   // The previous hub has died, or it would hand over.
   if (boot.offers !== null && boot.number > 1) hub.side.facts.died('hub');
-  const work = new HubProcess(core, hub, parts);
-  await work.listen(boot.hub);
+  const work = new HubProcess(core, hub, local, parts);
   returns.hold();
   await hub.start();
   waiting.deliver(work);
@@ -78,21 +80,18 @@ class HubProcess implements ChildWork {
   readonly #hub: LinkedHub;
   readonly #send: ChildParts['send'];
   readonly #reloads: ChildReloads;
-  readonly #pipes: EncoderPipeServer;
-  readonly #server: Server;
+  readonly #pipes: EncoderPipes;
+  readonly #local: HubSocket;
 
-  constructor(core: Core, hub: LinkedHub, { boot, opened, send }: ChildParts) {
+  constructor(core: Core, hub: LinkedHub, local: HubSocket, { opened, send }: ChildParts) {
     this.#core = core;
     this.#hub = hub;
     this.#send = send;
     this.#reloads = new ChildReloads(hub.steps, send, () => opened.setLevel(core.config.log.level));
-    this.#pipes = new EncoderPipeServer(boot.hub.encoders, (encoder) => hub.admit(encoder), core.onError);
-    this.#server = net.createServer((socket) => hub.clients.links.take(socket));
-  }
-
-  /** Resolves when workers can connect. */
-  async listen({ link }: HubPaths): Promise<void> {
-    await Promise.all([this.#pipes.listen(), listen(this.#server, link)]);
+    this.#pipes = new EncoderPipes((encoder) => hub.admit(encoder), core.onError);
+    this.#local = local;
+    local.take('encoder', (socket) => this.#pipes.take(socket));
+    local.take('link', (socket) => hub.clients.links.take(socket));
   }
 
   onMessage(message: ToChild, socket: Socket | undefined): void {
@@ -126,14 +125,14 @@ class HubProcess implements ChildWork {
     }
   }
 
-  /** Hands over to the hub that waits at these paths. */
-  async #handOver({ tapes }: HubPaths): Promise<void> {
+  /** Hands over to the hub that waits there. */
+  async #handOver({ link }: HubAddress): Promise<void> {
     const { side, clients } = this.#hub;
     // The HLS of these channels is being cut, and the next hub continues it where it ends here.
     const needed = new Set(side.hls.active);
     this.#close();
     await this.#hub.leave();
-    await handOver(tapes, {
+    await handOver(link, {
       clock: this.#core.clock,
       channels: side.hub.channels,
       names: side.names,
@@ -160,7 +159,7 @@ class HubProcess implements ChildWork {
 
   /** Accepts no more connections. */
   #close(): void {
-    this.#server.close();
+    this.#local.close();
     this.#pipes.close();
   }
 }

@@ -29,19 +29,17 @@ export interface Boot {
   readonly source: ConfigSource;
   /** Unique to this process: no other process of this server has had it. */
   readonly number: number;
-  /** The hub's local sockets. */
-  readonly hub: HubPaths;
+  readonly hub: HubAddress;
   /** For a hub: how many processes may have tapes of the previous one; null if that one still runs, and hands over (`go`). */
   readonly offers: number | null;
   /** For a hub: channels whose tapes it does not take back (suspect-tapes.ts). Absent: none. */
   readonly without?: readonly string[];
 }
 
-/** Local sockets of one hub: where it accepts workers' links, encoders over TLS, and tapes. */
-export interface HubPaths {
+/** Where a hub is reached. An object with this member, as supervisors of earlier versions send it. */
+export interface HubAddress {
+  /** The path of its local socket (hub-socket.ts). */
   readonly link: string;
-  readonly encoders: string;
-  readonly tapes: string;
 }
 
 /** An encoder without its socket. */
@@ -81,11 +79,11 @@ export function stepKey(id: number, step: ReloadStep): string {
 export type ToChild =
   | { readonly type: 'boot'; readonly boot: Boot }
   /** To a worker: a new hub takes back the tapes of the previous one. */
-  | { readonly type: 'offer'; readonly hub: HubPaths }
+  | { readonly type: 'offer'; readonly hub: HubAddress }
   /** To a worker: another hub serves. */
-  | { readonly type: 'hub'; readonly hub: HubPaths }
+  | { readonly type: 'hub'; readonly hub: HubAddress }
   /** To a hub: hand over to the one with these paths. */
-  | { readonly type: 'handover'; readonly hub: HubPaths }
+  | { readonly type: 'handover'; readonly hub: HubAddress }
   /** To a hub that waits: the previous one has released everything. @param offers as in Boot */
   | { readonly type: 'go'; readonly offers: number }
   /** To a worker: accept no more connections, serve the present ones, and report when the last has ended. */

@@ -1,6 +1,6 @@
 /** A worker in its own process (app/worker/linked-worker.ts): its connection to the hub, and the messages of the supervisor. */
 
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { type Core, makeCore } from '../app/core.js';
 import { openAccessLog } from '../app/worker/access-log.js';
 import { LinkedWorker, type LinkedWorkerParts } from '../app/worker/linked-worker.js';
@@ -11,7 +11,8 @@ import { LINK_VERSION, type OtherVersion } from '../link/wire/link-version.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { letterOf, pipeEncoder } from './encoder-pipe.js';
 import { HubConnection } from './hub-connection.js';
-import { type HubPaths, STEPS_VERSION, type ToChild } from './messages.js';
+import { connectToHub } from './hub-socket.js';
+import { type HubAddress, STEPS_VERSION, type ToChild } from './messages.js';
 import { ChildReloads } from './reload/child-reloads.js';
 
 /** Starts a worker. Resolves when it accepts connections; rejects if it cannot listen at a port. */
@@ -42,9 +43,9 @@ class WorkerProcess implements ChildWork {
   readonly #reloads: ChildReloads;
   /** Reloads for which operators have asked here, and which the supervisor makes. */
   readonly #asked = new Requests();
-  #hub: HubPaths;
+  #hub: HubAddress;
 
-  constructor(core: Core, hub: HubPaths, parts: ChildParts & Pick<LinkedWorkerParts, 'clock' | 'accessLog'>) {
+  constructor(core: Core, hub: HubAddress, parts: ChildParts & Pick<LinkedWorkerParts, 'clock' | 'accessLog'>) {
     const { clock, accessLog, opened, send } = parts;
     this.#core = core;
     this.#hub = hub;
@@ -73,7 +74,7 @@ class WorkerProcess implements ChildWork {
   }
 
   /** Connects to another hub. */
-  follow(hub: HubPaths): void {
+  follow(hub: HubAddress): void {
     this.#hub = hub;
     void this.#connection.open(hub.link);
   }
@@ -82,7 +83,7 @@ class WorkerProcess implements ChildWork {
     socket?.destroy();
     if (message.type === 'reopen') this.#parts.accessLog?.reopen();
     else if (message.type === 'reloadStep') this.#reloads.onMessage(message);
-    else if (message.type === 'offer') this.#offerTapes(message.hub.tapes);
+    else if (message.type === 'offer') this.#offerTapes(message.hub.link);
     else if (message.type === 'hub') this.follow(message.hub);
     else if (message.type === 'drain') {
       void this.#worker.clients.leave().then(() => this.#parts.send({ type: 'drained' }));
@@ -111,13 +112,13 @@ class WorkerProcess implements ChildWork {
   #passOn(encoder: ProvenEncoder): void {
     const { socket } = encoder;
     if (socket.destroyed) return;
-    if ('encrypted' in socket) pipeEncoder(encoder, this.#hub.encoders);
+    if ('encrypted' in socket) pipeEncoder(encoder, this.#hub.link);
     else this.#parts.send(letterOf(encoder), socket, () => socket.destroy());
   }
 
   /** Offers the tapes that this worker has to a new hub. Those that it does not take begin anew. */
   #offerTapes(path: string): void {
-    const socket = net.connect(path);
+    const socket = connectToHub(path, 'tapes');
     const drop = () => socket.destroy();
     socket.once('error', drop).once('connect', () => {
       socket.off('error', drop);

@@ -6,7 +6,8 @@ import t, { type Test } from 'tap';
 import type { ProvenEncoder } from '../../src/http/ingest/proven.js';
 import { greeting, LINK_VERSION } from '../../src/link/wire/link-version.js';
 import { encode } from '../../src/metadata/codec.js';
-import { EncoderPipeServer, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
+import { EncoderPipes, HEAD_MS, pipeEncoder } from '../../src/processes/encoder-pipe.js';
+import { HubSocket } from '../../src/processes/hub-socket.js';
 import { plainLies } from '../kit/lies.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until, untilPromised } from '../kit/until.js';
@@ -28,9 +29,14 @@ async function hub(t: Test): Promise<{ path: string; taken: ProvenEncoder[]; fau
     taken.push(each);
     t.teardown(() => each.socket.destroy());
   };
-  const server = new EncoderPipeServer(path, onEncoder, (error) => void faults.push(error));
-  await server.listen();
-  t.teardown(() => server.close());
+  const pipes = new EncoderPipes(onEncoder, (error) => void faults.push(error));
+  const local = new HubSocket();
+  local.take('encoder', (socket) => pipes.take(socket));
+  await local.listen(path);
+  t.teardown(() => {
+    local.close();
+    pipes.close();
+  });
   return { path, taken, faults };
 }
 
@@ -39,7 +45,7 @@ function forged(version: number, text = encode(encoder)): Buffer {
   const head = Buffer.from(text);
   const length = Buffer.alloc(4);
   length.writeUInt32LE(head.length);
-  return Buffer.concat([greeting(version), length, head, Buffer.from('audio')]);
+  return Buffer.concat([Buffer.from('e'), greeting(version), length, head, Buffer.from('audio')]);
 }
 
 async function send(t: Test, path: string, parts: readonly Buffer[]): Promise<{ isOver(): boolean }> {
@@ -85,8 +91,8 @@ t.test('of another version, or of none: it ends, and nothing of it is read', asy
   const { path, taken } = await hub(t);
   const bytes = forged(LINK_VERSION + 1);
   // A length and a head that cannot be read would end the hub.
-  const old = Buffer.concat([Buffer.of(3, 0, 0, 0), Buffer.from('???')]);
-  for (const parts of [[bytes], [bytes.subarray(0, 11), bytes.subarray(11)], [old]]) {
+  const old = Buffer.concat([Buffer.from('e'), Buffer.of(3, 0, 0, 0), Buffer.from('???')]);
+  for (const parts of [[bytes], [bytes.subarray(0, 12), bytes.subarray(12)], [old]]) {
     const { isOver } = await send(t, path, parts);
     await until(isOver, 5000);
   }
@@ -112,7 +118,7 @@ t.test('a malformed encoder ends its own connection only', async (t) => {
   const said = (text: string) => {
     const length = Buffer.alloc(4);
     length.writeUInt32LE(Buffer.byteLength(text));
-    return Buffer.concat([greeting(), length, Buffer.from(text)]);
+    return Buffer.concat([Buffer.from('e'), greeting(), length, Buffer.from(text)]);
   };
   const honest = JSON.parse(encode(encoder)) as object;
   const lies = [...plainLies(honest)].map(({ value }) => JSON.stringify(value) ?? 'undefined');

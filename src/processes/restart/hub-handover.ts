@@ -5,7 +5,7 @@
  *   sources, links stop ──► titles committed ──► tapes offered, connections sent ──► store closed ──► released
  */
 
-import net, { type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TapeObserver } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
@@ -14,6 +14,7 @@ import { fedTape, type OfferedTape, offerTapes } from '../../link/tapes/tape-off
 import { LINK_VERSION } from '../../link/wire/link-version.js';
 import { encode } from '../../metadata/codec.js';
 import { detach } from '../../net/front/handover.js';
+import { connectToHub } from '../hub-socket.js';
 import type { FromChild, SentConnection } from '../messages.js';
 
 export interface HandoverParts {
@@ -59,7 +60,7 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   const others = left.filter(({ channel }) => !offered.has(channel.key));
   const places = others.map(({ channel, place }) => ({ channel: channel.key, place }));
   const taken = new Promise<void>((resolve) => {
-    const stream = net.connect(path);
+    const stream = connectToHub(path, 'tapes');
     stream.once('error', () => resolve());
     stream.once('connect', () => offerTapes(stream, offered, clock, onError, resolve, { places }));
   });

@@ -3,7 +3,7 @@
  * encoders' connections, and sources that continue where they were.
  */
 
-import net, { type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { ChannelAudio } from '../../audio/channel-audio.js';
 import { numberMarksFrom } from '../../audio/tape/mark.js';
 import type { Clock } from '../../base/clock.js';
@@ -12,7 +12,6 @@ import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { type ReturnedTape, TapeReturns, type TapeReturnsParts } from '../../link/tapes/tape-returns.js';
 import { takeOver } from '../../net/front/handover.js';
 import { readConnection } from '../encoder-schema.js';
-import { listen } from '../listen.js';
 import type { SocketLetter } from '../messages.js';
 
 /** How long a continued tape counts as played until workers report their listeners. */
@@ -31,26 +30,22 @@ export interface HubReturnsParts extends TapeReturnsParts {
 
 export class HubReturns {
   readonly #clock: Clock;
-  readonly #path: string;
   readonly #tapes: TapeReturns;
-  readonly #server: Server;
   readonly #held: ChannelAudio[] = [];
   /** Channels whose tape was not handed over: it is what workers had of it. */
   readonly unhanded = new Set<string>();
   readonly #parts: HubReturnsParts;
 
-  /** @param path the local socket where other processes offer tapes */
-  constructor(path: string, parts: HubReturnsParts) {
-    this.#path = path;
+  constructor(parts: HubReturnsParts) {
     this.#parts = parts;
     this.#clock = parts.clock;
     const has = (channel: string) => parts.has(channel) && !parts.without.includes(channel);
     this.#tapes = new TapeReturns({ ...parts, has });
-    this.#server = net.createServer((socket) => this.#tapes.take(socket));
   }
 
-  listen(): Promise<void> {
-    return listen(this.#server, this.#path);
+  /** Takes the connection of a process that offers tapes. */
+  take(socket: Socket): void {
+    this.#tapes.take(socket);
   }
 
   /**
@@ -73,7 +68,6 @@ export class HubReturns {
     }
     for (const [key, place] of this.#tapes.places) if (!tapes.has(key)) channels.get(key)!.adopt(place, false);
     onTakes(null);
-    this.#server.close();
     this.#tapes.close();
     return this.#held.length;
   }

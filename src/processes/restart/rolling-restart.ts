@@ -54,12 +54,12 @@ export class RollingRestart {
   /** Starts the next hub, which waits, and the next workers, which serve already or wait for a hub of their version. */
   async #startNext(source: ConfigSource): Promise<NextProcesses> {
     const children = this.#children;
-    const hub = children.spawn('hub', children.makePaths(), null, source);
+    const hub = children.spawn('hub', children.makeAddress(), null, source);
     const next = [hub];
     try {
       await hub.said('standby');
       if (children.isStopping) throw new Error('stopped meanwhile');
-      const workers = children.workers.map(() => children.spawn('worker', children.hubPaths, 0, source));
+      const workers = children.workers.map(() => children.spawn('worker', children.hubAddress, 0, source));
       next.push(...workers);
       children.next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
@@ -81,7 +81,7 @@ export class RollingRestart {
     const children = this.#children;
     const before = children.hub.child;
     const old = children.readyWorkers();
-    children.hubPaths = hub.boot.hub;
+    children.hubAddress = hub.boot.hub;
     for (const [i, place] of children.workers.entries()) {
       // The process here was being restarted.
       if (place.child?.isReady === false) place.child.kill();

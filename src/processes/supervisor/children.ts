@@ -7,7 +7,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HubPaths, ProcessRole } from '../messages.js';
+import type { HubAddress, ProcessRole } from '../messages.js';
 import type { ConfigSource } from '../reload/configuration.js';
 import type { DrainingWorkers } from '../restart/draining-workers.js';
 import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
@@ -27,7 +27,7 @@ export class Children {
   next: readonly ManagedProcess[] = [];
   /** The configuration in force, with which processes are started. */
   source: ConfigSource;
-  hubPaths: HubPaths;
+  hubAddress: HubAddress;
   /** Whether no process may be started any more. */
   isStopping = false;
   /** Tapes that may have ended hubs. */
@@ -44,7 +44,7 @@ export class Children {
     this.workers = Array.from({ length: workers }, () => new ProcessPlace('worker', () => this.#start('worker')));
     this.draining = draining;
     this.#handlers = handlers;
-    this.hubPaths = this.makePaths();
+    this.hubAddress = this.makeAddress();
     process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }));
     setInterval(() => this.#keepYoung(), YOUNG_MS).unref();
   }
@@ -91,7 +91,7 @@ export class Children {
   }
 
   /** Starts a process that has no place yet. @param offers as in Boot @param source its configuration */
-  spawn(role: ProcessRole, hub: HubPaths, offers: number | null, source = this.source): ManagedProcess {
+  spawn(role: ProcessRole, hub: HubAddress, offers: number | null, source = this.source): ManagedProcess {
     return new ManagedProcess({
       role,
       boot: { source, number: ++this.#last, hub, offers, without: this.suspects.channels },
@@ -99,10 +99,9 @@ export class Children {
     });
   }
 
-  /** Returns unused paths for the next hub. */
-  makePaths(): HubPaths {
-    const name = join(this.#folder, String(this.#last + 1));
-    return { link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` };
+  /** Returns an unused address for the next hub. */
+  makeAddress(): HubAddress {
+    return { link: join(this.#folder, `${this.#last + 1}.hub`) };
   }
 
   #keepYoung(): void {
@@ -116,9 +115,9 @@ export class Children {
 
   #start(role: ProcessRole): ManagedProcess {
     if (role === 'hub') {
-      this.hubPaths = this.makePaths();
+      this.hubAddress = this.makeAddress();
       this.suspects.begin();
     }
-    return this.spawn(role, this.hubPaths, this.allWorkers().filter(({ isReady }) => isReady).length);
+    return this.spawn(role, this.hubAddress, this.allWorkers().filter(({ isReady }) => isReady).length);
   }
 }

@@ -235,7 +235,7 @@ export class Supervisor {
     this.#sayRestarts();
     this.#sayResults();
     if (!children.isStopping) for (const place of children.workers) if (place.isEmpty) place.begin();
-    for (const worker of children.allWorkers()) worker.send({ type: 'hub', hub: children.hubPaths });
+    for (const worker of children.allWorkers()) worker.send({ type: 'hub', hub: children.hubAddress });
     this.#post.deliver(child);
   }
 

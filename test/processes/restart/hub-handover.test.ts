@@ -9,6 +9,7 @@ import { Channel } from '../../../src/channel/channel.js';
 import { loadConfig } from '../../../src/config/load.js';
 import { TapeNames } from '../../../src/link/tapes/tape-names.js';
 import { encode } from '../../../src/metadata/codec.js';
+import { HubSocket } from '../../../src/processes/hub-socket.js';
 import type { FromChild } from '../../../src/processes/messages.js';
 import { handOver } from '../../../src/processes/restart/hub-handover.js';
 import { HubReturns, takeConnection } from '../../../src/processes/restart/hub-returns.js';
@@ -92,7 +93,7 @@ t.test(
     const { head } = audio.tape!;
     const name = hub.names.nameOf(audio.tape!);
     const path = join(tempFolder(t), 'tapes');
-    const returns = new HubReturns(path, {
+    const returns = new HubReturns({
       clock: next.clock,
       without: [],
       has: (channel) => next.channels.has(channel),
@@ -100,7 +101,10 @@ t.test(
       onError: (error) => t.fail(String(error)),
       onTakes: () => undefined,
     });
-    await returns.listen();
+    const local = new HubSocket();
+    local.take('tapes', (socket) => returns.take(socket));
+    await local.listen(path);
+    t.teardown(() => local.close());
     let taken = 0;
     const collected = returns.collect(1, next.channels, next.names).then((count) => {
       taken = count;

@@ -12,7 +12,7 @@ import { processorUse } from '../../../src/processes/supervisor/process-silence.
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 
-const paths = (name: string) => ({ link: `${name}.link`, encoders: `${name}.encoders`, tapes: `${name}.tapes` });
+const paths = (name: string) => ({ link: `${name}.hub` });
 const boot = { source: { path: 'none', value: {}, order: [] }, number: 1, hub: paths('first'), offers: 0 };
 
 /** It repeats what it hears, and says that it runs when it gets the signal. */
