@@ -14,6 +14,12 @@ import { path, type Target } from './target.js';
 const MANY = 1_000_000;
 const RATE = 1000;
 
+export interface TlsAddress {
+  readonly port: number;
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
 export interface AirsplicePlan {
   readonly folder: string;
   /** Keys of channels that play the demo's file: MP3 at 128 kb/s. */
@@ -25,7 +31,7 @@ export interface AirsplicePlan {
   /** More options of the configuration's first level. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** An address over TLS, beside the one in the clear. */
-  readonly tls?: { readonly port: number; readonly certFile: string; readonly keyFile: string };
+  readonly tls?: TlsAddress | undefined;
   /** Of Node, before the program. */
   readonly nodeOptions?: readonly string[];
 }

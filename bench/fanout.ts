@@ -18,6 +18,8 @@ export interface Fanout {
   readonly messageBytes: number;
   /** User and system time of the server for one message to one reader. */
   readonly cpuMicrosecondsPerDelivery: number;
+  /** What the server's memory has grown by when all have joined. */
+  readonly bytesPerReader: number;
   /** From the moment at which the push was due to the message at a reader. */
   readonly delayMs: Percentiles;
   /** From the first reader to the last, over the messages. */
@@ -37,7 +39,8 @@ export interface FanoutPlan {
 /** Throws when a reader gets anything but every message in order, or waits longer than 20 s for the last. */
 export async function measureFanout(feed: Feed, plan: FanoutPlan): Promise<Fanout> {
   const { channel, readers, messages, perSecond } = plan;
-  const args = [feed.port, feed.watchPath(channel), readers, messages].map(String);
+  const args = [feed.port, feed.watchPath(channel), readers, messages, feed.isSecure ? 'tls' : 'clear'].map(String);
+  const bytesBefore = usage(...feed.pids).bytes;
   const crowd = new Started(process.execPath, ['--import', 'tsx', path('watchers.ts'), ...args]);
   let output = '';
   let wake = () => {};
@@ -64,7 +67,7 @@ export async function measureFanout(feed: Feed, plan: FanoutPlan): Promise<Fanou
 
   try {
     await printed('ready', 60);
-    const before = usage(...feed.pids).cpuSeconds;
+    const { cpuSeconds: before, bytes } = usage(...feed.pids);
     // In order, each at its moment or, where the one before has no answer by then, as soon after it as can be: its time runs.
     let published: Promise<void> = Promise.resolve();
     await pace(perSecond, messages, (index, dueAt) => {
@@ -78,11 +81,11 @@ export async function measureFanout(feed: Feed, plan: FanoutPlan): Promise<Fanou
     await crowd.ended;
     const report = JSON.parse(output.trimEnd().split('\n').at(-1)!) as Omit<
       Fanout,
-      'readers' | 'cpuMicrosecondsPerDelivery'
+      'readers' | 'cpuMicrosecondsPerDelivery' | 'bytesPerReader'
     >;
     if (report.deliveries !== readers * messages) throw new Error(`${report.deliveries} deliveries`);
     const cpuMicrosecondsPerDelivery = (cpuSeconds * 1e6) / report.deliveries;
-    return { readers, cpuMicrosecondsPerDelivery, ...report };
+    return { readers, cpuMicrosecondsPerDelivery, bytesPerReader: (bytes - bytesBefore) / readers, ...report };
   } finally {
     await crowd.stop();
   }

@@ -1,13 +1,15 @@
 /** The servers whose records are pushed, watched and polled: each airsplice, and nginx with nchan where it is installed. Owned by the scenarios. */
 
-import { type Airsplice, startAirsplice, track } from './airsplice.js';
+import { type Airsplice, startAirsplice, type TlsAddress, track } from './airsplice.js';
 import type { Context, Subject } from './context.js';
 import { type Feed, missingNchan, startNginx } from './nginx.js';
+import { freePort } from './process.js';
 import { Requests } from './requests.js';
 import { stamp } from './stamp.js';
+import type { CertificateFiles } from './tls-servers.js';
 
 export interface Feeds {
-  /** Ours first. */
+  /** Ours first; over TLS behind the same in the clear. */
   readonly all: readonly Feed[];
   /** What a poll brings, in bytes as Latin-1. */
   readonly record: string;
@@ -15,17 +17,22 @@ export interface Feeds {
   stop(): Promise<void>;
 }
 
-/** Each has `channels`, and a channel `poll` with one record of the same bytes. */
+/**
+ * Each has `channels`, and a channel `poll` with one record of the same bytes.
+ * @param files where it is given, each is there over TLS as well
+ */
 export async function startFeeds(
   context: Context,
   subjects: readonly Subject[],
   channels: readonly string[],
   notes: string[],
+  files?: CertificateFiles,
 ): Promise<Feeds> {
   const song = stamp(0);
-  const ours: { feed: Feed; record: string; server: Airsplice }[] = [];
+  const ours: { feeds: readonly Feed[]; record: string; server: Airsplice }[] = [];
   for (const subject of subjects) {
-    const server = await startAirsplice(subject, { folder: context.folder(), silent: ['poll', ...channels] });
+    const tls = await tlsAddress(files);
+    const server = await startAirsplice(subject, { folder: context.folder(), silent: ['poll', ...channels], tls });
     const requests = new Requests(server.port, 4);
     const publish = async (channel: string, text: string) => {
       const { status, body } = await requests.ask(`POST ${new URL(server.pushUrl(channel)).pathname}`, {
@@ -38,19 +45,21 @@ export async function startFeeds(
     const feed: Feed = {
       name: server.name,
       port: server.port,
+      isSecure: false,
       pids: server.pids,
       pollPath: '/metadata/channel/poll.json',
       watchPath: server.watchPath,
       publish: (channel, number, dueMs) => publish(channel, stamp(number, dueMs)),
       close: () => requests.close(),
     };
-    ours.push({ feed, record, server });
+    ours.push({ feeds: withTls(feed, tls), record, server });
   }
   const { record } = ours[0]!;
   const gone = missingNchan();
   if (context.hasPeer('nginx') && gone) notes.push(`without nginx: ${gone}`);
-  const nginx = context.hasPeer('nginx') && !gone ? await startNginx(context.folder(), record, song) : undefined;
-  const all = [...ours.map(({ feed }) => feed), ...(nginx ? [nginx] : [])];
+  const tls = await tlsAddress(files);
+  const nginx = context.hasPeer('nginx') && !gone ? await startNginx(context.folder(), record, song, tls) : undefined;
+  const all = [...ours.flatMap(({ feeds }) => feeds), ...(nginx ? withTls(nginx, tls) : [])];
   return {
     all,
     record,
@@ -59,4 +68,14 @@ export async function startFeeds(
       for (const { server } of ours) await server.server.stop();
     },
   };
+}
+
+async function tlsAddress(files: CertificateFiles | undefined): Promise<TlsAddress | undefined> {
+  return files && { port: await freePort(), certFile: files.certFile, keyFile: files.keyFile };
+}
+
+/** The same server by both of its ports; pushes go in the clear. */
+function withTls(feed: Feed, tls: TlsAddress | undefined): readonly Feed[] {
+  if (tls === undefined) return [feed];
+  return [feed, { ...feed, name: `${feed.name}, TLS`, port: tls.port, isSecure: true }];
 }

@@ -4,6 +4,7 @@
  */
 
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 
 export interface Answer {
   readonly status: number;
@@ -44,9 +45,9 @@ export class Requests {
   readonly #free: Connection[];
   readonly #all: readonly Connection[];
 
-  constructor(port: number, connections: number) {
+  constructor(port: number, connections: number, isSecure = false) {
     this.#host = `127.0.0.1:${port}`;
-    this.#all = Array.from({ length: connections }, () => new Connection(port, this));
+    this.#all = Array.from({ length: connections }, () => new Connection(port, isSecure, this));
     this.#free = [...this.#all];
   }
 
@@ -125,6 +126,7 @@ export class Requests {
  */
 class Connection {
   readonly #port: number;
+  readonly #isSecure: boolean;
   readonly #owner: Requests;
   #socket: Socket | undefined;
   #sent: Waiting | undefined;
@@ -132,8 +134,9 @@ class Connection {
   /** When it must not be used any more, on performance.now()'s clock. */
   #endsAt = Number.POSITIVE_INFINITY;
 
-  constructor(port: number, owner: Requests) {
+  constructor(port: number, isSecure: boolean, owner: Requests) {
     this.#port = port;
+    this.#isSecure = isSecure;
     this.#owner = owner;
   }
 
@@ -150,7 +153,8 @@ class Connection {
   }
 
   #connect(): Socket {
-    const socket = connect({ host: '127.0.0.1', port: this.#port, noDelay: true });
+    const place = { host: '127.0.0.1', port: this.#port, noDelay: true };
+    const socket = this.#isSecure ? connectTls({ ...place, rejectUnauthorized: false }) : connect(place);
     socket.setEncoding('latin1');
     socket.on('data', (text) => this.#take(String(text)));
     socket.on('error', (error) => this.#end(socket, error.message));

@@ -3,10 +3,11 @@
  * in order and of the same bytes as the others; anything else ends the process with 1. It goes to 127.0.0.1 only and ends by itself.
  * Prints `ready`, `got N` when the last reader has message N, and at the end a line of JSON. Owned by bench/fanout.ts.
  *
- *   watchers.ts PORT PATH READERS MESSAGES
+ *   watchers.ts PORT PATH READERS MESSAGES clear|tls
  */
 
 import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { nowMs, readStamp } from './stamp.js';
 import { percentiles } from './statistics.js';
 import { UPGRADE_HEADS, Watcher } from './watcher.js';
@@ -16,7 +17,7 @@ const CONNECTING = 64;
 const PER_LOCAL_ADDRESS = 1000;
 const LIFE_MS = 600_000;
 
-const [portText, path, readersText, messagesText] = process.argv.slice(2);
+const [portText, path, readersText, messagesText, security] = process.argv.slice(2);
 const [port, readers, messages] = [Number(portText), Number(readersText), Number(messagesText)];
 const shared = Buffer.allocUnsafeSlow(65_536);
 const delaysMs: number[] = [];
@@ -46,20 +47,19 @@ function open(index: number): void {
     onPing: (pong) => socket.write(pong),
     onFault: (text) => fail(`${name}: ${text}`),
   });
-  const socket: Socket = connect({
-    host: '127.0.0.1',
-    port,
-    localAddress,
-    onread: {
-      buffer: shared,
-      callback(length) {
-        arrivedMs = nowMs();
-        watcher.push(shared.subarray(0, length));
-        return true;
-      },
-    },
-  });
-  socket.once('connect', () => socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${UPGRADE_HEADS}\r\n`));
+  const push = (bytes: Buffer) => {
+    arrivedMs = nowMs();
+    watcher.push(bytes);
+    return true;
+  };
+  const place = { host: '127.0.0.1', port, localAddress };
+  const onread = { buffer: shared, callback: (length: number) => push(shared.subarray(0, length)) };
+  const isSecure = security === 'tls';
+  const socket: Socket = isSecure ? connectTls({ ...place, rejectUnauthorized: false }) : connect({ ...place, onread });
+  if (isSecure) socket.on('data', push);
+  socket.once(isSecure ? 'secureConnect' : 'connect', () =>
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n${UPGRADE_HEADS}\r\n`),
+  );
   socket.once('error', (error) => fail(`${name}: ${error.message}`));
   socket.once('close', () => fail(`${name}: closed by the server`));
 }

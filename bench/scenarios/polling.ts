@@ -1,5 +1,6 @@
-/** Polls of a record at fixed rates over kept connections, beside a static file of nginx. */
+/** Polls of a record at fixed rates over kept connections, in the clear and over TLS, beside a static file of nginx. */
 
+import { missing } from '../../test/kit/program.js';
 import type { Context, Scenario } from '../context.js';
 import { startFeeds } from '../feeds.js';
 import { pace } from '../pace.js';
@@ -7,6 +8,7 @@ import { stopAll, usage } from '../process.js';
 import { type Answer, Requests } from '../requests.js';
 import { Figures } from '../result.js';
 import { percentiles, shares } from '../statistics.js';
+import { makeCertificate } from '../tls-servers.js';
 
 const CONNECTIONS = 32;
 const ANSWER_SECONDS = 20;
@@ -19,19 +21,22 @@ export const polling: Scenario = {
   name: 'polling',
   summary:
     'polls at fixed rates over 32 connections, open loop, whole (200) and unchanged (304); every answer is compared',
-  minutes: 5,
+  minutes: 12,
   takesUrl: false,
   async run(context: Context) {
     const figures = new Figures();
     const seconds = context.seconds(8);
-    const feeds = await startFeeds(context, context.subjects, [], figures.notes);
+    const files = missing('openssl') ? undefined : makeCertificate('ecdsa', context.folder());
+    const feeds = await startFeeds(context, await context.subjectsWithWorkers(), [], figures.notes, files);
     for (const round of context.rounds)
       for (const rate of context.either(RATES, QUICK_RATES))
         for (const status of [200, 304])
           for (const feed of feeds.all) {
             context.say(`  round ${round}: ${feed.name}, ${rate} a second, ${status}`);
-            const requests = new Requests(feed.port, CONNECTIONS);
-            const whole = await requests.ask(`GET ${feed.pollPath}`);
+            const requests = new Requests(feed.port, CONNECTIONS, feed.isSecure);
+            // All connections are there before the first poll is due.
+            const polls = Array.from({ length: CONNECTIONS }, () => requests.ask(`GET ${feed.pollPath}`));
+            const [whole] = (await Promise.all(polls)) as [Answer];
             const etag = /\r\netag:[ \t]*(\S+)/i.exec(whole.head)?.[1] ?? '';
             const heads = status === 304 ? { heads: `If-None-Match: ${etag}\r\n` } : {};
             const isRight = (answer: Answer) =>
