@@ -1,6 +1,6 @@
 /** Files of this package that are read while it runs: beside the code, wherever the build has put that, and in the package's root. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -17,6 +17,11 @@ export function packageFile(path: string): URL {
 /** @param path in src or dist, of which it is the one that runs; with a slash at its end a folder */
 export function codeFile(path: string): URL {
   return pathToFileURL(join(CODE, path));
+}
+
+/** The version of airsplice, as package.json says it. */
+export function ownVersion(): string {
+  return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version;
 }
 
 function rootAbove(file: string): string {

@@ -4,7 +4,7 @@
  */
 
 import { setImmediate } from 'node:timers/promises';
-import { ownVersion } from '../base/version.js';
+import { ownVersion } from '../base/own-files.js';
 import { measured } from '../base/watchdog.js';
 import type { PushLimits } from '../metadata/push-schema.js';
 import { asyncApi } from './asyncapi.js';

@@ -5,6 +5,7 @@
  */
 
 import { shuttingDown } from '../base/refusal.js';
+import { SerialQueue } from '../base/serial-queue.js';
 import type { PushInput } from '../metadata/push-input.js';
 import { type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { States } from '../titles/engine.js';
@@ -20,7 +21,7 @@ interface ChannelTitles {
   state: ChannelState;
   /** Whether a hub has sent it. */
   isKnown: boolean;
-  tail: Promise<unknown>;
+  readonly requests: SerialQueue;
   /** Called when the state is known, or the channel is removed. */
   waiters: (() => void)[];
 }
@@ -73,15 +74,12 @@ export class WorkerTitles implements States, PushDecisions {
   /** Refuses new requests, and waits for those in progress. Idempotent. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#channels.values()].map(({ tail }) => tail));
+    await Promise.all([...this.#channels.values()].map(({ requests }) => requests.settled));
   }
 
   #inTurn<T>(channel: string, ask: () => Promise<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(shuttingDown(RETRY_SECONDS));
-    const titles = this.#of(channel);
-    const turn = titles.tail.then(ask);
-    titles.tail = turn.catch(() => undefined);
-    return turn;
+    return this.#of(channel).requests.run(ask);
   }
 
   #wake({ waiters }: ChannelTitles): void {
@@ -91,7 +89,7 @@ export class WorkerTitles implements States, PushDecisions {
   #of(channel: string): ChannelTitles {
     let titles = this.#channels.get(channel);
     if (titles === undefined) {
-      titles = { state: EMPTY_STATE, isKnown: false, tail: Promise.resolve(), waiters: [] };
+      titles = { state: EMPTY_STATE, isKnown: false, requests: new SerialQueue(), waiters: [] };
       this.#channels.set(channel, titles);
     }
     return titles;

@@ -4,6 +4,7 @@
  */
 
 import { retryLater, shuttingDown } from '../base/refusal.js';
+import { SerialQueue } from '../base/serial-queue.js';
 import { type Change, type ChannelState, EMPTY_STATE } from '../now-playing/state.js';
 import type { Store } from '../store/store.js';
 import { channelRemoved, type Deliver, type Engine } from './engine.js';
@@ -13,7 +14,7 @@ const RETRY_SECONDS = 2;
 
 interface ChannelQueue {
   state: ChannelState;
-  tail: Promise<unknown>;
+  readonly changes: SerialQueue;
 }
 
 export class LocalEngine implements Engine {
@@ -47,14 +48,12 @@ export class LocalEngine implements Engine {
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
     if (this.#closed) return Promise.reject(shuttingDown(RETRY_SECONDS));
     const queue = this.#queue(channel);
-    const turn = queue.tail.then(() => this.#turn(queue, channel, decide));
-    queue.tail = turn.catch(() => undefined);
-    return turn;
+    return queue.changes.run(() => this.#turn(queue, channel, decide));
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#queues.values()].map((queue) => queue.tail));
+    await Promise.all([...this.#queues.values()].map(({ changes }) => changes.settled));
   }
 
   async #turn(
@@ -79,7 +78,7 @@ export class LocalEngine implements Engine {
   #queue(channel: string): ChannelQueue {
     let queue = this.#queues.get(channel);
     if (queue === undefined) {
-      queue = { state: this.#store.load(channel) ?? EMPTY_STATE, tail: Promise.resolve() };
+      queue = { state: this.#store.load(channel) ?? EMPTY_STATE, changes: new SerialQueue() };
       this.#queues.set(channel, queue);
     }
     return queue;

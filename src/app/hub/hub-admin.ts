@@ -16,7 +16,8 @@ import {
   type SourceReport,
 } from '../../admin/admin-reports.js';
 import { changed, currentLogins, withEnded, withKey } from '../../admin/logins.js';
-import { Refusal } from '../../base/refusal.js';
+import { Refusal, retryLater } from '../../base/refusal.js';
+import { SerialQueue } from '../../base/serial-queue.js';
 import { SteadyTime } from '../../base/steady-time.js';
 import type { Channel } from '../../channel/channel.js';
 import { mayMakeTokens } from '../../config/admin-config.js';
@@ -31,6 +32,7 @@ const DOCUMENT = 'admin';
 const USED = 'tokens used';
 /** How often it is saved when tokens were used last. */
 const USED_MS = 60_000;
+const RETRY_SECONDS = 2;
 
 /** Id of a token, or channel and place of one of the configuration → when it was used last. */
 type Used = Record<string, number>;
@@ -57,7 +59,7 @@ export class HubAdmin {
   readonly #answers: HubAnswers;
   #state = NO_ADMIN_STATE;
   #isRemoving = false;
-  #tail: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   #used: Used;
   #nextLookMs = 0;
   /** The time by which blocks and tokens end. Made when it is first needed: by then the time of a cluster is known. */
@@ -278,21 +280,17 @@ export class HubAdmin {
   }
 
   #change(make: (state: AdminState) => AdminState): Promise<void> {
-    const turn = this.#tail.then(async () => {
+    return this.#changes.run(async () => {
       const state = make(this.#current(this.#state));
       try {
         await this.#store.saveDocument(DOCUMENT, state);
       } catch (error) {
         this.#core.onError(error);
-        throw new Refusal('unavailable', 'It could not be made durable. Nothing was applied.', {
-          headers: { 'Retry-After': '2' },
-        });
+        throw retryLater('unavailable', 'It could not be made durable. Nothing was applied.', RETRY_SECONDS);
       }
       this.#state = state;
       this.#output.onState(state);
     });
-    this.#tail = turn.catch(() => undefined);
-    return turn;
   }
 }
 

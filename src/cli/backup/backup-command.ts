@@ -17,7 +17,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { ownVersion } from '../../base/version.js';
+import { ownVersion } from '../../base/own-files.js';
 import { checkStore, FILE } from '../../store/lmdb.js';
 import { lockFolder } from '../../store/lock.js';
 import { type RunCommand, textOf } from '../command.js';

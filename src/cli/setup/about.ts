@@ -1,6 +1,6 @@
 /** `airsplice help [COMMAND]` and `airsplice version`. */
 
-import { ownVersion } from '../../base/version.js';
+import { ownVersion } from '../../base/own-files.js';
 import { type RunCommand, UsageError } from '../command.js';
 import { COMMANDS, commandMeant, commandNamed } from '../commands.js';
 import { helpOf, overview } from '../terminal/help.js';

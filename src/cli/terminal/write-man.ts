@@ -1,7 +1,7 @@
 /** Run by the build: writes the manual page to the file given as argument. */
 
 import { writeFileSync } from 'node:fs';
-import { ownVersion } from '../../base/version.js';
+import { ownVersion } from '../../base/own-files.js';
 import { COMMANDS } from '../commands.js';
 import { manualPage } from './man.js';
 

@@ -172,14 +172,12 @@ export class ClusterEngine implements Engine {
   update(channel: string, decide: (state: ChannelState) => Change | null): Promise<Change | null> {
     if (this.#isClosed) return Promise.reject(shuttingDown(RETRY_SECONDS));
     const shared = this.#channel(channel);
-    const turn = shared.decisions.then(() => this.#turn(shared, decide));
-    shared.decisions = turn.catch(() => undefined);
-    return turn;
+    return shared.decisions.run(() => this.#turn(shared, decide));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#channels.values()].map(({ decisions }) => decisions));
+    await Promise.all([...this.#channels.values()].map(({ decisions }) => decisions.settled));
     await this.#link.close();
     await this.savePlace();
   }

@@ -3,6 +3,7 @@
  * of both, which is in force here. Changes run one after the other, each in the same steps: saved, in force, delivered.
  */
 
+import { SerialQueue } from '../../base/serial-queue.js';
 import { mostVersion } from '../../metadata/record-schema.js';
 import type { Change, ChannelState, HistoryEntry } from '../../now-playing/state.js';
 import type { Store } from '../../store/store.js';
@@ -71,9 +72,9 @@ export class SharedChannel {
   /** A version for which a change was refused, though no such last value was read; 0: none. */
   unknownVersion = 0;
   /** Decisions of this node run one after the other. */
-  decisions: Promise<unknown> = Promise.resolve();
+  readonly decisions = new SerialQueue();
   readonly #parts: SharedChannelParts;
-  #work: Promise<unknown> = Promise.resolve();
+  readonly #work = new SerialQueue();
   readonly #waiters = new Set<() => void>();
 
   constructor(parts: SharedChannelParts) {
@@ -101,7 +102,7 @@ export class SharedChannel {
 
   /** Resolves when all changes in progress are done. */
   get settled(): Promise<unknown> {
-    return this.#work;
+    return this.#work.settled;
   }
 
   /** Resolves with the next change here, or when `wake` is called. */
@@ -117,7 +118,7 @@ export class SharedChannel {
 
   /** Applies a change from the log. @returns the last change that was delivered */
   arrive({ ordered, history, id, own }: Arrived): Promise<Change | null> {
-    return this.#next(async () => {
+    return this.#work.run(async () => {
       const sent = this.unsent.findIndex((one) => one.id === id);
       const isNews = ordered.state.version > this.base.state.version;
       if (!isNews && sent === -1) {
@@ -139,7 +140,7 @@ export class SharedChannel {
    * @param version of it; null: the refusal of the next change names it (sender.ts)
    */
   skip(version: number | null): Promise<unknown> {
-    return this.#next(async () => {
+    return this.#work.run(async () => {
       const { state } = this.base;
       if (version === null || version <= state.version || version > mostVersion(state.version)) return;
       await this.#putInForce({ ...this.base, state: { ...state, version } }, this.unsent, [], null);
@@ -151,7 +152,7 @@ export class SharedChannel {
    * @param isOther the epoch is new: what the cluster lacks is sent
    */
   restart(ordered: Ordered, isOther: boolean, id: string, decided: Decided): Promise<unknown> {
-    return this.#next(() => {
+    return this.#work.run(() => {
       const { base } = this;
       const isMissing = base.state.version > ordered.state.version;
       const isSame = !isMissing && base.state.version === ordered.state.version && isEqual(base, ordered);
@@ -166,7 +167,7 @@ export class SharedChannel {
    * @param seen the plays in the log (playOf)
    */
   sendHistory(seen: ReadonlySet<string>, newId: () => string, decided: Decided): Promise<unknown> {
-    return this.#next(async () => {
+    return this.#work.run(async () => {
       const { channel, store } = this.#parts;
       const fromMs = Math.max(0, (this.state.onAirSinceMs || 0) - SENT_HISTORY_MS);
       const rows = store
@@ -189,7 +190,7 @@ export class SharedChannel {
 
   /** Drops an unsent change. @param isMerged it has no effect any more; else it is in the log already */
   forgetUnsent(id: string, isMerged: boolean): Promise<unknown> {
-    return this.#next(async () => {
+    return this.#work.run(async () => {
       const place = this.unsent.findIndex((one) => one.id === id);
       if (place === -1) return;
       const gone = isMerged ? begunTwice(this.unsent[place]!, [], this.base.state) : [];
@@ -202,7 +203,7 @@ export class SharedChannel {
    * @param decide called with the state in force; null: no change
    */
   commitHere(decide: (state: ChannelState) => LocalChange | null): Promise<Change | null> {
-    return this.#next(async () => {
+    return this.#work.run(async () => {
       const before = this.state;
       const made = decide(before);
       if (made === null) return null;
@@ -265,12 +266,6 @@ export class SharedChannel {
     const cluster: SharedPart = { version: state.version, base: isSame ? null : base, now, next, unsent };
     const kept = { ...state, stamp: Math.max(state.stamp ?? 0, lastStamp()), cluster };
     return store.save(channel, kept, history, gone);
-  }
-
-  #next<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#work.then(work);
-    this.#work = done.catch(() => undefined);
-    return done;
   }
 }
 

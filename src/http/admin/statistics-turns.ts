@@ -5,6 +5,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { Refusal, retryLater } from '../../base/refusal.js';
+import { SerialQueue } from '../../base/serial-queue.js';
 
 /** Enough for the few users with the right: an operator page requests one or two at a time. */
 export const STATISTICS_PLACES = 8;
@@ -12,8 +13,7 @@ const RETRY_SECONDS = 2;
 
 export class StatisticsTurns {
   #taken = 0;
-  /** Settled once the last admitted answer has been made. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #answers = new SerialQueue();
 
   /** Resolves with the result of `make`, called in its turn. Rejects as `make` does, and with Refusal unavailable: full, or the client has gone. */
   async take<T>(response: ServerResponse, make: () => Promise<T>): Promise<T> {
@@ -23,8 +23,7 @@ export class StatisticsTurns {
       throw retryLater('unavailable', 'Too many statistics are asked for at once.', RETRY_SECONDS);
     }
     this.#taken++;
-    const made = this.#last.then(() => (response.destroyed ? Promise.reject(clientGone()) : make()));
-    this.#last = made.catch(() => undefined);
+    const made = this.#answers.run(() => (response.destroyed ? Promise.reject(clientGone()) : make()));
     // Even if the client has gone it counts until its answer has been made.
     response.once('close', () => void this.#free(made));
     return made;

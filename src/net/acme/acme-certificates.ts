@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
+import { SerialQueue } from '../../base/serial-queue.js';
 import { type AcmeConfig, acmeCertificates, certificateFolder } from '../../config/addresses/tls.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { isSame } from '../../config/same.js';
@@ -31,8 +32,7 @@ export class AcmeCertificates {
   /** As they were configured last, by the same names. */
   #configured: ReadonlyMap<string, AcmeConfig> = new Map();
   readonly #ending = new AbortController();
-  /** The order under way. */
-  #ordering: Promise<unknown> = Promise.resolve();
+  readonly #orders = new SerialQueue();
 
   constructor(parts: AcmeCertificatesParts) {
     this.#parts = parts;
@@ -109,7 +109,7 @@ export class AcmeCertificates {
 
   /** One after the other (acme-client.ts). */
   #order(name: string, accountKey: string): Promise<string> {
-    const next = this.#ordering.then(async () => {
+    return this.#orders.run(async () => {
       const { signal } = this.#ending;
       signal.throwIfAborted();
       // As it is now: e-mail, account and authorities may have changed.
@@ -121,7 +121,5 @@ export class AcmeCertificates {
       const account = eab && { kid: eab.keyId, hmacKey: eab.key.export().toString('base64') };
       return await orderCertificate({ directoryUrl, domains, email, ca, eab: account, accountKey, signal });
     });
-    this.#ordering = next.catch(() => undefined);
-    return next;
   }
 }

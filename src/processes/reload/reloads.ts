@@ -6,6 +6,7 @@
 import type { App } from '../../app/app.js';
 import { NeedsRestart } from '../../app/reload.js';
 import { noReloads, type ReloadResults, withApplied, withRefused } from '../../app/reload-results.js';
+import { SerialQueue } from '../../base/serial-queue.js';
 import { measured } from '../../base/watchdog.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { planReload, type ReloadPlan } from '../../config/plan.js';
@@ -26,7 +27,7 @@ export interface ReloadsParts {
 export class Reloads {
   readonly #parts: ReloadsParts;
   #results = noReloads(Date.now() / 1000);
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #turns = new SerialQueue();
 
   constructor(parts: ReloadsParts) {
     this.#parts = parts;
@@ -66,9 +67,7 @@ export class Reloads {
 
   /** Runs `work` after all earlier reloads. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
+    return this.#turns.run(work);
   }
 
   #count(results: ReloadResults): void {
