@@ -10,6 +10,7 @@ import type { ProvenEncoder } from '../http/ingest/proven.js';
 import { GreetingReader, greeting, LINK_VERSION } from '../link/wire/link-version.js';
 import { encode } from '../metadata/codec.js';
 import { detach } from '../net/front/handover.js';
+import { HeadReader } from '../net/front/head-reader.js';
 import { readEncoder } from './encoder-schema.js';
 import { connectToHub } from './hub-socket.js';
 import type { SocketLetter } from './messages.js';
@@ -39,7 +40,7 @@ export function pipeEncoder({ socket, ...encoder }: ProvenEncoder, path: string)
 export class EncoderPipes {
   readonly #onEncoder: (encoder: ProvenEncoder) => void;
   readonly #onError: (error: unknown) => void;
-  readonly #reading = new Set<Socket>();
+  readonly #heads = new HeadReader({ headBytes: MAX_HEAD_BYTES, headLines: 1, headMs: HEAD_MS });
 
   /** @param onError called with the reason if a worker's message is invalid */
   constructor(onEncoder: (encoder: ProvenEncoder) => void, onError: (error: unknown) => void) {
@@ -49,49 +50,42 @@ export class EncoderPipes {
 
   /** Ends those whose head has not arrived. */
   close(): void {
-    for (const socket of this.#reading) socket.destroy();
+    this.#heads.close();
   }
 
   /** Takes a worker's connection, from its greeting on. */
   take(socket: Socket): void {
-    const greetings = new GreetingReader();
-    let seen: Buffer = Buffer.alloc(0);
-    this.#reading.add(socket);
-    const stop = () => {
-      clearTimeout(deadline);
-      this.#reading.delete(socket);
-      socket.off('data', read).off('error', drop).off('end', drop).off('close', drop);
-    };
-    const drop = () => {
-      stop();
-      socket.on('error', () => undefined).destroy();
-    };
-    const read = (chunk: Buffer) => {
+    this.#heads.readWith(new PipedHead(), socket, Buffer.alloc(0), (head) => {
+      if (head === 'drop') return void socket.destroy();
       try {
-        seen = Buffer.concat([seen, chunk.subarray(greetings.take(chunk))]);
-      } catch {
-        // A worker of another version: its encoder connects again.
-        return drop();
-      }
-      if (seen.length < 4) return;
-      const length = seen.readUInt32LE(0);
-      if (length > MAX_HEAD_BYTES) return drop();
-      if (seen.length < 4 + length) return;
-      try {
-        const text = seen.toString('utf8', 4, 4 + length);
-        const { value, bad } = readEncoder({ text, ahead: seen.toString('base64', 4 + length) });
+        const { value, bad } = head;
         if (bad !== null) throw new Error(`a worker passed on something that is not an encoder: ${bad}`);
-        stop();
-        socket.pause();
         this.#onEncoder({ ...value, socket });
       } catch (error) {
         // An invalid message from a worker must not end the hub.
         this.#onError(error);
-        drop();
+        socket.on('error', () => undefined).destroy();
       }
-    };
-    const deadline = setTimeout(drop, HEAD_MS);
-    socket.on('data', read).on('error', drop).on('end', drop).on('close', drop);
+    });
+  }
+}
+
+/** Reads the greeting and the head. `drop`: it is too long, or a worker of another version sends it, whose encoder connects again. */
+class PipedHead {
+  readonly #greetings = new GreetingReader();
+  #seen: Buffer = Buffer.alloc(0);
+
+  push(chunk: Buffer): ReturnType<typeof readEncoder> | 'drop' | 'more' {
+    try {
+      this.#seen = Buffer.concat([this.#seen, chunk.subarray(this.#greetings.take(chunk))]);
+    } catch {
+      return 'drop';
+    }
+    if (this.#seen.length < 4) return 'more';
+    const end = 4 + this.#seen.readUInt32LE(0);
+    if (end > MAX_HEAD_BYTES) return 'drop';
+    if (this.#seen.length < end) return 'more';
+    return readEncoder({ text: this.#seen.toString('utf8', 4, end), ahead: this.#seen.toString('base64', end) });
   }
 }
 
