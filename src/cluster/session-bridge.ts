@@ -17,10 +17,10 @@ import { Requests } from '../base/requests.js';
 import { Control } from '../link/control-messages.js';
 import { systemMs } from '../link/facts/shared-time.js';
 import { LinkLost } from '../link/question-errors.js';
+import { registryPort } from '../link/sessions/hub-sessions.js';
 import {
   MAX_CLOCK_MS,
   REPORT_MEMBERS,
-  type RelayedType,
   readFollow,
   readRelayed,
   readTimes,
@@ -28,7 +28,6 @@ import {
   readVerdict,
   SessionWriter,
   VERDICT_MS,
-  writeTimes,
 } from '../link/sessions/session-messages.js';
 import type { RegistryPort, SessionRegistry } from '../link/sessions/session-registry.js';
 import { LIMITS } from '../link/tapes/tape-messages.js';
@@ -200,22 +199,11 @@ export class SessionBridge implements MessageHandler {
     return times && { sinceMs: times.sinceMs + this.#laterMs!, endedMs: times.endedMs + this.#laterMs! };
   }
 
+  /** The other machine chooses the worker, and answers reports by a number of its own. */
   #makePort(): RegistryPort {
     const writer = this.#writer;
     return {
-      place: (metaid, place) => {
-        const message = writer.begin(PLACE, 0, metaid);
-        writeTimes(message, place);
-        message.end();
-      },
-      follow: (metaid, isFollowed) =>
-        writer
-          .begin(FOLLOW, 0, metaid)
-          .byte(isFollowed ? 1 : 0)
-          .end(),
-      ask: (metaid) => writer.begin(ASK, 0, metaid).end(),
-      relay: (type: RelayedType, _worker, metaid, sinceMs, rest) =>
-        writer.begin(type, 0, metaid).number(sinceMs).bytes(rest).end(),
+      ...registryPort(writer, () => 0),
       report: (metaid, worker, id, bytes) => {
         const send = (there: number) => writer.begin(REPORT, 0, metaid).whole(there).bytes(bytes).end();
         this.#reports.ask<string>(send, { timeoutMs: VERDICT_MS }).then(
@@ -223,7 +211,6 @@ export class SessionBridge implements MessageHandler {
           () => undefined,
         );
       },
-      verdict: (id, verdict) => writer.begin(VERDICT, 0, '').whole(id).text(verdict).end(),
     };
   }
 }

@@ -36,7 +36,7 @@ export class HubSessions implements MessageHandler {
 
   constructor(connection: LinkConnection, registry: SessionRegistry) {
     this.#registry = registry;
-    this.#port = portOf(new SessionWriter(connection));
+    this.#port = registryPort(new SessionWriter(connection));
     connection.handle(FIRST_SESSION_TYPE, LAST_SESSION_TYPE, this);
   }
 
@@ -89,10 +89,11 @@ export class HubSessions implements MessageHandler {
   }
 }
 
-function portOf(writer: SessionWriter): RegistryPort {
+/** Writes what the registry sends to one end of a link. @param to as which worker a worker is named there */
+export function registryPort(writer: SessionWriter, to = (worker: number) => worker): RegistryPort {
   return {
     place: (metaid, place) => {
-      const message = writer.begin(PLACE, place?.worker ?? 0, metaid);
+      const message = writer.begin(PLACE, to(place?.worker ?? 0), metaid);
       writeTimes(message, place);
       message.end();
     },
@@ -101,10 +102,10 @@ function portOf(writer: SessionWriter): RegistryPort {
         .begin(FOLLOW, 0, metaid)
         .byte(isFollowed ? 1 : 0)
         .end(),
-    ask: (metaid, worker) => writer.begin(ASK, worker, metaid).end(),
+    ask: (metaid, worker) => writer.begin(ASK, to(worker), metaid).end(),
     relay: (type: RelayedType, worker, metaid, sinceMs, rest) =>
-      writer.begin(type, worker, metaid).number(sinceMs).bytes(rest).end(),
-    report: (metaid, worker, id, bytes) => writer.begin(REPORT, worker, metaid).whole(id).bytes(bytes).end(),
+      writer.begin(type, to(worker), metaid).number(sinceMs).bytes(rest).end(),
+    report: (metaid, worker, id, bytes) => writer.begin(REPORT, to(worker), metaid).whole(id).bytes(bytes).end(),
     verdict: (id, verdict) => writer.begin(VERDICT, 0, '').whole(id).text(verdict).end(),
   };
 }
