@@ -1,4 +1,4 @@
-/** Texts as content of XML and HTML elements. Pure. */
+/** Texts as content of XML and HTML elements, and times as Icecast gives them. Pure. */
 
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
@@ -20,4 +20,13 @@ export function elements(members: StatusMembers): string {
   return Object.entries(members)
     .map(([name, value]) => `<${name}>${escapeMarkup(String(value))}</${name}>`)
     .join('');
+}
+
+/** A time as Icecast gives it: `Mon, 23 Nov 2026 23:13:00 +0000`, and in ISO 8601 as Icecast writes it. @param ms unix milliseconds */
+export function icecastTimes(name: string, ms: number): Readonly<Record<string, string>> {
+  const time = new Date(ms);
+  return {
+    [name]: time.toUTCString().replace('GMT', '+0000'),
+    [`${name}_iso8601`]: time.toISOString().replace(/\.\d+Z$/, '+0000'),
+  };
 }

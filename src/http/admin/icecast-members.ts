@@ -1,6 +1,7 @@
 /** Server, sources and clients with Icecast's names, in the order of 2.4.4; the listeners within a source as in Icecast-KH. */
 
 import type { ChannelReport, ListenerReport } from '../../admin/admin-reports.js';
+import { icecastTimes } from '../markup.js';
 import type { Members } from './icecast-answer.js';
 
 /** More than the connections of a process: combines process and connection into one number. */
@@ -30,7 +31,7 @@ export function serverMembers(channels: readonly ChannelReport[], facts: ServerF
     listeners,
     location: '',
     server_id: facts.server,
-    ...times('server_start', facts.startedMs),
+    ...icecastTimes('server_start', facts.startedMs),
     source_client_connections: encoders,
     source_relay_connections: relays,
     sources: channels.length,
@@ -57,7 +58,7 @@ export function sourceMembers(channel: ChannelReport, mount: string, base: strin
     server_type: channel.contentType,
     slow_listeners: 0,
     source_ip: source?.address ?? '',
-    ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
+    ...(onAirSinceMs === null ? {} : icecastTimes('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),
     ...(source?.agent ? { user_agent: source.agent } : {}),
   };
@@ -106,13 +107,4 @@ function numberOf(id: string): number {
 
 function secondsSince(ms: number, nowMs: number): number {
   return Math.max(0, Math.floor((nowMs - ms) / 1000));
-}
-
-/** `Mon, 23 Nov 2026 23:13:00 +0000`, and the same in ISO 8601 as Icecast writes it. */
-function times(name: string, ms: number): Members {
-  const time = new Date(ms);
-  return {
-    [name]: time.toUTCString().replace('GMT', '+0000'),
-    [`${name}_iso8601`]: time.toISOString().replace(/\.\d+Z$/, '+0000'),
-  };
 }

@@ -7,7 +7,7 @@
  */
 
 import { audioInfoOf, formatFacts } from '../../listener/cursor/stream-head.js';
-import { elements, type StatusMembers } from '../markup.js';
+import { elements, icecastTimes, type StatusMembers } from '../markup.js';
 import { isOnAir, type MountStatus, type StatusFacts } from './mount-status.js';
 import type { Reached } from './shared-text.js';
 
@@ -36,7 +36,7 @@ export function publicStats(facts: StatusFacts, reached: Reached, path: string |
 
 function serverOf({ server, startedMs }: StatusFacts, { host }: Reached): StatusMembers {
   // In Icecast these name a person and a place, which we do not know; scripts expect the members.
-  return { admin: '', host, location: '', server_id: server, ...times('server_start', startedMs) };
+  return { admin: '', host, location: '', server_id: server, ...icecastTimes('server_start', startedMs) };
 }
 
 function sourcesOf({ channels }: StatusFacts, { base }: Reached, path: string | null): IcecastSource[] {
@@ -65,17 +65,8 @@ function membersOf({ mount, counts, onAirSinceMs, title, typicalLagMs }: MountSt
     server_name: facts.name,
     server_type: contentType,
     ...(facts.url === '' ? {} : { server_url: facts.url }),
-    ...(onAirSinceMs === null ? {} : times('stream_start', onAirSinceMs)),
+    ...(onAirSinceMs === null ? {} : icecastTimes('stream_start', onAirSinceMs)),
     ...(title === '' ? {} : { title }),
     ...(typicalLagMs === null ? {} : { typical_lag: Math.round(typicalLagMs) / 1000 }),
-  };
-}
-
-/** `Sat, 21 Nov 2026 07:32:30 +0000`, and the same in ISO 8601 as Icecast writes it. */
-function times(name: string, wallMs: number): Record<string, string> {
-  const time = new Date(wallMs);
-  return {
-    [name]: time.toUTCString().replace('GMT', '+0000'),
-    [`${name}_iso8601`]: time.toISOString().replace(/\.\d+Z$/, '+0000'),
   };
 }
