@@ -11,6 +11,7 @@
  */
 
 import type { Alarm, AlarmHandler, Clock } from '../base/clock.js';
+import { firstIndex } from './frames/arrivals.js';
 import { type Frame, type KeptFrame, keepFrame } from './frames/frame.js';
 
 /** How often frames leave while none comes. */
@@ -124,16 +125,11 @@ export class DelayLine implements AlarmHandler {
   /** The place behind the last frame that had come in by that moment; null: it has left the line. */
   placeAt(momentMs: number): LinePlace | null {
     const mask = this.#frames.length - 1;
-    let [low, high] = [this.#first, this.#next];
-    // The first frame that came later.
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#frames[middle & mask]!.frame.arrivedMs <= momentMs) low = middle + 1;
-      else high = middle;
-    }
-    if (low === this.#first) return null;
-    if (low === this.#next) return this.#end;
-    const { atMs, atByte } = this.#frames[low & mask]!;
+    const isLater = (i: number) => this.#frames[i & mask]!.frame.arrivedMs > momentMs;
+    const later = firstIndex(this.#first, this.#next, isLater);
+    if (later === this.#first) return null;
+    if (later === this.#next) return this.#end;
+    const { atMs, atByte } = this.#frames[later & mask]!;
     return { atMs, atByte };
   }
 

@@ -45,26 +45,15 @@ export class Arrivals {
   /** Audio time at the tape's end at that moment, milliseconds; of moments before all that is known, the earliest that is. */
   endAt(momentMs: number): number {
     const mask = this.#moments.length - 1;
-    let [low, high] = [this.#first, this.#next];
-    // The first entry that came later.
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#moments[middle & mask]! <= momentMs) low = middle + 1;
-      else high = middle;
-    }
-    return this.#ends[Math.max(low - 1, this.#first) & mask] ?? 0;
+    const later = firstIndex(this.#first, this.#next, (i) => this.#moments[i & mask]! > momentMs);
+    return this.#ends[Math.max(later - 1, this.#first) & mask] ?? 0;
   }
 
   /** When the tape's end had come to this audio time, or past it; of what is known no more, the earliest moment that is, of none +∞. */
   momentOf(endMs: number): number {
     const mask = this.#moments.length - 1;
-    let [low, high] = [this.#first, this.#next];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#ends[middle & mask]! < endMs) low = middle + 1;
-      else high = middle;
-    }
-    return low === this.#next ? Number.POSITIVE_INFINITY : this.#moments[low & mask]!;
+    const there = firstIndex(this.#first, this.#next, (i) => this.#ends[i & mask]! >= endMs);
+    return there === this.#next ? Number.POSITIVE_INFINITY : this.#moments[there & mask]!;
   }
 
   #grow(): void {
@@ -78,4 +67,15 @@ export class Arrivals {
     this.#moments = moments;
     this.#ends = ends;
   }
+}
+
+/** The first index from `low` on, below `high`, from which on `holds` is true; `high`: there is none. */
+export function firstIndex(low: number, high: number, holds: (index: number) => boolean): number {
+  let [from, to] = [low, high];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (holds(middle)) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
