@@ -33,6 +33,14 @@ export interface TapeObserver {
   onTape(): void;
 }
 
+/** Does nothing; but a tape keeps its whole lag while it is observed. */
+export const IDLE_OBSERVER: TapeObserver = {
+  onGrown: () => undefined,
+  onLate: () => undefined,
+  onFence: () => undefined,
+  onTape: () => undefined,
+};
+
 export interface PlayableAudio {
   readonly key: string;
   readonly contentType: string;

@@ -3,7 +3,7 @@
  * after a silence. Owned by ChannelHls.
  */
 
-import type { TapeObserver } from '../audio/playable-audio.js';
+import { IDLE_OBSERVER, type TapeObserver } from '../audio/playable-audio.js';
 import type { AudioTape } from '../audio/tape/audio-tape.js';
 import type { Clock } from '../base/clock.js';
 import type { HlsOptions } from '../config/hls-config.js';
@@ -17,14 +17,7 @@ const WANTED_TARGETS = 3;
 const TAPE_MS = 1500;
 /** How often the demand is repeated to the source. */
 const WANT_MS = 1000;
-/** A tape keeps its whole lag while it is observed. */
-const KEEPS_TAPE: TapeObserver = {
-  isHeard: true,
-  onGrown: () => undefined,
-  onLate: () => undefined,
-  onFence: () => undefined,
-  onTape: () => undefined,
-};
+const KEEPS_TAPE: TapeObserver = { ...IDLE_OBSERVER, isHeard: true };
 
 export interface CutFeedParts {
   readonly clock: Pick<Clock, 'now' | 'wallMs'>;

@@ -3,6 +3,7 @@
  * history from the store's file. How it finds the hub is in processes/worker-process.ts.
  */
 
+import { IDLE_OBSERVER } from '../../audio/playable-audio.js';
 import type { SystemClock } from '../../base/clock.js';
 import { ServedChannel } from '../../channel/served.js';
 import { channelsOf } from '../../config/adopt.js';
@@ -129,12 +130,7 @@ export class LinkedWorker {
       live: link.live(key),
       sendTitle: (title, cameMs) => link.ask('title', { channel: key, title, cameMs }),
     });
-    served.audio.observe({
-      onLate: (late) => this.clients.onLate(key, late),
-      onGrown: () => undefined,
-      onFence: () => undefined,
-      onTape: () => undefined,
-    });
+    served.audio.observe({ ...IDLE_OBSERVER, onLate: (late) => this.clients.onLate(key, late) });
     return served;
   }
 

@@ -8,6 +8,7 @@
 import type { Duplex } from 'node:stream';
 import type { DelayedAudio } from '../../audio/channel-audio.js';
 import type { OpenOgg } from '../../audio/ogg/ogg-tape.js';
+import { IDLE_OBSERVER } from '../../audio/playable-audio.js';
 import type { OpenSegment } from '../../audio/tape/tape.js';
 import type { Alarm, Clock } from '../../base/clock.js';
 import type { ChannelPlace } from '../../channel/channel.js';
@@ -175,12 +176,7 @@ export class TapeReturns {
     for (const [offer, from] of this.#best()) {
       const audio = from.receiver.audio(offer.channel);
       this.#asked.push({ from, offer, audio });
-      audio.observe({
-        onGrown: () => this.#onNews(),
-        onLate: () => undefined,
-        onFence: () => undefined,
-        onTape: () => undefined,
-      });
+      audio.observe({ ...IDLE_OBSERVER, onGrown: () => this.#onNews() });
       audio.want(true);
     }
     await this.#until(TAPES_MS, () => this.#asked.every((asked) => isWhole(asked) || asked.from.connection.isClosed));

@@ -6,7 +6,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { TapeObserver } from '../../audio/playable-audio.js';
+import { IDLE_OBSERVER } from '../../audio/playable-audio.js';
 import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
@@ -32,14 +32,6 @@ export interface HandoverParts {
   onError(error: unknown): void;
 }
 
-/** A tape keeps all of its segments while it is observed. */
-const OBSERVER: TapeObserver = {
-  onGrown: () => undefined,
-  onLate: () => undefined,
-  onFence: () => undefined,
-  onTape: () => undefined,
-};
-
 /** Resolves when the next hub has everything. @param path the local socket where it takes tapes */
 export async function handOver(path: string, parts: HandoverParts): Promise<void> {
   const { clock, channels, names, needed, send, onError } = parts;
@@ -47,7 +39,7 @@ export async function handOver(path: string, parts: HandoverParts): Promise<void
   const isWanted = ({ key, audio }: Channel) => audio.listeners > 0 || needed.has(key) || audio.delayedMs > 0;
   const wanted = new Set([...channels.values()].filter(isWanted).map(({ key }) => key));
   // Their tapes stay as they are when the links end.
-  for (const key of wanted) channels.get(key)!.audio.observe(OBSERVER);
+  for (const key of wanted) channels.get(key)!.audio.observe(IDLE_OBSERVER);
   const left = [...channels.values()].map((channel) => ({ channel, ...channel.detach() }));
   parts.closeLinks();
   await parts.closeTitles();
