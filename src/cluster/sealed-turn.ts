@@ -1,14 +1,14 @@
 /**
- * Secrets that machines have in common and one of them decides (a certificate that several serve, the keys of TLS tickets): a lease for each, beside
- * those of the audio (tapes/leases.ts). Its facts are what the others are to have, sealed by the secret of the cluster: neither Redis nor who may
- * read it must have them.
+ * Secrets that several machines share and one of them issues (a certificate, the keys of TLS tickets). Each has a lease, beside those of the audio
+ * (tapes/leases.ts). The facts of the lease are the secret, encrypted with the secret of the cluster, so that Redis and its readers do not
+ * learn it.
  *
  *   facts = base64url( nonce 12 · tag 16 · AES-256-GCM of the JSON; the name is authenticated with it )
  */
 
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import type { z } from 'zod';
-import { must } from '../metadata/record-schema.js';
+import { decode, encode } from '../metadata/codec.js';
 import type { SharedTurn } from '../net/shared-turn.js';
 import { type Leased, type LeaseOwner, NO_RANK } from './tapes/leases.js';
 
@@ -16,15 +16,15 @@ const CIPHER = 'aes-256-gcm';
 const [KEY_BYTES, NONCE_BYTES, TAG_BYTES] = [32, 12, 16];
 
 export interface SealedTurnParts<T> {
-  /** Of what is shared, among those of its kind. */
+  /** Identifies the secret among those of its kind. */
   readonly name: string;
   /** Keeps this use of the secret apart from others (tapes/tape-auth.ts). */
   readonly label: string;
-  /** This machine. */
+  /** The name of this machine. */
   readonly node: string;
   readonly secret: Buffer;
   readonly schema: z.ZodType<T>;
-  /** What another machine says cannot be read. */
+  /** The facts of another machine cannot be read. */
   onBad(reason: string): void;
 }
 
@@ -34,10 +34,10 @@ export class SealedTurn<T> implements SharedTurn<T>, Leased {
   isOwn = false;
   readonly #parts: SealedTurnParts<T>;
   readonly #key: Buffer;
-  /** What the others are to have. */
+  /** The shared secret, as JSON. */
   #text = '';
 
-  /** When that was handed on, monotonic milliseconds; null: it has to be. */
+  /** When it was published, monotonic milliseconds; null: not yet. */
   #saidMs: number | null = null;
   #heard: T | null = null;
 
@@ -47,7 +47,7 @@ export class SealedTurn<T> implements SharedTurn<T>, Leased {
   }
 
   say(shared: T): void {
-    const text = JSON.stringify(shared);
+    const text = encode(shared);
     if (text === this.#text) return;
     this.#text = text;
     this.#saidMs = null;
@@ -74,8 +74,8 @@ export class SealedTurn<T> implements SharedTurn<T>, Leased {
   onOwner({ node, facts }: LeaseOwner): void {
     const isOwn = node === this.#parts.node;
     if (isOwn !== this.isOwn) this.#saidMs = null;
-    // Another decides from now on, and goes on with what this machine has said.
-    if (this.isOwn && !isOwn && this.#text !== '') this.#heard = JSON.parse(this.#text) as T;
+    // Another machine issues it from now on, and continues with the one of this machine.
+    if (this.isOwn && !isOwn && this.#text !== '') this.#heard = decode(this.#parts.schema, this.#text);
     this.isOwn = isOwn;
     if (isOwn || facts === '') return;
     try {
@@ -92,7 +92,7 @@ export class SealedTurn<T> implements SharedTurn<T>, Leased {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url');
   }
 
-  /** Throws where it is of another secret, of another name, or damaged. */
+  /** Throws if it was sealed with another secret or under another name, or is damaged. */
   #open(facts: string): T {
     const bytes = Buffer.from(facts, 'base64url');
     const nonce = bytes.subarray(0, NONCE_BYTES);
@@ -101,6 +101,6 @@ export class SealedTurn<T> implements SharedTurn<T>, Leased {
     cipher.setAAD(Buffer.from(this.#parts.name)).setAuthTag(tag);
     const sealed = bytes.subarray(NONCE_BYTES + TAG_BYTES);
     const text = Buffer.concat([cipher.update(sealed), cipher.final()]).toString();
-    return must(this.#parts.schema, JSON.parse(text));
+    return decode(this.#parts.schema, text);
   }
 }
