@@ -7,37 +7,37 @@ import type { AnyFramer } from '../audio/frames/format.js';
 import type { Frame } from '../audio/frames/frame.js';
 import { Beginning, DAMAGED, type Foreign, UNKNOWN } from './magic.js';
 
-/** Pictures beside the audio, a damaged line. */
+/** Allows for pictures beside the audio, and for a damaged line. */
 const OFFSET_SHARE = 8;
-/** The head of an Ogg link counts as other bytes, since it is sent to every listener. */
+/** Bytes that the head of an Ogg link counts for, since it is sent to every listener. */
 const START_BYTES = 1024;
 
 export class AudioShare {
-  /** Something has come. */
+  /** Whether any bytes have arrived. */
   hasBytes = false;
-  /** Bytes of no audio that no audio has offset. */
+  /** Other bytes that no audio has offset. */
   noiseBytes = 0;
   readonly #framer: Pick<AnyFramer, 'counters'>;
-  /** How far the framer's count of other bytes is in `noiseBytes`. */
+  /** How much of the framer's count of other bytes is included in `noiseBytes`. */
   #skippedBytes = 0;
-  /** Until the first frame. */
+  /** Inspects the stream until the first frame. */
   #beginning: Beginning | null = new Beginning();
-  /** What came beside the first frame. */
+  /** What the other bytes around the first frame are. */
   #beside: Foreign | null = null;
-  /** The beginning is certainly none of ours. */
+  /** The beginning is certainly not a format of ours. */
   #isForeign = false;
 
   constructor(framer: Pick<AnyFramer, 'counters'>) {
     this.#framer = framer;
   }
 
-  /** The connection has had frames already. Before all else. */
+  /** The connection has had frames already. Called first. */
   adopt(noiseBytes: number): void {
     this.noiseBytes = noiseBytes;
     this.#beginning = null;
   }
 
-  /** What comes, where no frame has come, or beside frames. */
+  /** Names the other bytes: before any frame, or beside frames. */
   get foreign(): Foreign {
     if (this.#framer.counters.frames > 0) return this.#beside ?? DAMAGED;
     return this.#beginning?.whole() ?? UNKNOWN;
@@ -53,7 +53,7 @@ export class AudioShare {
     if (this.#beginning?.push(piece)) this.#isForeign = true;
   }
 
-  /** @param isStart of a link of Ogg */
+  /** @param isStart whether it starts an Ogg link */
   onFrame({ bytes }: Frame, isStart: boolean): void {
     if (this.#beginning !== null) {
       this.#beside = this.#beginning.beside();

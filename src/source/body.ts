@@ -1,22 +1,22 @@
-/** What the audio of a connection stands in: the body of an encoder's request (dechunk.ts), ICY blocks of an upstream (strip.ts). */
+/** What contains the audio of a connection: the body of an encoder's request (dechunk.ts), or an upstream's body with ICY blocks (strip.ts). */
 
 import type { SourceTitle } from './source.js';
 
-/** `more` goes on; `end`: it is complete; `broken`: it says what cannot be. After these two no audio is given out any more. */
+/** `more`: it continues; `end`: it is complete; `broken`: it is malformed. After the last two no more audio comes out. */
 export type BodyState = 'more' | 'end' | 'broken';
 
 export interface PieceSink {
-  /** The next audio, in as many pieces as there are; valid only during the call. */
+  /** The next piece of audio; valid only during the call. */
   onAudio(piece: Buffer): void;
-  /** The title that stands here. */
+  /** A title at this place in the audio. */
   onTitle(title: SourceTitle): void;
 }
 
 export interface StreamBody {
   readonly state: BodyState;
   /**
-   * Takes bytes as they came, at least one. Returns how many. Where titles may stand in them these are SLICE_BYTES at most, and end before a title
-   * that has audio before it, and behind any other: what is behind a title is not taken before that is committed.
+   * Takes bytes, at least one, and returns how many. If they may contain titles, it takes SLICE_BYTES at most, and stops before a title that follows
+   * audio, or after any other: what follows a title is not taken before the title is committed.
    */
   push(bytes: Buffer, sink: PieceSink): number;
 }

@@ -1,7 +1,7 @@
 /**
- * The framings of an encoder's body: none, a length, or chunks (RFC 9112, 6 and 7.1). Read by hand, since Node's parser does not take these
- * requests, and leniently: lines may end in LF, CRLF or CR CR LF, sizes may have blanks about them, extensions and trailers are passed
- * over. Invariant: what is given out depends on the bytes only, never on where they were split; no memory but a few counters.
+ * The framings of an encoder's body: none, a length, or chunks (RFC 9112, 6 and 7.1). Parsed here, since Node's parser rejects these requests,
+ * and leniently: lines may end in LF, CRLF or CR CR LF, sizes may be surrounded by blanks, extensions and trailers are ignored.
+ * Invariant: the output depends on the bytes only, never on where they were split; memory is a few counters.
  *
  *   1000;ext=1 CR LF  audio…  CR LF  0 CR LF  Trailer: x CR LF  CR LF
  *   size              data    gap    size     trailers                  ─► 'end'
@@ -9,7 +9,7 @@
 
 import type { BodyState, PieceSink, StreamBody } from './body.js';
 
-/** No titles stand in it. */
+/** It contains no titles. */
 export type EncoderSink = Pick<PieceSink, 'onAudio'>;
 
 export interface EncoderBody extends StreamBody {
@@ -35,7 +35,7 @@ interface ChunkPlace {
   readonly closed: boolean;
 }
 
-/** As long as the connection lasts. */
+/** Lasts as long as the connection. */
 export class BareBody implements EncoderBody {
   readonly place: BodyPlace = { kind: 'bare' };
   readonly state = 'more';
@@ -46,7 +46,7 @@ export class BareBody implements EncoderBody {
   }
 }
 
-/** Content-Length: that many bytes, and whatever comes after them is ignored. */
+/** Content-Length: that many bytes; later ones are ignored. */
 class SizedBody implements EncoderBody {
   state: BodyState = 'more';
   #left: number;
@@ -71,9 +71,9 @@ class SizedBody implements EncoderBody {
 const LF = 0x0a;
 const CR = 0x0d;
 const SEMICOLON = 0x3b;
-/** 2^32 bytes: no encoder means more than a day of audio in one chunk. */
+/** 2^32 bytes: no encoder sends more than a day of audio in one chunk. */
 const MAX_DIGITS = 8;
-/** Of a size's line and of all trailers together: no encoder sends that much, and it is only counted, never kept. */
+/** Maximum length of a chunk-size line, and of all trailers together: more than any encoder sends. They are counted, never kept. */
 const MAX_LINE_BYTES = 4096;
 
 class ChunkedBody implements EncoderBody {
@@ -82,9 +82,9 @@ class ChunkedBody implements EncoderBody {
   #digits = 0;
   /** Since the last piece of audio. */
   #lineBytes = 0;
-  /** In the trailers: whether the line has anything but its end. */
+  /** In the trailers: whether the line is not empty. */
   #blank = true;
-  /** A blank after digits: no more of them may come. */
+  /** A blank has followed the digits, so no more digits may follow. */
   #closed = false;
 
   constructor(place?: ChunkPlace) {
@@ -178,8 +178,8 @@ function hexDigit(byte: number): number {
 }
 
 /**
- * How the body of this head is framed. Chunks count more than a length (RFC 9112, 6.3).
- * Null: in a way that is not known here, or in two lengths at once.
+ * The framing of the body after this head. Chunks take precedence over a length (RFC 9112, 6.3).
+ * Null: unknown, or two different lengths.
  */
 export function bodyOf(headers: ReadonlyMap<string, string>): EncoderBody | null {
   const coding = headers.get('transfer-encoding')?.toLowerCase() ?? '';

@@ -1,9 +1,9 @@
 /**
- * How a source does, by its frames, without decoding them. Four troubles, each raised late and cleared late so that none of them flickers,
- * and changes of the format in mid-stream, which are reported once each:
+ * The health of a source, judged by its frames without decoding them: four troubles, each raised and cleared late so that it does not flicker,
+ * and changes of the format in mid-stream, each reported once:
  *
- *   stalled       connected, but its audio is overdue (audio-due-time.ts)   over: a second of audio has come since
- *   unsteady      has stalled or was lost again and again (input.ts)        over: it has delivered without fault for a while
+ *   stalled       connected, but its audio is overdue (audio-due-time.ts)   over: a second of audio has arrived since
+ *   unsteady      has stalled or was lost repeatedly (input.ts)             over: it has delivered without fault for a while
  *   bitrate-off   two means of 10 s more than 20 % off; not where it varies   over: one mean less than 10 % off
  *   silent        `silentMs` of digital silence (silence.ts)                over: half a second of sound; a click is none
  *
@@ -17,7 +17,7 @@ import { isSilent } from './silence.js';
 
 const TROUBLES = ['stalled', 'unsteady', 'bitrate-off', 'silent'] as const;
 export type Trouble = (typeof TROUBLES)[number];
-/** What is reported of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
+/** An event of a source: a trouble has begun, the format has changed, or what encoder-connection.ts finds. */
 const SOURCE_EVENTS = [
   ...TROUBLES,
   ...([
@@ -51,7 +51,7 @@ const OFF = 0.2;
 const ON_AGAIN = 0.1;
 /** An AAC stream whose mean has moved this far has another bitrate. */
 const CHANGED = 0.25;
-/** Audio in frames of one bitrate that shows a constant one. */
+/** This much audio in frames of one bitrate shows that it is constant. */
 const CONSTANT_MS = 2000;
 
 export class Health {
@@ -61,7 +61,7 @@ export class Health {
     'bitrate-off': false,
     silent: false,
   };
-  /** How often each was reported. */
+  /** How often each event was reported. */
   readonly events = Object.fromEntries(SOURCE_EVENTS.map((event) => [event, 0])) as Record<SourceEvent, number>;
   /** kb/s, the mean of the last 10 s; 0: it has sent less. */
   measuredKbps = 0;
@@ -69,7 +69,7 @@ export class Health {
   readonly #onEvent: OnSourceEvent;
   readonly #header = emptyHeader();
   #expectedKbps = 0;
-  /** Until when it is well, as far as its frames show, or since when it is there, on the clock; NaN: not there. */
+  /** Until when its frames show it to be well, or since when it is present, on the clock; NaN: absent. */
   #wellMs = Number.NaN;
   #flowMs = 0;
   #silentMs = 0;
@@ -79,7 +79,7 @@ export class Health {
   #windowSilentMs = 0;
   #windowsOff = 0;
   #windowsMoved = 0;
-  /** Of the latest frame; null: none has come. */
+  /** The header of the latest frame; null: none has arrived. */
   #format: AudioFormat | null = null;
   /** The constant bitrate; 0: not known, or variable. */
   #constantKbps = 0;
@@ -91,13 +91,13 @@ export class Health {
     this.#onEvent = onEvent;
   }
 
-  /** Something that frames do not show. */
+  /** Reports an event that frames do not show. */
   report(event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver = false): void {
     if (!isOver) this.events[event]++;
     this.#onEvent(event, fields, isOver);
   }
 
-  /** The source is gone, and the next frame is of another stream. Its troubles end without a report, except `unsteady`. */
+  /** The source is gone, and the next frame belongs to another stream. Its troubles end without a report, except `unsteady`. */
   reset(): void {
     for (const trouble of TROUBLES) if (trouble !== 'unsteady') this.troubles[trouble] = false;
     this.#wellMs = Number.NaN;
@@ -106,7 +106,7 @@ export class Health {
     this.#forgetBitrate();
   }
 
-  /** Now and then. @param expectedKbps of this source by configuration or by its own headers; 0: not known */
+  /** Called now and then. @param expectedKbps its bitrate by configuration or by its own headers; 0: unknown */
   look(nowMs: number, isUp: boolean, expectedKbps: number): void {
     this.#expectedKbps = expectedKbps;
     if (!isUp) {
@@ -119,19 +119,18 @@ export class Health {
     }
   }
 
-  /** It stalls or is lost again and again, or does no more: its input knows. */
+  /** It stalls or is lost repeatedly, or no longer: its input decides. */
   unsteady(is: boolean, fields: Readonly<Record<string, unknown>>): void {
     this.#set('unsteady', is, fields);
   }
 
-  /** It was away too long for anything to be known of it: no longer unsteady, without a report. */
+  /** It was away too long to be judged: no longer unsteady, without a report. */
   forgive(): void {
     this.troubles.unsteady = false;
   }
 
   /**
-   * A frame of it has come, on air or not. @param dueMs when more is due @param hasHeader false: a packet out of Ogg, which shows nothing but its
-   * length
+   * A frame has arrived, on air or not. @param dueMs when more is due @param hasHeader false: an Ogg packet, which shows only its length
    */
   frame(bytes: Buffer, durationMs: number, dueMs: number, hasHeader = true): void {
     this.#wellMs = dueMs;
@@ -196,13 +195,13 @@ export class Health {
     const isSilence = this.#windowSilentMs > this.#windowMs / 2;
     this.#windowBytes = this.#windowMs = this.#windowSilentMs = 0;
     this.measuredKbps = kbps;
-    // Silence is a trouble of its own, and needs few bytes.
+    // Silence is a trouble of its own, and has few bytes.
     if (isSilence) return;
     this.#compare(kbps);
     if (this.#format?.codec === 'aac') this.#watchMean(kbps);
   }
 
-  /** Ogg, and MP3 whose frames differ: what is configured or stated of these is a wish, of which Opus may send 1.4 times as much. */
+  /** Ogg, and MP3 whose frames differ: their configured or stated bitrate is a target, which Opus may exceed 1.4 times. */
   get #isVariable(): boolean {
     return this.#format === null || (this.#format.codec === 'mp3' && this.#constantKbps === 0);
   }
@@ -216,7 +215,7 @@ export class Health {
     else if (off < ON_AGAIN) this.#set('bitrate-off', false, fields);
   }
 
-  /** Frames of AAC do not state it: the mean must have moved, and stay there. */
+  /** AAC frames do not state their bitrate: the mean must have moved, and stay there. */
   #watchMean(kbps: number): void {
     if (this.#constantKbps === 0) this.#constantKbps = kbps;
     this.#windowsMoved = Math.abs(kbps / this.#constantKbps - 1) > CHANGED ? this.#windowsMoved + 1 : 0;

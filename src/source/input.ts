@@ -17,15 +17,15 @@ import { Steadiness, type SteadinessOptions } from './steadiness.js';
 import type { SwitchOutput } from './switch-output.js';
 
 export interface InputOptions extends HealthOptions, AirPacerOptions, SteadinessOptions {
-  /** The longest interval at which a source may send its audio, in pieces (audio-due-time.ts). */
+  /** The longest interval at which a source may send pieces of audio (audio-due-time.ts). */
   readonly pieceMs: number;
-  /** How long nobody has read the channel's audio when a file on air comes to rest; +∞: it never does. */
+  /** For how long the channel's audio must be unread before a file on air rests; +∞: it never rests. */
   readonly restMs: number;
 }
 
-/** How long audio waits for its title to be saved (a slow disk). */
+/** How long audio waits for its title to be saved, if the disk is slow. */
 const TITLE_WAIT_MS = 250;
-/** At most this many waiting frames are written in one turn of the event loop: 6 ms; the next ones a tick of the clock later. */
+/** Maximum number of waiting frames written in one turn of the event loop (6 ms); the next ones follow a tick of the clock later. */
 const MAX_AT_ONCE = 2000;
 
 /** A source as configured for the channel. */
@@ -36,33 +36,33 @@ export interface NextInput {
 /** How often an input is checked while something is under way. */
 export const CHECK_MS = 100;
 
-/** What an input asks of its switch. */
+/** The switch, as its inputs use it. */
 export interface InputOwner {
   readonly output: SwitchOutput;
-  /** Gets everything that goes on air. */
+  /** Receives everything that goes on air. */
   readonly pacer: AirPacer;
   claimAir(input: Input): boolean;
   isOnAir(input: Input): boolean;
-  /** `look` is called at this time at the latest. */
+  /** Calls `look` at this time at the latest. */
   lookBy(dueMs: number): void;
   check(reason: string): void;
 }
 
 export class Input implements SourceInput, AlarmHandler {
   settings: SourceSettings;
-  /** Among all, lower is better; OrderedInputs writes it. */
+  /** Its rank among all, lower is better. Written by OrderedInputs. */
   rank = 0;
   readonly #owner: InputOwner;
   readonly #clock: Clock;
   readonly #options: InputOptions;
   readonly #due: AudioDueTime;
   source!: Source;
-  /** The latest title in its stream, and who has sent it; undefined: none has come. */
+  /** The latest title in its stream, and its sender; undefined: none. */
   #title: { readonly title: SourceTitle; readonly sender: string | undefined } | undefined;
   running = false;
   /** When it was started, on the clock. */
   runningSinceMs = 0;
-  /** Ended, and waited for. */
+  /** It has ended, and is waited for. */
   isAway = false;
   /** It was lost, and nothing has arrived since. */
   hasFailed = false;
@@ -97,7 +97,7 @@ export class Input implements SourceInput, AlarmHandler {
     return this.#owner.pacer.aheadMs(this.#clock.now());
   }
 
-  /** The title in force in its stream, whether it is on air or not; undefined: none has come, or that of another sender. */
+  /** The title in force in its stream, whether it is on air or not; undefined: none, or one of another sender. */
   get lastTitle(): SourceTitle | undefined {
     const { sender } = this.source;
     const isAnother = sender !== undefined && this.#title?.sender !== undefined && this.#title.sender !== sender;
@@ -108,14 +108,14 @@ export class Input implements SourceInput, AlarmHandler {
     return this.health.troubles.unsteady;
   }
 
-  /** As Source has it. Of the one on air. */
+  /** See Source, for the one on air. */
   rest(): boolean {
     return this.#waiting === null && this.source.rest?.() === true;
   }
 
   wake(): void {
     this.#owner.pacer.reset();
-    // The pause does not count as lateness.
+    // A pause does not count as lateness.
     this.#due.add(0, this.#clock.now());
     this.source.wake?.();
   }
@@ -235,7 +235,7 @@ export class Input implements SourceInput, AlarmHandler {
     return nowMs - this.#due.atMs <= patienceMs;
   }
 
-  /** Whether it has ended, or sends nothing, and may come back. For the source on air. */
+  /** Whether it has ended, or sends nothing, and may come back. Asked of the source on air. */
   isAwaited(nowMs: number): boolean {
     return this.isAway || (!this.source.isResting && nowMs - this.#due.atMs > this.#options.stallMs);
   }
@@ -256,14 +256,14 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.look(nowMs, state === 'up', this.settings.bitrateKbps || (facts?.bitrateKbps ?? 0));
   }
 
-  /** When `look`, or the switch, has something to check that no frame or loss triggers, on the clock; +∞: nothing. */
+  /** When `look`, or the switch, next has something to check that no frame or loss triggers, on the clock; +∞: never. */
   nextLookMs(nowMs: number, isWanted: boolean): number {
     const { stallMs } = this.#options;
     const isBeginning = this.#due.atMs === Number.NEGATIVE_INFINITY && this.source.state === 'up';
     const isEnding = this.running && this.settings.onDemand && !isWanted;
     const isUnderWay = this.#waiting !== null || this.isUnsteady || isEnding;
     if (isUnderWay || (isBeginning && !this.health.troubles.stalled)) return nowMs + CHECK_MS;
-    // Only later than that is it overdue.
+    // It is overdue only after that time.
     const overdueMs = this.#due.atMs + stallMs + 1;
     const patienceMs = this.#due.atMs + this.settings.returnMs + 1;
     if (overdueMs > nowMs) return overdueMs;
@@ -289,7 +289,7 @@ export class Input implements SourceInput, AlarmHandler {
     this.health.reset();
   }
 
-  /** An operator who reconnects an encoder wants it on air at once, however often; an upstream that keeps breaking is nobody's wish. */
+  /** An encoder that an operator reconnects should be on air at once, however often; an upstream that keeps breaking should not. */
   #forgetLost(): void {
     if (this.source.kind !== 'encoder' && this.#owner.isOnAir(this)) this.#steadiness.count(this.#clock.now());
     this.forget();

@@ -1,13 +1,13 @@
 /**
- * One connection's bytes on their way to frames, paused where that is needed: while the source is ahead of real time, while it has spent its
- * budget of work (work.ts), and behind a title until that is committed, so that the title lies on our tape where it lay in the stream. Owned by an
- * encoder's connection or an upstream's body.
+ * One connection's bytes on their way to frames, with pauses: while the source is ahead of real time, while it has spent its budget of work
+ * (work.ts), and after a title until that is committed, so that the title has the same place on our tape as in the stream. Owned by an encoder's
+ * connection or an upstream's body.
  *
  *   take ─► chunk ── slice ──► body ── audio ──► framer ── frame ──► sink: wait?
- *             └─ left ◄────────── left ◄──────── paused ◄────────────┘    the framer stops behind this very frame; what is left of the chunk
- *                                                                        and of the slice stays here until the wait is over
+ *             └─ left ◄────────── left ◄──────── paused ◄────────────┘    the framer stops after this frame; the rest of the chunk and of the
+ *                                                                        slice stays here until the pause is over
  *
- * Invariant: a source that is paused has handed on one frame more than was wanted, however many a page or a slice had.
+ * Invariant: when a source is paused, it has passed on one frame at most that was not wanted, however many a page or a slice had.
  */
 
 import { type AnyFramer, type Format, type FormatState, framerFor } from '../audio/frames/format.js';
@@ -22,51 +22,51 @@ import { type Pacer, SLICE_BYTES } from './pacer.js';
 import type { SourceInput, SourceTitle } from './source.js';
 import { FRAME_UNITS, ICY_TITLE_UNITS, LINK_UNITS, START_UNITS, TITLE_UNITS, Work } from './work.js';
 
-/** Who feeds the channel. */
+/** The sender that feeds the channel. */
 export type IntakeSink = Pick<SourceInput, 'onFrame' | 'onTitle'>;
 
 export interface IntakeOwner {
-  /** A frame is about to be handed on, the first. */
+  /** The first frame is about to be passed on. */
   onFirstFrame?(): void;
   /** The connection must not be read for `waitMs`; null: until a title is committed. It may be called again before `onResumed`. */
   onPaused(waitMs: number | null): void;
   /** It may be read again. */
   onResumed(): void;
-  /** What comes is not audio, or hardly any of it is. */
+  /** The bytes are not audio, or hardly any of them are. */
   onNoAudio(): void;
-  /** The connection's bytes have ended (`more`), or their body is complete or broken; all of them are taken. */
+  /** The connection's bytes have ended (`more`), or their body is complete or malformed; all of them have been processed. */
   onFinished(body: BodyState): void;
 }
 
 /** Its position, as plain data. */
 export interface IntakePlace {
   readonly framer: FormatState;
-  /** Audio of the latest slice that was not taken. */
+  /** Audio of the latest slice that was not processed. */
   readonly left: Buffer;
   readonly noiseBytes: number;
 }
 
 export interface IntakeOptions {
-  /** For the watchdog: the kind of source, and its channel. */
+  /** The kind of source, and its channel, for the watchdog. */
   readonly part: 'encoder' | 'upstream';
   readonly channel: string;
   readonly body: StreamBody;
-  /** This many bytes that are not audio, beyond those that audio offsets, are not a stream. */
+  /** A stream with more bytes that are not audio, beyond those that audio offsets, is ended. */
   readonly framelessBytes: number;
   /** Absent: the sink has its own. */
   readonly pacer?: Pacer;
-  /** As OggFramer has it. */
+  /** See OggFramer. */
   readonly links?: KnownLinks;
-  /** As FrameSink has it, at the moment. */
+  /** The present value of the one in FrameSink. */
   charset?(): string | undefined;
 }
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
 export class Intake implements FrameSink, PieceSink, AlarmHandler {
-  /** When the latest pause ended, on the clock: nothing could come before. */
+  /** When the latest pause ended, on the clock; until then nothing could arrive. */
   resumedMs = Number.NEGATIVE_INFINITY;
-  /** When its latest frame came, on the clock, or when it began. */
+  /** When its latest frame arrived, or when it began, on the clock. */
   audioMs: number;
   readonly share: AudioShare;
   readonly #owner: IntakeOwner;
@@ -76,17 +76,17 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   readonly #framer: AnyFramer;
   readonly #work = new Work();
   #isOpen = true;
-  /** The connection has ended; not all of it may be taken yet. */
+  /** The connection has ended; some of its bytes may still be unprocessed. */
   #isFinished = false;
   #isPaused = false;
-  /** Of the present pause: how long it lasts, and the title that must be committed. */
+  /** The present pause: how long it lasts, and the title that must be committed. */
   #waitMs = 0;
   #title: SourceTitle | undefined;
   #alarm: Alarm | null = null;
-  /** The latest chunk, and how much of it was taken. */
+  /** The latest chunk, and how much of it was processed. */
   #chunk = NOTHING;
   #chunkAt = 0;
-  /** Audio of the latest slice that a pause has left. */
+  /** Audio of the latest slice that is left over from a pause. */
   readonly #left = Buffer.alloc(SLICE_BYTES);
   #leftBytes = 0;
 
@@ -107,12 +107,12 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return framer === null ? null : { framer, left, noiseBytes: this.share.noiseBytes };
   }
 
-  /** What a pause has left of the latest chunk, and `place` does not have. */
+  /** The bytes of the latest chunk that a pause has left, and that `place` does not include. */
   get rest(): Buffer {
     return this.#chunk.subarray(this.#chunkAt);
   }
 
-  /** Resumes where another intake stopped. Before all else. */
+  /** Resumes where another intake stopped. Called first. */
   adopt({ framer, left, noiseBytes }: IntakePlace): void {
     this.#framer.adopt(framer);
     this.share.adopt(noiseBytes);
@@ -137,7 +137,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return this.#framer.link;
   }
 
-  /** The connection's bytes have ended; not all of them may be taken yet. */
+  /** The connection's bytes have ended; some may still be unprocessed. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
@@ -151,12 +151,12 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return this.#options.charset?.();
   }
 
-  /** Nothing is taken at present. */
+  /** Whether nothing is processed at present. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
-  /** The next bytes of the connection: kept as they are until all are taken. Not while it is paused. */
+  /** The next bytes of the connection: kept as they are until all are processed. Not called while it is paused. */
   take(chunk: Buffer): void {
     this.#chunk = chunk;
     this.#chunkAt = 0;
@@ -165,20 +165,20 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     this.#worked(startMs);
   }
 
-  /** Nothing more will come. */
+  /** No more bytes will come. */
   finish(): void {
     this.#isFinished = true;
     if (!this.#isPaused && this.#isOpen) this.#owner.onFinished('more');
   }
 
-  /** No frame is handed on after this. Idempotent. */
+  /** No frame is passed on after this. Idempotent. */
   close(): void {
     this.#isOpen = false;
     this.#chunk = NOTHING;
     this.#alarm?.cancel();
   }
 
-  /** As PieceSink has it: of one slice, at most SLICE_BYTES. */
+  /** See PieceSink. A piece is part of one slice, so it has at most SLICE_BYTES. */
   onAudio(piece: Buffer): void {
     this.share.onBytes(piece);
     if (this.#isPaused) {
@@ -204,14 +204,14 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
   }
 
-  /** As FrameSink and PieceSink have it: what follows waits until it is committed. */
+  /** See FrameSink and PieceSink: what follows waits until it is committed. */
   onTitle(title: SourceTitle): void {
     this.#title = title;
     this.#pause(0);
     this.#book(typeof title === 'string' ? ICY_TITLE_UNITS : TITLE_UNITS);
   }
 
-  /** The wait is over. */
+  /** The pause is over. */
   onAlarm(): void {
     if (!this.#isOpen) return;
     const startMs = this.#clock.watchdog.begin();
@@ -247,7 +247,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     }
   }
 
-  /** Returns how many bytes were taken: all, unless it is paused. */
+  /** Returns how many bytes were processed: all, unless it is paused. */
   #push(audio: Buffer): number {
     const { links } = this.#framer;
     const taken = this.#framer.push(audio);
@@ -273,7 +273,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     if (this.#isOpen) this.#alarm = this.#clock.alarm(this.#clock.now() + ms, this);
   }
 
-  /** Takes what was left of the slice; that may pause it again. */
+  /** Processes the rest of the slice, which may pause it again. */
   #resume(): void {
     this.resumedMs = this.#clock.now();
     this.#isPaused = false;

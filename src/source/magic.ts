@@ -1,13 +1,13 @@
 /**
- * What a stream without frames of ours is, by its first bytes: a name for the log, and for the operator who has set the encoder up what to do
- * about it. Most of it is certain at once. Pictures and texts may stand before audio: they are what comes only where no audio has come.
+ * Identifies a stream that has no frames of a known codec by its first bytes: a name for the log, and advice for the operator who has set up the
+ * encoder. Most formats are certain at once. Pictures and texts may precede audio, so they count only if no audio follows.
  */
 
 import { APE_HEADER_BYTES, mayBeTag, tagBytes } from '../audio/frames/header.js';
 import { readIdentification } from '../audio/ogg/ogg-codec.js';
 import { FIRST, headerBytes, isPage, PAGE_HEADER_BYTES, pageBytes } from '../audio/ogg/ogg-page.js';
 
-/** What is not played here. */
+/** A format that is not played here. */
 export interface Foreign {
   readonly name: string;
   readonly advice: string;
@@ -15,9 +15,9 @@ export interface Foreign {
 
 /** Enough for every row: a few frames or packets. */
 export const BEGINNING_BYTES = 4096;
-/** In which junk may stand before what is looked for. */
+/** Searched bytes, in which junk may precede the format. */
 const JUNK_BYTES = 1024;
-/** A stream is looked at once this much of it has come, and each time that it has doubled. */
+/** A stream is inspected once this many bytes have arrived, and each time that their number has doubled. */
 const FIRST_LOOK_BYTES = 32;
 
 const ADTS = 'send AAC with ADTS headers';
@@ -26,7 +26,7 @@ const ENCODE = 'choose MP3, AAC (ADTS) or Ogg in the encoder';
 
 type KnownStart = readonly [at: number, magic: string, name: string, advice: string];
 
-/** Offset, bytes in Latin-1. */
+/** An offset, and the bytes there, in Latin-1. */
 const CERTAIN: readonly KnownStart[] = [
   [0, 'fLaC', 'FLAC without Ogg', 'put the FLAC into Ogg'],
   [8, 'AIFF', 'AIFF', ENCODE],
@@ -58,13 +58,13 @@ const LIKELY: readonly KnownStart[] = [
   [0, '[playlist]', 'a playlist', 'send the audio itself: nothing is fetched from a list here'],
 ];
 
-/** What no row knows. */
+/** A format that no row knows. */
 export const UNKNOWN: Foreign = { name: 'unknown', advice: ENCODE };
 
-/** What is not audio beside audio of ours, where no row knows it. */
+/** Bytes beside known audio that no row knows. */
 export const DAMAGED: Foreign = { name: 'unknown', advice: 'damaged' };
 
-/** For an operator. @param who sends it @param isMost there is audio of ours, too */
+/** Advice for an operator. @param who sends it @param isMost there is playable audio, too */
 export function foreignSentence({ name, advice }: Foreign, who: string, isMost = false): string {
   const what = name === UNKNOWN.name ? '' : ` (${name})`;
   return `no MP3, AAC or Ogg audio in ${isMost ? 'most of ' : ''}what ${who} sends${what}: ${advice}`;
@@ -84,7 +84,7 @@ export class Beginning {
   #tagLeftBytes = 0;
   #lookAtBytes = FIRST_LOOK_BYTES;
 
-  /** @returns what is certainly none of ours; null: it may be */
+  /** @returns a format that is certainly not played here; null: it may be */
   push(piece: Buffer): Foreign | null {
     for (let at = 0; at < piece.length && this.#length < BEGINNING_BYTES; ) {
       const passed = Math.min(this.#tagLeftBytes, piece.length - at);
@@ -100,7 +100,7 @@ export class Beginning {
     return certain(this.#bytes.subarray(0, this.#length));
   }
 
-  /** What it is, where nothing in it was audio: also behind junk. */
+  /** What it is if nothing in it was audio: also after junk. */
   whole(): Foreign {
     const bytes = this.#bytes.subarray(0, this.#length);
     const here = certain(bytes) ?? byStart(LIKELY, bytes);
@@ -112,7 +112,7 @@ export class Beginning {
     return UNKNOWN;
   }
 
-  /** What comes beside audio of ours; null: nothing that is known. */
+  /** What comes beside playable audio; null: nothing that is known. */
   beside(): Foreign | null {
     return oggStreams(this.#bytes.subarray(0, this.#length))?.foreign ?? null;
   }
@@ -129,7 +129,7 @@ export class Beginning {
   }
 }
 
-/** What begins with these bytes, whatever comes behind them. */
+/** The format that begins with these bytes, whatever follows. */
 function certain(bytes: Buffer): Foreign | null {
   if (isWav(bytes)) return { name: 'WAV', advice: ENCODE };
   if (isRow(bytes, loasBytes)) return { name: 'AAC in LOAS (LATM)', advice: `${ADTS}: xHE-AAC has none` };
@@ -144,10 +144,10 @@ function byStart(rows: readonly KnownStart[], bytes: Buffer): Foreign | null {
   return row === undefined ? null : { name: row[2], advice: row[3] };
 }
 
-/** As `lengthAt` says of one header after the other. */
+/** Number of headers that must follow one another at the distances that `lengthAt` gives. */
 const IN_A_ROW = 3;
 
-/** @param lengthAt of what begins there; 0: nothing of the kind */
+/** @param lengthAt the length of the frame that begins there; 0: none */
 function isRow(bytes: Buffer, lengthAt: (bytes: Buffer, at: number) => number): boolean {
   let at = 0;
   for (let found = 0; found < IN_A_ROW; found++) {
@@ -169,7 +169,7 @@ function tsBytes(bytes: Buffer, at: number): number {
   return bytes[at] === 0x47 ? TS_BYTES : 0;
 }
 
-/** What a WAV holds that is frames of ours: MP3 and MPEG audio. */
+/** Formats of a WAV that contains playable frames: MPEG audio and MP3. */
 const FRAMES_IN_WAV: ReadonlySet<number> = new Set([0x50, 0x55]);
 const WAV_BYTES = 22;
 
@@ -179,13 +179,13 @@ function isWav(bytes: Buffer): boolean {
   return !text.endsWith('fmt ') || !FRAMES_IN_WAV.has(bytes.readUInt16LE(20));
 }
 
-/** Of MPEG audio, for a header of no stated bitrate: all but padding and what changes from frame to frame. */
+/** The bits of an MPEG audio header without a stated bitrate that are equal in all frames: neither padding nor what changes with each frame. */
 const FREE_MASK = 0xfffe_fc00;
 /** A frame of 640 kb/s at 32 kHz. */
 const MAX_FREE_BYTES = 2880;
 const MIN_FREE_BYTES = 24;
 
-/** MPEG audio whose frames do not state their length (ISO 11172-3, 2.4.2.3): its header comes again and again, at one distance. */
+/** MPEG audio whose frames do not state their length (ISO 11172-3, 2.4.2.3): its header recurs at a constant distance. */
 function isFree(bytes: Buffer): boolean {
   const key = bytes.length < 4 ? 0 : (bytes.readUInt32BE(0) & FREE_MASK) >>> 0;
   const [version, layer, bitrate, rate] = [(key >>> 19) & 3, (key >>> 17) & 3, (key >>> 12) & 15, (key >>> 10) & 3];
@@ -197,7 +197,7 @@ function isFree(bytes: Buffer): boolean {
   return false;
 }
 
-/** First packets of Ogg that are none of ours, by how they begin. */
+/** First packets of Ogg codecs that are not played here, by their beginnings. */
 const OGG_CODECS: readonly (readonly [begin: string, name: string, advice: string])[] = [
   ['Speex', 'Speex', 'send Opus'],
   ['\x80theora', 'Theora', 'send its audio without the pictures'],
@@ -206,13 +206,13 @@ const OGG_CODECS: readonly (readonly [begin: string, name: string, advice: strin
   ['CELT', 'CELT', 'send Opus'],
 ];
 
-/** Of streams side by side one must be of ours. */
+/** Of multiplexed streams, one must be playable. */
 function foreignOgg(bytes: Buffer): Foreign | null {
   const streams = oggStreams(bytes);
   return streams?.isOurs === false ? streams.foreign : null;
 }
 
-/** Streams side by side begin with their first pages, before any other page. Null: these are not all there, or it is no Ogg. */
+/** The first pages of multiplexed streams precede all other pages. Null: not all of them have arrived, or it is not Ogg. */
 function oggStreams(bytes: Buffer): { readonly foreign: Foreign | null; readonly isOurs: boolean } | null {
   let foreign: Foreign | null = null;
   let isOurs = false;

@@ -1,13 +1,13 @@
 /**
- * How far a source is ahead of real time. An encoder that sends a file as fast as the network takes it would run the tape past
- * every listener; a source that is more than `aheadMs` ahead is not read until time has caught up. One that fell behind may
- * catch up at once: the account never goes below zero. Invariant: since nothing is taken of a source that must wait (intake.ts), it is
- * ahead by `aheadMs` and one frame at most, and no wait is longer than that frame.
+ * How far a source is ahead of real time. An encoder that sends a file as fast as the network allows would move the tape past every
+ * listener, so a source that is more than `aheadMs` ahead is not read until time has caught up. One that fell behind may catch up at
+ * once: the account never goes below zero. Invariant: since a source that must wait is not processed (intake.ts), it is ahead by
+ * `aheadMs` and one frame at most, and no wait is longer than that frame.
  */
 
 /**
- * A source reads at most this much between two looks at this account, and then waits for a fraction of a second at
- * a time, however large its chunks, and the switch does not take the wait for a stall.
+ * How much a source may be given at once: it then waits for a fraction of a second at a time, however large its chunks are, and the switch
+ * does not mistake the wait for a stall.
  */
 export const SLICE_BYTES = 1024;
 
@@ -17,7 +17,7 @@ export interface PacerOptions {
 }
 
 export interface AirPacerOptions extends PacerOptions {
-  /** What listeners have ahead: a longer gap takes no more from them. */
+  /** How much audio listeners have ahead: a longer gap takes no more from them. */
   readonly burstMs: number;
 }
 
@@ -30,7 +30,7 @@ export class Pacer {
     this.#options = options;
   }
 
-  /** Books audio; returns for how many milliseconds the source must not be read (0: go on). */
+  /** Counts audio; returns for how many milliseconds the source must not be read (0: go on). */
   book(durationMs: number, nowMs: number): number {
     this.#paidUntilMs = Math.max(this.#paidUntilMs, nowMs) + durationMs;
     return Math.max(0, this.#paidUntilMs - nowMs - this.#options.aheadMs);
@@ -42,8 +42,8 @@ export class Pacer {
   }
 
   /**
-   * Another connection: what the one before owed beyond `aheadMs` ends with it. The rest stays: a crowd of short connections must not run
-   * the tape past the listeners either.
+   * Another connection: the part of the account beyond `aheadMs` ends with the former one. The rest stays, since many short connections must not
+   * move the tape past the listeners either.
    */
   reconnect(nowMs: number): void {
     this.#paidUntilMs = Math.min(this.#paidUntilMs, nowMs + this.#options.aheadMs);
@@ -60,31 +60,31 @@ export class Pacer {
 }
 
 /**
- * The same of all that a channel plays, whichever of its sources it comes from: sources that come and go, each with a burst, would run the
- * tape past the listeners, and gaps between them would use up what listeners have ahead. Owned by the switch.
+ * The same for everything that a channel plays, from whichever source: sources that come and go, each with a burst, would move the tape past the
+ * listeners, and gaps between them would use up the audio that listeners have ahead. Owned by the switch.
  */
 export class AirPacer {
   readonly #options: AirPacerOptions;
-  /** When all that went on air will have been played; NaN: nothing has. */
+  /** When all audio that went on air will have been played; NaN: none has. */
   #untilMs = Number.NaN;
 
   constructor(options: AirPacerOptions) {
     this.#options = options;
   }
 
-  /** Books audio that goes on air; returns for how many milliseconds its source must not be read, no longer than that plays. */
+  /** Counts audio that goes on air; returns for how many milliseconds its source must not be read, at most as long as the audio plays. */
   book(durationMs: number, nowMs: number): number {
     const aheadMs = this.aheadMs(nowMs) + durationMs;
     this.#untilMs = nowMs + aheadMs;
     return Math.min(durationMs, Math.max(0, aheadMs - this.#options.aheadMs));
   }
 
-  /** Nobody has anything ahead: who comes gets all of it from what goes on air next. */
+  /** No listener has audio ahead: new ones get all of it from what goes on air next. */
   reset(): void {
     this.#untilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** How far it is ahead of real time, milliseconds; less than 0: behind, by what gaps have taken from listeners. */
+  /** How far it is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
   aheadMs(nowMs: number): number {
     return Number.isNaN(this.#untilMs) ? 0 : Math.max(-this.#options.burstMs, this.#untilMs - nowMs);
   }

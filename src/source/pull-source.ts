@@ -4,8 +4,8 @@
  *     0 ✗ → 1 ✗ → 2 ✗ → pause, longer each time → 0 …     a round: one after the other, until one delivers
  *     1 plays ─ every returnMs a trial of 0 ─ has delivered TRIAL_MS of audio ─► 0 plays, 1 is closed
  *
- * A title is committed before the audio behind it is passed on, so that it lies on our tape where it lay on theirs.
- * Invariant: at most two connections, and one of them feeds. Owned by the switch; upstream.ts is one try at one URL.
+ * A title is committed before the audio after it is passed on, so that it has the same place on our tape as on theirs.
+ * Invariant: at most two connections, of which one feeds. Owned by the switch; upstream.ts is one try at one URL.
  */
 
 import { contentTypeOf } from '../audio/frames/format.js';
@@ -32,7 +32,7 @@ export interface PullOptions extends UpstreamRules {
   readonly aheadMs: number;
   /** The upstream of this index feeds now. */
   onPlaying(index: number): void;
-  /** It failed or ended; called again only with another reason, or once it has played. The reason holds no secret and no URL. */
+  /** It failed or ended; called again only with another reason, or after it has played. The reason contains no secret and no URL. */
   onFailed(index: number, reason: string): void;
 }
 
@@ -43,22 +43,22 @@ export class PullSource implements Source, UpstreamSink {
   readonly #options: PullOptions;
   readonly #pacer: Pacer;
   #open = false;
-  /** The one that feeds, or that is tried while none does. */
+  /** The upstream that feeds, or that is tried while none does. */
   #main: Upstream | null = null;
   #trial: Upstream | null = null;
   /** Audio that the trial has delivered, and the latest title in it. */
   #trialMs = 0;
   #trialTitle: SourceTitle | undefined;
-  /** The trial has won, and its title is being committed. */
+  /** The trial has succeeded, and its title is being committed. */
   #isTaking = false;
   /** The next frame does not continue the one before it. */
   #isCut = false;
-  /** Whether the main one has delivered. */
+  /** Whether the main upstream has delivered. */
   #feeds = false;
   /** The next round, or the next trial. */
   #alarm: Alarm | null = null;
   #failures = 0;
-  /** When the first frame since the last pause came; +∞: none has. */
+  /** When the first frame since the last pause arrived; +∞: none has. */
   #playsSinceMs = Number.POSITIVE_INFINITY;
   readonly #reasons: string[] = [];
 
@@ -155,12 +155,12 @@ export class PullSource implements Source, UpstreamSink {
     this.#main.start();
   }
 
-  /** All URLs have failed. Between two URLs there is no pause, and the switch is not called: it finds a loss that lasts by itself. */
+  /** All URLs have failed. There is no pause between two URLs, and the switch is not called: it notices a lasting loss by itself. */
   #pause(reason: string): void {
     this.#main = null;
     this.#alarm?.cancel();
     const { retryMinMs, retryMaxMs } = this.#options;
-    // An upstream that ends at once, again and again, must not go on air each second.
+    // An upstream that keeps ending at once must not go on air each second.
     if (this.#clock.now() - this.#playsSinceMs >= retryMaxMs) this.#failures = 0;
     this.#playsSinceMs = Number.POSITIVE_INFINITY;
     const pauseMs = jitter(Math.min(retryMaxMs, retryMinMs * 2 ** this.#failures++));
@@ -168,7 +168,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#input.onLost(reason);
   }
 
-  /** The main one's first frame. */
+  /** The main upstream's first frame. */
   #begin(main: Upstream): void {
     this.#feeds = true;
     this.#playsSinceMs = Math.min(this.#playsSinceMs, this.#clock.now());
@@ -191,7 +191,7 @@ export class PullSource implements Source, UpstreamSink {
     this.#trial.start();
   }
 
-  /** Audio of the trial; returns whether it is the main one from here on. Its title is committed before it is on air. */
+  /** Audio of the trial; returns whether it is the main upstream from here on. Its title is committed before it goes on air. */
   #delivers(durationMs: number): boolean {
     this.#trialMs += durationMs;
     const trial = this.#trial;
@@ -200,7 +200,7 @@ export class PullSource implements Source, UpstreamSink {
     return this.#main === trial;
   }
 
-  /** Commits the trial's title, and one that comes meanwhile, and promotes it then. */
+  /** Commits the trial's title, and one that arrives meanwhile, then promotes it. */
   #take(trial: Upstream): void {
     const title = this.#trialTitle;
     if (title === undefined) {

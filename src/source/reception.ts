@@ -1,6 +1,6 @@
 /**
- * The body of an upstream's answer: frames and titles (strip.ts) are handed on in the order in which they stood, paused where that is needed
- * (intake.ts). Owned by one try of an upstream, which ends the request and handles its errors.
+ * The body of an upstream's answer: frames and titles (strip.ts) are passed on in their order in the stream, with pauses (intake.ts). Owned by one
+ * try of an upstream, which ends the request and handles its errors.
  */
 
 import type { Format } from '../audio/frames/format.js';
@@ -13,24 +13,24 @@ import { type FactLimits, readFacts, type SourceFacts } from './source-facts.js'
 import { IcyStripper } from './strip.js';
 
 export interface ReceptionSink extends IntakeSink {
-  /** Nothing more comes; called once. */
+  /** The body has ended; called once. */
   onEnded(reason: string): void;
 }
 
 export interface ReceptionRules {
-  /** The channel whose work it is, for the watchdog. */
+  /** The channel, for the watchdog. */
   readonly channel: string;
-  /** Without a byte for this long it has ended. */
+  /** After this time without a byte it counts as ended. */
   readonly stallMs: number;
   /** As IntakeOptions has it. */
   readonly framelessBytes: number;
   readonly facts: FactLimits;
-  /** Of its titles and headers, where they are not UTF-8. */
+  /** The charset of its titles and headers that are not UTF-8. */
   readonly charset?: string | undefined;
 }
 
 export class Reception implements IntakeOwner, BodySink {
-  /** What the upstream says of itself. */
+  /** The facts that the upstream states about itself. */
   readonly facts: SourceFacts;
   readonly #body: Outbound;
   readonly #sink: ReceptionSink;
@@ -79,13 +79,13 @@ export class Reception implements IntakeOwner, BodySink {
     return this.#intake.pageMs;
   }
 
-  /** Hands on nothing more. Idempotent. */
+  /** Passes on nothing more. Idempotent. */
   close(): void {
     this.#isOpen = false;
     this.#intake.close();
   }
 
-  /** That nothing comes meanwhile is our doing. */
+  /** It is not the upstream's fault that nothing comes meanwhile. */
   onPaused(waitMs: number | null): void {
     this.#body.pause();
     this.#body.setIdleTimeout(waitMs === null ? 0 : waitMs + this.#rules.stallMs);
@@ -112,7 +112,7 @@ export class Reception implements IntakeOwner, BodySink {
   }
 }
 
-/** Bytes of headers come one character each; they declare no charset. */
+/** Each byte of a header is one character; no charset is declared. */
 function decodeHeaders({ headers }: Outbound, charset: string | undefined): Map<string, string> {
   return new Map([...headers].map(([name, value]) => [name, decodeTitle(Buffer.from(value, 'latin1'), charset)]));
 }

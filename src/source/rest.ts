@@ -1,6 +1,6 @@
 /**
- * Lets a channel's file stand still while nobody hears it (Source.rest): what is on air, and has not been read for `restMs`, or never, is asked until
- * it rests, and woken when it is read, or must not rest any more. Owned by the switch.
+ * Lets a channel's file rest while nobody hears it (Source.rest). A source on air whose audio was not read for `restMs`, or never, is asked to rest
+ * until it does, and is woken when it is read, or may not rest any more. Owned by the switch.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -16,7 +16,7 @@ export interface RestParts {
 
 export class Rest {
   readonly #parts: RestParts;
-  /** Since when nobody has read the channel's audio, on the clock; +∞: it is read; -∞: nobody ever has. */
+  /** Since when the channel's audio has been unread, on the clock; +∞: it is read; -∞: it was never read. */
   #unreadSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: RestParts) {
@@ -31,21 +31,21 @@ export class Rest {
     this.look(nowMs);
   }
 
-  /** Another source is on air: before its first frame. */
+  /** Another source is on air; called before its first frame. */
   changed(nowMs: number): void {
     const { options, output, onAir } = this.#parts;
-    // Who reads it already has nothing: behind a rest, if only of an instant, all that a listener begins with comes at once.
+    // Present readers have no audio: after a rest, however short, the audio with which a listener begins arrives at once.
     const isAwaited = this.#unreadSinceMs === Number.POSITIVE_INFINITY && output.isEmpty;
     if (isAwaited && options.restMs !== Number.POSITIVE_INFINITY && onAir()?.rest()) output.onRest(true);
     this.look(nowMs);
   }
 
-  /** Now and then. */
+  /** Called now and then. */
   look(nowMs: number): void {
     const { options, output, onAir } = this.#parts;
     const input = onAir();
     if (input === null) return;
-    // Of -∞ and +∞ the sum is not a number, and never past: what must not rest does not.
+    // The sum of -∞ and +∞ is NaN, which is never past: a source that may not rest does not.
     const mayRest = this.#unreadSinceMs + options.restMs <= nowMs;
     if (mayRest === (input.source.isResting === true)) return;
     if (mayRest && !input.rest()) return;

@@ -1,24 +1,24 @@
 /**
- * Whether a frame holds digital silence, by what its own header says of it, without decoding a sample.
+ * Whether a frame holds digital silence, judged by its header, without decoding a sample.
  *
  *   MP3 (layer III)  the side information of every granule and channel counts no "big values" (ISO 11172-3 2.4.1.7): what it could
- *                    still hold are ones at the edge of the spectrum, which no music or speech consists of. Whatever the bitrate.
+ *                    still hold are ones at the edge of the spectrum, of which no music or speech consists. At any bitrate.
  *   AAC (ADTS)       at most SILENT_AAC_BYTES for 1,024 samples. An encoder that fills its frames up to a constant size hides it.
  *
- * Limits: hum, dither and noise are not silence; layers I and II, and whatever is no MPEG audio, are never silent. Pure, and allocates
+ * Limits: hum, dither and noise are not silence; layers I and II, and anything but MPEG audio, are never silent. Pure, and allocates
  * nothing.
  */
 
 import type { FrameHeader } from '../audio/frames/header.js';
 import { wholePceBytes } from '../audio/frames/program-config.js';
 
-/** Silent frames of AAC encoders have 4 to 6 bytes behind their header, with SBR some more; music never gets by with so few. */
+/** Silent frames of AAC encoders have 4 to 6 bytes after their header, some more with SBR; music always needs more. */
 const SILENT_AAC_BYTES = 24;
 
 /** @param header of exactly this frame */
 export function isSilent(frame: Buffer, header: FrameHeader): boolean {
   if (header.codec === 'aac') {
-    // What names its channels holds nothing else (audio/frames/program-config.ts).
+    // A frame that describes its channels has no other content (audio/frames/program-config.ts).
     const namedBytes = header.channels === 0 ? wholePceBytes(frame.subarray(7)) : 0;
     return frame.length - 7 - namedBytes <= SILENT_AAC_BYTES * (header.samples / 1024);
   }
@@ -27,8 +27,8 @@ export function isSilent(frame: Buffer, header: FrameHeader): boolean {
   const isFirstVersion = (second & 0x18) === 0x18;
   const isMono = header.channels === 1;
   const channels = isMono ? 1 : 2;
-  // Behind the header (and its CRC) stand main_data_begin, private bits and, in MPEG 1, what granules share; then one part for each
-  // granule and channel, of 59 bits (63 in MPEG 2), in which big_values are 9 bits behind 12.
+  // The header (and its CRC) is followed by main_data_begin, private bits and, in MPEG 1, the part that granules share; then one part for
+  // each granule and channel, of 59 bits (63 in MPEG 2), in which big_values are 9 bits after the first 12.
   let bit = ((second & 1) === 0 ? 48 : 32) + (isFirstVersion ? (isMono ? 18 : 20) : isMono ? 9 : 10) + 12;
   const partBits = isFirstVersion ? 59 : 63;
   const parts = (isFirstVersion ? 2 : 1) * channels;

@@ -1,14 +1,14 @@
 /**
- * What a source says of itself in its headers: `ice-name`, `icy-name` and their like, as an encoder or an upstream sent them. Where the
- * channel's configuration leaves something open, listeners get it from there while that source is on air. Everything here is one clean,
- * bounded line, since it goes into the headers of answers. Pure.
+ * The facts that a source states about itself in its headers: `ice-name`, `icy-name` and the like, from an encoder or an upstream. Listeners get them
+ * while that source is on air, unless the channel's configuration has its own. Each is one clean line of bounded length, since it goes into the
+ * headers of responses. Pure.
  */
 
 import { MAX_KBPS } from '../audio/frames/mean-bitrate.js';
 import { cleanText, cleanWithin, cutBytes, cutUnclean, decodeTitle, decodeUndeclared } from '../metadata/text.js';
 import type { SentHeaders } from '../net/front/request-head.js';
 
-/** Empty texts, 0 and undefined: it does not say. */
+/** Empty texts, 0 and undefined: not stated. */
 export interface SourceFacts {
   readonly name: string;
   readonly genre: string;
@@ -30,15 +30,15 @@ export interface SourceFacts {
 export interface FactLimits {
   /** Bytes of UTF-8; a longer text is cut at a character. */
   readonly textBytes: number;
-  /** A longer URL is none. */
+  /** A longer URL is ignored. */
   readonly urlBytes: number;
 }
 
-/** More is nonsense. */
+/** A higher value is ignored. */
 const MAX_HERTZ = 768_000;
 const MAX_CHANNELS = 255;
 
-/** @param charset of what is not UTF-8; undefined: Windows-1252 */
+/** @param charset of texts that are not UTF-8; undefined: Windows-1252 */
 export function readFacts({ headers, foreign }: SentHeaders, limits: FactLimits, charset?: string): SourceFacts {
   const read = (name: string) => {
     const bytes = foreign?.get(name);
@@ -64,7 +64,7 @@ export function readFacts({ headers, foreign }: SentHeaders, limits: FactLimits,
   };
 }
 
-/** Some say `128`, some `128,128`, some `Quality 5`; `1e9` is not 1. */
+/** Some send `128`, some `128,128`, some `Quality 5`; `1e9` is not 1. */
 function kbps(value: string): number {
   return number(value, MAX_KBPS);
 }
@@ -85,7 +85,7 @@ function percentRead(text: string): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => decodeUndeclared(Buffer.from(run.replaceAll('%', ''), 'hex')));
 }
 
-/** Clean, and cut between code points. */
+/** Cleans the text, and cuts it between code points. */
 function cut(text: string, mostBytes: number): string {
   return cutBytes(cleanText(cutUnclean(text, mostBytes)), mostBytes);
 }

@@ -1,7 +1,7 @@
 /**
- * The port of everything that feeds a channel: encoder, pull, file. A source is made with the input it feeds, delivers whole
- * frames into it, and reports an ending as a value; which source is on air is decided by the switch (switch.ts).
- * A source never throws after it was made, and knows nothing of listeners, titles' rules or HTTP answers.
+ * The port of everything that feeds a channel: encoder, pull, file. A source is created with the input that it feeds, delivers whole
+ * frames to it, and reports its end as a value; the switch (switch.ts) decides which source is on air.
+ * A source never throws once it is created, and does not depend on listeners, rules of titles or HTTP.
  */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
@@ -14,8 +14,8 @@ export type SourceKind = 'encoder' | 'pull' | 'file';
 export type SourceState = 'idle' | 'starting' | 'up';
 
 /**
- * A title as a source sends it: the line that stands in its stream, or, sent beside the stream, its parts, clean (metadata/text.ts). `separator` is
- * what stood between artist and song; absent: the default.
+ * A title as a source sends it: the line in its stream or, if sent beside the stream, its parts, clean (metadata/text.ts). `separator` is the text
+ * between artist and song; absent: the default.
  */
 export type SourceTitle =
   | string
@@ -24,28 +24,28 @@ export type SourceTitle =
       readonly song: string;
       readonly separator?: string;
       readonly cover: string;
-      /** As in a track; these only a file's titles have. */
+      /** As in a track; only a file's titles have these. */
       readonly album?: string;
       readonly durationSeconds?: number;
       readonly id?: string;
     };
 
-/** What a source is given to feed; one for each source, owned by the switch. */
+/** The receiver of a source's audio and titles; one for each source, owned by the switch. */
 export interface SourceInput {
-  /** When more is due, on the clock (audio-due-time.ts); -∞: nothing has come since the last loss. */
+  /** When more is due, on the clock (audio-due-time.ts); -∞: nothing has arrived since the last loss. */
   readonly dueMs: number;
-  /** How far what the channel plays is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
+  /** How far the channel's audio is ahead of real time, milliseconds; less than 0: gaps have put it behind. */
   readonly aheadMs: number;
   /** In stream order. Returns for how many milliseconds the source must not be read, since the channel is too far ahead of real time (0: go on). */
   onFrame(frame: Frame): number;
   /**
-   * A title that stands in the stream at exactly this place. The source must not deliver the following frames before this
-   * resolves: the title is committed first, so that its mark lies on the tape where the upstream put it. Never rejects.
+   * A title at exactly this place in the stream. The source must not deliver the following frames before this resolves: the title is
+   * committed first, so that its mark has the same place on the tape as in the stream. Never rejects.
    */
   onTitle(title: SourceTitle): Promise<void>;
   /** It is connected: audio is expected from here on. */
   onUp?(): void;
-  /** The audio has ended or could not be had. The source goes on trying by itself (or waits for an encoder). */
+  /** The audio has ended or is not available. The source keeps trying by itself (or waits for an encoder). */
   onLost(reason: string): void;
 }
 
@@ -54,21 +54,21 @@ export interface Source {
   readonly state: SourceState;
   /** `audio/mpeg`, `audio/aac` or `audio/ogg` once known from the frames, else undefined. */
   readonly contentType: string | undefined;
-  /** A name of the sender, the same when it connects again. Undefined: there is none, or it has no titles. */
+  /** A name of the sender, the same after a reconnect. Undefined: there is none, or it sends no titles. */
   readonly sender?: string | undefined;
-  /** What it will play, as far as that is known before it does: of a file. */
+  /** The format that it will play, if known in advance, as for a file. */
   readonly format?: AudioFormat | null;
-  /** Finds that out. */
+  /** Determines that format. */
   look?(): void;
-  /** What it says of itself; undefined: nothing, or it is not connected. */
+  /** The facts that it states about itself; undefined: none, or it is not connected. */
   readonly facts?: SourceFacts | undefined;
-  /** How long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends what it has. */
+  /** How long after its latest frame it may be filling an Ogg page, milliseconds; undefined or 0: it sends each frame at once. */
   readonly pageMs?: number;
   /** Begins (again) to get audio. Idempotent. */
   start(): void;
   /**
-   * Nobody hears it: at most what shows its format and bitrate is delivered, if that has not come yet, and then nothing until `wake`; then it goes on
-   * behind what it has delivered. False: it cannot stop here; to be asked again. Absent: it always goes on.
+   * Nobody hears it: it delivers at most the audio that shows its format and bitrate, if it has not yet, then nothing until `wake`, and resumes
+   * where it stopped. False: it cannot stop here, and is asked again. Absent: it always goes on.
    */
   rest?(): boolean;
   readonly isResting?: boolean;
@@ -78,7 +78,7 @@ export interface Source {
   stop(): void;
 }
 
-/** What the switch must know of a source beyond the port. */
+/** What the switch knows about a source beyond the port. */
 export interface SourceSettings {
   readonly onDemand: boolean;
   readonly lingerMs: number;

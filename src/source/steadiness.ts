@@ -1,6 +1,6 @@
 /**
- * Whether a source can be relied on: one that was left `stallsPerMinute` times within a minute because it stalled or was lost is unsteady until it
- * has delivered for `steadyMs` without being overdue, whatever connections that takes; or has been gone for a minute. Owned by an input.
+ * Whether a source is reliable. If the switch has left it `stallsPerMinute` times within a minute because it stalled or was lost, it is unsteady
+ * until it has delivered for `steadyMs` without being overdue, even over several connections, or has been gone for a minute. Owned by an input.
  */
 
 import type { Health } from './health.js';
@@ -21,7 +21,7 @@ export class Steadiness {
   #sinceMs = Number.NEGATIVE_INFINITY;
   /** When it was left because it stalled or was lost, the latest `stallsPerMinute` of them. */
   readonly #leftMs: number[] = [];
-  /** Since when nothing of it is known. */
+  /** Since when it has been gone. */
   #goneSinceMs = Number.NEGATIVE_INFINITY;
 
   constructor(health: Health, options: SteadinessOptions) {
@@ -29,12 +29,12 @@ export class Steadiness {
     this.#options = options;
   }
 
-  /** A frame has come that was overdue. */
+  /** An overdue frame has arrived. */
   begin(nowMs: number): void {
     this.#sinceMs = nowMs;
   }
 
-  /** What comes from now on is another stream. */
+  /** Another stream follows. */
   forget(nowMs: number): void {
     this.#goneSinceMs = nowMs;
   }
@@ -47,7 +47,7 @@ export class Steadiness {
     this.#health.unsteady(true, { stallsPerMinute, soundSeconds: steadyMs / 1000 });
   }
 
-  /** Now and then. @param isGone nothing has come since the last loss @param isGood its frames are not overdue */
+  /** Called now and then. @param isGone nothing has arrived since the last loss @param isGood its frames are not overdue */
   look(nowMs: number, isGone: boolean, isGood: boolean): void {
     if (!this.#health.troubles.unsteady) return;
     if (isGone && nowMs - this.#goneSinceMs >= MINUTE_MS) this.#health.forgive();

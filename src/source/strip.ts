@@ -1,6 +1,6 @@
 /**
- * Takes the ICY blocks out of an upstream's bytes: audio and titles come out in the order in which they stood. Each byte is read once,
- * whatever `metaint` is and whatever a block says. Invariant: what comes out depends on the bytes only, never on where they were split;
+ * Removes the ICY blocks from an upstream's bytes: audio and titles come out in their order in the stream. Each byte is read once,
+ * whatever `metaint` is and whatever a block contains. Invariant: the output depends on the bytes only, never on where they were split;
  * memory is one block and one slice. Owned by an intake.
  *
  *   audio × metaint │ L │ L × 16 bytes: StreamTitle='…';StreamUrl='…'; NUL NUL │ audio × metaint │ 0 │ audio …
@@ -14,9 +14,9 @@ import type { PieceSink, StreamBody } from './body.js';
 import { SLICE_BYTES } from './pacer.js';
 import type { SourceTitle } from './source.js';
 
-/** 255 × 16: the most that one length byte can say. */
+/** 255 × 16: the maximum that one length byte can state. */
 const MAX_BLOCK_BYTES = 4080;
-/** What may stand behind it is left out; a fraction or an exponent makes it another number. */
+/** Text after the number is ignored; with a fraction or an exponent it is another number. */
 const WHOLE_NUMBER = /^\s*(\d{1,9})(?![\d.e])/i;
 const QUOTE_BEFORE = "='";
 const QUOTE_AFTER = "';";
@@ -26,16 +26,16 @@ export class IcyStripper implements StreamBody {
   /** 0: it sends no blocks. */
   readonly #metaint: number;
   readonly #charset: () => string | undefined;
-  /** Bytes to come: of audio, then a length, then of a block. */
+  /** Bytes that are left: of audio, then of the length, then of a block. */
   #audioLeft: number;
   #blockLeft = 0;
   readonly #block = Buffer.alloc(MAX_BLOCK_BYTES);
   #blockBytes = 0;
-  /** Audio from between several blocks, where they stand close together. */
+  /** Audio from between several blocks, if they are close together. */
   readonly #gathered = Buffer.alloc(SLICE_BYTES);
 
   /**
-   * @param header the upstream's `icy-metaint`; anything but a whole number from 1 on: it sends no blocks
+   * @param header the upstream's `icy-metaint`; anything but a whole number above 0: it sends no blocks
    * @param charset of titles that are not UTF-8
    */
   constructor(header: unknown, charset: () => string | undefined = () => undefined) {
@@ -91,7 +91,7 @@ export class IcyStripper implements StreamBody {
  */
 function titleIn(block: Buffer, charset: string | undefined): SourceTitle | undefined {
   const end = block.indexOf(0);
-  // One character a byte: the charset is found out from the bytes of the value.
+  // One character for each byte: the charset is determined from the bytes of the value.
   const text = block.toString('latin1', 0, end < 0 ? block.length : end);
   let title: string | undefined;
   let url = '';
@@ -110,6 +110,6 @@ function titleIn(block: Buffer, charset: string | undefined): SourceTitle | unde
   const decoded = (value: string) => oneLine(decodeTitle(Buffer.from(value, 'latin1'), charset));
   const line = decoded(title);
   const cover = url === '' ? '' : pictureUrl(decoded(url));
-  // Titles of advertising systems name their own picture.
+  // Titles of advertising systems may have a picture of their own.
   return cover === '' || line === '' || readSpotTitle(line) !== null ? line : { ...splitTitle(line), cover };
 }

@@ -1,4 +1,4 @@
-/** Where a switch sends what is on air, and what it says of its sources: to the channel that owns it. */
+/** Receives what a switch puts on air, and its reports about its sources: the channel that owns the switch. */
 
 import type { AudioFormat } from '../audio/frames/audio-format.js';
 import type { Frame } from '../audio/frames/frame.js';
@@ -8,14 +8,14 @@ import type { Source, SourceTitle } from './source.js';
 export interface SwitchOutput {
   onFrame(frame: Frame): void;
   onTitle(title: SourceTitle, source: Source): Promise<void>;
-  /** What listeners hear, as far as frames have come of it; null: nothing. */
+  /** The format that listeners hear, known from its frames; null: none. */
   readonly format: AudioFormat | null;
   /** Another source is on air; null: none is. */
   onSourceChanged(source: Source | null, reason: string): void;
-  /** Listeners have nothing to begin with. */
+  /** Listeners have no audio to begin with. */
   readonly isEmpty: boolean;
   /** The source on air rests until its audio is read (Source.rest), or goes on. */
   onRest(isResting: boolean): void;
-  /** Something of any source that the operator should know (health.ts). */
+  /** An event of any source that the operator should know (health.ts). */
   onEvent(source: Source, event: SourceEvent, fields: Readonly<Record<string, unknown>>, isOver: boolean): void;
 }

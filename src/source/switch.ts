@@ -1,7 +1,7 @@
 /**
  * Plays the best source that has bytes. Sources stand in order of preference; the first one whose audio is not overdue
- * (audio-due-time.ts) is on air, the others are silent. Whole frames come in, so a switch is always a cut between frames, and listeners notice
- * nothing but the sound: the tape goes on.
+ * (audio-due-time.ts) is on air, the others are silent. Sources deliver whole frames, so a change of source is always a cut between frames, and
+ * listeners notice only the sound: the tape continues.
  *
  *   encoder ─frames─►┐ 0
  *   pull    ─frames─►┤ 1   ──► output (the channel's tape)
@@ -23,7 +23,7 @@ import { Rest } from './rest.js';
 import type { Source, SourceSettings, SourceTitle } from './source.js';
 import type { SwitchOutput } from './switch-output.js';
 
-/** How often it is looked at, at least: each CHECK_MS while something is under way; for a stall when it would be one. */
+/** The longest interval between two looks; each CHECK_MS while something is under way, and at the moment when a stall would begin. */
 const REST_MS = 1000;
 
 export class Switch implements AlarmHandler {
@@ -33,7 +33,7 @@ export class Switch implements AlarmHandler {
   readonly #inputs: OrderedInputs;
   readonly #clock: Clock;
   readonly #options: InputOptions;
-  /** The next look; null: it is not open, or is being looked at. */
+  /** The next look; null: it is not open, or a look is under way. */
   #alarm: Alarm | null = null;
   #wanted = false;
   #unwantedSinceMs = Number.NEGATIVE_INFINITY;
@@ -49,15 +49,15 @@ export class Switch implements AlarmHandler {
     this.rest = new Rest({ clock, options, output, onAir: () => this.#inputs.onAir });
   }
 
-  /** Adds a source behind those that are there already (less preferred). Before start only. */
+  /** Adds a source behind the others, as the least preferred. Before `start` only. */
   add(settings: SourceSettings, make: (input: Input) => Source): void {
     this.#inputs.add(this.#make({ settings, make }));
   }
 
   /**
-   * Other sources from now on, in order of preference. One that stays plays on, whatever its place; of one that goes the connection ends. Where
-   * the one on air goes and what stands at its place has no bytes yet, it plays on until that has, for a while, whatever changes meanwhile.
-   * @param next a number: the place of one that stays
+   * Replaces the sources, in order of preference. One that stays plays on, whatever its place; the connection of one that goes ends. If the one on
+   * air goes, and the one in its place has no bytes yet, it plays on for a while until that has, whatever changes meanwhile.
+   * @param next a number: the former place of one that stays
    */
   replace(next: readonly (NextInput & { readonly from: number | null })[]): void {
     const { own, onAir } = this.#inputs;
@@ -73,7 +73,7 @@ export class Switch implements AlarmHandler {
     this.check('reload');
   }
 
-  /** The same sources, with other settings. */
+  /** The sources stay, with other settings. */
   settle(settings: readonly SourceSettings[]): void {
     for (const [i, input] of this.#inputs.own.entries()) input.settings = settings[i]!;
   }
@@ -88,7 +88,7 @@ export class Switch implements AlarmHandler {
     return this.#inputs.own.map((input) => input.source);
   }
 
-  /** How each source does, in the same order. */
+  /** The health of each source, in the same order. */
   get healths(): readonly Health[] {
     return this.#inputs.own.map((input) => input.health);
   }
@@ -98,7 +98,7 @@ export class Switch implements AlarmHandler {
     return this.#inputs.onAir?.source ?? null;
   }
 
-  /** How it does; undefined: there is none. */
+  /** Its health; undefined: no source is on air. */
   get healthOnAir(): Health | undefined {
     return this.#inputs.onAir?.health;
   }
@@ -114,7 +114,7 @@ export class Switch implements AlarmHandler {
     return this.#inputs.onAir?.isAwaited(this.#clock.now()) ?? false;
   }
 
-  /** The title that stands in the stream of that source; undefined: none has come. */
+  /** The title in the stream of that source; undefined: none. */
   get titleOnAir(): SourceTitle | undefined {
     return this.#inputs.onAir?.lastTitle;
   }
@@ -126,7 +126,7 @@ export class Switch implements AlarmHandler {
   }
 
   /**
-   * Plays this source, whatever is better, until `release`, or until it is lost: then the best one plays, as if nothing had been chosen.
+   * Plays this source, even if others are better, until `release`, or until it is lost: then the best one plays, as if nothing had been chosen.
    * A source that does not run yet is started and taken as soon as it delivers, within ten seconds. @param index of an existing source
    */
   pin(index: number): void {
@@ -141,7 +141,7 @@ export class Switch implements AlarmHandler {
     this.check('released by an operator');
   }
 
-  /** Whether waiting for audio makes sense: some source is there or on its way. */
+  /** Whether waiting for audio makes sense: some source is present or expected. */
   get hopeful(): boolean {
     return this.#inputs.all.some((input) => input.source.state !== 'idle');
   }
@@ -163,7 +163,7 @@ export class Switch implements AlarmHandler {
     this.lookBy(this.#clock.now() + CHECK_MS);
   }
 
-  /** Goes on with the source that was on air in another process, as if it had just delivered. Before `start`. */
+  /** Continues with the source that was on air in another process, as if it had just delivered. Before `start`. */
   adopt(index: number, lastTitle: SourceTitle | undefined, isPinned = false): void {
     const input = this.#inputs.all[index]!;
     this.#inputs.put(input);
@@ -171,7 +171,7 @@ export class Switch implements AlarmHandler {
     input.adopt(lastTitle);
   }
 
-  /** Frames that wait for a title are written at once. */
+  /** Writes frames that wait for a title at once. */
   flush(): void {
     for (const input of this.#inputs.all) input.flush();
   }
@@ -200,7 +200,7 @@ export class Switch implements AlarmHandler {
     this.lookBy(this.#nextLookMs(nowMs));
   }
 
-  /** Something is due then. */
+  /** Something is due at that time. */
   lookBy(dueMs: number): void {
     if (this.#open) this.#alarm = alarmBy(dueMs, this.#clock, this.#alarm, this);
   }
@@ -217,7 +217,7 @@ export class Switch implements AlarmHandler {
     return input === this.#inputs.onAir;
   }
 
-  /** The input has frames. True: it is on air; a better one than the one on air takes over at once. */
+  /** The input has frames. Returns whether it is on air; one that is better than the one on air takes over at once. */
   claimAir(input: Input): boolean {
     if (this.isOnAir(input)) return this.#open;
     if (!this.#open || !this.#inputs.takesOver(input)) return false;
@@ -226,15 +226,15 @@ export class Switch implements AlarmHandler {
   }
 
   /**
-   * A title that was sent beside a source's stream. While the source is connected but not on air, it waits until it is; for one that is
-   * not connected another program speaks: its title is taken at once.
+   * A title that was sent beside a source's stream. If the source is connected but not on air, the title waits until it is. If it is not
+   * connected, another program sends its titles, and the title is taken at once.
    */
   title(source: Source, title: SourceTitle): Promise<void> {
     if (source.state !== 'up') return this.output.onTitle(title, source);
     return this.#inputs.all.find((input) => input.source === source)!.setTitle(title);
   }
 
-  /** Puts things right: which source is on air, which ones have to run. */
+  /** Updates which source is on air, and which ones have to run. */
   check(reason: string): void {
     if (!this.#open) return;
     const nowMs = this.#clock.now();
@@ -247,7 +247,7 @@ export class Switch implements AlarmHandler {
     this.#inputs.onAir?.left(this.#clock.now());
     this.#inputs.put(input);
     this.output.onSourceChanged(this.onAir, reason);
-    // A source sends its title once: the one that came while another source was on air is in force from here on.
+    // A source sends its title once: the one that arrived while another source was on air is in force from now on.
     const now = this.#inputs.onAir;
     if (now?.lastTitle !== undefined) now.follow(this.output.onTitle(now.lastTitle, now.source));
     const nowMs = this.#clock.now();
@@ -255,7 +255,7 @@ export class Switch implements AlarmHandler {
     this.#run(nowMs);
   }
 
-  /** Starts and stops sources as the present state asks. */
+  /** Starts and stops sources as the present state requires. */
   #run(nowMs: number): void {
     if (this.#alarm !== null) this.lookBy(nowMs + CHECK_MS);
     for (let i = 0; i < this.#inputs.all.length; i++) {
@@ -269,7 +269,7 @@ export class Switch implements AlarmHandler {
         input.forget();
         input.source.stop();
       }
-      // A start may deliver at once and a stop may silence the one on air: look again from the top.
+      // A start may deliver at once, and a stop may silence the one on air: check again from the beginning.
       if (!needed && this.isOnAir(input)) {
         this.check('not wanted');
         return;

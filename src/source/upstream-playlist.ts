@@ -1,6 +1,6 @@
 /**
- * Playlists in place of a stream: M3U and PLS, as stations publish them. Pure functions; where an entry may lead is net/outbound/target.ts's
- * business. An HLS playlist has the same types and endings, and is recognized by its tags: it names segments and no stream.
+ * Playlists in place of a stream: M3U and PLS, as stations publish them. Pure functions; net/outbound/target.ts decides which addresses an entry may
+ * have. An HLS playlist has the same types and endings, and is recognized by its tags: it lists segments instead of a stream.
  */
 
 /** The media types that servers send for both kinds. */
@@ -8,7 +8,7 @@ const LIST_TYPES = new Set([
   ...['audio/x-mpegurl', 'audio/mpegurl', 'application/x-mpegurl', 'application/mpegurl'],
   ...['application/vnd.apple.mpegurl', 'audio/x-scpls', 'audio/scpls', 'application/pls', 'application/pls+xml'],
 ]);
-/** Types that say nothing: the URL's ending counts. */
+/** Generic types: the URL's ending counts. */
 const VAGUE_TYPES = new Set(['', 'text/plain', 'application/octet-stream', 'binary/octet-stream']);
 
 export interface Playlist {
@@ -18,7 +18,7 @@ export interface Playlist {
 }
 
 /**
- * Whether an answer is a playlist. A stream's own type counts more than the URL: a mount may be called /live.m3u.
+ * Whether a response is a playlist. The type of a stream takes precedence over the URL, since a mount may be called /live.m3u.
  * @param contentType the header's value with its parameters; undefined: none was sent
  * @param path of the URL
  */
@@ -27,7 +27,7 @@ export function isPlaylist(contentType: string | undefined, path: string): boole
   return LIST_TYPES.has(type) || (VAGUE_TYPES.has(type) && /\.(m3u8?|pls)$/i.test(path));
 }
 
-/** Reads either kind, whatever its type says: many servers send the wrong one. */
+/** Reads either kind, whatever the declared type: many servers send the wrong one. */
 export function readPlaylist(text: string): Playlist {
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.replace(/^\ufeff/, '').trim());
   const isPls = lines.some((line) => /^\[playlist\]$/i.test(line));

@@ -1,9 +1,9 @@
 /**
  * One try at one URL of the configuration: requests it, follows redirects, reads playlists and requests their entries in order, until
- * one of them delivers; then hands on its audio and titles, until it ends. What a server can make of one URL is bounded: redirects,
- * entries in all, lists within lists, bytes, and the time for each.
+ * one of them delivers; then passes on its audio and titles until it ends. What one URL can lead to is bounded: redirects, entries in
+ * total, nested lists, bytes, and the time for each.
  *
- * Invariant: `onEnded` is the sink's last call and comes once; after `close` nothing is called. Owned by pull-source.ts.
+ * Invariant: `onEnded` is the last call to the sink, and comes once; after `close` nothing is called. Owned by pull-source.ts.
  */
 
 import type { Format } from '../audio/frames/format.js';
@@ -42,7 +42,7 @@ export interface UpstreamSink {
 
 interface Candidate {
   readonly target: Target;
-  /** How many playlists led here. */
+  /** Number of playlists that led here. */
   readonly depth: number;
 }
 
@@ -52,15 +52,15 @@ export class Upstream implements ReceptionSink {
   readonly #sink: UpstreamSink;
   readonly #clock: Clock;
   readonly #rules: UpstreamRules;
-  /** What is requested when the present one fails. */
+  /** Requested when the present one fails. */
   readonly #left: Candidate[];
   #entriesLeft: number;
   /** The request under way, or the one whose body is received. */
   #attempt: Outbound | null = null;
   #deadline: Alarm | null = null;
-  /** When its latest audio came, plus the wait that we made of it, or when its body began. */
+  /** When its latest audio arrived, plus the time for which we have paused it since, or when its body began. */
   #audioMs = Number.NEGATIVE_INFINITY;
-  /** How many of its titles are being committed: until then nothing is read. */
+  /** Number of its titles that are being committed; nothing is read meanwhile. */
   #titles = 0;
   #reception: Reception | null = null;
 
@@ -73,7 +73,7 @@ export class Upstream implements ReceptionSink {
     this.#entriesLeft = rules.playlistEntries;
   }
 
-  /** Whether a stream's head has come. */
+  /** Whether a stream's head has arrived. */
   get isUp(): boolean {
     return this.#reception !== null;
   }
@@ -96,7 +96,7 @@ export class Upstream implements ReceptionSink {
     this.#next('');
   }
 
-  /** Lets go of the connection. Idempotent. */
+  /** Releases the connection. Idempotent. */
   close(): void {
     this.#left.length = 0;
     this.#deadline?.cancel();
@@ -106,7 +106,7 @@ export class Upstream implements ReceptionSink {
   }
 
   onFrame(frame: Frame): number {
-    this.#left.length = 0; // it delivers: when it ends, all is requested anew
+    this.#left.length = 0; // it delivers: when it ends, all URLs are requested anew
     const waitMs = this.#sink.onFrame(this, frame);
     this.#audioMs = this.#clock.now() + waitMs;
     return waitMs;
@@ -133,7 +133,7 @@ export class Upstream implements ReceptionSink {
     this.#ask(candidate, this.#rules.redirects);
   }
 
-  /** Gives up the present request, and makes the next one. */
+  /** Gives up the present request, and sends the next one. */
   #leave(attempt: Outbound, reason: string): void {
     if (this.#attempt !== attempt) return;
     this.#attempt = null;
@@ -161,7 +161,7 @@ export class Upstream implements ReceptionSink {
   #onAnswer(attempt: Outbound, { target, depth }: Candidate, redirectsLeft: number): void {
     const { status, headers } = attempt;
     if (REDIRECTS.has(status)) {
-      // Some write UTF-8 into it as it is; headers come one character a byte.
+      // Some servers send raw UTF-8; each byte of a header is one character.
       const location = decodeUndeclared(Buffer.from(headers.get('location') ?? 'nowhere:', 'latin1'));
       const to = target.to(location);
       if (to === null) this.#leave(attempt, `the upstream answered ${status} and names no place to go`);
@@ -172,7 +172,7 @@ export class Upstream implements ReceptionSink {
       }
     } else if (status === 401 && headers.has('www-authenticate'))
       this.#leave(attempt, 'the upstream wants another user or password');
-    // SHOUTcast 1 answers so while it has no source (RFC 9110, 15.5.2: a 401 says how to log in).
+    // SHOUTcast 1 answers like this while it has no source (RFC 9110, 15.5.2: a real 401 has a challenge).
     else if (status === 401) this.#leave(attempt, 'the upstream answered 401: without a login, or it has no audio now');
     else if (status !== 200) this.#leave(attempt, `the upstream answered ${status}`);
     else if (isPlaylist(headers.get('content-type'), target.url.pathname))
@@ -186,7 +186,7 @@ export class Upstream implements ReceptionSink {
     this.#reception = new Reception(answer, this, this.#clock, this.#rules);
   }
 
-  /** One alarm for each `stallMs`, not one for each frame. */
+  /** One alarm per `stallMs`, not one per frame. */
   #awaitAudio(): void {
     const { stallMs } = this.#rules;
     const nowMs = this.#clock.now();
@@ -217,7 +217,7 @@ export class Upstream implements ReceptionSink {
     });
   }
 
-  /** The entries of a playlist are requested next, before what was left. */
+  /** The entries of a playlist are requested next, before the remaining URLs. */
   #follow(attempt: Outbound, { target, depth }: Candidate, text: string): void {
     if (this.#attempt !== attempt) return;
     const { entries, isHls } = readPlaylist(text);

@@ -1,5 +1,5 @@
 /**
- * Whether a file can be played, and what that is, before anything plays it: its first frame is looked for as the player (file-player.ts) would.
+ * Finds out whether a file can be played, and its format, before it is played: searches its first frame as the player (file-player.ts) does.
  * Synchronous for the start of the process.
  */
 
@@ -12,7 +12,7 @@ import { MAX_GARBAGE_BYTES } from './file-player.js';
 
 const READ_BYTES = 65_536;
 
-/** Why it has nothing that could be played, as the end of a sentence that names it; null: it has. Throws where it cannot be read. */
+/** Why it cannot be played, as the end of a sentence that begins with its name; null: it can. Throws if it cannot be read. */
 export function audioProblem(path: string): string | null {
   const file = openSync(path, 'r');
   try {
@@ -24,7 +24,7 @@ export function audioProblem(path: string): string | null {
   }
 }
 
-/** What it plays; null: nothing. Rejects where it cannot be read. */
+/** Its format; null: it cannot be played. Rejects if it cannot be read. */
 export async function audioFormat(path: string): Promise<AudioFormat | null> {
   // Opening a pipe would hang until something is written to it.
   if (!(await stat(path)).isFile()) return null;
@@ -41,7 +41,7 @@ export async function audioFormat(path: string): Promise<AudioFormat | null> {
 class FirstFrame {
   readonly piece = Buffer.allocUnsafeSlow(READ_BYTES);
   atByte = 0;
-  /** Null: it was not found yet. */
+  /** Null: not found yet. */
   format: AudioFormat | null = null;
   looks = '';
   readonly #framer: AnyFramer = framerFor({
@@ -51,7 +51,7 @@ class FirstFrame {
     },
   });
 
-  /** So much was read into the piece. Whether more is to be read. */
+  /** This many bytes were read into the piece. Returns whether to read more. */
   wants(bytes: number): boolean {
     const piece = this.piece.subarray(0, bytes);
     if (this.atByte === 0) this.looks = looksLike(piece);
@@ -61,7 +61,7 @@ class FirstFrame {
   }
 }
 
-/** As the end of that sentence. */
+/** The end of that sentence. */
 function looksLike(first: Buffer): string {
   if (first.length === 0) return ' (it is empty)';
   const name = nameOfFormat(first);

@@ -1,18 +1,18 @@
 /**
- * In which order a switch prefers its sources: as the configuration has them, but for files. Of several files the one comes first in which listeners
- * can go on: it has the codec of what they hear, then its rate and channels. And for which ones it waits. Pure.
+ * The order in which a switch prefers its sources: as configured, except among files. Of several files, one with the codec that listeners hear comes
+ * first, then one with the same sample rate and channels, so that they can go on. Also: which files the switch waits for. Pure.
  */
 
 import { type AudioFormat, likeness } from '../../audio/frames/audio-format.js';
 import type { Input } from '../input.js';
 
-/** For how long a file is waited for that has yet to deliver, before the next best one is started: two must not play one after the other. */
+/** How long to wait for a file that has not delivered yet before the next best one is started, so that not both are heard in turn. */
 const FILE_MS = 500;
 
 /**
- * @param onAir what plays is like itself, where nothing is known of its file
- * @param playing what listeners hear; null: nothing has played
- * @returns inputs, each once
+ * @param onAir counts as having the format on air if its own is unknown
+ * @param playing the format that listeners hear; null: nothing was played yet
+ * @returns each input once
  */
 export function orderOf(inputs: readonly Input[], onAir: Input | null, playing: AudioFormat | null): readonly Input[] {
   const files = inputs.filter(({ source }) => source.kind === 'file');

@@ -1,14 +1,14 @@
 /**
- * Plays a file round after round at its own bitrate. Read in small pieces, never as a whole, and opened anew for every round, so that
- * a replaced file is played from the next round on.
+ * Plays a file again and again at its own bitrate. It is read in small pieces, never as a whole, and opened anew for every round, so that a
+ * replaced file is played from the next round on.
  *
- *   stat ─► open ─► read ─► frames … pause … frames ─► read … ─► close ─► stat        `end` may come at each of them
+ *   stat ─► open ─► read ─► frames … pause … frames ─► read … ─► close ─► stat        `end` may come at any of them
  *
- * Invariants: the audio passed on since the start, but for what makes good the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of
- * the monotonic clock, and after a hiccup of the process catches up with it: the pace never drifts. Only while the channel's delay line has
- * room, which another source has left, it plays a tenth faster. At rest its time stands still. After `end` nothing is passed on, whatever was under
- * way: nothing is shared with the next player. A title of the file is said between two frames, at its place, and committed before the next frame is
- * passed on. Owned by a file source (file.ts), which makes one for each start.
+ * Invariants: the audio passed on since the start, except to fill the gap before it, is at most MAX_AHEAD_MS (and a frame) ahead of the monotonic
+ * clock, and catches up with it after a delay of the process: the pace never drifts. It plays a tenth faster only while the channel's delay line
+ * has room that another source has left. At rest its time stands still. After `end` nothing is passed on, whatever was under way, and nothing is
+ * shared with the next player. A title of the file is sent between two frames, at its place, and committed before the next frame is passed on.
+ * Owned by a file source (file.ts), which creates one for each start.
  */
 
 import type { Stats } from 'node:fs';
@@ -22,31 +22,31 @@ import type { Alarm, AlarmHandler, Clock } from '../../base/clock.js';
 import type { SourceInput } from '../source.js';
 import { type FileTitle, FileTitles, type TitlesPlace } from './file-titles.js';
 
-/** One read: a second at 128 kb/s. A read costs about as much as all that is done with a second of audio, however short it is. */
+/** Size of a read: a second at 128 kb/s. A read, however short, costs about as much as all other work for a second of audio. */
 const READ_BYTES = 16_384;
 const MAX_AHEAD_MS = 400;
-/** After a pause it goes on from here, so that it wakes four times a second. */
+/** A pause ends at this distance, so that it wakes four times a second. */
 const MIN_AHEAD_MS = 150;
-/** So much is passed on before it stands still at rest, at once: by then the channel knows its bitrate. */
+/** Passed on at once before it stands still at rest: by then the channel knows its bitrate. */
 const KNOWN_MS = MIN_AHEAD_MS + KNOWN_AFTER_MS;
-/** Further behind than this (a stopped process) the clock starts anew: that audio is of no use any more. */
+/** Further behind than this (a suspended process), the clock starts anew: that audio is of no use any more. */
 const MAX_BEHIND_MS = 10_000;
 /** A file with this many bytes in one place that are neither frame nor tag is not MP3, AAC or Ogg; reading all of it would cost seconds. */
 export const MAX_GARBAGE_BYTES = 1024 * 1024;
 const RETRY_MS = 5_000;
-/** Less room than this is what its own pieces leave. */
+/** Less room than this is left by its own pieces. */
 const MIN_ROOM_MS = 500;
-/** Of what it plays while there is room, this share takes no time. */
+/** While there is room, this share of what it plays takes no time. */
 const SURPLUS = 0.1;
 
-/** Where a player stands in its file, as plain data. */
+/** The position of a player in its file, as plain data. */
 export interface FilePlace {
-  /** Which file: another one is played from its beginning. */
+  /** Identifies the file: another one is played from its beginning. */
   readonly id: string;
-  /** The framer has taken what is before it. */
+  /** The framer has taken all bytes before it. */
   readonly atByte: number;
   readonly framer: FramerState | OggFramerState;
-  /** How much audio was passed on ahead of the clock, and when that was, wall clock milliseconds. */
+  /** How far the audio passed on was ahead of the clock, and when, wall clock milliseconds. */
   readonly aheadMs: number;
   readonly wallMs: number;
   /** Of this round. Absent: an older version has not counted. */
@@ -56,7 +56,7 @@ export interface FilePlace {
 const idOf = ({ dev, ino, size, mtimeMs }: Stats) => `${dev} ${ino} ${size} ${mtimeMs}`;
 
 export class FilePlayer implements FrameSink, AlarmHandler {
-  /** Audio flows: frames came since the start or the last loss. */
+  /** Whether audio flows: frames have come since the start or the last loss. */
   isUp = false;
   /** It waits until `wake`, or is about to. */
   isResting = false;
@@ -76,13 +76,13 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   #startMs = 0;
   #audioMs = 0;
   #aheadAtStartMs = 0;
-  /** As MAX_BEHIND_MS, and as much as is to come at once. */
+  /** MAX_BEHIND_MS, and the audio that is due at once. */
   #mostBehindMs = MAX_BEHIND_MS;
   #skippedAtFrame = 0;
-  /** Of the file that is open, and how much of it the framer has taken. */
+  /** The open file, and how much of it the framer has taken. */
   #id = '';
   #atByte = 0;
-  /** Enough audio is ahead, or a title comes: the framer hands on nothing more of what it was given. */
+  /** Enough audio is ahead, or a title is due: the framer passes on no more of what it was given. */
   #isPaused = false;
 
   /**
@@ -101,7 +101,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return contentTypeOf(this.#framer.codec);
   }
 
-  /** Null: another one cannot go on with it. */
+  /** Null: no other player can continue it. */
   get place(): FilePlace | null {
     const { state: framer } = this.#framer;
     if (!this.isUp || framer === null) return null;
@@ -110,7 +110,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return { id: this.#id, atByte: this.#atByte, framer, aheadMs, wallMs: this.#clock.wallMs(), round };
   }
 
-  /** As Source has it. A file with titles goes on, and so does Ogg, in which they may stand. @returns false also while it has no audio */
+  /** See Source. A file with titles goes on, and so does Ogg, which may contain them. @returns false also while it has no audio */
   rest(): boolean {
     const hasTitles = !this.#titles.isNone || this.contentType === contentTypeOf('vorbis');
     if (!this.isUp || hasTitles) return false;
@@ -120,7 +120,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     return true;
   }
 
-  /** Goes on, with as much at once as a listener begins with. */
+  /** Goes on, at first with as much audio at once as a new listener gets. */
   wake(): void {
     if (!this.isResting) return;
     this.isResting = false;
@@ -129,8 +129,8 @@ export class FilePlayer implements FrameSink, AlarmHandler {
   }
 
   /**
-   * Round after round; every failure is a loss, tried again after RETRY_MS. Once. Resolves after `end`; never rejects.
-   * @param place where another player was, of another process: it goes on there if that is the same file
+   * Plays round after round; every failure is a loss, retried after RETRY_MS. Called once. Resolves after `end`; never rejects.
+   * @param place the position of a player in another process: it goes on there if the file is the same
    */
   async play(place: FilePlace | null): Promise<void> {
     while (!this.#hasEnded) {
@@ -153,7 +153,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     }
   }
 
-  /** For good: nothing is passed on from now on; the file is closed when what is under way is done. Idempotent. */
+  /** Ends for good: nothing is passed on from now on; the file is closed when the read under way is done. Idempotent. */
   end(): void {
     this.#hasEnded = true;
     this.#alarm?.cancel();
@@ -191,24 +191,24 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#wake();
   }
 
-  /** Its time begins. What a gap has taken from listeners comes at once. */
+  /** Its time begins. Audio that listeners lack after a gap is passed on at once. */
   #startNow(): void {
     this.#startMs = this.#clock.now();
     this.#audioMs = Math.min(MIN_AHEAD_MS, this.#input.aheadMs);
     this.#mostBehindMs = MAX_BEHIND_MS - Math.min(0, this.#audioMs);
   }
 
-  /** Whether so much was passed on that the channel knows what it plays. */
+  /** Whether enough was passed on for the channel to know the format. */
   get #isKnown(): boolean {
     return this.#audioMs >= KNOWN_MS;
   }
 
-  /** How much more was passed on than has been played since, milliseconds. */
+  /** How far the audio passed on is ahead of its playing, milliseconds. */
   get #aheadMs(): number {
     return this.#audioMs - (this.#clock.now() - this.#startMs);
   }
 
-  /** The file once, from its first frame (or a place) to its last; throws where it cannot be read or has no frames. */
+  /** Plays the file once, from its first frame (or a place) to its last; throws if it cannot be read or has no frames. */
   async #round(place: FilePlace | null = null): Promise<void> {
     // opening a pipe would hang until something is written to it
     const stats = await stat(this.#path);
@@ -243,13 +243,13 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     this.#titles.begin(round);
     this.#framer.adopt(framer);
     const elapsedMs = Math.max(0, this.#clock.wallMs() - wallMs);
-    // After a longer time it catches up as after any hiccup.
+    // After a longer time it catches up as after any delay.
     this.#aheadAtStartMs = Math.max(-MAX_BEHIND_MS, aheadMs - elapsedMs);
-    // What the framer has of a page.
+    // The part of a page that the framer holds.
     return this.#pass(Buffer.alloc(0));
   }
 
-  /** Passes a piece on, waiting whenever enough audio is ahead. What is left of it behind a rest is read again. */
+  /** Passes a piece on, and waits whenever enough audio is ahead. The part that is left after a rest is read again. */
   async #pass(piece: Buffer): Promise<void> {
     let at = 0;
     while (!this.#hasEnded) {
@@ -260,7 +260,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
       if (this.#framer.counters.skippedBytes - this.#skippedAtFrame > MAX_GARBAGE_BYTES) {
         throw new Error(`${this.#path} is not MP3, AAC or Ogg`);
       }
-      // Of a page of Ogg the framer has taken more than it has handed on: it goes on with nothing.
+      // The framer has taken more of an Ogg page than it has passed on: it continues without new bytes.
       if (!this.#isPaused) return;
       await this.#sayTitle();
       const waitMs = this.#aheadMs - MIN_AHEAD_MS;
@@ -285,7 +285,7 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     });
   }
 
-  /** Waits so long, or until `rest` or `end`. */
+  /** Waits for this time, or until `rest` or `end`. */
   #pause(ms: number): Promise<void> | undefined {
     if (this.#hasEnded) return;
     return new Promise((resolve) => {

@@ -1,18 +1,18 @@
 /**
- * The titles of a file in one round of it: which is due behind the audio that was passed on. Each stands at the edge of a frame that is nearest.
+ * The titles of a file in one round: which one is due after the audio that was passed on. Each is placed at the nearest edge of a frame.
  * Owned by a player.
  */
 
 import type { SourceTitle } from '../source.js';
 
-/** A title of what is in a file. */
+/** A title within a file. */
 export interface FileTitle {
   /** Its place, in audio from the beginning of the file. */
   readonly atMs: number;
   readonly title: SourceTitle;
 }
 
-/** A place among them, as plain data: how much audio of the file was passed on, and how many titles were said. */
+/** A position among them, as plain data: how much audio of the file was passed on, and how many titles were sent. */
 export interface TitlesPlace {
   readonly audioMs: number;
   readonly titles: number;
@@ -37,7 +37,7 @@ export class FileTitles {
     return { audioMs: this.#audioMs, titles: this.#said };
   }
 
-  /** A round begins, or goes on. @param place undefined: it is not known what was said */
+  /** A round begins, or goes on. @param place undefined: it is unknown which titles were sent */
   begin(place: TitlesPlace | undefined = { audioMs: 0, titles: this.#titles.length }): void {
     this.#audioMs = place.audioMs;
     this.#said = place.titles;
@@ -53,7 +53,7 @@ export class FileTitles {
     return next !== undefined && next.atMs - this.#audioMs <= this.#halfFrameMs;
   }
 
-  /** The last one that is due, which is said now; undefined: none is. */
+  /** The last one that is due, to be sent now; undefined: none. */
   take(): SourceTitle | undefined {
     let due: FileTitle | undefined;
     while (this.isDue) due = this.#titles[this.#said++];

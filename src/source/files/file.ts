@@ -1,6 +1,6 @@
 /**
- * A file that is played for ever, as the last resort of a channel: a player (file-player.ts) for each time that it is started. Invariant:
- * at most one player passes anything on, whatever the one before still waits for. Owned by the switch.
+ * A file that is played endlessly, as the last resort of a channel: each start creates a player (file-player.ts). Invariant: at most one player
+ * passes anything on, whatever the former one still waits for. Owned by the switch.
  */
 
 import type { AudioFormat } from '../../audio/frames/audio-format.js';
@@ -23,7 +23,7 @@ export class FileSource implements Source {
   #player: FilePlayer | null = null;
   #place: FilePlace | null = null;
   format: AudioFormat | null = null;
-  /** A disk that hangs is asked once. */
+  /** One look at a time, as a disk may hang. */
   #isLooking = false;
 
   /**
@@ -48,7 +48,7 @@ export class FileSource implements Source {
     return this.#player?.contentType;
   }
 
-  /** Where it cannot be read, the player will say so. */
+  /** If it cannot be read, the player reports that. */
   look(): void {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -66,12 +66,12 @@ export class FileSource implements Source {
     this.#place = null;
   }
 
-  /** Null: none that another process could go on with. */
+  /** Null: nothing that another process could continue. */
   get place(): FilePlace | null {
     return this.#player?.place ?? null;
   }
 
-  /** The next start goes on where the file was in another process. */
+  /** The next start continues at the position of another process. */
   adopt(place: FilePlace): void {
     this.#place = place;
   }
