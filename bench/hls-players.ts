@@ -1,6 +1,6 @@
 /**
- * A crowd of HLS players: each asks for the playlist every target duration, from a moment of its own, and then for the segments that it does not have. All that
- * has one name must have the same bytes, and no player's list goes back. Owned by the scenario that closes it.
+ * A crowd of HLS players: each asks for the playlist every target duration, from a moment of its own, and then for the segments that it does not
+ * have. All that has one name must have the same bytes, and no player's list goes back. Owned by the scenario that closes it.
  */
 
 import type { HlsOrigin } from './hls-servers.js';

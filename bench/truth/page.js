@@ -1,6 +1,6 @@
 /**
- * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, or HLS by hls.js; and
- * when each title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
+ * The page of the experiment: audio elements that play into one sink, each with the listener feed of its metaid by both timings, or HLS by hls.js;
+ * and when each title would be shown. `globalThis.truth` is what chromium.ts calls. Moments are unix milliseconds, as of all of the experiment.
  */
 
 const TICK_MS = 4;

@@ -1,3 +1,3 @@
-/** What asks other machines. Loaded where there are some, by way of this file: see redis-client.ts. */
+/** The HTTP client for requests to other machines. A file of its own for the same reason as redis-client.ts. */
 
 export { buildConnector, Client } from 'undici';

@@ -1,15 +1,15 @@
 /**
- * Which machine sends the titles of a channel to its webhooks, looks for their covers, and has directories list it: a lease for each such
- * channel, beside those of the audio (tapes/leases.ts), which any machine may have, whatever feeds the channel. Its facts are the version up
- * to which titles were sent, so that the next one goes on there.
+ * Which machine sends the titles of a channel to its webhooks, looks for their covers, and lists it in directories. Each such channel has a
+ * lease, beside those of the audio (tapes/leases.ts), which any machine may have, whichever feeds the channel. The facts of the lease are the
+ * version up to which titles were sent, where the next machine continues.
  *
- * While what all machines have in common is away, who has a lease keeps it.
+ * While the shared log is away, leases stay where they are.
  */
 
 import { type Leased, type LeaseOwner, Leases, type LeasesParts, NO_RANK } from './tapes/leases.js';
 
 export interface SendingTurnsParts extends Pick<LeasesParts, 'node' | 'ask' | 'onBad' | 'onError'> {
-  /** This machine has the lease of a channel. @param version up to which another one has sent titles; null: unknown */
+  /** This machine got the lease of a channel. @param version up to which another machine has sent titles; null: unknown */
   onTaken(channel: string, version: number | null): void;
 }
 
@@ -19,16 +19,16 @@ const SUFFIX = '/titles';
 export class SendingTurns {
   readonly #parts: SendingTurnsParts;
   readonly #turns = new Map<string, Turn>();
-  /** Channels, by what is done for them. */
+  /** By task: the channels for which it is done. */
   readonly #wanted = new Map<string, ReadonlySet<string>>();
-  /** Where no audio is shared, these leases are asked for by themselves. */
+  /** Set if no audio is shared: then these leases are requested by themselves. */
   #leases: Leases | null = null;
 
   constructor(parts: SendingTurnsParts) {
     this.#parts = parts;
   }
 
-  /** Asks for the leases from now on; for machines that share no audio, whose leases are all of these. */
+  /** Requests the leases from now on, for machines that share no audio and have no other leases. */
   start(): void {
     const { node, ask, onBad, onError } = this.#parts;
     const channels = () => this.leased();
@@ -36,12 +36,12 @@ export class SendingTurns {
     void this.#leases.start();
   }
 
-  /** Gives up the leases that it asks for. @param isNext whether another process of this machine begins in a moment: it has them then */
+  /** Gives up its leases. @param isNext whether the next process of this machine, which starts in a moment, keeps them */
   async close(isNext: boolean): Promise<void> {
     await (isNext ? this.#leases?.hold() : this.#leases?.close());
   }
 
-  /** @param what is done for these channels, and for no others */
+  /** @param what the task, done for these channels only */
   set(what: 'webhooks' | 'covers' | 'directories', channels: Iterable<string>): void {
     this.#wanted.set(what, new Set(channels));
     const wanted = new Set([...this.#wanted.values()].flatMap((all) => [...all]));
@@ -62,7 +62,7 @@ export class SendingTurns {
     this.#turns.get(channel)?.did(version);
   }
 
-  /** By their names. */
+  /** By name. */
   *leased(): Iterable<readonly [name: string, leased: Leased]> {
     for (const [channel, turn] of this.#turns) yield [channel + SUFFIX, turn];
   }
@@ -76,7 +76,7 @@ class Turn implements Leased {
   readonly #onTaken: (version: number | null) => void;
   #sent = 0;
   #said = 0;
-  /** Up to which another machine has sent. */
+  /** The version up to which another machine has sent. */
   #theirs: number | null = null;
 
   constructor(node: string, onTaken: (version: number | null) => void) {

@@ -101,7 +101,7 @@ export interface RefusedAnswer {
 export type FromWorker =
   | TallyMessage
   | LastMetrics
-  /** With the keys of TLS tickets that it has of the hub before; null: none. */
+  /** With the keys of TLS tickets of the former hub; null: none. */
   | { readonly type: 'hello'; readonly worker: number; readonly tickets: TicketKeys | null }
   /** The statistics of its listeners in one minute. */
   | { readonly type: 'figures'; readonly figures: MinuteFigures }

@@ -59,9 +59,9 @@ export interface HubLinkParts extends TapeSenderParts {
   onQuestion<Q extends Question>(question: Q, ask: Questions[Q]['ask']): Promise<Questions[Q]['answer']>;
   /** Whether links of this worker are refused for now, after a bad message. */
   isLeftAlone(worker: number): boolean;
-  /** A worker comes with those that it has of a hub before this one. */
+  /** A worker has brought the keys of TLS tickets of an earlier hub. */
   onTickets(tickets: TicketKeys): void;
-  /** Its `hello` has come. */
+  /** Its `hello` has arrived. */
   onGreeted(link: HubLink): void;
   onTallies(link: HubLink, message: TallyMessage): void;
   onLastMetrics(link: HubLink, metrics: unknown): void;
@@ -73,7 +73,7 @@ export interface HubLinkParts extends TapeSenderParts {
 }
 
 export class HubLink implements ControlHandler<FromWorker> {
-  /** Its number; 0: its `hello` has not come yet. */
+  /** Its number; 0: its `hello` has not arrived yet. */
   worker = 0;
   /** All changes up to this number are in force at the worker. */
   applied = 0;
@@ -163,7 +163,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     this.#parts.onGreeted(this);
   }
 
-  /** A malformed answer is none. */
+  /** A malformed answer fails its request alone. */
   #onAnswer(id: number, answer: unknown): void {
     try {
       this.#questions.answer(id, answer);
@@ -173,7 +173,7 @@ export class HubLink implements ControlHandler<FromWorker> {
     }
   }
 
-  /** Its arguments are one client's: where they are refused, the link goes on, over which all others have their audio and titles. */
+  /** Its arguments come from one client: if they are refused, the link stays, which serves all others. */
   async #answer(id: number, question: Question, ask: unknown): Promise<void> {
     try {
       const answer = await this.#parts.onQuestion(question, readAsk(question, ask));

@@ -1,11 +1,11 @@
-/** The keys of TLS tickets as another process or machine says them. */
+/** Schema of the keys of TLS tickets from another process or machine. */
 
 import * as z from 'zod';
 import { moment } from '../metadata/record-schema.js';
 import { TICKET_KEY_BYTES, type TicketKeys } from '../net/tls/session-tickets.js';
 
 const BASE64 = /^[A-Za-z0-9+/]*$/;
-/** Without padding: a multiple of three. */
+/** Base64 without padding: the length is a multiple of three. */
 const CHARACTERS = (TICKET_KEY_BYTES / 3) * 4;
 
 export const ticketKeysSchema: z.ZodType<TicketKeys> = z.looseObject({

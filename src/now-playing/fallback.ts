@@ -74,8 +74,8 @@ function mayReturn(
 }
 
 /**
- * A source is on air again behind another one: the last title that it has said returns, until it says another. Null: it has said one since; the title
- * in force is a push, or came since; or its own is not one of the last plays any more.
+ * A source is on air again after another one: its last title returns, until it sends another. Null: it has sent one since; the title in force is a
+ * push, or newer; or its own is no longer among the last plays.
  * @param speaker its name, and when its present time on air began, unix milliseconds
  */
 export function bringBack(
@@ -87,7 +87,7 @@ export function bringBack(
   if (lost || now === null || now.saidBy === speaker.name || now.effectAtMs > speaker.sinceMs) return null;
   const isEnded = now.source !== 'metapush' && titleLine(now) === '';
   if (now.saidBy === undefined && now.source !== 'fallback' && !isEnded) return null;
-  // Behind a push, or what another program has sent, it is old.
+  // After a push, or a title of another program, it is out of date.
   const past = ended.find(({ record }) => record.saidBy === undefined || record.saidBy === speaker.name)?.record;
   if (past?.saidBy === undefined || hasRunOut(past.durationSeconds, at.wallMs - past.effectAtMs)) return null;
   return putOnAir(state, { ...past, version: state.version + 1 }, at);

@@ -1,6 +1,6 @@
 /**
- * What stands while a source on air has said no title yet, where the channel is configured to have more than the fallback title or none
- * (src/now-playing/README.md, "Whose title"). It is a fallback title with the name of the speaker for whom it stands. Pure.
+ * The title while a source on air has sent none yet, if the channel is configured to have another one than the fallback title or none
+ * (src/now-playing/README.md, "Whose title"). It is a fallback title with the name of the source that it represents. Pure.
  */
 
 import { type TrackRecord, titleLine } from '../metadata/record.js';
@@ -8,7 +8,7 @@ import { type Moment, putOnAir } from './effect.js';
 import { type FallbackTitle, fallbackRecord } from './fallback.js';
 import type { Change, ChannelState } from './state.js';
 
-/** `last`: the title of the source before stays until this one says one. */
+/** `last`: the title of the former source stays until this one sends one. */
 export type FirstTitle = FallbackTitle | 'last';
 
 /**
@@ -31,12 +31,12 @@ export function giveFirst(
   return putOnAir(state, { ...fallbackRecord(state, title, at), saidBy: name }, at);
 }
 
-/** Whether it stands for the speaker in other words: the configuration has changed. */
+/** Whether it represents the speaker with other words, as the configuration has changed. */
 function isOther({ source, artist, song }: TrackRecord, title: FallbackTitle): boolean {
   return source === 'fallback' && (artist !== title.artist || song !== title.song);
 }
 
-/** Whether the title of a source was ended, as that has gone: an empty push is a title. */
+/** Whether a source's title was ended because the source has gone; an empty push counts as a title. */
 function isEnded(source: string, line: string): boolean {
   return source !== 'metapush' && line === '';
 }

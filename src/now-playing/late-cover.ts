@@ -4,7 +4,7 @@ import { isSamePlay, isSameWords, type TrackRecord } from '../metadata/record.js
 import { correctNow, type Moment, realNow } from './effect.js';
 import type { Change, ChannelState } from './state.js';
 
-/** @param record for which it was found @returns null: another title is in force, or it has a picture by now */
+/** @param record the one for which it was found @returns null: another title is in force, or it has a picture by now */
 export function giveCover(state: ChannelState, record: TrackRecord, cover: string, at: Moment): Change | null {
   const now = realNow(state);
   if (now === null || !isSamePlay(now, record) || !isSameWords(now, record)) return null;

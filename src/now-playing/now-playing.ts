@@ -127,7 +127,7 @@ function pushNext(state: ChannelState, input: PushInput, at: Moment): Pushed {
   const now = nowOfNext(state, input, at);
   const own = now ?? endedOf(state.ended, input, sinceSeconds(state))?.record;
   if (own !== undefined) {
-    // Not by the records: what the fallback title covers is in force and past, as one object or, after a restart, as two.
+    // Not compared by record: one that the fallback title covers is both in force and past, as one object or, after a restart, as two.
     const isNamed = now !== undefined && input.id !== undefined && input.id !== own.id;
     const change = isNamed ? correctNow(state, { ...own, id: input.id }, at) : null;
     const { effectAtMs, id, startSeconds } = own;
@@ -185,7 +185,7 @@ function nextApplied(change: Change): Pushed {
 
 /**
  * A title of a source takes effect. Null: nothing changes, since it is in force already, a more trusted title holds (trust.ts), the source is
- * lost, or it is empty and the title in force another source's. The text of another source's title, whose time is over, becomes its own.
+ * lost, or it is empty and the title in force is another source's. If another source's title has ended, one with the same text becomes its own.
  */
 export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, rules: TrustRules): Change | null {
   const { lost } = state;
@@ -205,7 +205,7 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
-  // What it has cleared does not return with it.
+  // A title that it has cleared does not return with it.
   const from = line === '' && !lost ? { ...state, now: asTitleOf(now!, { ...title, saidBy: undefined }) } : state;
   return takeNow(from, playOf(title, at), at);
 }
@@ -227,7 +227,7 @@ function playOf(title: PlainTitle, at: Moment): Track {
   return asTitleOf({ ...play, ...named, artist, song, separator, cover, album, durationSeconds, source }, title);
 }
 
-/** Whether a source says the cover of its title later, or another one. */
+/** Whether a source sends the cover of its title later, or another cover. */
 function isOtherCover(now: TrackRecord, { cover = '' }: PlainTitle): boolean {
   return cover !== '' && cover !== now.cover;
 }
@@ -264,10 +264,10 @@ export function returnTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   return heldMs > 0 && at.ageMs(now) >= heldMs ? acceptTitle(state, title, at, rules) : null;
 }
 
-/** Durations are whole seconds: a play that is said again this much before its end is another one. */
+/** Durations are whole seconds: a title that is sent again this close to its end is another play. */
 const ROUNDED_MS = 1000;
 
-/** Whether a title with the text of the one in force is that play. What a source says with a duration is another play behind the end of that. */
+/** Whether a title with the text of the one in force is the same play. One with a duration is another play once that is over. */
 function isStillSaid(now: TrackRecord, { source, durationSeconds = 0 }: PlainTitle, { ageMs }: Moment): boolean {
   if (now.source === 'fallback') return false;
   if (now.durationSeconds === 0) return true;

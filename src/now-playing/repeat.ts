@@ -46,7 +46,7 @@ export function likeness(record: TrackRecord, input: PushInput, compared: Compar
     if (!isSameTime && !isWithinPlay(record, input, compared)) return 'other';
     if (isAnotherWordless(record, input, isSameTime)) return 'other';
   } else {
-    // What would have run out already does not correct it: a sender whose id is always the same has begun its next play.
+    // A play that has run out is not corrected: a sender whose id never changes has begun its next play.
     const isTimeless = timeSeconds === undefined && !hasRunOut(input.durationSeconds ?? 0, compared.ageMs);
     const isMeant = input.id === record.id && (isSameTime || isTimeless);
     if (!isMeant || !takesCorrection(record, compared.ageMs)) return 'other';

@@ -4,7 +4,7 @@
  *
  *   metapush   outranks those after it for its duration + grace, or for pushHoldSeconds without a duration;
  *              then the title in the stream returns (returnTitle in now-playing.ts)
- *   encoder,   outranks those after it as long as that source is on air
+ *   encoder,   outranks those after it while that source is on air
  *   upstream
  */
 

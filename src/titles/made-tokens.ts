@@ -1,7 +1,7 @@
 /**
- * Push tokens that operators have made, by channel, and when each token, also of the configuration, was used last. A check takes the
- * same time however many there are. Invariant: a token is right only while its maker has the right to make it, even before the hub has
- * removed it.
+ * Push tokens that operators have made, by channel, and when each token, including those of the configuration, was last used. A check takes the
+ * same time however many tokens there are. Invariant: a token is valid only while its maker may make tokens, even before the hub has removed
+ * it.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -11,7 +11,7 @@ import { Refusal } from '../base/refusal.js';
 export const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
-/** As kept by the hub (admin/admin-reports.ts). */
+/** A token as the hub keeps it (admin/admin-reports.ts). */
 export interface TokenDigest {
   readonly id: string;
   readonly channel: string;
@@ -71,13 +71,13 @@ export class MadeTokens {
     this.#used.set(id, this.#wallMs());
   }
 
-  /** Id → when it was used last, in this process. */
+  /** Id → when it was last used in this process. */
   get used(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#used);
   }
 }
 
-/** One that is there already changes nothing: a worker asks again where the hub has ended. Throws a Refusal where its channel would have too many. */
+/** Adds a token. One that exists already changes nothing, since a worker repeats its request to the next hub. Throws a Refusal past MAX_MADE. */
 export function withToken<T extends { readonly id: string; readonly channel: string }>(
   tokens: readonly T[],
   token: T,

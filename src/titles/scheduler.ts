@@ -44,7 +44,7 @@ export interface TitleSchedulerParts {
   /** How far ahead pushes are held, seconds. */
   holdSeconds(channel: string): number;
   fallback(channel: string): FallbackRules | null;
-  /** What stands while a source on air has said no title. Absent, null: the fallback title, else none. */
+  /** The title while a source on air has sent none. Absent, null: the fallback title, else none. */
   firstTitle?(channel: string): FirstTitle | null;
   /** Whether the first of a channel's sources is not on air. */
   isSourceLost(channel: string): boolean;
@@ -54,8 +54,8 @@ export interface TitleSchedulerParts {
   speaker?(channel: string): Speaker | undefined;
   trust(channel: string): TrustRules;
   /**
-   * Whether a source of this process has this name. Machines that have titles in common, and audio each of its own, leave the titles of each other's
-   * sources alone. Absent: the source on air is the only one.
+   * Whether a source of this process has this name. Machines that share titles, but not audio, leave the titles of each other's sources alone.
+   * Absent: the source on air is the only one.
    */
   isOwn?(channel: string, saidBy: string): boolean;
   onError(error: unknown): void;
@@ -93,7 +93,7 @@ export class TitleScheduler {
     const deciding = this.#deciding.get(channel) ?? 0;
     // The state lags behind a change under way: a source that is back at once would still count as lost, and its title be refused.
     const isAgreed = deciding === 0 && isLost === engine.state(channel).lost;
-    // Where another machine's source is on air it has been found, and that stands.
+    // If another machine's source is on air, the source counts as found, and that stays.
     const isOverruled = isLost && this.#parts.isOwn !== undefined && this.#saidLost.has(channel);
     if (!isLost) this.#saidLost.delete(channel);
     else if (isAgreed) this.#saidLost.add(channel);
@@ -199,8 +199,8 @@ class ChannelSchedule implements AlarmHandler {
   }
 
   /**
-   * Another configuration rewords the fallback title in force, once: machines with different ones, as while one after the other is reloaded, would
-   * correct each other without end.
+   * A changed configuration rewords the fallback title in force, only once: machines with different configurations, as during successive reloads,
+   * would correct each other endlessly.
    */
   #checkWords(title: FallbackTitle, state: ChannelState, due: WhenDue): void {
     const { moments } = this.#parts;
@@ -210,7 +210,7 @@ class ChannelSchedule implements AlarmHandler {
     else due(0, decide);
   }
 
-  /** A source on air may be back, or have said no title in its time for that. */
+  /** A source on air may have returned, or have sent no title in time. */
   #checkFirst(speaker: Speaker, now: TrackRecord | null, due: WhenDue): void {
     const { clock, moments, fallback, firstTitle } = this.#parts;
     const channel = this.#channel;

@@ -55,12 +55,12 @@ export class TitleService {
   /** Titles of encoders and upstreams beyond the limit. */
   readonly #delayedTitles: ChannelCounter;
   readonly #titleRate: TitleRate;
-  /** The play and title of each channel and type that the log had last: a cover that comes late is not another title. */
+  /** The play and title of each channel and type that was logged last, since a late cover is not another title. */
   readonly #said = new WeakMap<Channel, Map<TrackRecord['type'], string>>();
   /** Titles with unfilled placeholders. */
   readonly #unfilledTitles: ChannelCounter;
   readonly #speakers: Speakers;
-  /** The last title of a channel's source that was not taken, as another machine fed the channel: a source says it once. */
+  /** The last title of a channel's source that was ignored because another machine fed the channel: a source sends it once. */
   readonly #missed = new Map<string, { readonly title: SourceTitle; readonly source: Source }>();
 
   constructor(parts: TitleServiceParts) {
@@ -108,7 +108,7 @@ export class TitleService {
     if (!this.#parts.channels.get(key)!.isElsewhere) this.fed(key);
   }
 
-  /** The channel is fed here from now on: puts the title in force on its tape, and takes what its source has said meanwhile. */
+  /** The channel is fed here from now on: puts the title in force on its tape, and takes the title that its source has sent meanwhile. */
   fed(key: string): void {
     const [channel, face] = [this.#parts.channels.get(key), this.#parts.faces.get(key)];
     const { now } = this.#engine.state(key);
@@ -237,7 +237,7 @@ export class TitleService {
   readonly sourceChanged = (channel: string): void => {
     if (!this.#parts.channels.has(channel)) return;
     this.#checkSource(channel);
-    // What it has said before may be in force again.
+    // A title that it has sent before may be in force again.
     if (this.#parts.channels.get(channel)!.switch.titleOnAir === undefined) this.check(channel);
   };
 

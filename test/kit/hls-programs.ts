@@ -1,6 +1,6 @@
 /**
- * A server with HLS for real programs to play: a channel for each form that segments have, and a page in Chromium that has hls.js. The files are made once
- * for all tests of a process.
+ * A server with HLS for real programs to play: a channel for each form that segments have, and a page in Chromium that has hls.js. The files are
+ * made once for all tests of a process.
  */
 
 import { execFile } from 'node:child_process';

@@ -2,10 +2,10 @@
  * How node-internet-radio 0.2.1 reads a station, in each of its modes. The package itself is abandoned and brings `request` with it, so what
  * it sends, and what it demands of an answer, is written down here.
  *
- *   SHOUTCAST_V1   GET {url}/7.html, as a Mozilla of 2008     the type is exactly text/html     split at the commas; the 7th may be more
- *   SHOUTCAST_V2   GET /statistics                            any type                          the only STREAM, else the one whose SERVERURL is {url}
- *   ICECAST        GET /status-json.xsl                       the type is exactly text/xml      JSON: of several sources, the one whose listenurl is {url}
- *   STREAM         GET {url} as HTTP/1.0, Icy-Metadata: 1     not text/html                     the first StreamTitle= up to a semicolon
+ *   SHOUTCAST_V1   GET {url}/7.html, as a Mozilla of 2008  the type is exactly text/html  split at the commas; the 7th may be more
+ *   SHOUTCAST_V2   GET /statistics                         any type                       the only STREAM, else the one whose SERVERURL is {url}
+ *   ICECAST        GET /status-json.xsl                    the type is exactly text/xml   JSON: of several sources, the one whose listenurl is {url}
+ *   STREAM         GET {url} as HTTP/1.0, Icy-Metadata: 1  not text/html                  the first StreamTitle= up to a semicolon
  *
  * Nothing but Host and Connection is sent beside. Without a mode it tries them in this order, and takes the first that says a station.
  */

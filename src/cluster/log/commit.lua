@@ -1,8 +1,8 @@
--- Commits a change where the channel's version is still that on which it was decided (log-schema.ts, Commit).
+-- Commits a change if the channel still has the version on which it was decided (log-schema.ts, Commit).
 -- KEYS: epoch, meta, version, last, done, log.
--- ARGV: epoch, channel, that version, the new one, 1: it has a record, the node's last stamp, what all agree on, history, id, node, how many entries
--- the log keeps.
--- Returns 'ok' and seq; 'stale' and the version there; 'done' and the log's last seq: it is in the log already; 'epoch': it is another.
+-- ARGV: epoch, channel, that version, the new one, 1 if it has a record, the node's last stamp, common state, history, id, node, how many
+-- entries the log keeps.
+-- Returns 'ok' and seq; 'stale' and the version there; 'done' and the log's last seq if it is in the log already; 'epoch' if that has changed.
 
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return {'epoch', 0} end
 local field = ARGV[10] .. ' ' .. ARGV[2]
@@ -11,7 +11,7 @@ if redis.call('HGET', KEYS[5], field) == ARGV[9] then
 end
 local version = whole(redis.call('HGET', KEYS[3], ARGV[2]) or '0', math.max(MAX_VERSION, tonumber(ARGV[3]) + MAX_VERSIONS_MISSED))
 if version and version < tonumber(ARGV[3]) then
-  -- Where the last value is not of that version either, it was taken away or set.
+  -- If the last value does not have that version either, it was removed or set by another program.
   local text = redis.call('HGET', KEYS[4], ARGV[2])
   local ok, last = pcall(cjson.decode, string.match(text or '0 {}', ' (.*)$') or '')
   local state = ok and type(last) == 'table' and type(last.state) == 'table' and last.state or {}

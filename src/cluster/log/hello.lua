@@ -1,14 +1,14 @@
--- Begins, or goes on with, a life of the data (log-schema.ts, Joining).
+-- Begins an epoch of the data, or continues the present one (log-schema.ts, Joining).
 -- KEYS: epoch, meta, version, last, done, log.
--- ARGV: a new epoch; the epoch, the log's place and the id there that this node has (the first '' : none); its last stamp.
--- Returns epoch, seq, 1: the node's place is in the log still.
+-- ARGV: a new epoch; the epoch that this node knows ('': none), its position in the log and the id there; its last stamp.
+-- Returns epoch, seq, 1 if the node's position is still in the log.
 
 clear(KEYS[1], 'string')
 for i = 2, 5 do clear(KEYS[i], 'hash') end
 clear(KEYS[6], 'stream')
 local epoch = redis.call('GET', KEYS[1])
 local seq = whole(redis.call('HGET', KEYS[2], 'seq') or '0', MAX_COUNT)
--- The last that ever was in it: what follows has to be higher.
+-- The last id that was ever in it: later ones have to be higher.
 local topSeq = 0
 if redis.call('EXISTS', KEYS[6]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[6])
@@ -18,7 +18,7 @@ if redis.call('EXISTS', KEYS[6]) == 1 then
 end
 local goesOn = 0
 if not seq or topSeq > seq then
-  -- Another program wrote it: new entries go behind it, or into an empty log where its number is too high.
+  -- Written by another program: new entries follow it, or begin an empty log if its number is too high.
   if topSeq > MAX_COUNT then redis.call('DEL', KEYS[6]) end
   seq = topSeq > MAX_COUNT and 0 or topSeq
   redis.call('HSET', KEYS[2], 'seq', string.format('%.0f', seq))
@@ -44,6 +44,6 @@ elseif epoch == ARGV[2] then
 end
 local now = nowMs()
 local stamp = stampOf(redis.call('HGET', KEYS[2], 'stamp') or '0', now)
--- Always: a server that takes no changes must not be joined.
+-- Always written, so that a node does not join a server that accepts no changes.
 redis.call('HSET', KEYS[2], 'stamp', string.format('%.0f', math.max(stamp, stampOf(ARGV[5], now))))
 return {epoch, seq, goesOn}

@@ -1,10 +1,10 @@
--- Who feeds which channel: a node asks for channels, renews what it has, and says how it is (log-schema.ts, LeaseQuestion).
+-- Which node feeds which channel: a node asks for leases, renews its own, and reports its state (log-schema.ts, LeaseQuestion).
 -- KEYS: owner, facts, node, meta, log.
--- ARGV: node, its url, how long a lease lasts, after how long without a renewal an owner that cannot be reached has lost it, milliseconds; then for each
--- channel: its key, the wish, the rank of the source on air there, facts, the version of the facts that the node knows.
--- An epoch begins with the second in which it is first asked for the channel: it rises over lives of the data as well.
--- Returns for each channel: node, url, epoch, node and url of the owner before, version of the facts, facts ('' : known); and at the end '1' where
--- another node has asked in this one's name a moment ago. Where there is another owner, or news of one, that stands in the log as a bell: all nodes
+-- ARGV: node, its url, how long a lease lasts, and how long without a renewal if the owner cannot be reached either, milliseconds; then for each
+-- channel: its key, the wish, the rank of the source on air at the node, facts, the version of the facts that the node knows.
+-- The epochs of a lease start at the second of the first request for the channel, so that they rise even after the data was lost.
+-- Returns for each channel: node, url, epoch, node and url of the former owner, version of the facts, facts ('': known); and at the end '1' if
+-- another node used the same name a moment ago. A change of owner, or of its facts, is announced in the log by a bell, so that all nodes
 -- ask at once.
 
 for i = 1, 3 do clear(KEYS[i], 'hash') end
@@ -18,7 +18,7 @@ local function ownerOf(text, now)
     -- A rank may lie between two places.
     if type(value) == 'number' and not whole(math.floor(owner[name]), MAX_COUNT) then return nobody end
   end
-  -- Longer than any lease that was given: the clock of Redis was set back, or another program wrote it.
+  -- Longer than any lease: the clock of Redis was set back, or another program wrote it.
   if owner.till > now + 2 * MAX_LEASE_MS or owner.renewed > now + 2 * MAX_LEASE_MS then return nobody end
   return owner
 end
@@ -39,7 +39,7 @@ for i = 5, #ARGV, 5 do
   local isMine = owner.node == node
   local changed = false
   if owner.node == '' and owner.before == '' and owner.renewed == 0 and known ~= '' then
-    -- The data was lost. The owner will ask in a moment; until then its lease counts as just renewed.
+    -- The data was lost. The owner will ask soon; until then its lease counts as just renewed.
     owner.till, owner.renewed, owner.rank = now + lasts, now, 0
     changed = true
   end
@@ -57,7 +57,7 @@ for i = 5, #ARGV, 5 do
     if wish == '4' then owner.renewed = now + lasts end
     changed = true
   elseif wish == '4' then
-    -- It is another node's.
+    -- Another node has it.
   elseif not isAlive or ((wish == '2' or wish == '3') and rank < owner.rank) or (wish == '3' and now - owner.renewed > stale) then
     owner.before, owner.beforeUrl = owner.node, owner.url
     owner.node, owner.url, owner.epoch = node, url, owner.epoch + 1
@@ -67,7 +67,7 @@ for i = 5, #ARGV, 5 do
     isNews = true
   end
   if isMine and facts ~= '' then
-    -- It rises from one life of the data to the next, also where that lasted less than a second: two with the same number would be taken for one.
+    -- It rises even if the former epoch lasted less than a second, since two owners with the same number would be taken for one.
     owner.facts = math.max(owner.facts, now) + 1
     redis.call('HSET', KEYS[2], channel, facts)
     changed = true

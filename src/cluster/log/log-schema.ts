@@ -1,20 +1,20 @@
-/** What a node asks of what all nodes have in common (shared-log.ts), and the answers: checked where they come in, at an origin and at a node. */
+/** The requests of a node to the shared log (shared-log.ts), and the answers. Both are checked by the receiver: an origin, or a node. */
 
 import * as z from 'zod';
 import { NODE_NAME } from '../../config/cluster-config.js';
 import { MAX_MOMENT_MS } from '../../metadata/record-schema.js';
 import { MAX_NAME } from '../titles/ordered-schema.js';
 
-/** Channels, or nodes, in one message; nodes may be some that are not forgotten yet. */
+/** Maximum number of channels, or nodes, in one message; some nodes may be gone and not forgotten yet. */
 const MAX_NAMES = 200_000;
 const MAX_URL = 1024;
-/** Of one value, in characters: a channel's state with all the pushes that it holds, within a message of the link (../../link/wire/wire.ts). */
+/** Maximum length of a value, in characters: a channel's state with all held pushes, within a message of the link (../../link/wire/wire.ts). */
 const MAX_TEXT = 64 * 1024 * 1024;
-/** Of the facts of a channel, in characters. */
+/** Maximum length of the facts of a channel, in characters. */
 export const MAX_FACTS = 1024 * 1024;
-/** Of epochs, and versions of facts: they follow the clock of Redis. */
+/** Maximum of epochs, and of versions of facts, which follow the clock of Redis. */
 const MAX_NUMBER = 10 ** 15;
-/** Of one read of the log: more entries, and a longer wait, than a node asks for (../titles/node-link.ts). */
+/** Maximum of one read of the log: more entries, and a longer wait, than a node asks for (../titles/node-link.ts). */
 const MAX_ENTRIES = 1000;
 const MAX_WAIT_MS = 60_000;
 
@@ -26,9 +26,9 @@ const facts = z.string().max(MAX_FACTS);
 
 /** A node that joins. */
 const joining = z.object({
-  /** Of a life of the data that begins here where none goes on. */
+  /** The new epoch, used if there is none to continue. */
   freshEpoch: name,
-  /** The epoch that the node knows, how far it has read the log there, and the id of the change at that place; `''`: none. */
+  /** The epoch that the node knows, its position in that log, and the id of the change there; `''`: none. */
   epoch: name,
   seq: counted,
   id: name,
@@ -40,7 +40,7 @@ const joinAnswer = z.object({
   epoch: name,
   /** The number of the log's last entry. */
   seq: counted,
-  /** The node's place is in the log still. */
+  /** Whether the node's position is still in the log. */
   goesOn: z.boolean(),
 });
 
@@ -51,10 +51,10 @@ const commit = z.object({
   /** The version on which it was decided, and the one that it makes. */
   before: counted,
   version: counted,
-  /** Whether it is given a stamp, and the last one that the node knows. */
+  /** Whether it gets a stamp, and the last stamp that the node knows. */
   hasRecord: z.boolean(),
   lastStamp: counted,
-  /** What all agree on, and entries of the history, as `encode` makes them (../titles/log-entry.ts). */
+  /** The common state, and entries of the history, encoded (../titles/log-entry.ts). */
   ordered: z.string(),
   history: z.string(),
   id: name,
@@ -64,7 +64,7 @@ const commit = z.object({
 });
 
 const commitAnswer = z.object({
-  /** It is in the log; the channel has another version; it was in the log already; it is another life of the data. */
+  /** `ok`: it is in the log; `stale`: the channel has another version; `done`: it was in the log already; `epoch`: the epoch is another. */
   verdict: z.enum(['ok', 'stale', 'done', 'epoch']),
   /** The number of the log's last entry; `stale`: that version; `epoch`: 0. */
   number: counted,
@@ -73,24 +73,24 @@ const commitAnswer = z.object({
 const askedLease = z.object({
   channel: name,
   /**
-   * 0: not to have it. 1: only where nobody has it. 2: a source is on air here, or about to be. 3: the same, and the owner cannot be reached.
-   * 4: what the node has it keeps, and is away for a moment.
+   * 0: does not want it. 1: only if no node has it. 2: a source is on air here, or about to be. 3: the same, and the owner cannot be reached.
+   * 4: keeps the leases that it has, and is away for a moment.
    */
   wish: z.literal([0, 1, 2, 3, 4]),
-  /** Of the source on air; less is better. */
+  /** Rank of the source on air; lower is better. */
   rank: z.number(),
-  /** What there is to know of the channel's audio, where it is fed here (../tapes/remote-facts.ts); `''`: as before. */
+  /** The facts of the channel's audio, if it is fed here (../tapes/remote-facts.ts); `''`: unchanged. */
   facts,
   /** The version of the facts that the node knows; null: none, or it has the lease itself. */
   known: number.nullable(),
 });
 
-/** A node asks who feeds which channel, and renews what it has. */
+/** A node asks which nodes feed the channels, and renews its own leases. */
 const leaseQuestion = z.object({
   node: name,
-  /** Where it gives its tapes. */
+  /** The URL at which it serves its tapes. */
   url: z.string().max(MAX_URL),
-  /** How long a lease lasts, and after how long without a renewal an owner that cannot be reached has lost it. */
+  /** How long a lease lasts, and how long without a renewal if its owner cannot be reached either. */
   lastsMs: z.number(),
   staleMs: z.number(),
   leases: z.array(askedLease).max(MAX_NAMES).readonly(),
@@ -99,14 +99,14 @@ const leaseQuestion = z.object({
 const owner = z.union([z.literal(''), z.string().regex(NODE_NAME)]);
 const url = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(MAX_URL)]);
 export const leaseSchema = z.object({
-  /** Who has it, and the one before; `''`: nobody. */
+  /** The owner, and the one before; `''`: none. */
   node: owner,
   url,
   beforeNode: owner,
   beforeUrl: url,
-  /** Another owner has a higher one. */
+  /** Rises with each change of owner. */
   epoch: number,
-  /** Of the facts; `''`: as the node knows them. */
+  /** The facts; `''`: the node knows them already. */
   version: number,
   facts,
 });
@@ -115,7 +115,7 @@ export const leaseSchema = z.object({
 const rawEntry = z.object({ id: z.string(), fields: z.record(z.string(), z.string()) });
 const pairs = z.array(z.tuple([name, z.string().max(MAX_TEXT)])).max(MAX_NAMES);
 
-/** What a node may ask, and with what. */
+/** The requests, with their arguments. */
 export const QUESTIONS = {
   timeMs: z.tuple([]),
   epoch: z.tuple([]),
@@ -133,10 +133,10 @@ export const ANSWERS = {
   epoch: name.nullable(),
   hello: joinAnswer,
   commit: commitAnswer,
-  /** In the order in which they were asked for; each by itself is checked by who has asked for it (../tapes/leases.ts). */
+  /** In the order of the request. Each is checked by itself, by the node that has asked (../tapes/leases.ts). */
   lease: z.object({
     leases: z.array(z.custom<Lease>()).max(MAX_NAMES).readonly(),
-    /** Another node has asked in this one's name a moment ago. */
+    /** Another node used the same name a moment ago. */
     isTwice: z.boolean(),
   }),
   last: pairs,

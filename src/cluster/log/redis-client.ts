@@ -1,6 +1,6 @@
 /**
- * The client of Redis, loaded by `import()` where one is configured (redis.ts): other servers start without it. A file of its own, as the build
- * finds no names in a package that is imported so.
+ * The client of Redis, loaded by `import()` if one is configured (redis.ts), so that other servers start without it. A file of its own, since the
+ * build does not find the names in a package that is imported that way.
  */
 
 export { createClient } from 'redis';

@@ -128,7 +128,7 @@ export class RedisLog implements SharedLog {
   }
 }
 
-/** What Redis answers is checked where all answers are (checked-log.ts): what is missing here is refused there. */
+/** Not checked here: checked-log.ts refuses answers with missing values. */
 function listOf(reply: Reply): readonly Reply[] {
   return Array.isArray(reply) ? reply : [];
 }

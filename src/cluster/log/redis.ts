@@ -122,7 +122,7 @@ export class Redis {
       return (await within(ms, client.sendCommand([...command]))) as Reply;
     } catch (error) {
       const { message } = error as Error;
-      // An error that Redis answers begins with a word in capitals. After these only a new connection helps.
+      // The first word of an error of Redis. After these, only a new connection helps.
       if (/^[A-Z]+ /.test(message) && !/^(NOSCRIPT|LOADING|READONLY|MASTERDOWN|NOAUTH) /.test(message)) throw error;
       this.#lose(message, error);
       throw this.#lost;

@@ -8,7 +8,7 @@ import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuest
 /** Texts by channel, or by node. */
 export type Pairs = readonly (readonly [name: string, text: string])[];
 
-/** The reason of a loss where none is given. */
+/** The default reason of a loss. */
 export const CLOSED = 'it was closed';
 
 /** Maximum duration of a lease, whatever a node asks for. */
@@ -35,7 +35,7 @@ export interface SharedLog {
   hello(joining: Joining): Promise<JoinAnswer>;
   commit(change: Commit): Promise<CommitAnswer>;
   lease(asked: LeaseQuestion): Promise<LeaseAnswer>;
-  /** The last values of those of these channels that have one. @param channels null: all */
+  /** The last values of these channels; one without a value is left out. @param channels null: all */
   last(channels: readonly string[] | null): Promise<Pairs>;
   /** The entries after this number. @param waitMs how long to wait for the first one; 0: not */
   entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]>;

@@ -1,4 +1,4 @@
--- What all scripts have in common. Any client of Redis may have written anything: what is not as it should be counts as absent.
+-- Functions of all scripts. Any client of Redis may have written anything: a malformed value counts as absent.
 
 -- A whole number up to `most`, else nil.
 local function whole(text, most)
@@ -13,7 +13,7 @@ local function nowMs()
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 end
 
--- A key of another type is none of ours, and would stop all that follows.
+-- A key of another type is not ours, and would make all following commands fail.
 local function clear(key, kind)
   local there = redis.call('TYPE', key).ok
   if there ~= kind and there ~= 'none' then redis.call('DEL', key) end

@@ -34,7 +34,7 @@ export class FeedingTime {
     this.#lookedMs = nowMs;
   }
 
-  /** In the past: audio is to be held. */
+  /** In the past if audio must be held. */
   untilMs(nowMs: number): number {
     if (!this.#isFenced) return Number.POSITIVE_INFINITY;
     this.#look(nowMs);

@@ -52,7 +52,7 @@ export class LeaseClaim {
   get wish(): Wish {
     const { mayFeed, link } = this.#parts;
     if (!mayFeed) return 0;
-    // The owner's audio is as good as that of here.
+    // The owner's audio is as good as the one here.
     const isFollowing = this.#parts.isFollowing();
     const isServed = isFollowing && link.isConnected && !this.isQuiet;
     if (isServed && this.rank >= this.#rankThere) return 0;

@@ -3,7 +3,7 @@
  * wrote to Redis learns nothing. The machine that is asked proves it first. Host and path of the request are part of both proofs, so that they cannot
  * be relayed to another machine.
  *
- *   client ── GET /-/tape/live?…, Authorization: Airsplice nonce=C ──────────────────► 401, WWW-Authenticate: Airsplice nonce=S, proof=HMAC(server, C, S, …)
+ *   client ── GET /-/tape/live?…, Authorization: Airsplice nonce=C ──────────► 401, WWW-Authenticate: Airsplice nonce=S, proof=HMAC(server, C, S, …)
  *          ── the same with Upgrade, Authorization: Airsplice nonce=C, proof=HMAC(client, C, S, …) ──► 101
  */
 

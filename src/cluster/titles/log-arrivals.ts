@@ -93,7 +93,7 @@ export class LogArrivals {
       .finally(() => sequence.settle(stamp));
   }
 
-  /** The log was read to its end. @param lacking the log, if it has lost data: it is sent the plays that it lacks; null: it has not */
+  /** The log was read to its end. @param lacking the log, if it has lost data: it is sent the plays that it lacks; null: it has not lost any */
   onCaughtUp(lacking: SharedLog | null): void {
     const { sender, node, channels, newId, onError } = this.#parts;
     for (const shared of lacking === null ? [] : channels()) {

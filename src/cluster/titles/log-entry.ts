@@ -111,7 +111,7 @@ function reasonOf(error: unknown): string {
   throw error;
 }
 
-/** The stamp stands beside the text, as Redis issues it. 0: none. */
+/** The stamp precedes the text, since Redis issues it. 0: none. */
 function withStamp(ordered: Ordered, stamp: number): Ordered {
   return stamp === 0 ? ordered : { ...ordered, state: stampedState(ordered.state, stamp) };
 }

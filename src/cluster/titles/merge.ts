@@ -89,7 +89,7 @@ function asPlayOf({ now, onAirSinceMs }: ChannelState, unsent: Unsent): Unsent {
   return { ...unsent, now: { ...unsent.now!, now: same, onAirSinceMs }, history };
 }
 
-/** Whether it is the entry of the title that a change has begun, or corrected. */
+/** Whether it is the entry of the title that a change has begun or corrected. */
 export function isBegun({ record, toMs }: HistoryEntry, { version }: Unsent): boolean {
   return toMs === null && record.version === version;
 }
@@ -158,7 +158,7 @@ function mergedHistory(state: ChannelState, unsent: Unsent, taken: NowPart | nul
     return taken === null ? [] : [{ record: taken.now!, fromMs: own.fromMs, toMs: null }];
   }
   if (taken === null) {
-    // It is over there as well, or a title stands where it filled a gap.
+    // The common state has it too, or it only filled a gap until the title there.
     const isThere = saysTheSame(record, state.now) || state.ended?.some((past) => isBegunTwice(record, past.record));
     if (isThere || record.source === 'fallback') return [];
     return [{ ...own, toMs: Math.max(own.fromMs, state.onAirSinceMs) }];

@@ -1,6 +1,6 @@
 /**
- * A node's connection to the cluster: it joins, reads the log from where it has come to, and joins again whenever the connection is lost. What is
- * read goes to the engine, in order; a gap in the log (it is bounded) is found by the numbers, and the last values are read then.
+ * A node's connection to the cluster: it joins, reads the log from its position on, and joins again whenever the connection is lost. Entries
+ * go to the engine, in order. A gap in the log, which is bounded, is found by the numbers; then the last values are read.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -16,37 +16,37 @@ import type { LogPlace } from './log-position.js';
 export interface Joined {
   readonly log: SharedLog;
   readonly epoch: string;
-  /** The data lives another life than the one that this node knows: what it has may be missing there. */
+  /** The epoch is another than the one that this node knows, so changes of this node may be missing there. */
   readonly isOther: boolean;
-  /** By channel, all of them; null: the log goes on from the node's place. */
+  /** All last values, by channel; null: the log continues from the node's position. */
   readonly last: LastValues | null;
 }
 
 export interface NodeLinkParts {
-  /** A way to what all nodes have in common. Rejects where there is none now. */
+  /** Opens the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog>;
   place(): LogPlace;
-  /** Whether all channels were there when the log was read up to its place. */
+  /** Whether all channels were configured when the log was read up to this position. */
   isWhole(): boolean;
   lastStamp(): number;
   onJoined(joined: Joined): void;
-  /** An entry from before the joining, in order, beside those that come. Resolves when it is dealt with: none follows before. */
+  /** An entry from before the joining, in order, in between new ones. The next one follows when this resolves. */
   onPast(entry: LogEntry | LogBell | BadEntry): Promise<void>;
   /** With consecutive numbers. */
   onEntry(entry: LogEntry | LogBell | BadEntry): void;
   onLost(reason: Error): void;
-  /** The log was read up to where it was at the joining. @param isOther as Joined has it */
+  /** The log was read up to its end at the joining. @param isOther as Joined has it */
   onCaughtUp(isOther: boolean): void;
   /** Gets the log's time at each joining, and once a second. */
   readonly time: ClusterTime;
 }
 
-/** What one read takes at most, and how long it waits: by then it is known to be alive. */
+/** Maximum number of entries in one read, and how long it waits: an answer shows that the log is alive. */
 const READ_ENTRIES = 100;
 const READ_WAIT_MS = 1000;
-/** The same of what was there before: a turn of the loop's work, so that titles that come are not behind it. */
+/** The same for past entries: small enough not to delay new titles. */
 const PAST_ENTRIES = 10;
-/** How often its clock is asked at a joining: the quickest answer is the most exact. */
+/** How often the log's clock is read at a joining: the quickest answer is the most exact. */
 const CLOCK_ASKS = 3;
 /** Between two attempts; the same after a refusal. */
 const [RETRY_MS, REFUSED_MS] = [200, 2000];
@@ -58,12 +58,12 @@ export class NodeLink {
   #epoch = '';
   #seq = 0;
   /**
-   * Beside new entries it reads the log's past, from its first entry to its last at the joining, for the history alone: the last values are known.
+   * Besides new entries it reads past ones, from the first to the last at the joining, for the history only, since the last values are known.
    */
   #isReadingPast = false;
-  /** Once more, when that has come to its end. */
+  /** Whether to read them once more after that. */
   #rereads = false;
-  /** The log's last entry at the joining; null: it was read. */
+  /** The log's last entry at the joining; null: past entries were read. */
   #joined: { readonly seq: number; readonly isOther: boolean } | null = null;
   /** Entries between the known position and the log are missing. */
   #misses = false;
@@ -126,7 +126,7 @@ export class NodeLink {
     return this.#seq;
   }
 
-  /** The last values of those of these channels that have one. Rejects as the log does. */
+  /** The last values of these channels; one without a value is left out. Rejects as the log does. */
   async last(log: SharedLog, channels: readonly string[]): Promise<LastValues> {
     return readLasts(await log.last(channels));
   }
@@ -212,7 +212,7 @@ export class NodeLink {
       const { epoch, seq, goesOn: isThere } = await log.hello(joining);
       const goesOn = isThere && isWhole() && !this.#misses;
       const last = goesOn ? null : readLasts(await log.last(null));
-      // What may not be read must not count as reached.
+      // A position that may not be read must not count as reached.
       for (const waitMs of [0, 1]) await log.entriesAfter(seq, 1, waitMs);
       this.#epoch = epoch;
       this.#seq = goesOn ? mySeq : seq;

@@ -1,4 +1,4 @@
-/** The entries of the history that follow when one state of a channel replaces another: a play has one. */
+/** The history entries that follow when one state of a channel replaces another: one entry for each play. */
 
 import { isSamePlay, playId } from '../../metadata/record.js';
 import { isTitle } from '../../now-playing/effect.js';
@@ -20,12 +20,12 @@ export function rowsBetween(before: ChannelState, after: ChannelState): HistoryE
 }
 
 /**
- * The entry of a title that was begun here alone, where the cluster has its play from another node, with another beginning (merge.ts).
+ * The entry of a title that was begun here alone, if the cluster has its play from another node, with another beginning (merge.ts).
  * @param one the change that may have begun it @param sent its history as it was merged @param state common to all, after it
  */
 export function begunTwice(one: Unsent, sent: readonly HistoryEntry[], state: ChannelState): HistoryEntry[] {
   const begun = one.history.find((row) => isBegun(row, one));
-  // A correction begins nothing.
+  // A correction begins no play.
   if (begun === undefined || (one.onNow !== null && isSamePlay(one.onNow, begun.record))) return [];
   const common = [...sent, openRow(state)].map((row) => row && playOf(row));
   return common.includes(playOf(begun)) ? [] : [begun];

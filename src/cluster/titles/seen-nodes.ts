@@ -1,4 +1,4 @@
-/** The nodes that have asked for leases (../tapes/leases.ts). Names may come and go: one that was not here for a day is forgotten. */
+/** The nodes that have asked for leases (../tapes/leases.ts). A node that was absent for a day is forgotten. */
 
 import type { SharedLog } from '../log/shared-log.js';
 import { nodeName } from './ordered-schema.js';
@@ -17,11 +17,11 @@ export async function seenNodes(log: SharedLog, nowMs: number): Promise<Readonly
   const nodes = new Map<string, SeenNode>();
   for (const [node, text] of await log.nodes()) {
     const [, seenMs, url] = NODE.exec(text) ?? [];
-    // Values that other programs wrote are ignored.
+    // Values written by other programs are ignored.
     if (seenMs !== undefined && nodeName.safeParse(node).success)
       nodes.set(node, { seenMs: Number(seenMs), url: url! });
   }
-  // A time far ahead was written while that clock was wrong, or by another program.
+  // A time far ahead: written while that clock was wrong, or by another program.
   const gone = [...nodes].flatMap(([node, { seenMs }]) => (Math.abs(nowMs - seenMs) > FORGOTTEN_MS ? [node] : []));
   for (const node of gone) nodes.delete(node);
   if (gone.length > 0) await log.forget(gone);

@@ -1,4 +1,4 @@
-/** The messages of HLS windows: what each says is in ../README.md. All of them begin with the number of the subscription. */
+/** The messages of HLS windows, described in ../README.md. Each begins with the number of the subscription. */
 
 import { listSchema, MAX_SEGMENT_BYTES, MAX_SEQUENCE, readSegment, titleSchema } from '../../hls/hls-schema.js';
 import type { HlsTitle } from '../../hls/hls-title.js';
@@ -10,14 +10,14 @@ import { byte, type MemberTable, number, readAll, rest, text } from '../wire/mem
 import { HLS_LIST, HLS_SEGMENT, HLS_SUBSCRIBE, HLS_TITLE } from '../wire/message-types.js';
 import type { MessageReader } from '../wire/wire.js';
 
-/** Of plain data: titles have 300 characters in each text. */
+/** Maximum size of plain data: each text of a title has up to 300 characters. */
 const MAX_PLAIN_BYTES = 16 * 1024;
 const [CHANNEL_BYTES, NAME_BYTES] = [128, 64];
 
-/** What a worker has when it asks for a channel's window. */
+/** What a worker has of a channel's window when it asks for it. */
 export interface HlsSubscribe {
   readonly channel: string;
-  /** Whether a playlist is asked for: then segments are cut from now on. */
+  /** Whether a playlist is requested: then segments are cut from now on. */
   readonly isAsked: boolean;
   /** Its last segment; 0 and "": it has none. */
   readonly last: number;
@@ -55,7 +55,7 @@ export function readHlsSubscribe(message: MessageReader): HlsSubscribe {
   return { ...subscribe, isAsked: flags === 1 };
 }
 
-/** @param isFresh nothing of what the worker has counts any more */
+/** @param isFresh whether the worker drops what it has */
 export function writeHlsList(connection: LinkConnection, id: number, isFresh: boolean, list: ListState): void {
   connection
     .begin(HLS_LIST)
@@ -78,7 +78,7 @@ export function readHlsTitle(message: MessageReader): HlsTitle {
   return decode<HlsTitle>(titleSchema, readAll(message, HLS_TITLE_MEMBERS).title);
 }
 
-/** Between `cork` and `uncork`. */
+/** Called between `cork` and `uncork`. */
 export function writeHlsSegment(connection: LinkConnection, id: number, { bytes, ...facts }: HlsSegment): void {
   connection.begin(HLS_SEGMENT).whole(id).text(encode(facts));
   connection.endWith(bytes);

@@ -1,8 +1,8 @@
 /**
- * The HLS windows that are copied from where they are cut: one for each channel that is asked for here. A copy outlives the link and goes on over the
- * next one; meanwhile its list stands still.
+ * The HLS windows that are copied from where they are cut: one for each channel that is requested here. A copy outlives the link and continues
+ * over the next one; meanwhile its list does not change.
  *
- * Invariant: a copy has what the window there has, in that order, up to some segment. Owned by the worker's link, or by the link to another machine.
+ * Invariant: a copy equals the original window up to some segment. Owned by the worker's link, or by the link to another machine.
  */
 
 import type { HlsFeed, HlsSource } from '../../hls/hls-feed.js';
@@ -24,7 +24,7 @@ import {
 import { type MessageReader, WireError } from '../wire/wire.js';
 import { readHlsList, readHlsSegment, readHlsTitle, writeHlsSubscribe } from './hls-messages.js';
 
-/** Between two messages that a channel is still asked for. */
+/** Interval of the messages that a channel is still requested. */
 const ASK_MS = 1000;
 
 export class HlsReceiver {
@@ -32,7 +32,7 @@ export class HlsReceiver {
   readonly #bySubscription = new Map<number, HlsCopy>();
   #last = 0;
   #connection: LinkConnection | null = null;
-  /** The first copy is wanted, or the last one is not any more. */
+  /** The first copy is wanted, or the last one is no longer. */
   readonly #onWanted: () => void;
 
   constructor(onWanted: () => void = () => undefined) {
@@ -44,7 +44,7 @@ export class HlsReceiver {
     return this.#copies.size > 0;
   }
 
-  /** A feed of this window, until it is stopped. */
+  /** Feeds this window until the feed is stopped. */
   copy({ audio }: HlsSource, window: HlsWindow): HlsFeed {
     const copy = new HlsCopy(audio.key, window, this);
     this.#copies.add(copy);
@@ -52,12 +52,12 @@ export class HlsReceiver {
     return copy;
   }
 
-  /** Resolves when all is here that is there by now. */
+  /** Resolves when everything that the original has now is here. */
   async whole(): Promise<void> {
     await Promise.all([...this.#copies].map((copy) => copy.whole()));
   }
 
-  /** A new link to where they are cut; the one before has ended. */
+  /** A new link to where they are cut; the former one has ended. */
   connect(connection: LinkConnection): void {
     this.#connection = connection;
     connection.handle(FIRST_HLS_TYPE, LAST_HLS_TYPE, {
@@ -83,13 +83,13 @@ export class HlsReceiver {
     return id;
   }
 
-  /** A message that has no members. */
+  /** Sends a message without members. */
   say(type: number, id: number): void {
     this.#connection?.begin(type).whole(id).end();
     this.#connection?.flush();
   }
 
-  /** The copy is over. */
+  /** The copy has ended. */
   end(copy: HlsCopy, id: number): void {
     this.#copies.delete(copy);
     this.#bySubscription.delete(id);
@@ -119,9 +119,9 @@ class HlsCopy implements HlsFeed {
   /** 0: none. */
   #subscription = 0;
   #isAsked = false;
-  /** When that was said last, monotonic milliseconds. */
+  /** When that was last sent, monotonic milliseconds. */
   #saidMs = Number.NEGATIVE_INFINITY;
-  /** Those who wait for the answer that is on its way, and those for the next one. */
+  /** Callers that wait for the answer under way, and for the next one. */
   #waiting: (() => void)[] = [];
   #next: (() => void)[] = [];
 
@@ -141,7 +141,7 @@ class HlsCopy implements HlsFeed {
 
   tidy(): void {}
 
-  /** What is listed there is listed here. */
+  /** Lists what the original lists. */
   change(): void {}
 
   endList(): void {}

@@ -1,6 +1,6 @@
 /**
- * The HLS windows that one worker, or another machine, copies, at the hub. What is new is sent at once: a segment is where it may be asked for before
- * anybody can hear of it here.
+ * The HLS windows that one worker, or another machine, copies, at the hub. News is sent at once, so that a segment is everywhere before a playlist
+ * here lists it.
  *
  * Invariant: an end that does not keep up costs the bytes that the stream may hold (link-connection.ts). Owned by the acceptor of the link.
  */
@@ -21,14 +21,14 @@ import { type MessageReader, WireError } from '../wire/wire.js';
 import { type HlsSubscribe, readHlsSubscribe } from './hls-messages.js';
 import { HlsSubscription } from './hls-subscription.js';
 
-/** Of one channel: after a reload that replaces it, the former one is there for a moment. */
+/** Maximum number of subscriptions of one channel: after a reload that replaces it, the former one exists for a moment. */
 const MAX_OF_CHANNEL = 8;
 
 /** The HLS of the channels here. */
 export interface HlsOfChannels {
-  /** A playlist of the channel is asked for; null: it has no HLS, or there is no such channel. */
+  /** A playlist of the channel is requested; null: it has no HLS, or there is no such channel. */
   askHls(channel: string): ChannelHls | null;
-  /** As it is, whether anybody asks or not. */
+  /** Its window as it is, requested or not. */
   hlsOf(channel: string): ChannelHls | undefined;
 }
 
@@ -56,7 +56,7 @@ export class HlsSender implements MessageHandler {
     else if (type === HLS_ASK) {
       if (subscription !== undefined) this.#channels.askHls(subscription.key);
     } else if (type === HLS_WHOLE) {
-      // It was ended here, and that is on its way.
+      // It was ended here, and that message is on its way.
       subscription?.copy.question();
     } else throw new WireError(`a message of type ${type} from a worker`);
   }
@@ -97,7 +97,7 @@ export class HlsSender implements MessageHandler {
     connection.cork();
     for (const id of this.#due) {
       const copy = this.#subscriptions.get(id)?.copy;
-      // It is being made.
+      // It is being created.
       if (copy?.send() !== true) continue;
       this.#due.delete(id);
       if (copy.isOver) this.#end(id);

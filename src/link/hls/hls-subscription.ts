@@ -1,8 +1,8 @@
 /**
- * One worker's copy of a channel's window, at the hub: a cursor, and what has changed since it was sent. Titles go before the segment in which they are:
- * no list has it without them.
+ * One worker's copy of a channel's window, at the hub: a cursor, and what has changed since it was sent. Titles are sent before their segment, so
+ * that no list has it without them.
  *
- *   segments   91 … 101 │ 102 …        sent up to the cursor; where the link stands still it stays, and titles and the list are sent once, as they are then
+ *   segments   91 … 101 │ 102 …        sent up to the cursor, which waits while the link is blocked; titles and list are then sent once
  *
  * Owned by an HlsSender.
  */
@@ -27,13 +27,13 @@ export class HlsSubscription implements WindowObserver {
   #next = 0;
   #isFresh = true;
   #isListDue = true;
-  /** Titles from here on are due, unix milliseconds; +∞: none. */
+  /** Titles from this time on are due, unix milliseconds; +∞: none. */
   #titlesMs = Number.NEGATIVE_INFINITY;
-  /** It asked so often whether it has all that there is. */
+  /** Number of its questions that are to be answered with HLS_IS_WHOLE. */
   #questions = 0;
   #hasBegun = false;
   #isOver = false;
-  /** It is waited for. */
+  /** The write of a segment that it waits for; null: none. */
   #written: Promise<void> | null = null;
   #isClosed = false;
 
@@ -45,7 +45,7 @@ export class HlsSubscription implements WindowObserver {
     else this.#begin(subscribe);
   }
 
-  /** Nothing is kept any more: it was said, or is due. */
+  /** Whether the worker was, or is about to be, notified that nothing is kept any more. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -73,7 +73,7 @@ export class HlsSubscription implements WindowObserver {
     this.#parts.onDue();
   }
 
-  /** It is said when the worker has what there is by now. */
+  /** Answered once the worker has everything that there is now. */
   question(): void {
     const whole = this.channel.follow();
     if (whole === null) this.#answer();
@@ -85,7 +85,7 @@ export class HlsSubscription implements WindowObserver {
     this.#parts.onDue();
   }
 
-  /** Between `cork` and `uncork`. False: the rest has to wait, for the link or the disk. */
+  /** Called between `cork` and `uncork`. False: the rest has to wait, for the link or the disk. */
   send(): boolean {
     const { connection } = this.#parts;
     if (!this.#hasBegun) return true;
@@ -115,7 +115,7 @@ export class HlsSubscription implements WindowObserver {
     this.#parts.onDue();
   }
 
-  /** What is not written yet is not said. */
+  /** A segment that is not written yet is not sent. */
   #isHeldBack(): boolean {
     const written = this.channel.written();
     if (written === null) return false;
@@ -132,7 +132,7 @@ export class HlsSubscription implements WindowObserver {
     const { window } = this.channel;
     const segments = window.segmentsFrom(this.#next);
     const [oldest] = window.segmentsFrom(0);
-    // What came between is kept no more.
+    // The segments in between are not kept any more.
     if (oldest !== undefined && oldest.number > this.#next) this.#startAnew();
     if (this.#isListDue) writeHlsList(connection, this.#id, this.#isFresh, window.state);
     this.#isListDue = false;

@@ -31,7 +31,7 @@ import type { RegistryPort, SessionRegistry } from './session-registry.js';
 export class HubSessions implements MessageHandler {
   readonly #registry: SessionRegistry;
   readonly #port: RegistryPort;
-  /** Its number; 0: its `hello` has not come yet. */
+  /** Its number; 0: its `hello` has not arrived yet. */
   #worker = 0;
 
   constructor(connection: LinkConnection, registry: SessionRegistry) {

@@ -121,7 +121,7 @@ export class LinkedMarks {
     this.#bytes += text.length;
   }
 
-  /** The highest number. */
+  /** The highest number of a mark. */
   get last(): number {
     let last = NO_MARK;
     for (const order of this.#marks.keys()) last = Math.max(last, order);

@@ -116,7 +116,7 @@ const delayedAudio = z.object({
   titles: z
     .array(z.object({ record: z.unknown(), channel: z.unknown(), momentMs: moment, place: place.nullable() }))
     .max(MAX_MARKS),
-  /** Header packets. */
+  /** The header packets of an Ogg link. */
   links: z.array(z.array(bytes(MAX_HEADER_BYTES)).min(2).max(16)).max(MAX_MARKS),
   frames: z
     .array(

@@ -1,7 +1,7 @@
 /**
- * A closed segment as a message: all its facts, then what is left of a frame that its end cuts, then its bytes as they lie on the tape. 72 bytes
- * and 20 for each title, beside that rest (src/link/README.md). The titles of a segment that was closed before a late one came are
- * sent again by themselves.
+ * A closed segment as a message: its facts, then the rest of a frame that its end cuts, then its bytes as on the tape. Without these it has 72
+ * bytes, and 20 for each title (src/link/README.md). If a title arrives late, the titles of a closed segment are sent again by
+ * themselves.
  */
 
 import { ADTS_HEADER_BYTES } from '../../audio/frames/adts.js';
@@ -32,19 +32,19 @@ import { MAX_WHOLE, type MessageReader, WireError } from '../wire/wire.js';
 import { type LinkedMarks, MAX_MARKS, numberOf } from './linked-marks.js';
 import { LIMITS } from './tape-messages.js';
 
-/** How far the first frame of a segment may play outside of it. */
+/** By how much the first frame of a segment may play outside it. */
 const ENTRY_SLACK_MS = 2000;
 
-/** What comes with a segment, beside itself. */
+/** What is sent with a segment. */
 export interface SegmentCase {
   readonly seq: number;
-  /** When its audio had come in, unix milliseconds. */
+  /** When its audio arrived, unix milliseconds. */
   readonly arrivedMs: number;
-  /** What is left, behind it, of a frame that its end cuts. */
+  /** The rest of the frame that its end cuts. */
   readonly rest: Buffer;
 }
 
-/** All fields; the segment's bytes go behind them. */
+/** All fields; the segment's bytes follow. */
 export function writeFramesSegment(
   message: MessageWriter,
   segment: Segment,
@@ -71,7 +71,7 @@ export function writeOggSegment(
   writeMarks(message, marks);
 }
 
-/** What of its titles may change after it was closed. */
+/** The facts of its titles that may change after it was closed. */
 export function writeTitles(message: MessageWriter, { repeats, late, marks }: SegmentTitles): void {
   message.whole(numberOf(repeats)).whole(numberOf(late));
   writeMarks(message, marks);
@@ -85,12 +85,12 @@ function writeMarks(message: MessageWriter, marks: readonly PlacedMark[]): void 
   }
 }
 
-/** A segment that has come. */
+/** A segment that has arrived. */
 export interface CameSegment<S> extends SegmentCase {
   readonly segment: S;
 }
 
-/** Whether the header of an AAC frame lies whole in a segment where a listener may begin with it (audio/tape/entry.ts). */
+/** Whether a segment has the whole header of the AAC frame with which a listener may begin (audio/tape/entry.ts). */
 function isWholeEntry(bytes: Buffer, metaint: number, entry: number, segmentBytes: number): boolean {
   if (entry <= 0) return true;
   const byteAt = (at: number) => bytes[at + Math.floor(at / metaint)]!;
@@ -105,13 +105,13 @@ interface CamePlace {
   readonly blockByte: number;
 }
 
-/** Their bytes may lie beyond the segment: a title may be sent ahead of the one in which it takes effect. */
+/** Its byte may be past the segment, since a title may be sent before the segment in which it takes effect. */
 const PLACES = list<CamePlace>(
   { mark: whole(), atMs: number(), atByte: whole(MAX_WHOLE), blockByte: whole(MAX_WHOLE) },
   MAX_MARKS,
 );
 
-/** Marks, by number; NO_MARK: none. */
+/** Numbers of marks; NO_MARK: none. */
 interface CameTitles {
   readonly repeats: number;
   readonly late: number;
@@ -120,7 +120,7 @@ interface CameTitles {
 
 export const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
 
-/** Of a closed segment of any tape. */
+/** The facts of a closed segment of any tape. */
 const CLOSED = { seq: whole(), arrivedMs: number(0, MAX_MOMENT_MS), startMs: number(0), endMs: number(0) };
 
 export const FRAMES_SEGMENT_MEMBERS: MemberTable<
@@ -179,7 +179,7 @@ export function readFramesSegment(
   return { seq, arrivedMs, rest, segment };
 }
 
-/** Of a segment: what a tape closes it at, one packet more, and the head of a link with its comments (audio/ogg/ogg-tape.ts). */
+/** Maximum size of a segment: the size at which a tape closes it, one more packet, and the head of a link (audio/ogg/ogg-tape.ts). */
 export const MAX_OGG_BYTES = 4 * 1024 * 1024;
 
 export const OGG_SEGMENT_MEMBERS: MemberTable<
@@ -193,7 +193,7 @@ export const OGG_SEGMENT_MEMBERS: MemberTable<
     }
 > = {
   ...CLOSED,
-  // What a decoder of Opus drops comes before a first segment.
+  // The samples that a decoder of Opus drops precede the first segment.
   entryMs: number(),
   linkBytes: whole(MAX_OGG_BYTES),
   head: whole(),
@@ -204,7 +204,7 @@ export const OGG_SEGMENT_MEMBERS: MemberTable<
   bytes: rest(MAX_OGG_BYTES),
 };
 
-/** @param headOf the head of the link with this number; it throws where none came */
+/** @param headOf returns the head of the link with this number; throws if none has arrived */
 export function readOggSegment(
   message: MessageReader,
   known: LinkedMarks,
@@ -253,7 +253,7 @@ export const LATE_MEMBERS: MemberTable<{ readonly before: number; readonly mark:
   atMs: number(),
 };
 
-/** The late title, as sessions must know it. */
+/** A late title, for sessions. */
 export function readLate(message: MessageReader, known: LinkedMarks): LateTitle {
   const { before, mark, atMs } = readAll(message, LATE_MEMBERS);
   return { before: known.at(before), mark: known.known(mark), atMs };
@@ -267,7 +267,7 @@ function placesOf(places: readonly CamePlace[], known: LinkedMarks): readonly Pl
   return places.length === 0 ? NO_MARKS : places.map((place) => ({ ...place, mark: known.known(place.mark) }));
 }
 
-/** The moment when its first frame plays; a decoder of Opus does not play the first samples. */
+/** When its first frame plays; a decoder of Opus does not play the first samples. */
 function mustBeWithin(entryMs: number, { startMs, endMs }: Pick<Segment, 'startMs' | 'endMs'>): void {
   if (entryMs >= startMs - ENTRY_SLACK_MS && entryMs <= endMs + ENTRY_SLACK_MS) return;
   throw new WireError(`an entry at ${entryMs} ms in a segment from ${startMs} to ${endMs} ms`);
@@ -280,8 +280,8 @@ function mustBeHead(bytes: Buffer): number {
 }
 
 /**
- * Checked, since pages are walked through by the length that they name, and moved back (audio/ogg/ogg-segment.ts).
- * @param headPages, place where a listener joins: no page is before that
+ * Checks the pages, since they are read by the length that they state, and shifted (audio/ogg/ogg-segment.ts).
+ * @param headPages, place where a listener joins: no page precedes that
  */
 function mustBePages(bytes: Buffer, headPages = 0, place?: OggSegment['joinPlace']): number {
   const count = pagesIn(

@@ -1,7 +1,7 @@
 /**
- * The small messages of tapes, field by field: what each says is in README.md. All of them begin with the number of the subscription.
+ * The small messages of tapes, described in README.md. Each begins with the number of the subscription.
  *
- * The limits of each member are in its table (members.ts); each reader then checks the members against each other.
+ * The tables (members.ts) have the limits of each member; each reader then checks the members against each other.
  */
 
 import { MAX_KBPS } from '../../audio/frames/mean-bitrate.js';
@@ -23,12 +23,11 @@ import { type MessageReader, WireError } from '../wire/wire.js';
 import { MAX_FORKS, type TapeFork, type TapeName } from './tape-names.js';
 
 /**
- * The highest values that a configuration can set, or that make sense (source/source-facts.ts). How much of a tape is kept goes by the configuration
- * of this side
- * (linked-audio.ts).
+ * The highest values that a configuration can set, or that make sense (source/source-facts.ts). How much of a tape is kept is configured at this
+ * end (linked-audio.ts).
  */
 export const LIMITS = {
-  /** The number with which a tape may begin: it goes on for as many again. */
+  /** Maximum number of a tape's first segment: as many may follow. */
   firstSegment: 2 ** 30,
   metaint: 65_535,
   segmentBytes: 4 * 1024 * 1024,
@@ -40,7 +39,7 @@ export const LIMITS = {
   bitrateKbps: MAX_KBPS,
   channelBytes: 128,
   contentTypeBytes: 1024,
-  /** Of the name of a hub, and of a fork. */
+  /** Maximum length of the name of a hub, and of a fork. */
   nameBytes: 64,
 } as const;
 
@@ -50,10 +49,10 @@ const NAME: MemberTable<TapeName> = {
   forks: list<TapeFork>({ seq: whole(), by: text(LIMITS.nameBytes) }, MAX_FORKS),
 };
 
-/** What a worker has when it asks for a channel. */
+/** What a worker has of a channel's tape when it subscribes. */
 export interface Subscribe {
   readonly channel: string;
-  /** Its tape, and the number of the segment that it wants next. */
+  /** The tape's name, and the number of the segment that it wants next. */
   readonly name: TapeName;
   readonly next: number;
 }
@@ -90,10 +89,10 @@ export function readListening(message: MessageReader): Listening {
   return listening;
 }
 
-/** What a tape is, as it begins or goes on at the other end. */
+/** Announces a tape, which begins or continues at the other end. */
 export interface TapeFacts {
   readonly name: TapeName;
-  /** The first segment that will be sent is the next one of what the worker has of this tape. */
+  /** Whether the first segment to be sent follows the ones that the worker has of this tape. */
   readonly goesOn: boolean;
   readonly isOgg: boolean;
   /** Whether its listeners may have ICY blocks. */
@@ -102,7 +101,7 @@ export interface TapeFacts {
   readonly segmentBytes: number;
   readonly lagMs: number;
   /**
-   * The number of the first segment that will be sent, its audio time, the one behind all that are there, and the first with which a listener may
+   * The number of the first segment to be sent, its audio time, the number after the last segment, and the first one with which a listener may
    * begin.
    */
   readonly first: number;
@@ -142,7 +141,7 @@ export function readTape(message: MessageReader): TapeFacts {
   return { ...facts, goesOn, isOgg: (flags & IS_OGG) !== 0, hasIcy: (flags & HAS_ICY) !== 0 };
 }
 
-/** What heads and statistics say of a channel. */
+/** The facts of a channel for response heads and statistics. */
 export interface AudioStats {
   readonly contentType: string;
   readonly sampleRate: number;
@@ -166,13 +165,13 @@ export function readFacts(message: MessageReader): AudioStats {
   return { ...facts, contentType: cleanText(facts.contentType) };
 }
 
-/** How far the tape's end has come, and of the open segment what a listener that is sent away there still gets. */
+/** The position of the tape's end, and the part of the open segment that a listener who is disconnected there still gets. */
 export interface Growth {
   readonly endMs: number;
   readonly audioMs: number;
   readonly delayedMs: number;
   readonly bitrateKbps: number;
-  /** The number of the open segment, and how much of its rest was sent before. */
+  /** The number of the open segment, and how much of that part was sent before. */
   readonly open: number;
   readonly restFrom: number;
   readonly rest: Buffer;
@@ -204,5 +203,5 @@ function writeName(message: MessageWriter, { hub, number, forks }: TapeName): vo
 
 /** The first segment with which a listener may begin. */
 export const FENCE_MEMBERS: MemberTable<{ readonly joinFrom: number }> = { joinFrom: whole() };
-/** Of UNSUBSCRIBE, NO_TAPE and FALLEN. */
+/** The members of UNSUBSCRIBE, NO_TAPE and FALLEN: none. */
 export const NO_MEMBERS: MemberTable<object> = {};

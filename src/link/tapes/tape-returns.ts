@@ -56,7 +56,7 @@ interface Offerer {
   offers: Extract<OfferMessage, { type: 'offers' }> | null;
   readonly open: Map<string, { readonly open: PlainOpenSegment; readonly place: unknown }>;
   readonly delayed: Map<string, PlainDelayedAudio[]>;
-  /** Channels of which that is malformed: their tapes are taken as from a worker. */
+  /** Channels whose open segment or delay line is malformed: their tapes are taken as from a worker. */
   readonly faulty: Set<string>;
 }
 

@@ -31,7 +31,7 @@ export function readMembers<T extends object>(message: MessageReader, members: M
   return read as T;
 }
 
-/** Reads all of a message. @throws WireError also where something is left */
+/** Reads a whole message. @throws WireError also if bytes are left */
 export function readAll<T extends object>(message: MessageReader, members: MemberTable<T>): T {
   const read = readMembers(message, members);
   message.end();

@@ -1,4 +1,4 @@
-/** The numbers of the messages of a link, and what each says: README.md. 1 to 31 are those of tapes, 33 to 47 those of HLS, 48 to 63 those of sessions. */
+/** The types of the messages of a link, described in README.md: 1 to 31 are of tapes, 33 to 47 of HLS, 48 to 63 of sessions. */
 
 /** Has no members: the other end is alive. */
 export const PING = 0;

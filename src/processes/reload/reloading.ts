@@ -95,7 +95,7 @@ export class Reloading {
     }
   }
 
-  /** The file that it reads, without links. Throws where it is away. */
+  /** The file that it reads, with symbolic links resolved. Throws if it does not exist. */
   get file(): string {
     return realpathSync(this.#parts.options.path);
   }

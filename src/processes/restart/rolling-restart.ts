@@ -88,7 +88,7 @@ export class RollingRestart {
       place.fill(workers[i]!);
     }
     children.hub.fill(hub);
-    // What hubs before it have taken back does not count.
+    // Tapes that earlier hubs have taken back do not count.
     children.suspects.begin();
     for (const worker of old) children.draining.add(worker);
     this.#post.hold();
@@ -114,7 +114,7 @@ export class RollingRestart {
     const released = before.requests.ask(send, { key: 'released', timeoutMs: HANDOVER_MS });
     const isReleased = await released.then(...ANSWERS);
     if (!isReleased) this.#log.error({ pid: before.pid }, 'the hub has not handed over: its encoders come again');
-    // By then the next one has all that it can get.
+    // By then the next one has everything that it can get.
     setTimeout(() => before.kill(), HANDOVER_MS).unref();
     return isReleased;
   }

@@ -1,4 +1,4 @@
-/** Copies of the store that the hub makes: a hub that hands over waits for them, and takes too long. Owned by the supervisor. */
+/** Copies of the store that the hub makes. A restart waits for them, since a hub could not hand over in time meanwhile. Owned by the supervisor. */
 
 import type { ManagedProcess } from './managed-process.js';
 
@@ -18,7 +18,7 @@ export class Backups {
     return copied;
   }
 
-  /** Resolves when none is being made. */
+  /** Resolves when no copy is being made. */
   async done(): Promise<void> {
     await Promise.allSettled(this.#copies);
   }

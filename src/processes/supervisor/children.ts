@@ -14,7 +14,7 @@ import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
 import { ProcessPlace } from './place.js';
 import { SuspectTapes } from './suspect-tapes.js';
 
-/** How often the local sockets are made young: systemd-tmpfiles removes what is days old from /tmp, with PrivateTmp sockets in use too. */
+/** How often the local sockets get a new modification time: systemd-tmpfiles removes old files from /tmp, with PrivateTmp even sockets in use. */
 const YOUNG_MS = 1_800_000;
 
 type Handlers = Pick<ManagedProcessParts, 'launch' | 'onReady' | 'onMessage' | 'onEnded'>;
@@ -109,7 +109,7 @@ export class Children {
     try {
       for (const name of ['', ...readdirSync(this.#folder)]) utimesSync(join(this.#folder, name), now, now);
     } catch {
-      // Another program has removed them all the same.
+      // Another program has removed them nevertheless.
     }
   }
 

@@ -153,7 +153,7 @@ export class Supervisor {
       const ready = this.#children.readyWorkers();
       if (plan.refused.length > 0 || ![hub, ...ready].every(({ knowsSteps }) => knowsSteps)) {
         await this.#restartWith(source).catch((error: Error) => {
-          // Behind the restart a new process has ended: it is started again with it.
+          // A new process has ended after the replacement: it is started again with this configuration.
           if (this.#children.source === source) adoptConfig(config, next.config);
           throw error;
         });
