@@ -47,7 +47,7 @@ export interface App {
   /** A copy of the store, beside it; resolves with its name in the data folder. */
   backup(): Promise<string>;
   /** What is wrong with it, in a few words; null: its clock turns, by which all is played, and what is due each second is done. */
-  ailment(): string | null;
+  fault(): string | null;
   /**
    * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
    * has already is committed and answered, one whose body is still coming gets 503. Resolves when all connections have ended, and before
@@ -128,7 +128,7 @@ export async function startWith(
     restrict: (connections) => worker.network.guards.connections.restrict(connections),
     reopen: () => accessLog?.reopen(),
     backup: () => side.backup(),
-    ailment: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'nothing is done in time'),
+    fault: () => (clock.now() - housekeeping.turnedMs < OVERDUE_MS ? null : 'nothing is done in time'),
     stop: (graceMs = Number.POSITIVE_INFINITY) =>
       (stopping ??= halt(Math.min(graceMs, config.shutdown.graceSeconds * 1000))),
   };

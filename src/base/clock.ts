@@ -208,7 +208,7 @@ export class SystemClock implements Clock {
   constructor() {
     this.#collector.observe({ entryTypes: ['gc'] });
     this.watchdog.watchProcess();
-    this.#goOn();
+    this.#schedule();
   }
 
   now(): number {
@@ -260,17 +260,17 @@ export class SystemClock implements Clock {
     try {
       this.#wheel.turn(nowMs);
     } finally {
-      this.#goOn(isOpen ? nowMs + TICK_MS : Number.POSITIVE_INFINITY);
+      this.#schedule(isOpen ? nowMs + TICK_MS : Number.POSITIVE_INFINITY);
     }
   }
 
   /** A ticker runs that did not. */
   #wake(): void {
-    if (this.#wakeMs !== Number.NEGATIVE_INFINITY) this.#goOn();
+    if (this.#wakeMs !== Number.NEGATIVE_INFINITY) this.#schedule();
   }
 
   /** @param mostMs when it wakes at the latest */
-  #goOn(mostMs = Number.POSITIVE_INFINITY): void {
+  #schedule(mostMs = Number.POSITIVE_INFINITY): void {
     if (this.#isStopped) return;
     const { isTicking } = this.#wheel;
     if (!isTicking) this.#restUntil(Math.min(this.#wheel.nextMs(), mostMs));

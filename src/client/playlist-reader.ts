@@ -25,7 +25,7 @@ export class PlaylistReader {
   constructor(url: URL, onPlaylist: (text: string) => void) {
     this.#url = url;
     this.#onPlaylist = onPlaylist;
-    void this.#goOn();
+    void this.#poll();
   }
 
   close(): void {
@@ -33,9 +33,9 @@ export class PlaylistReader {
     clearTimeout(this.#timer);
   }
 
-  async #goOn(): Promise<void> {
+  async #poll(): Promise<void> {
     const seconds = await this.#read();
-    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#goOn(), seconds * 1000);
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#poll(), seconds * 1000);
   }
 
   /** @returns seconds until the next read */

@@ -57,7 +57,7 @@ const FIRST_TOUCH_MS = 5000;
 /** Where a directory does not say. */
 const TOUCH_SECONDS = 600;
 /** After that a directory forgets it by itself, as it is not touched. */
-const MOST_REMOVALS = 3;
+const MAX_REMOVALS = 3;
 /** At the end nobody waits longer. */
 const LAST_MS = 3000;
 /** Calls at once, at the end. */
@@ -252,7 +252,7 @@ export class Directory {
   }
 
   #onFailed(action: YpAction, listing: YpListing, reason: string, nowMs: number): void {
-    if (action === 'remove' && ++listing.removals >= MOST_REMOVALS) listing.listed = null;
+    if (action === 'remove' && ++listing.removals >= MAX_REMOVALS) listing.listed = null;
     if (this.#failures++ === 0) this.#output.onTrouble(reason);
     this.#againMs = nowMs + this.#pauseMs(this.#failures);
   }

@@ -146,11 +146,11 @@ export class ChannelHls {
   tidy(nowMs: number): void {
     this.#feed?.tidy(nowMs);
     if (this.#isRestoring) return;
-    if (this.isAlways) this.#goOn(nowMs);
+    if (this.isAlways) this.#cutOrFollow(nowMs);
     else if (nowMs > this.#keptMs) this.stop();
   }
 
-  #goOn(nowMs: number): void {
+  #cutOrFollow(nowMs: number): void {
     if (!this.#isRead) void this.restored();
     else if (!this.#parts.feeds.isElsewhere(this.audio.key)) this.#begin();
     // The other process may have begun to cut since.

@@ -6,7 +6,7 @@
 
 import { availableParallelism } from 'node:os';
 import { banner } from '../app/addresses/banner.js';
-import { heedFileLimit } from '../app/addresses/file-limit.js';
+import { restrictToFileLimit } from '../app/addresses/file-limit.js';
 import type { App } from '../app/app.js';
 import { type Log, openLog } from '../base/log.js';
 import { CONFIG_PATH, RELOAD_BY_RESTART } from '../cli/reload-command.js';
@@ -22,7 +22,7 @@ import { type ControlCommands, openControlSocket } from './supervisor/control-so
 import { ServiceManager } from './supervisor/service-manager.js';
 
 /** The running server: an App or a Supervisor. */
-type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'ailment' | 'stop'> & {
+type Running = Pick<App, 'ports' | 'shoutcastPorts' | 'reopen' | 'backup' | 'fault' | 'stop'> & {
   readonly reloads: Reloads;
   /** Replaces all processes. Absent in one process. */
   readonly restart?: () => Promise<void>;
@@ -95,7 +95,7 @@ export async function run(args: readonly string[], stop: AbortSignal): Promise<v
   // The server runs on without its output: the disk may be full, or the pipe closed.
   process.stdout.on('error', () => undefined);
   if (!stop.aborted) process.stdout.write(banner(config, ports, programName(), operatorOf(read.source)));
-  service.ready(`serving at port ${ports.join(', ')}`, () => running.ailment());
+  service.ready(`serving at port ${ports.join(', ')}`, () => running.fault());
   onSignal = (signal) => (signal === 'SIGHUP' ? void service.reload(reload) : restart());
   for (const signal of asked) onSignal(signal);
 
@@ -155,7 +155,7 @@ async function startHere(
   // Imported here, so that a supervisor does not load it.
   const { startApp } = await import('../app/app.js');
   const app = await startApp(config, log, { signal: stop, reload });
-  heedFileLimit(config, app, log);
+  restrictToFileLimit(config, app, log);
   return Object.assign(app, { reloads: Reloads.ofOne(config, app) });
 }
 

@@ -208,7 +208,7 @@ export function appOf(
       for (const { child } of servers) child.kill('SIGHUP');
     },
     backup: () => Promise.reject(new Error('not from outside')),
-    ailment: () => (servers.every(({ ended }) => ended === undefined) ? null : 'one has ended'),
+    fault: () => (servers.every(({ ended }) => ended === undefined) ? null : 'one has ended'),
     stop: async () => {
       const there = servers.filter(({ ended }) => ended === undefined);
       await Promise.all(there.map((server) => server.end('SIGTERM')));

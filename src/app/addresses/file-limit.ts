@@ -21,7 +21,7 @@ export interface FileLimit {
 }
 
 /** To be asked when everything that stays open is open. Null: not known, or there is no limit. */
-export function fileLimit(sources: number): FileLimit | null {
+function fileLimit(sources: number): FileLimit | null {
   try {
     const files = softLimit(readFileSync('/proc/self/limits', 'latin1'));
     if (files === null) return null;
@@ -45,7 +45,7 @@ interface Restrictable {
 }
 
 /** Sockets that the system does not give cannot be refused politely, and what the radio itself opens would fail with them. */
-export function heedFileLimit(config: LoadedConfig, app: Restrictable, log: Log): void {
+export function restrictToFileLimit(config: LoadedConfig, app: Restrictable, log: Log): void {
   const channels = Object.values(config.stations).flatMap((station) => Object.values(station.channels));
   const limit = fileLimit(channels.reduce((sum, { sources }) => sum + sources.length, 0));
   const wanted = config.limits.connections;

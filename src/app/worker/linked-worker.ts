@@ -14,7 +14,7 @@ import { WorkerLink } from '../../link/worker-link.js';
 import { RecordView } from '../../metadata/view.js';
 import { openLmdbHistory } from '../../store/lmdb.js';
 import { Moments } from '../../titles/moments.js';
-import { heedFileLimit } from '../addresses/file-limit.js';
+import { restrictToFileLimit } from '../addresses/file-limit.js';
 import type { Core } from '../core.js';
 import { Faces } from '../faces.js';
 import { Housekeeping } from '../housekeeping.js';
@@ -145,7 +145,7 @@ export class LinkedWorker {
       metrics: () => link.ask('metrics', null),
     });
     const ports = await clients.listen();
-    heedFileLimit(config, clients.worker.network.guards.connections, log);
+    restrictToFileLimit(config, clients.worker.network.guards.connections, log);
     return ports;
   }
 

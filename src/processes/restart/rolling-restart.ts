@@ -2,7 +2,7 @@
  * Replaces all processes of a supervisor with new ones, which take over their state (README.md, "Rolling restart"). Owned by the supervisor, which
  * runs one restart at a time.
  *
- *   startNext: next hub standby ──► next workers ready ──► replace: places change hands ──► old hub hands over ──► old workers drain
+ *   startNext: next hub standby ──► next workers ready ──► replace: slots change hands ──► old hub hands over ──► old workers drain
  *   └──── one fails: all next ones end, nothing changes ───┘
  */
 
@@ -64,7 +64,7 @@ export class RollingRestart {
       children.next = workers;
       await Promise.all(workers.map((worker) => Promise.race([worker.said('ready'), worker.said('standby')])));
       if (children.isStopping) throw new Error('stopped meanwhile');
-      // Nothing would restart a process that ended before it was given a place.
+      // Nothing would restart a process that ended before it was given a slot.
       const gone = next.find(({ hasEnded }) => hasEnded);
       if (gone !== undefined) throw new Error(`the ${gone.role} has ended`);
       return { hub, workers };
@@ -76,16 +76,16 @@ export class RollingRestart {
     }
   }
 
-  /** Puts the new processes in their places, where they stay whatever happens. */
+  /** Puts the new processes into the slots, where they stay whatever happens. */
   async #replace({ hub, workers }: NextProcesses): Promise<void> {
     const children = this.#children;
     const before = children.hub.child;
     const old = children.readyWorkers();
     children.hubAddress = hub.boot.hub;
-    for (const [i, place] of children.workers.entries()) {
+    for (const [i, slot] of children.workers.entries()) {
       // The process here was being restarted.
-      if (place.child?.isReady === false) place.child.kill();
-      place.fill(workers[i]!);
+      if (slot.child?.isReady === false) slot.child.kill();
+      slot.fill(workers[i]!);
     }
     children.hub.fill(hub);
     // Tapes that earlier hubs have taken back do not count.

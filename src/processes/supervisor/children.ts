@@ -1,5 +1,5 @@
 /**
- * The processes of a supervisor: the hub and the workers in their places, the next workers during a restart, and those that a restart has replaced.
+ * The processes of a supervisor: the hub and the workers in their slots, the next workers during a restart, and those that a restart has replaced.
  * Owned by the supervisor.
  */
 
@@ -11,7 +11,7 @@ import type { HubAddress, ProcessRole } from '../messages.js';
 import type { ConfigSource } from '../reload/configuration.js';
 import type { DrainingWorkers } from '../restart/draining-workers.js';
 import { ManagedProcess, type ManagedProcessParts } from './managed-process.js';
-import { ProcessPlace } from './place.js';
+import { ProcessSlot } from './process-slot.js';
 import { SuspectTapes } from './suspect-tapes.js';
 
 /** How often the local sockets get a new modification time: systemd-tmpfiles removes old files from /tmp, with PrivateTmp even sockets in use. */
@@ -20,8 +20,8 @@ const YOUNG_MS = 1_800_000;
 type Handlers = Pick<ManagedProcessParts, 'launch' | 'onReady' | 'onMessage' | 'onEnded'>;
 
 export class Children {
-  readonly hub = new ProcessPlace('hub', () => this.#start('hub'));
-  readonly workers: readonly ProcessPlace[];
+  readonly hub = new ProcessSlot('hub', () => this.#start('hub'));
+  readonly workers: readonly ProcessSlot[];
   readonly draining: DrainingWorkers;
   /** Workers that are being started to take the place of others. */
   next: readonly ManagedProcess[] = [];
@@ -41,7 +41,7 @@ export class Children {
 
   constructor(source: ConfigSource, workers: number, draining: DrainingWorkers, handlers: Handlers) {
     this.source = source;
-    this.workers = Array.from({ length: workers }, () => new ProcessPlace('worker', () => this.#start('worker')));
+    this.workers = Array.from({ length: workers }, () => new ProcessSlot('worker', () => this.#start('worker')));
     this.draining = draining;
     this.#handlers = handlers;
     this.hubAddress = this.makeAddress();
@@ -49,12 +49,12 @@ export class Children {
     setInterval(() => this.#keepYoung(), YOUNG_MS).unref();
   }
 
-  get places(): readonly ProcessPlace[] {
+  get slots(): readonly ProcessSlot[] {
     return [this.hub, ...this.workers];
   }
 
   /** What is wrong, in a few words; null if the hub and at least one worker serve. */
-  get ailment(): string | null {
+  get fault(): string | null {
     if (this.hub.child?.isServing !== true) return 'there is no hub';
     return this.workers.some(({ child }) => child?.isServing) ? null : 'there is no worker';
   }
@@ -86,11 +86,11 @@ export class Children {
   /** Starts no process from now on. */
   stop(): void {
     this.isStopping = true;
-    for (const place of this.places) place.close();
+    for (const slot of this.slots) slot.close();
     this.#hubs.emit('hub', null);
   }
 
-  /** Starts a process that has no place yet. @param offers as in Boot @param source its configuration */
+  /** Starts a process that has no slot yet. @param offers as in Boot @param source its configuration */
   spawn(role: ProcessRole, hub: HubAddress, offers: number | null, source = this.source): ManagedProcess {
     return new ManagedProcess({
       role,

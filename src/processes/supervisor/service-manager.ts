@@ -2,8 +2,8 @@
  * Reports to systemd (Type=notify, sd_notify(3)) that this server is ready, reloads or stops, and, while it is well, that it is alive. Node has no
  * datagram sockets of the AF_UNIX family, so `systemd-notify` sends each message: the unit needs NotifyAccess=all.
  *
- *   every third of WATCHDOG_USEC ──► what ails it? ──nothing──► WATCHDOG=1
- *                                         └── something ──► STATUS=… without WATCHDOG=1: after WATCHDOG_USEC systemd restarts the server
+ *   every third of WATCHDOG_USEC ──► is anything wrong? ──no──► WATCHDOG=1
+ *                                         └── yes ──► STATUS=… without WATCHDOG=1: after WATCHDOG_USEC systemd restarts the server
  *
  * Messages are sent one after the other, in order. Owned by run.ts. Without NOTIFY_SOCKET it does nothing.
  */
@@ -19,7 +19,7 @@ const SIGNS = 3;
 const MICROS_PER_MS = 1000;
 
 /** What is wrong with the server, in a few words; null if it works. */
-export type Ailment = string | null;
+export type ServerFault = string | null;
 
 export class ServiceManager {
   readonly #log: Log;
@@ -30,7 +30,7 @@ export class ServiceManager {
   #timer: NodeJS.Timeout | undefined;
   #sent: Promise<void> = Promise.resolve();
   #isSigning = false;
-  #ailment: Ailment = null;
+  #fault: ServerFault = null;
   #status = '';
   #hasFailed = false;
 
@@ -46,12 +46,12 @@ export class ServiceManager {
 
   /**
    * Reports that the server is ready.
-   * @param status a line that `systemctl status` shows @param ailment called before each sign of life
+   * @param status a line that `systemctl status` shows @param fault called before each sign of life
    */
-  ready(status: string, ailment: () => Ailment): void {
+  ready(status: string, fault: () => ServerFault): void {
     this.#status = status;
     this.#say('READY=1', `STATUS=${status}`);
-    if (this.#signMs !== null) this.#timer = setInterval(() => this.#sign(ailment()), this.#signMs).unref();
+    if (this.#signMs !== null) this.#timer = setInterval(() => this.#sign(fault()), this.#signMs).unref();
   }
 
   /** Reports a reload while `work` is under way, for which `systemctl reload` waits. Rejects as the work does. */
@@ -72,14 +72,14 @@ export class ServiceManager {
     return this.#sent;
   }
 
-  #sign(ailment: Ailment): void {
-    if (ailment !== this.#ailment) {
-      this.#ailment = ailment;
-      if (ailment !== null) this.#log.error({ ailment }, 'no sign of life to the service manager');
-      this.#say(`STATUS=${ailment ?? this.#status}`);
+  #sign(fault: ServerFault): void {
+    if (fault !== this.#fault) {
+      this.#fault = fault;
+      if (fault !== null) this.#log.error({ fault }, 'no sign of life to the service manager');
+      this.#say(`STATUS=${fault ?? this.#status}`);
     }
     // Signs do not pile up if systemd does not read them.
-    if (ailment !== null || this.#isSigning) return;
+    if (fault !== null || this.#isSigning) return;
     this.#isSigning = true;
     this.#say('WATCHDOG=1');
     void this.#sent.then(() => {

@@ -84,7 +84,7 @@ export class Supervisor {
       this.#onFailed = reject;
       signal.addEventListener('abort', () => reject(new Error('stopped while it started')), { once: true });
     });
-    this.#children.hub.begin();
+    this.#children.hub.start();
     try {
       await begun;
     } catch (error) {
@@ -97,8 +97,8 @@ export class Supervisor {
   }
 
   /** What is wrong, in a few words; null if the hub and at least one worker serve. */
-  ailment(): string | null {
-    return this.#children.ailment;
+  fault(): string | null {
+    return this.#children.fault;
   }
 
   /** Reopens the access logs, whose files were rotated. */
@@ -227,14 +227,14 @@ export class Supervisor {
     if (child.role === 'worker') {
       this.ports = ports;
       this.shoutcastPorts = shoutcastPorts.map((port) => port ?? undefined);
-      if (children.workers.every((place) => place.child?.isReady)) this.#onStarted?.();
+      if (children.workers.every((slot) => slot.child?.isReady)) this.#onStarted?.();
       if (!this.#isRestarting && child.source !== children.source) this.#bring(child);
       return;
     }
     children.onHub(child);
     this.#sayRestarts();
     this.#sayResults();
-    if (!children.isStopping) for (const place of children.workers) if (place.isEmpty) place.begin();
+    if (!children.isStopping) for (const slot of children.workers) if (slot.isEmpty) slot.start();
     for (const worker of children.allWorkers()) worker.send({ type: 'hub', hub: children.hubAddress });
     this.#post.deliver(child);
   }
@@ -263,10 +263,10 @@ export class Supervisor {
   }
 
   #onEnded(child: ManagedProcess, why: EndOfProcess): void {
-    const place = this.#children.places.find((each) => each.child === child);
+    const slot = this.#children.slots.find((each) => each.child === child);
     this.#children.draining.delete(child);
-    if (place === undefined) return;
-    place.child = null;
+    if (slot === undefined) return;
+    slot.child = null;
     if (this.#children.isStopping) return;
     if (this.#onFailed !== null) {
       this.#onFailed(new Error(why.reason ?? `the ${child.role} ended (${why.signal ?? `code ${why.code}`})`));
@@ -276,7 +276,7 @@ export class Supervisor {
       this.#post.hold();
       this.#children.suspects.onEnded(why);
     }
-    const againMs = place.again(() => this.#sayRestarts());
+    const againMs = slot.again(() => this.#sayRestarts());
     const fields = { process: child.role, number: child.number, ...why, againMs };
     this.#parts.log.error(fields, 'a process has ended: it is started again');
   }
@@ -284,7 +284,7 @@ export class Supervisor {
   /** Reports restarts to the hub, for the metrics. */
   #sayRestarts(): void {
     const { hub, workers } = this.#children;
-    const restarts = { hub: hub.restarts, worker: workers.reduce((sum, place) => sum + place.restarts, 0) };
+    const restarts = { hub: hub.restarts, worker: workers.reduce((sum, slot) => sum + slot.restarts, 0) };
     hub.child?.send({ type: 'restarts', restarts });
   }
 

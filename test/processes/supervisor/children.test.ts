@@ -40,7 +40,7 @@ function childrenOf(t: Test): Children {
 t.test('a hub that is ready is there at once, one that is started when it is ready', async (t) => {
   const children = childrenOf(t);
   const waits = [children.readyHub(patient(10_000)), children.readyHub(patient(10_000))];
-  children.hub.begin();
+  children.hub.start();
   const hub = children.hub.child!;
   t.same(await Promise.all(waits), [hub, hub]);
   t.equal(await children.readyHub(0), hub);

@@ -40,15 +40,15 @@ t.test('says what it does, in order', { skip }, async (t) => {
 t.test('is alive only while nothing ails it, and systemd sees what does', { skip }, async (t) => {
   const socket = await new NotifySocket(t, tempFolder(t)).bound();
   const service = new ServiceManager({ PATH, NOTIFY_SOCKET: socket.path, WATCHDOG_USEC }, silent);
-  let ailment: string | null = null;
-  service.ready('serving', () => ailment);
+  let fault: string | null = null;
+  service.ready('serving', () => fault);
   await socket.heard('WATCHDOG=1', 3);
-  ailment = 'there is no hub';
+  fault = 'there is no hub';
   await socket.heard('STATUS=there is no hub');
   const before = socket.count('WATCHDOG=1');
   await quietFor(QUIET_MS);
   t.equal(socket.count('WATCHDOG=1'), before, 'no sign of life');
-  ailment = null;
+  fault = null;
   await socket.heard('WATCHDOG=1', before + 2);
   t.equal(socket.count('STATUS=serving'), 2, 'and well again');
   await service.stopping();

@@ -17,7 +17,7 @@ t.test('workers are started when the hub is ready, and get its paths', async (t)
   await started;
   t.same(machine.said('boot', 'hub'), ['hub 1 boot', 'worker 2 boot', 'worker 2 hub', 'worker 3 boot', 'worker 3 hub']);
   t.same(machine.supervisor.ports, [8000]);
-  t.equal(machine.supervisor.ailment(), null);
+  t.equal(machine.supervisor.fault(), null);
 });
 
 for (const [fault, reason] of [
@@ -57,7 +57,7 @@ t.test('a hub that ends: workers offer what they have to the next one, and get i
   machine.process('worker 3').end(70);
   machine.process('hub 1').end(null, 'SIGKILL');
   await turn();
-  t.equal(machine.supervisor.ailment(), 'there is no hub');
+  t.equal(machine.supervisor.fault(), 'there is no hub');
   machine.faults['worker 4 boot'] = 'is silent';
   machine.faults['hub 5 boot'] = 'is silent';
   await machine.advance(100);
@@ -71,7 +71,7 @@ t.test('a hub that ends: workers offer what they have to the next one, and get i
   await turn();
   t.same(machine.said('hub', 'restarts'), ['hub 5 restarts', 'worker 2 hub', 'worker 4 hub']);
   t.same(machine.running, ['worker 2', 'worker 4', 'hub 5']);
-  t.equal(machine.supervisor.ailment(), null);
+  t.equal(machine.supervisor.fault(), null);
 });
 
 t.test('one that gives no sign of life for 2.5 s is killed; this process may stand still itself', async (t) => {

@@ -1,4 +1,4 @@
-/** The place of a process, the hub's or a worker's. A process that ends is restarted at once, and after growing pauses while it keeps ending. */
+/** A slot for a process: the hub, or one of the workers. A process that ends is restarted at once, and after growing pauses while it keeps ending. */
 
 import type { ProcessRole } from '../messages.js';
 import type { ManagedProcess } from './managed-process.js';
@@ -8,7 +8,7 @@ const FIRST_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 10_000;
 const STEADY_MS = 10_000;
 
-export class ProcessPlace {
+export class ProcessSlot {
   readonly role: ProcessRole;
   readonly #start: () => ManagedProcess;
   child: ManagedProcess | null = null;
@@ -29,12 +29,12 @@ export class ProcessPlace {
     return this.child === null && this.#timer === undefined;
   }
 
-  begin(): void {
+  start(): void {
     this.#startedMs = performance.now();
     this.child = this.#start();
   }
 
-  /** Gives the place to a process that runs already. */
+  /** Puts a process that runs already into the slot. */
   fill(child: ManagedProcess): void {
     this.close();
     this.child = child;
@@ -50,7 +50,7 @@ export class ProcessPlace {
       this.#timer = undefined;
       this.restarts++;
       onAgain();
-      this.begin();
+      this.start();
     }, this.#pauseMs);
     return this.#pauseMs;
   }
