@@ -216,7 +216,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'processes/encoder-schema': ['processes/encoder-pipe', 'processes/restart/hub-returns'],
   'processes/run': ['e2e/start', 'e2e/rolling-restart'],
   'processes/worker-process': ['e2e/workers', 'e2e/rolling-restart'],
-  'store/memory': ['store/store'],
 };
 
 const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })

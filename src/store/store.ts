@@ -1,5 +1,5 @@
 /**
- * The interface of a store for now, next and history. Implementations: lmdb.ts (default), memory.ts (tests); both pass
+ * The interface of a store for now, next and history. Implementations: lmdb.ts, and test/kit/memory-store.ts for tests; both pass
  * test/store/contract.ts. The state machine (now-playing/now-playing.ts) decides what is in a ChannelState; a store only keeps it.
  */
 

@@ -15,11 +15,10 @@ import { Proxies } from '../../src/net/front/client-address.js';
 import { Rate } from '../../src/net/limits/rate.js';
 import { SecretGate } from '../../src/net/limits/secret-gate.js';
 import type { ChannelState } from '../../src/now-playing/state.js';
-import { MemoryStore } from '../../src/store/memory.js';
-
 import { roomyTable } from '../kit/front-harness.js';
 import { HISTORY } from '../kit/history.js';
 import { FULL, get, isProblem, now, PATH, post, YAML } from '../kit/http-push.js';
+import { MemoryStore } from '../kit/memory-store.js';
 import { pause } from '../kit/pause.js';
 import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';

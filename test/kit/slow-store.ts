@@ -1,7 +1,7 @@
 /** A store whose commits take their time, differently long; they can be made to wait, or to fail. */
 
 import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
-import { MemoryStore } from '../../src/store/memory.js';
+import { MemoryStore } from './memory-store.js';
 import { pause } from './pause.js';
 
 export class SlowStore extends MemoryStore {

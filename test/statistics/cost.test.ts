@@ -8,9 +8,9 @@ import { SteadyTime } from '../../src/base/steady-time.js';
 import { Collector, type CountedConnection } from '../../src/statistics/collector.js';
 import { KeptPlays } from '../../src/statistics/kept-plays.js';
 import { Recorder } from '../../src/statistics/recorder.js';
-import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
 import { costRatio } from '../kit/cost.js';
+import { MemoryStore } from '../kit/memory-store.js';
 import { makeRecord } from '../kit/record.js';
 
 const LISTENERS = 10_000;

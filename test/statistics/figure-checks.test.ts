@@ -5,8 +5,8 @@ import { isFigureRow, isMinuteFigures, isTitleRow, MAX_OFF_MS } from '../../src/
 import type { MinuteFigures } from '../../src/statistics/figures.js';
 import { Recorder } from '../../src/statistics/recorder.js';
 import { Sketch } from '../../src/statistics/sketch.js';
-import { MemoryStore } from '../../src/store/memory.js';
 import { FakeClock } from '../kit/clock.js';
+import { MemoryStore } from '../kit/memory-store.js';
 
 const NOON = Date.UTC(2026, 10, 20, 12);
 const ROW = ['channel:jazz', 'page', 'example.org', 1, 1, 60_000, 60_000, 1, 'l'];

@@ -10,9 +10,9 @@ import { StatisticsReader, type Subject } from '../../src/statistics/queries.js'
 import { type KeptStatistics, Recorder } from '../../src/statistics/recorder.js';
 import { playsCsv, playsJson, readFigures, useCsv } from '../../src/statistics/reports.js';
 import { openLmdbStore } from '../../src/store/lmdb.js';
-import { MemoryStore } from '../../src/store/memory.js';
 import type { Store } from '../../src/store/store.js';
 import { FakeClock } from '../kit/clock.js';
+import { MemoryStore } from '../kit/memory-store.js';
 import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { stateOf } from '../store/contract.js';

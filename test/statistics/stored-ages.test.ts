@@ -3,8 +3,8 @@
 import t from 'tap';
 import { Slices } from '../../src/statistics/sliced-work.js';
 import { StoredAges } from '../../src/statistics/stored-ages.js';
-import { MemoryStore } from '../../src/store/memory.js';
 import type { FigureChange, FigurePage } from '../../src/store/store.js';
+import { MemoryStore } from '../kit/memory-store.js';
 
 class CountedStore extends MemoryStore {
   reads = 0;

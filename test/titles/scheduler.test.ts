@@ -7,12 +7,12 @@ import type { FallbackRules } from '../../src/now-playing/fallback.js';
 import { acceptPush, acceptTitle, type PlainTitle } from '../../src/now-playing/now-playing.js';
 import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
 import type { TrustRules } from '../../src/now-playing/trust.js';
-import { MemoryStore } from '../../src/store/memory.js';
 import type { Engine } from '../../src/titles/engine.js';
 import { LocalEngine } from '../../src/titles/local.js';
 import { Moments } from '../../src/titles/moments.js';
 import { TitleScheduler } from '../../src/titles/scheduler.js';
 import { FakeClock } from '../kit/clock.js';
+import { MemoryStore } from '../kit/memory-store.js';
 
 const HOUR_MS = 3_600_000;
 const OWN = { title: { artist: '', song: 'OWN' }, graceSeconds: 5, whenSourceLost: false };

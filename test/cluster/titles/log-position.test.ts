@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { LogPosition } from '../../../src/cluster/titles/log-position.js';
-import { MemoryStore } from '../../../src/store/memory.js';
+import { MemoryStore } from '../../kit/memory-store.js';
 
 const applied = async () => undefined;
 

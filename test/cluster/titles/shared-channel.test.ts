@@ -4,8 +4,8 @@ import t from 'tap';
 import type { Unsent } from '../../../src/cluster/titles/ordered.js';
 import { SharedChannel } from '../../../src/cluster/titles/shared-channel.js';
 import type { ChannelState, HistoryEntry } from '../../../src/now-playing/state.js';
-import { MemoryStore } from '../../../src/store/memory.js';
 import { play } from '../../kit/cluster.js';
+import { MemoryStore } from '../../kit/memory-store.js';
 
 t.test(
   'what waits is bounded in size too, since all of it is written with each change; the newest is never dropped',

@@ -20,8 +20,8 @@ import {
 } from '../../../src/link/wire/link-version.js';
 import { MessageWriter } from '../../../src/link/wire/message-writer.js';
 import { WorkerLink } from '../../../src/link/worker-link.js';
-import { MemoryStore } from '../../../src/store/memory.js';
 import { LocalEngine } from '../../../src/titles/local.js';
+import { MemoryStore } from '../../kit/memory-store.js';
 import { tempFolder } from '../../kit/temp-folder.js';
 import { until } from '../../kit/until.js';
 

@@ -3,10 +3,10 @@
  * still holds can change it.
  */
 
-import type { Clock } from '../base/clock.js';
-import { SteadyTime } from '../base/steady-time.js';
-import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
-import { areFromAhead, begunIn, LastBegun, putBefore } from './from-ahead.js';
+import type { Clock } from '../../src/base/clock.js';
+import { SteadyTime } from '../../src/base/steady-time.js';
+import type { ChannelState, HistoryEntry } from '../../src/now-playing/state.js';
+import { areFromAhead, begunIn, LastBegun, putBefore } from '../../src/store/from-ahead.js';
 import {
   type FigureChange,
   type FigurePage,
@@ -18,8 +18,8 @@ import {
   PRUNE_STEP,
   type Store,
   type StoredFigure,
-} from './store.js';
-import { isSamePlay } from './stored.js';
+} from '../../src/store/store.js';
+import { isSamePlay } from '../../src/store/stored.js';
 
 export class MemoryStore implements Store {
   readonly #texts = new Map<string, string>();
