@@ -195,6 +195,28 @@ t.test('no file imports itself, by way of whatever others', async (t) => {
   t.ok(done.size > 150, 'files were found');
 });
 
+t.test('what is exported is named in another file, of the tests at least', async (t) => {
+  const texts = new Map(
+    ['../src', '../test', '../bench'].flatMap((folder) => {
+      const path = new URL(folder, import.meta.url).pathname;
+      const names = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => /\.[jt]s$/.test(name));
+      return names.map((name) => [join(path, name), readFileSync(join(path, name), 'utf8')] as const);
+    }),
+  );
+  const files = new Map<string, number>();
+  for (const text of texts.values())
+    for (const word of new Set(text.match(/\w+/g))) files.set(word, (files.get(word) ?? 0) + 1);
+  let seen = 0;
+  for (const [path, text] of texts) {
+    if (!path.startsWith(SRC)) continue;
+    for (const [, name] of text.matchAll(/^export (?:async )?(?:const|function|class) (\w+)/gm)) {
+      seen++;
+      if (files.get(name!) === 1) t.fail(`${relative(SRC, path)}: ${name} is used there alone`);
+    }
+  }
+  t.ok(seen > 500, `${seen} exports were found`);
+});
+
 t.test('every package enters through one place', async (t) => {
   let seen = 0;
   for (const file of files()) {

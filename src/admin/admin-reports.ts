@@ -283,17 +283,6 @@ export interface AdminQueries {
   ): Promise<readonly ProcessQuestions[Q]['answer'][]>;
 }
 
-/** Answers the questions to one process. */
-export type AnswerProcess = <Q extends ProcessQuestion>(
-  question: Q,
-  ask: ProcessQuestions[Q]['ask'],
-) => ProcessQuestions[Q]['answer'];
-/** Answers the questions to the hub. */
-export type AnswerHub = <Q extends HubQuestion>(
-  question: Q,
-  ask: HubQuestions[Q]['ask'],
-) => Promise<HubQuestions[Q]['answer']>;
-
 /** The beginning of a secret name, enough to distinguish two. */
 export function masked(metaid: string): string {
   return `${metaid.slice(0, Math.min(4, Math.floor(metaid.length / 4)))}…`;

@@ -47,7 +47,7 @@ export function decoded(text: string): string {
 }
 
 /** The target of a push with single slashes in its path and none at the end of it: templates are put together by hand. Any other as it is. */
-export function pushTarget(target: string): string {
+function pushTarget(target: string): string {
   const path = pathOf(target);
   if (!PUSH.test(path)) return target;
   return path.replace(/\/{2,}/g, '/').replace(/\/$/, '') + target.slice(path.length);

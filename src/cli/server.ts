@@ -5,7 +5,7 @@ import { printable } from '../base/printable.js';
 import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
 
 /** Where a server listens by default. */
-export const DEFAULT_URL = 'http://127.0.0.1:8000';
+const DEFAULT_URL = 'http://127.0.0.1:8000';
 /** Longer events are not ours. */
 const EVENT_CHARACTERS = 1024 * 1024;
 /** Of a response that is read whole: the metrics of a thousand channels take a few MB. */
@@ -15,7 +15,7 @@ const REFUSAL_BYTES = 500;
 const ANSWER_MS = 10_000;
 
 /** Names the server where `--url` does not. */
-export const URL_VARIABLE = 'AIRSPLICE_URL';
+const URL_VARIABLE = 'AIRSPLICE_URL';
 
 /** The server of `--url`, else of the environment, else the default, without a trailing slash. Throws UsageError. */
 export function serverUrl(line: CommandLine): string {

@@ -19,7 +19,7 @@ import {
   whole,
 } from './field.js';
 
-export const ALERT_EVENTS = [
+const ALERT_EVENTS = [
   ...(['source-lost', 'no-audio', 'silence', 'bitrate-off', 'no-titles', 'tape-lost'] as const),
   ...([
     'store-fault',

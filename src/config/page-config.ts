@@ -20,7 +20,7 @@ const MAX_LANGUAGE_BYTES = 65_536;
 /** Of a text of a language. */
 const MAX_TEXT_CHARACTERS = 500;
 
-export const DEFAULT_ACCENT = '#176b61';
+const DEFAULT_ACCENT = '#176b61';
 
 const COLOUR = /^#[0-9a-f]{6}$/i;
 /** As in `lang` of HTML: a language, and perhaps where it is spoken. */
@@ -68,8 +68,6 @@ export function pageSchema(folder: string) {
     ).default([]),
   });
 }
-
-export type PageConfig = z.output<ReturnType<typeof pageSchema>>;
 
 /** A file of texts, as those in src/web/texts. */
 function languageFile(folder: string) {

@@ -23,11 +23,11 @@ import {
 } from './field.js';
 import { type Password, passwordSchema } from './sources/pull-config.js';
 
-export const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
+const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
 export type TitleFormat = (typeof TITLE_FORMATS)[number];
 
 /** What stands at the places of a template (src/webhooks/rendered-title.ts). */
-export const TITLE_PLACES = [
+const TITLE_PLACES = [
   ...(['title', 'artist', 'song', 'album', 'cover', 'isrc', 'id', 'etype', 'duration', 'type'] as const),
   ...(['time', 'timestamp', 'channel', 'channelkey', 'station'] as const),
 ] as const;

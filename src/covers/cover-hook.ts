@@ -35,7 +35,7 @@ interface Remembered {
 
 const LIMITS = { ca: undefined, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
 /** Questions at a time; what comes beyond them has no cover. */
-export const MAX_ASKED = 4;
+const MAX_ASKED = 4;
 /** After a failure. */
 export const AGAIN_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set([204, 404]);

@@ -39,7 +39,7 @@ const sequence = z.int().min(0).max(MAX_SEQUENCE);
 /** A segment without its bytes. */
 export type HlsSegmentFacts = Omit<HlsSegment, 'bytes'>;
 
-export const segmentSchema = z.looseObject({
+const segmentSchema = z.looseObject({
   number: sequence,
   name: z.string().regex(SEGMENT_NAME),
   init: z.looseObject({ name: z.string().regex(INIT_NAME), bytes: bytes(MAX_INIT_BYTES) }).nullable(),

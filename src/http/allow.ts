@@ -18,7 +18,7 @@ export const REPORT_METHODS = 'POST, OPTIONS';
 /** A WebSocket's handshake (RFC 6455, 4.1). */
 export const WEBSOCKET_METHODS = 'GET';
 /** An encoder that feeds a mount. */
-export const ENCODER_METHODS = 'PUT, SOURCE';
+const ENCODER_METHODS = 'PUT, SOURCE';
 /** In the refusal of an encoder's secret, where libshout looks for them; POST is for titles (src/http/ingest/README.md, "What encoders send"). */
 export const CHALLENGE_METHODS = `${ENCODER_METHODS}, POST`;
 /** An encoder's titles. */

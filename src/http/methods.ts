@@ -72,7 +72,7 @@ export function readRoute(
 }
 
 /** For paths that are only read, by GET and HEAD. */
-export function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
+function refuseWrites(app: FastifyInstance, url: string, config: RouteRole = {}): void {
   refuseOthers(app, url, GET_METHODS, READ_ONLY, config);
 }
 

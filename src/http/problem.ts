@@ -16,7 +16,7 @@ export const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 const LINGER_MS = 2000;
 
 /** The body: type, title, status, detail and, where fields are at fault, errors. */
-export function problemJson(refusal: Refusal): string {
+function problemJson(refusal: Refusal): string {
   const { status, title } = REFUSALS[refusal.kind];
   const problem: Record<string, unknown> = {
     type: `urn:airsplice:problem:${refusal.kind}`,

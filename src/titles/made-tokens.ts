@@ -8,7 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { Refusal } from '../base/refusal.js';
 
 /** For each channel. */
-export const MAX_MADE = 8;
+const MAX_MADE = 8;
 const NONE = Buffer.alloc(32);
 
 /** A token as the hub keeps it (admin/admin-reports.ts). */

@@ -7,8 +7,8 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
 
-export const CONFIG_NAME = 'airsplice.yaml';
-export const STORE_NAME = 'airsplice.mdb';
+const CONFIG_NAME = 'airsplice.yaml';
+const STORE_NAME = 'airsplice.mdb';
 const MANIFEST_NAME = 'manifest.json';
 /** Raised when the content changes, including the store's own format. */
 const FORMAT = 1;

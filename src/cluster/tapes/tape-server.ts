@@ -17,7 +17,7 @@ import { limitClientKeys } from '../../net/tls/key-updates.js';
 import { tlsOptions } from '../../net/tls/tls-options.js';
 import { isProof, newNonce, proofOf, read, written } from './tape-auth.js';
 
-export const PURPOSES = ['listen', 'offer', 'take'] as const;
+const PURPOSES = ['listen', 'offer', 'take'] as const;
 export type Purpose = (typeof PURPOSES)[number];
 export const PROTOCOL = 'airsplice-tape';
 

@@ -33,8 +33,6 @@ export function streamInfoSchema() {
   );
 }
 
-export type StreamInfoConfig = z.output<ReturnType<typeof streamInfoSchema>>;
-
 const headerUrl = () =>
   checked(
     'must be an http:// or https:// URL of at most 1024 characters in ASCII, without blanks, user and password',

@@ -27,7 +27,7 @@ export interface StatisticsParts {
 }
 
 const CSV_TYPE = 'text/csv; charset=utf-8';
-export const STATISTICS_PATH = '/admin/api/statistics';
+const STATISTICS_PATH = '/admin/api/statistics';
 
 /**
  * Parses the query, so that a wrong one is refused without waiting for a turn, and returns the function that makes the answer.

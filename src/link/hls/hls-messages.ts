@@ -24,18 +24,18 @@ export interface HlsSubscribe {
   readonly name: string;
 }
 
-export const HLS_SUBSCRIBE_MEMBERS: MemberTable<Omit<HlsSubscribe, 'isAsked'> & { readonly flags: number }> = {
+const HLS_SUBSCRIBE_MEMBERS: MemberTable<Omit<HlsSubscribe, 'isAsked'> & { readonly flags: number }> = {
   channel: text(CHANNEL_BYTES),
   flags: byte(1),
   last: number(0, MAX_SEQUENCE),
   name: text(NAME_BYTES),
 };
-export const HLS_LIST_MEMBERS: MemberTable<{ readonly flags: number; readonly list: string }> = {
+const HLS_LIST_MEMBERS: MemberTable<{ readonly flags: number; readonly list: string }> = {
   flags: byte(1),
   list: text(MAX_PLAIN_BYTES),
 };
-export const HLS_TITLE_MEMBERS: MemberTable<{ readonly title: string }> = { title: text(MAX_PLAIN_BYTES) };
-export const HLS_SEGMENT_MEMBERS: MemberTable<{ readonly facts: string; readonly bytes: Buffer }> = {
+const HLS_TITLE_MEMBERS: MemberTable<{ readonly title: string }> = { title: text(MAX_PLAIN_BYTES) };
+const HLS_SEGMENT_MEMBERS: MemberTable<{ readonly facts: string; readonly bytes: Buffer }> = {
   facts: text(MAX_PLAIN_BYTES),
   bytes: rest(MAX_SEGMENT_BYTES),
 };

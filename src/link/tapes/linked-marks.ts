@@ -15,7 +15,7 @@ import { MAX_BLOCK_BYTES, type MarkText, readMark } from './mark-schema.js';
 import { blockNumberOf, setBlockNumber } from './tape-names.js';
 
 /** In place of a mark's number: none. */
-export const NO_MARK = 0;
+const NO_MARK = 0;
 /** Number of new marks after which marks that are not on the tape any more are dropped. */
 const MAX_UNSEEN = 32;
 /** Maximum number of marks of one channel: the longest tape has fewer. */

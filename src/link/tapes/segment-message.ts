@@ -118,7 +118,7 @@ interface CameTitles {
   readonly marks: readonly CamePlace[];
 }
 
-export const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
+const TITLES_MEMBERS: MemberTable<CameTitles> = { repeats: whole(), late: whole(), marks: PLACES };
 
 /** The facts of a closed segment of any tape. */
 const CLOSED = { seq: whole(), arrivedMs: number(0, MAX_MOMENT_MS), startMs: number(0), endMs: number(0) };
@@ -180,7 +180,7 @@ export function readFramesSegment(
 }
 
 /** Maximum size of a segment: the size at which a tape closes it, one more packet, and the head of a link (audio/ogg/ogg-tape.ts). */
-export const MAX_OGG_BYTES = 4 * 1024 * 1024;
+const MAX_OGG_BYTES = 4 * 1024 * 1024;
 
 export const OGG_SEGMENT_MEMBERS: MemberTable<
   Omit<SegmentCase, 'rest'> &
