@@ -17,37 +17,14 @@ import { Requests } from '../base/requests.js';
 import { Control } from '../link/control-messages.js';
 import { systemMs } from '../link/facts/shared-time.js';
 import { LinkLost } from '../link/question-errors.js';
-import { registryPort } from '../link/sessions/hub-sessions.js';
-import {
-  MAX_CLOCK_MS,
-  REPORT_MEMBERS,
-  readFollow,
-  readRelayed,
-  readTimes,
-  readTo,
-  readVerdict,
-  SessionWriter,
-  VERDICT_MS,
-} from '../link/sessions/session-messages.js';
+import { passOn, registryPort } from '../link/sessions/hub-sessions.js';
+import { MAX_CLOCK_MS, SessionWriter, VERDICT_MS } from '../link/sessions/session-messages.js';
 import type { RegistryPort, SessionRegistry } from '../link/sessions/session-registry.js';
 import { LIMITS } from '../link/tapes/tape-messages.js';
 import { machineOf } from '../link/wire/left-alone.js';
 import { LinkConnection, type MessageHandler } from '../link/wire/link-connection.js';
-import { readAll } from '../link/wire/members.js';
-import {
-  ASK,
-  FIRST_SESSION_TYPE,
-  FOLLOW,
-  HEARD,
-  LAST_SESSION_TYPE,
-  PLACE,
-  REPORT,
-  STATE,
-  TITLE,
-  VERDICT,
-} from '../link/wire/message-types.js';
+import { FIRST_SESSION_TYPE, LAST_SESSION_TYPE, REPORT } from '../link/wire/message-types.js';
 import { type MessageReader, WireError } from '../link/wire/wire.js';
-import type { SessionTimes } from '../listener/sessions/session-place.js';
 import { must } from '../metadata/record-schema.js';
 import type { ClusterCounts, OtherCounts } from './cluster-counts.js';
 import { type ClusterSettings, type OtherSettings, settingsSchema } from './titles/channel-settings.js';
@@ -136,40 +113,11 @@ export class SessionBridge implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     const { registry, number } = this.#parts;
-    const { metaid } = readTo(message, type);
     if (this.#laterMs === null) throw new WireError('the clocks are not known yet');
-    switch (type) {
-      case PLACE:
-        registry.place(number, metaid, this.#moved(readTimes(message)));
-        break;
-      case FOLLOW:
-        registry.follow(number, metaid, readFollow(message));
-        break;
-      case ASK:
-        message.end();
-        registry.ask(number, metaid);
-        break;
-      case STATE:
-      case TITLE:
-      case HEARD: {
-        // To all followers here: those that ask are among them.
-        const { sinceMs, rest } = readRelayed(type, message);
-        registry.relay(type, number, metaid, 0, sinceMs + this.#laterMs, rest);
-        break;
-      }
-      case REPORT: {
-        const { id, bytes } = readAll(message, REPORT_MEMBERS);
-        registry.report(number, metaid, id, bytes);
-        break;
-      }
-      case VERDICT: {
-        const { id, verdict } = readVerdict(message);
-        this.#reports.answer(id, verdict);
-        break;
-      }
-      default:
-        throw new WireError(`a message of type ${type}`);
-    }
+    passOn(registry, number, type, message, {
+      laterMs: this.#laterMs,
+      onVerdict: (id, verdict) => this.#reports.answer(id, verdict),
+    });
   }
 
   onDrain(): void {}
@@ -193,10 +141,6 @@ export class SessionBridge implements MessageHandler {
         this.#there,
         said.counts.filter(([channel]) => has(channel)),
       );
-  }
-
-  #moved(times: SessionTimes | null): SessionTimes | null {
-    return times && { sinceMs: times.sinceMs + this.#laterMs!, endedMs: times.endedMs + this.#laterMs! };
   }
 
   /** The other machine chooses the worker, and answers reports by a number of its own. */

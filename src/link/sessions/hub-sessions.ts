@@ -48,44 +48,68 @@ export class HubSessions implements MessageHandler {
 
   onMessage(type: number, message: MessageReader): void {
     if (this.#worker === 0) throw new WireError('a worker must say first who it is');
-    const { worker: to, metaid } = readTo(message, type);
-    switch (type) {
-      case PLACE:
-        this.#registry.place(this.#worker, metaid, readTimes(message));
-        break;
-      case FOLLOW:
-        this.#registry.follow(this.#worker, metaid, readFollow(message));
-        break;
-      case ASK:
-        message.end();
-        this.#registry.ask(this.#worker, metaid);
-        break;
-      case STATE:
-      case TITLE:
-      case HEARD: {
-        const { sinceMs, rest } = readRelayed(type, message);
-        this.#registry.relay(type, this.#worker, metaid, to, sinceMs, rest);
-        break;
-      }
-      case REPORT: {
-        const { id, bytes } = readAll(message, REPORT_MEMBERS);
-        this.#registry.report(this.#worker, metaid, id, bytes);
-        break;
-      }
-      case VERDICT: {
-        const { id, verdict } = readVerdict(message);
-        this.#registry.verdict(to, id, verdict);
-        break;
-      }
-      default:
-        throw new WireError(`a message of type ${type}`);
-    }
+    passOn(this.#registry, this.#worker, type, message);
   }
 
   onDrain(): void {}
 
   onClosed(): void {
     if (this.#worker !== 0) this.#registry.remove(this.#worker, this.#port);
+  }
+}
+
+/** Another machine, whose events go to all followers here. */
+interface OtherMachine {
+  /** Added to its times, milliseconds. */
+  readonly laterMs: number;
+  /** It answers reports by a number of their own. */
+  onVerdict(id: number, verdict: string): void;
+}
+
+/** Passes a message of the other end on to the registry. @param from its number there @param machine null: it is a worker here @throws WireError */
+export function passOn(
+  registry: SessionRegistry,
+  from: number,
+  type: number,
+  message: MessageReader,
+  machine: OtherMachine | null = null,
+): void {
+  const { worker, metaid } = readTo(message, type);
+  const laterMs = machine?.laterMs ?? 0;
+  switch (type) {
+    case PLACE: {
+      const times = readTimes(message);
+      const moved = times && { sinceMs: times.sinceMs + laterMs, endedMs: times.endedMs + laterMs };
+      registry.place(from, metaid, moved);
+      break;
+    }
+    case FOLLOW:
+      registry.follow(from, metaid, readFollow(message));
+      break;
+    case ASK:
+      message.end();
+      registry.ask(from, metaid);
+      break;
+    case STATE:
+    case TITLE:
+    case HEARD: {
+      const { sinceMs, rest } = readRelayed(type, message);
+      registry.relay(type, from, metaid, machine === null ? worker : 0, sinceMs + laterMs, rest);
+      break;
+    }
+    case REPORT: {
+      const { id, bytes } = readAll(message, REPORT_MEMBERS);
+      registry.report(from, metaid, id, bytes);
+      break;
+    }
+    case VERDICT: {
+      const { id, verdict } = readVerdict(message);
+      if (machine === null) registry.verdict(worker, id, verdict);
+      else machine.onVerdict(id, verdict);
+      break;
+    }
+    default:
+      throw new WireError(`a message of type ${type}`);
   }
 }
 
