@@ -6,7 +6,7 @@ import { Faces } from '../app/faces.js';
 import { type LinkedHub, makeLinkedHub } from '../app/hub/linked-hub.js';
 import { SystemClock } from '../base/clock.js';
 import { LINK_VERSION, OtherVersion } from '../link/wire/link-version.js';
-import { takeOver } from '../net/front/handover.js';
+import { attach } from '../net/front/handover.js';
 import { openLmdbStore } from '../store/lmdb.js';
 import type { ChildParts, ChildWork } from './child-work.js';
 import { EncoderPipes } from './encoder-pipe.js';
@@ -114,7 +114,7 @@ class HubProcess implements ChildWork {
     else if (letter.type === 'encoder') {
       const { value: encoder } = readEncoder(letter);
       if (encoder === null) return void socket.destroy();
-      takeOver(socket);
+      attach(socket);
       connections.take(socket, encoder.address);
       this.#hub.admit({ ...encoder, socket });
     } else {

@@ -18,7 +18,7 @@ import type { LeaseOwner } from './leases.js';
 import type { OwnerLink } from './owner-link.js';
 import type { PlayedAudio } from './played-audio.js';
 import type { RemoteFacts } from './remote-facts.js';
-import { type TakeoverParts, takeOver } from './takeover.js';
+import { continueTape, type TakeoverParts } from './takeover.js';
 
 export interface FeedingParts extends TakeoverParts {
   readonly log: Log;
@@ -175,7 +175,7 @@ export class Feeding {
   /** The owner's tape is silent, and a source is on air here: it continues the part that has arrived. Never rejects. */
   async takeAlone(): Promise<void> {
     this.#phase = 'taking';
-    await takeOver(this.#of.channel.audio, this.#of.link.audio, null, this.#parts);
+    await continueTape(this.#of.channel.audio, this.#of.link.audio, null, this.#parts);
     if (this.#isClosed) return;
     this.#beAlone();
     this.#own();
@@ -269,7 +269,7 @@ export class Feeding {
     const url = beforeNode === this.#parts.node || isReturned ? '' : beforeUrl;
     const isLost = !isThere && (claim.isQuiet || !link.isConnected);
     const former = { node: beforeNode, url, epoch, isLost, isThere };
-    await takeOver(channel.audio, link.audio, former, this.#parts);
+    await continueTape(channel.audio, link.audio, former, this.#parts);
     // The former owner's HLS comes by another stream than its tape.
     if (!isLost && link.hls.isWanted) await link.hlsIsWhole();
     if (this.#isClosed) return;

@@ -50,7 +50,7 @@ const MARKS_UNSEEN = 1000;
  * Puts the tape onto the channel's audio here, if any node has one. Never rejects.
  * @param audio that is not fed now @param here the part of the tape at this node @param former null: only that part is used
  */
-export async function takeOver(
+export async function continueTape(
   audio: ChannelAudio,
   here: LinkedAudio,
   former: FormerOwner | null,

@@ -1,7 +1,7 @@
 /**
  * Hands a socket over to another process, with the bytes that were read ahead.
  *
- *   paused ──► detach: reading stops, buffered bytes are taken ──► sent ──► takeOver: half-open, as fronts accept sockets
+ *   paused ──► detach: reading stops, buffered bytes are taken ──► sent ──► attach: half-open, as fronts accept sockets
  */
 
 import type { Socket } from 'node:net';
@@ -32,7 +32,7 @@ export function detach(socket: Socket): Buffer {
 }
 
 /** Prepares a socket from another process as a front would have accepted it, paused. */
-export function takeOver(socket: Socket): void {
+export function attach(socket: Socket): void {
   socket.allowHalfOpen = true;
   socket.setNoDelay(true);
   socket.pause();

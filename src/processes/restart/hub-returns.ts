@@ -10,7 +10,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
 import type { TapeNames } from '../../link/tapes/tape-names.js';
 import { type ReturnedTape, TapeReturns, type TapeReturnsParts } from '../../link/tapes/tape-returns.js';
-import { takeOver } from '../../net/front/handover.js';
+import { attach } from '../../net/front/handover.js';
 import { readConnection } from '../encoder-schema.js';
 import type { SocketLetter } from '../messages.js';
 
@@ -103,7 +103,7 @@ export function takeConnection(
   letter: Pick<SocketLetter, 'text' | 'ahead'>,
   socket: Socket,
 ): string | null {
-  takeOver(socket);
+  attach(socket);
   const { value, bad } = readConnection(letter);
   const taker = value === null ? undefined : channels.get(value.channel);
   if (value === null || taker === undefined) socket.destroy();
