@@ -150,6 +150,34 @@ function targetsOf(file: string): string[] {
     .map(({ to }) => relative(SRC, normalize(join(SRC, dirname(file), to))).replace(/\.js$/, '.ts'));
 }
 
+const README = readFileSync(join(SRC, 'README.md'), 'utf8');
+
+t.test('src/README.md lists the layers in this order, and the folders of each room', async (t) => {
+  const table = README.slice(README.indexOf('## Layers'), README.indexOf('Folders within a room'));
+  const rows = [...table.matchAll(/^\| (`.*?`) +\|/gm)].map(([, names]) => [...names!.matchAll(/`([\w/-]+)`/g)]);
+  const listed = rows.flat().map(([, name]) => name!);
+  t.same([...listed].sort(), LAYERS.flat().sort(), 'all of them');
+  const wrong = listed.filter((name, i) => i > 0 && LAYER_OF.get(name)! < LAYER_OF.get(listed[i - 1]!)!);
+  t.same(wrong, ['cli'], 'in this order; cli, which starts processes too, is the last');
+  const folders = README.slice(README.indexOf('| room        | folders'), README.indexOf('`main.ts` is the program'));
+  const named = [...folders.matchAll(/^\| `(\w+)` +\| (.*) \|$/gm)].flatMap(([, room, text]) =>
+    [...text!.matchAll(/(?:^|; )`(\w+)`/g)].map(([, folder]) => `${room}/${folder}`),
+  );
+  const there = readdirSync(SRC, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isDirectory() && entry.parentPath !== SRC,
+  );
+  t.same(named.sort(), there.map(({ name, parentPath }) => join(relative(SRC, parentPath), name)).sort());
+});
+
+t.test('what processes and machines say rarely is read by the one codec (metadata/codec.ts)', async (t) => {
+  const rooms = files().filter((file) => /^(admin|link|cluster|processes)\//.test(file));
+  t.ok(rooms.length > 100, 'files were found');
+  for (const file of rooms) {
+    const found = /\bJSON\.parse\b|node:v8/.exec(readFileSync(join(SRC, file), 'utf8'));
+    if (found !== null) t.fail(`${file}: ${found[0]}`);
+  }
+});
+
 t.test('every folder has its layer, and nothing lies loose', async (t) => {
   for (const file of files()) {
     const folder = folderOf(file);
