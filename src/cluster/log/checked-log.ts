@@ -8,7 +8,7 @@ import { CheckError, must } from '../../metadata/record-schema.js';
 import { ANSWERS } from './log-schema.js';
 import { LogLost, type SharedLog } from './shared-log.js';
 
-/** The same log with its answers checked: a malformed one rejects with LogLost, and the log is lost. */
+/** The same log with its answers checked: a malformed one rejects with LogLost, and the log is lost. It asks until it has all last values. */
 export function checkedLog(log: SharedLog): SharedLog {
   const checked = async <T>(what: string, schema: z.ZodType<T>, answer: Promise<unknown>): Promise<T> => {
     const value = await answer;
@@ -33,7 +33,18 @@ export function checkedLog(log: SharedLog): SharedLog {
     hello: (joining) => checked('a joining', ANSWERS.hello, log.hello(joining)),
     commit: (change) => checked('a change', ANSWERS.commit, log.commit(change)),
     lease: (asked) => checked('leases', ANSWERS.lease, log.lease(asked)),
-    last: (channels) => checked('last values', ANSWERS.last, log.last(channels)),
+    last: async (channels) => {
+      const all: (readonly [channel: string, text: string])[] = [];
+      for (let rest = channels; rest.length > 0; ) {
+        const some = await checked('last values', ANSWERS.last, log.last(rest));
+        const place = rest.lastIndexOf(some.at(-1)?.[0] ?? '');
+        // All that it has; or channels that were not asked for.
+        if (place === -1) break;
+        all.push(...some);
+        rest = rest.slice(place + 1);
+      }
+      return all;
+    },
     entriesAfter: (seq, most, waitMs) =>
       checked('entries', ANSWERS.entriesAfter.max(most), log.entriesAfter(seq, most, waitMs)),
     nodes: () => checked('nodes', ANSWERS.nodes, log.nodes()),

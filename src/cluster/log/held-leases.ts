@@ -2,7 +2,7 @@
 
 import { NO_RANK } from '../tapes/leases.js';
 import { type AskedLease, type LeaseAnswer, type LeaseQuestion, MAX_FACTS } from './log-schema.js';
-import { MAX_LEASE_MS } from './shared-log.js';
+import { MAX_LEASE_MS, MAX_NODES } from './shared-log.js';
 
 interface Owner {
   node: string;
@@ -19,7 +19,6 @@ interface Owner {
 
 /** Limits of what other machines can make it hold. */
 export const MAX_CHANNELS = 20_000;
-const MAX_NODES = 1000;
 /** Two URLs that ask under one name within this time are two nodes of one name. */
 const TWICE_MS = 2000;
 

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
 import { HeldLeases, MAX_CHANNELS, mustHaveRoom, setNewest } from './held-leases.js';
 import type { Commit, CommitAnswer, JoinAnswer, Joining, LeaseAnswer, LeaseQuestion, RawEntry } from './log-schema.js';
-import { CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
+import { ANSWER_BYTES, CLOSED, LogLost, type Pairs, type SharedLog } from './shared-log.js';
 
 const BELLS_KEPT = 20_000;
 /** Maximum of the last values, and of the log, in characters: other machines decide what is in them. */
@@ -55,8 +55,18 @@ export class HeldLog {
     return this.#leases.nodes;
   }
 
-  get last(): ReadonlyMap<string, string> {
-    return this.#last;
+  /** See SharedLog. */
+  last(channels: readonly string[]): Pairs {
+    const found: (readonly [channel: string, text: string])[] = [];
+    let left = ANSWER_BYTES;
+    for (const channel of channels) {
+      const text = this.#last.get(channel);
+      if (text === undefined) continue;
+      left -= text.length;
+      if (left < 0 && found.length > 0) break;
+      found.push([channel, text]);
+    }
+    return found;
   }
 
   forget(nodes: readonly string[]): void {
@@ -175,13 +185,7 @@ class HeldLogView implements SharedLog {
   nodes = () => this.#ask(() => [...this.#held.nodes]);
   forget = (nodes: readonly string[]) => this.#ask(() => this.#held.forget(nodes));
 
-  last(channels: readonly string[] | null): Promise<Pairs> {
-    const { last } = this.#held;
-    return this.#ask(() => {
-      if (channels === null) return [...last];
-      return channels.flatMap((channel) => (last.has(channel) ? [[channel, last.get(channel)!] as const] : []));
-    });
-  }
+  last = (channels: readonly string[]) => this.#ask(() => this.#held.last(channels));
 
   async entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]> {
     const there = await this.#ask(() => this.#held.after(seq, most));

@@ -6,7 +6,7 @@
 clear(KEYS[1], 'string')
 for i = 2, 5 do clear(KEYS[i], 'hash') end
 clear(KEYS[6], 'stream')
-local epoch = redis.call('GET', KEYS[1])
+local epoch = redis.call('STRLEN', KEYS[1]) <= MAX_NAME and redis.call('GET', KEYS[1])
 local seq = whole(redis.call('HGET', KEYS[2], 'seq') or '0', MAX_COUNT)
 -- The last id that was ever in it: later ones have to be higher.
 local topSeq = 0

@@ -24,7 +24,7 @@ local function ownerOf(text, now)
 end
 local node, url, lasts, stale = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), MAX_LEASE_MS), tonumber(ARGV[4])
 local now = nowMs()
-local answer = {}
+local answer, left = {}, ANSWER_BYTES
 local isNews = false
 local was = redis.call('HGET', KEYS[3], node)
 local isTwice = 0
@@ -35,7 +35,8 @@ end
 redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
 for i = 5, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
-  local owner = ownerOf(redis.call('HGET', KEYS[1], channel), now)
+  local isOurs = redis.call('HSTRLEN', KEYS[1], channel) <= 4 * MAX_URL
+  local owner = ownerOf(isOurs and redis.call('HGET', KEYS[1], channel), now)
   local isMine = owner.node == node
   local changed = false
   if owner.node == '' and owner.before == '' and owner.renewed == 0 and known ~= '' then
@@ -76,7 +77,12 @@ for i = 5, #ARGV, 5 do
   if changed then redis.call('HSET', KEYS[1], channel, cjson.encode(owner)) end
   local said = ''
   local version = string.format('%.0f', owner.facts)
-  if not isMine and version ~= known then said = redis.call('HGET', KEYS[2], channel) or '' end
+  if not isMine and version ~= known then
+    local bytes = redis.call('HSTRLEN', KEYS[2], channel)
+    -- What does not fit is said the next time.
+    if bytes <= math.min(left, 4 * MAX_FACTS) then said = redis.call('HGET', KEYS[2], channel) or '' end
+    left = left - #said
+  end
   local n = #answer
   answer[n + 1], answer[n + 2], answer[n + 3] = owner.node, owner.url, string.format('%.0f', owner.epoch)
   answer[n + 4], answer[n + 5], answer[n + 6], answer[n + 7] = owner.before, owner.beforeUrl, version, said

@@ -7,7 +7,7 @@ import { MAX_NAME } from '../titles/ordered-schema.js';
 
 /** Maximum number of channels, or nodes, in one message; some nodes may be gone and not forgotten yet. */
 const MAX_NAMES = 200_000;
-const MAX_URL = 1024;
+export const MAX_URL = 1024;
 /** Maximum length of a value, in characters: a channel's state with all held pushes, within a message of the link (../../link/wire/wire.ts). */
 const MAX_TEXT = 64 * 1024 * 1024;
 /** Maximum length of the facts of a channel, in characters. */
@@ -122,7 +122,7 @@ export const QUESTIONS = {
   hello: z.tuple([joining]),
   commit: z.tuple([commit]),
   lease: z.tuple([leaseQuestion]),
-  last: z.tuple([names.nullable()]),
+  last: z.tuple([names]),
   entriesAfter: z.tuple([counted, z.int().min(1).max(MAX_ENTRIES), counted.max(MAX_WAIT_MS)]),
   nodes: z.tuple([]),
   forget: z.tuple([names]),

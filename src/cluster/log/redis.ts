@@ -99,9 +99,10 @@ export class Redis {
     return this.#send(this.#asking, command, this.#answerMs * (isLong ? LONG_TIMES : 1));
   }
 
-  run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<Reply> {
+  /** The same for a script. */
+  run(script: string, keys: readonly string[], args: readonly (string | number)[], isLong = false): Promise<Reply> {
     const command = ['EVALSHA', this.#scripts.get(script)!, `${keys.length}`, ...keys, ...args.map(String)];
-    return this.ask(command);
+    return this.ask(command, isLong);
   }
 
   /** The entries of a stream after this id, as `[id, fields]`. @param waitMs how long to wait for the first one */

@@ -94,7 +94,7 @@ export class RemoteLog implements SharedLog {
   lease = (asked: LeaseQuestion) => this.#ask<LeaseAnswer>('lease', [asked]);
   nodes = () => this.#ask<Pairs>('nodes', []);
   forget = (nodes: readonly string[]) => this.#ask<void>('forget', [nodes]);
-  last = (channels: readonly string[] | null) => this.#ask<Pairs>('last', [channels], this.#answerMs * LONG_TIMES);
+  last = (channels: readonly string[]) => this.#ask<Pairs>('last', [channels], this.#answerMs * LONG_TIMES);
   entriesAfter = (seq: number, most: number, waitMs: number) =>
     this.#ask<readonly RawEntry[]>('entriesAfter', [seq, most, waitMs], waitMs + this.#answerMs);
 

@@ -14,7 +14,9 @@ import { readFileSync } from 'node:fs';
 import { codeFile } from '../../base/own-files.js';
 import { FIRST_PLAUSIBLE_MS } from '../../base/steady-time.js';
 import { mostMomentMs, mostVersion } from '../../metadata/record-schema.js';
-import { MAX_LEASE_MS } from './shared-log.js';
+import { MAX_NAME } from '../titles/ordered-schema.js';
+import { MAX_FACTS, MAX_URL } from './log-schema.js';
+import { ANSWER_BYTES, MAX_LEASE_MS, MAX_NODES, MAX_VALUE_BYTES } from './shared-log.js';
 
 /** The limits of the scripts, the same as those of the nodes (metadata/record-schema.ts). */
 const LIMITS = {
@@ -26,10 +28,24 @@ const LIMITS = {
   /** Maximum of counters. */
   MAX_COUNT: (2 ** 52).toFixed(0),
   MAX_LEASE_MS,
+  MAX_NAME,
+  MAX_NODES,
+  MAX_FACTS,
+  MAX_URL,
+  /** What Redis may answer at once, whatever another program has written (reply-bounds.ts). */
+  ANSWER_BYTES,
+  MAX_VALUE_BYTES,
 };
 
 /** Read at the start, since the files may be of another version of the program later. */
-export const SCRIPTS = { hello: script('hello'), commit: script('commit'), lease: script('lease') };
+export const SCRIPTS = {
+  hello: script('hello'),
+  commit: script('commit'),
+  lease: script('lease'),
+  last: script('last'),
+  entries: script('entries'),
+  nodes: script('nodes'),
+};
 
 function script(name: string): string {
   const limits = Object.entries(LIMITS).map(([limit, value]) => `local ${limit} = ${value}\n`);

@@ -13,6 +13,15 @@ export const CLOSED = 'it was closed';
 
 /** Maximum duration of a lease, whatever a node asks for. */
 export const MAX_LEASE_MS = 60_000;
+/** Of the nodes that have asked for leases, the newest are kept. */
+export const MAX_NODES = 1000;
+
+/**
+ * Bytes (in an origin: characters) of an answer with several values, and of one value; a longer one is malformed. Both together fit in a message, and
+ * in one answer of Redis (reply-bounds.ts).
+ */
+export const ANSWER_BYTES = 8 * 1024 * 1024;
+export const MAX_VALUE_BYTES = 48 * 1024 * 1024;
 
 /** It cannot be reached, or has not answered in time. The request may have been executed. */
 export class LogLost extends Error {
@@ -35,9 +44,12 @@ export interface SharedLog {
   hello(joining: Joining): Promise<JoinAnswer>;
   commit(change: Commit): Promise<CommitAnswer>;
   lease(asked: LeaseQuestion): Promise<LeaseAnswer>;
-  /** The last values of these channels; one without a value is left out. @param channels null: all */
-  last(channels: readonly string[] | null): Promise<Pairs>;
-  /** The entries after this number. @param waitMs how long to wait for the first one; 0: not */
+  /** The last values of the first of these channels that have one, in their order, as many as fit in an answer. Empty: none has one. */
+  last(channels: readonly string[]): Promise<Pairs>;
+  /**
+   * The entries after this number; of one that is too long for an answer, and is asked for alone, only its short fields.
+   * @param waitMs how long to wait for the first one; 0: not
+   */
   entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]>;
   /** Every node that has asked for leases, with the time of its last question and the URL of its tapes. */
   nodes(): Promise<Pairs>;

@@ -5,8 +5,7 @@
  *   decide on 7 ──► Redis: is 7 the last? ──► 8 is in the log ──► each node: its store ──► its tape, its readers ──► here: the answer
  *                                       └───► no, 8 is: decided again, when 8 has come
  *
- * While Redis is away, and until the changes of that time are sent, a change is committed on this node only (shared-channel.ts). Passes
- * test/titles/engine-contract.ts.
+ * While Redis is away, and until what was decided then is sent, a change is committed here only (shared-channel.ts). Tested by engine-contract.ts.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -82,6 +81,7 @@ export class ClusterEngine implements Engine {
     this.#link = new NodeLink({
       open: parts.open,
       place: () => this.#position.place,
+      channels: () => [...this.#channels.keys()],
       isWhole: () => this.#position.isWhole,
       lastStamp: () => sequence.last,
       time: this.time,

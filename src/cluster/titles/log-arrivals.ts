@@ -53,11 +53,11 @@ export class LogArrivals {
   onJoined(log: SharedLog, last: LastValues | null, isOther: boolean): void {
     this.#seen.clear();
     for (const shared of this.#parts.channels()) {
-      if (last !== null) this.#restart(shared, last.get(shared.channel), isOther);
+      // One that was added meanwhile was not asked for.
+      if (last !== null && !this.#unread.has(shared.channel)) this.#restart(shared, last.get(shared.channel), isOther);
       void this.#parts.sender.flush(log, shared);
     }
-    if (last === null) void this.#readUnread(log);
-    else this.#unread.clear();
+    void this.#readUnread(log, isOther);
   }
 
   /** An entry of the log. Resolves when it is applied, or skipped, as a bell is. */
@@ -105,7 +105,7 @@ export class LogArrivals {
   }
 
   /** Never rejects. */
-  async #readUnread(log: SharedLog): Promise<void> {
+  async #readUnread(log: SharedLog, isOther = false): Promise<void> {
     const { link, sender, channel, onError } = this.#parts;
     const keys = [...this.#unread];
     if (keys.length === 0) return;
@@ -113,7 +113,7 @@ export class LogArrivals {
       const last = await link.last(log, keys);
       for (const key of keys) {
         this.#unread.delete(key);
-        this.#restart(channel(key), last.get(key), false);
+        this.#restart(channel(key), last.get(key), isOther);
         void sender.flush(log, channel(key));
       }
     } catch (error) {

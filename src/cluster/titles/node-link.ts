@@ -26,6 +26,7 @@ export interface NodeLinkParts {
   /** Opens the shared log. Rejects if it cannot be reached now. */
   open(): Promise<SharedLog>;
   place(): LogPlace;
+  channels(): readonly string[];
   /** Whether all channels were configured when the log was read up to this position. */
   isWhole(): boolean;
   lastStamp(): number;
@@ -202,7 +203,7 @@ export class NodeLink {
   }
 
   async #join(): Promise<void> {
-    const { open, place, isWhole, lastStamp, time, onJoined } = this.#parts;
+    const { open, place, channels, isWhole, lastStamp, time, onJoined } = this.#parts;
     let log: SharedLog | null = null;
     try {
       log = checkedLog(await open());
@@ -211,7 +212,7 @@ export class NodeLink {
       const joining = { epoch: mine, seq: mySeq, id, freshEpoch: randomUUID(), lastStamp: lastStamp() };
       const { epoch, seq, goesOn: isThere } = await log.hello(joining);
       const goesOn = isThere && isWhole() && !this.#misses;
-      const last = goesOn ? null : readLasts(await log.last(null));
+      const last = goesOn ? null : readLasts(await log.last(channels()));
       // A position that may not be read must not count as reached.
       for (const waitMs of [0, 1]) await log.entriesAfter(seq, 1, waitMs);
       this.#epoch = epoch;
@@ -250,8 +251,7 @@ export class NodeLink {
         const isAll = entries.length < this.#most;
         if (isAll) this.#readMs = performance.now();
         if (isAll && !this.#isReadingPast) this.#most = READ_ENTRIES;
-        for (const raw of entries) {
-          const entry = readEntry(raw);
+        for (const entry of entries.map(readEntry)) {
           // Written by another program: the cluster writes one entry per number.
           if (entry.seq <= this.#seq) continue;
           // The missing entries were trimmed before they were read.

@@ -16,7 +16,7 @@ const ASKS = {
   hello: (log: SharedLog) => log.hello(joining()),
   commit: (log: SharedLog) => log.commit(commitOf()),
   lease: (log: SharedLog) => log.lease(leaseQuestion('a', 'http://a', askedLease('x'))),
-  last: (log: SharedLog) => log.last(null),
+  last: (log: SharedLog) => log.last(['x']),
   entriesAfter: (log: SharedLog) => log.entriesAfter(0, 2, 0),
   nodes: (log: SharedLog) => log.nodes(),
 } as const;

@@ -123,7 +123,7 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
       );
       counts['lease'] = (counts['lease'] ?? 0) + 1;
     } else if (kind < 0.95) {
-      const asked = random.chance(0.5) ? null : [channel, 'none'];
+      const asked = random.chance(0.5) ? ['none', ...CHANNELS] : [channel, 'none'];
       await same(
         'last',
         (log) => log.last(asked),
