@@ -26,7 +26,7 @@ export function commitOf(said: Partial<Commit> = {}): Commit {
 }
 
 export function leaseQuestion(node: string, url: string, ...leases: readonly AskedLease[]): LeaseQuestion {
-  return { node, url, lastsMs: 5000, staleMs: 800, leases };
+  return { node, url, run: url, lastsMs: 5000, staleMs: 800, leases };
 }
 
 export function askedLease(channel: string, said: Partial<AskedLease> = {}): AskedLease {

@@ -23,6 +23,8 @@ import { type EngineParts, watchedStore } from './titles.js';
 
 /** How often it is kept how far this node has come. */
 const PLACE_MS = 5000;
+/** A name that is used twice is found three times a second, until it is corrected. */
+const NAME_TWICE_MS = 60_000;
 
 export interface ClusterParts extends EngineParts {
   /** A committed change, whichever machine decided it. */
@@ -98,6 +100,12 @@ export function makeClusterEngine(core: Core, cluster: ClusterConfig, parts: Clu
     onBad: badRecords(repeats),
     onError: (error) => repeats.warn('cluster', { err: error }, 'a problem with what all machines have in common'),
   });
+}
+
+/** Logs that another machine uses the name of this one. */
+export function nameTwice({ repeats }: Pick<Core, 'repeats'>, { node }: Pick<ClusterConfig, 'node'>): () => void {
+  const line = 'another machine of the cluster has the name of this one: give it its own';
+  return () => repeats.warn('cluster name', { node }, line, NAME_TWICE_MS);
 }
 
 /** What an operator has to correct, a line each. */

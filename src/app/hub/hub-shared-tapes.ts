@@ -11,11 +11,9 @@ import { LinkSilent } from '../../link/wire/link-connection.js';
 import { OtherVersion } from '../../link/wire/link-version.js';
 import type { Core } from '../core.js';
 import { badRecords } from './bad-records.js';
+import { nameTwice } from './hub-cluster.js';
 import type { HubSide } from './hub-side.js';
 import type { LinkedClients } from './linked-clients.js';
-
-/** It is found three times a second, until it is corrected. */
-const NAME_TWICE_MS = 60_000;
 
 /**
  * Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there.
@@ -36,11 +34,12 @@ function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
  * @param isReturned channels whose tape is what workers had of it
  */
 export function makeSharedTapes(
-  { config, clock, log, onError, repeats }: Core,
+  core: Core,
   side: HubSide,
   { links, hls }: LinkedClients,
   isReturned: (channel: string) => boolean,
 ): SharedTapes | null {
+  const { config, clock, log, onError, repeats } = core;
   const { hub, names, moreLeases } = side;
   const { cluster } = config;
   if (hub.cluster === null || cluster?.tapes === undefined) return null;
@@ -79,13 +78,7 @@ export function makeSharedTapes(
     settings: () => settingsOf(config),
     onDiffers: (difference) =>
       log.warn({ ...difference }, 'two machines have different settings for a channel: make them the same'),
-    onNameTwice: () =>
-      repeats.warn(
-        'cluster name',
-        { node: cluster.node },
-        'another machine of the cluster has the name of this one: give it its own',
-        NAME_TWICE_MS,
-      ),
+    onNameTwice: nameTwice(core, cluster),
     onError: (error) => {
       if (error instanceof LinkSilent) {
         const { peer, message: reason } = error;
@@ -99,7 +92,9 @@ export function makeSharedTapes(
 /** The settings of each channel that should be the same at all machines. */
 function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
   for (const { channels } of Object.values(stations)) {
-    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(channels)) {
+    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(
+      channels,
+    )) {
       const types = cluster!.sources ? sources.map(({ type }) => type) : null;
       yield [key, { delaySeconds, metaint: metaint ?? null, sources: types }];
     }

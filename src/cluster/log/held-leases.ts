@@ -19,11 +19,11 @@ interface Owner {
 
 /** Limits of what other machines can make it hold. */
 export const MAX_CHANNELS = 20_000;
-/** Two URLs that ask under one name within this time are two nodes of one name. */
+/** Another process that has asked in a node's name within this time may be another node (../tapes/leases.ts). */
 const TWICE_MS = 2000;
 
 export class HeldLeases {
-  /** Name of each node → when it asked last, unix milliseconds, and its URL. */
+  /** Name of each node → when it asked last, unix milliseconds, its URL, its process. */
   readonly nodes = new Map<string, string>();
   readonly #owners = new Map<string, Owner>();
   readonly #facts = new Map<string, string>();
@@ -41,15 +41,15 @@ export class HeldLeases {
   }
 
   /** @throws Error past a limit */
-  ask({ node, url, lastsMs, staleMs, leases }: LeaseQuestion): {
+  ask({ node, url, run, lastsMs, staleMs, leases }: LeaseQuestion): {
     readonly isNews: boolean;
     readonly answer: LeaseAnswer;
   } {
     const nowMs = Math.floor(this.#beganMs + performance.now());
     const tillMs = nowMs + Math.min(lastsMs, MAX_LEASE_MS);
     let isNews = false;
-    const isTwice = this.#isTwice(node, url);
-    setNewest(this.nodes, node, `${this.#wallMs()} ${url}`, MAX_NODES);
+    const isTwice = this.#isTwice(node, run);
+    setNewest(this.nodes, node, `${this.#wallMs()} ${url} ${run}`, MAX_NODES);
     const answers = leases.map((asked) => {
       const { channel, facts, known } = asked;
       const owner = this.#ownerOf(channel, nowMs);
@@ -67,9 +67,9 @@ export class HeldLeases {
     return { isNews, answer: { leases: answers, isTwice } };
   }
 
-  #isTwice(node: string, url: string): boolean {
-    const [seenMs, at] = this.nodes.get(node)?.split(' ') ?? [];
-    return at !== undefined && at !== url && Math.abs(this.#wallMs() - Number(seenMs)) < TWICE_MS;
+  #isTwice(node: string, run: string): boolean {
+    const [seenMs, , by] = this.nodes.get(node)?.split(' ') ?? [];
+    return by !== undefined && by !== run && Math.abs(this.#wallMs() - Number(seenMs)) < TWICE_MS;
   }
 
   #ownerOf(channel: string, nowMs: number): Owner {

@@ -1,10 +1,10 @@
 -- Which node feeds which channel: a node asks for leases, renews its own, and reports its state (log-schema.ts, LeaseQuestion).
 -- KEYS: owner, facts, node, meta, log.
--- ARGV: node, its url, how long a lease lasts, and how long without a renewal if the owner cannot be reached either, milliseconds; then for each
+-- ARGV: node, its url, its process, how long a lease lasts, and how long without a renewal if the owner cannot be reached either, milliseconds; then for each
 -- channel: its key, the wish, the rank of the source on air at the node, facts, the version of the facts that the node knows.
 -- The epochs of a lease start at the second of the first request for the channel, so that they rise even after the data was lost.
 -- Returns for each channel: node, url, epoch, node and url of the former owner, version of the facts, facts ('': known); and at the end '1' if
--- another node used the same name a moment ago. A change of owner, or of its facts, is announced in the log by a bell, so that all nodes
+-- another process used the same name a moment ago. A change of owner, or of its facts, is announced in the log by a bell, so that all nodes
 -- ask at once.
 
 for i = 1, 3 do clear(KEYS[i], 'hash') end
@@ -22,18 +22,18 @@ local function ownerOf(text, now)
   if owner.till > now + 2 * MAX_LEASE_MS or owner.renewed > now + 2 * MAX_LEASE_MS then return nobody end
   return owner
 end
-local node, url, lasts, stale = ARGV[1], ARGV[2], math.min(tonumber(ARGV[3]), MAX_LEASE_MS), tonumber(ARGV[4])
+local node, url, run, lasts, stale = ARGV[1], ARGV[2], ARGV[3], math.min(tonumber(ARGV[4]), MAX_LEASE_MS), tonumber(ARGV[5])
 local now = nowMs()
 local answer, left = {}, ANSWER_BYTES
 local isNews = false
 local was = redis.call('HGET', KEYS[3], node)
 local isTwice = 0
 if was then
-  local seen, at = string.match(was, '^(%d+) (.*)$')
-  if seen and at ~= url and now - tonumber(seen) < 2000 then isTwice = 1 end
+  local seen, by = string.match(was, '^(%d+) .* (%S+)$')
+  if seen and by ~= run and now - tonumber(seen) < 2000 then isTwice = 1 end
 end
-redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url)
-for i = 5, #ARGV, 5 do
+redis.call('HSET', KEYS[3], node, string.format('%.0f', now) .. ' ' .. url .. ' ' .. run)
+for i = 6, #ARGV, 5 do
   local channel, wish, rank, facts, known = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3], ARGV[i + 4]
   local isOurs = redis.call('HSTRLEN', KEYS[1], channel) <= 4 * MAX_URL
   local owner = ownerOf(isOurs and redis.call('HGET', KEYS[1], channel), now)

@@ -90,6 +90,8 @@ const leaseQuestion = z.object({
   node: name,
   /** The URL at which it serves its tapes. */
   url: z.string().max(MAX_URL),
+  /** Of the process that asks: if two nodes have one name, another process asks in that name. */
+  run: z.string().min(1).max(MAX_NAME),
   /** How long a lease lasts, and how long without a renewal if its owner cannot be reached either. */
   lastsMs: z.number(),
   staleMs: z.number(),

@@ -88,10 +88,10 @@ export class RedisLog implements SharedLog {
     return { verdict, number };
   }
 
-  async lease({ node, url, lastsMs, staleMs, leases }: LeaseQuestion): Promise<LeaseAnswer> {
+  async lease({ node, url, run, lastsMs, staleMs, leases }: LeaseQuestion): Promise<LeaseAnswer> {
     const asked = leases.flatMap(({ channel, wish, rank, facts, known }) => [channel, wish, rank, facts, known ?? '']);
     const keys = LEASE_KEYS.map((key) => this.#keyOf(key));
-    const flat = listOf(await this.#redis.run('lease', keys, [node, url, lastsMs, staleMs, ...asked])) as string[];
+    const flat = listOf(await this.#redis.run('lease', keys, [node, url, run, lastsMs, staleMs, ...asked])) as string[];
     return {
       leases: leases.map((_, i) => leaseOf(flat.slice(i * LEASE_FIELDS, (i + 1) * LEASE_FIELDS))),
       isTwice: flat[leases.length * LEASE_FIELDS] === '1',

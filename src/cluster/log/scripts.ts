@@ -6,7 +6,7 @@
  *   version channel → version          last  channel → `stamp JSON`, the common state           done  `node channel` → id of its last change
  *   owner   channel → its owner, as JSON: node, url, epoch, until, renewed, rank, before (the former owner), facts (their version)
  *   facts   channel → the facts of its audio, as its owner published them last
- *   node    node → the time of its last request, unix milliseconds, and its url
+ *   node    node → the time of its last request, unix milliseconds, its url and its process
  *   log     a stream with ids `seq-0`: c channel ('': a bell, lease.lua), v version, p id, n node, s stamp (0: no record), o common state, h history
  */
 

@@ -51,7 +51,7 @@ export interface SharedLog {
    * @param waitMs how long to wait for the first one; 0: not
    */
   entriesAfter(seq: number, most: number, waitMs: number): Promise<readonly RawEntry[]>;
-  /** Every node that has asked for leases, with the time of its last question and the URL of its tapes. */
+  /** Every node that has asked for leases, with the time of its last question, the URL of its tapes, and its process. */
   nodes(): Promise<Pairs>;
   forget(nodes: readonly string[]): Promise<void>;
 }

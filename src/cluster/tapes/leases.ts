@@ -4,6 +4,7 @@
  * channel for its own listeners (feeding.ts).
  */
 
+import { randomUUID } from 'node:crypto';
 import { must } from '../../metadata/record-schema.js';
 import { type AskedLease, type Lease, type LeaseAnswer, type LeaseQuestion, leaseSchema } from '../log/log-schema.js';
 
@@ -51,6 +52,9 @@ export const EXPECTS_RANK = 998;
 
 export class Leases {
   readonly #parts: LeasesParts;
+  readonly #run = randomUUID();
+  /** How many answers in a row have said that another process asks in this node's name: one may be of the process before this one. */
+  #twice = 0;
   /** By channel that another node feeds: the known version of its facts. */
   readonly #known = new Map<string, number>();
   #timer: NodeJS.Timeout | null = null;
@@ -98,7 +102,7 @@ export class Leases {
 
   #question(leases: readonly AskedLease[]): LeaseQuestion {
     const { node, url } = this.#parts;
-    return { node, url, lastsMs: LASTS_MS, staleMs: STALE_MS, leases };
+    return { node, url, run: this.#run, lastsMs: LASTS_MS, staleMs: STALE_MS, leases };
   }
 
   #ask(): Promise<void> {
@@ -114,7 +118,6 @@ export class Leases {
 
   async #askOnce(): Promise<void> {
     const asked = [...this.#parts.channels()];
-    if (asked.length === 0) return;
     const leases = asked.map(([channel, { wish, rank, facts }]) => {
       return { channel, wish, rank, facts, known: this.#known.get(channel) ?? null };
     });
@@ -123,7 +126,8 @@ export class Leases {
       const answer = await this.#parts.ask(this.#question(leases));
       if (answer === null) for (const [, leased] of asked) leased.onUnsaid();
       if (answer === null || this.#isClosed) return;
-      if (answer.isTwice) this.#parts.onNameTwice();
+      this.#twice = answer.isTwice ? this.#twice + 1 : 0;
+      if (this.#twice > 1) this.#parts.onNameTwice();
       for (const [i, [channel, leased]] of asked.entries()) {
         this.#onAnswer(channel, leased, answer.leases[i], askedMs);
       }

@@ -10,7 +10,7 @@ export interface SeenNode {
 }
 
 const FORGOTTEN_MS = 86_400_000;
-const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024})$/;
+const NODE = /^(\d{1,15}) (https?:\/\/\S{1,1024}) \S+$/;
 
 /** By name. Rejects as the log does. */
 export async function seenNodes(log: SharedLog, nowMs: number): Promise<ReadonlyMap<string, SeenNode>> {

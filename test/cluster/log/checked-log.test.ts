@@ -32,7 +32,7 @@ const HONEST: Readonly<Record<keyof typeof ASKS, unknown>> = {
   },
   last: [['x', '1 {}']],
   entriesAfter: [{ id: '1-0', fields: { c: 'x' } }],
-  nodes: [['a', '1 http://a']],
+  nodes: [['a', '1 http://a run']],
 };
 
 /** A way to a log of which one answer is this. */

@@ -115,7 +115,7 @@ t.test('the same questions get the same answers, by seed', { skip: noRedis }, as
       const staleMs = random.chance(0.2) ? -1 : LASTS_MS;
       await same(
         'lease',
-        (log) => log.lease({ node, url, lastsMs: LASTS_MS, staleMs, leases: leasesOf(both.indexOf(log)) }),
+        (log) => log.lease({ node, url, run: url, lastsMs: LASTS_MS, staleMs, leases: leasesOf(both.indexOf(log)) }),
         (answer, which) => {
           for (const [i, key] of channels.entries()) factsKnown[which]!.set(key, answer.leases[i]!.version);
           return sinceFirst(answer, firsts[which]!, channels);

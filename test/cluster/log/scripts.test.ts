@@ -55,7 +55,7 @@ for (const [name, { script, bad }] of Object.entries(CASES)) {
         await engine.lease(leaseQuestion(name, `http://${name}`, askedLease('x', { wish: 1, known: 5 })));
       }
       return [...(await fresh.engine.nodes()).keys()].sort().join() === 'living,new';
-    });
+    }, 10_000);
     t.ok(nodes.every(({ engine }) => engine.isReached));
     t.same(
       nodes.flatMap(({ errors }) => errors),
