@@ -10,5 +10,7 @@ export const MAX_PUSH = {
   extdataDepth: 1000,
 } as const;
 
+/** How far ahead a push is held. */
+export const MAX_HOLD_SECONDS = 86_400;
 /** Pushes of one channel that wait for their time. */
 export const MAX_HELD_PUSHES = 10_000;

@@ -31,7 +31,7 @@ import {
 import { hlsLimits, hlsSchema } from './hls-config.js';
 import { directorySchema, LISTED_AT } from './listed/directories-config.js';
 import { pageSchema } from './page-config.js';
-import { MAX_HELD_PUSHES, MAX_PUSH } from './push-limits.js';
+import { MAX_HELD_PUSHES, MAX_HOLD_SECONDS, MAX_PUSH } from './push-limits.js';
 import { sourcesSchema } from './sources/pull-config.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
@@ -119,7 +119,7 @@ export function configSchema(context: ConfigContext) {
       reportSeconds: seconds(0.1, 60).default(1),
     }).prefault({}),
     metadata: section({
-      holdSeconds: seconds(0, 86_400).default(300),
+      holdSeconds: seconds(0, MAX_HOLD_SECONDS).default(300),
       heldPushes: whole(1, MAX_HELD_PUSHES).default(64),
     }).prefault({}),
     history: section({

@@ -11,6 +11,7 @@ import { charset, choice, flag, keyed, list, mount, seconds, section, text, time
 import { channelHlsSchema } from './hls-config.js';
 import { streamInfoSchema } from './listed/stream-info-config.js';
 import { picture } from './page-config.js';
+import { MAX_HOLD_SECONDS } from './push-limits.js';
 import { misread, passwordSchema, secretSchema } from './secret.js';
 import { fileSchema } from './sources/file-config.js';
 import { pullSchema } from './sources/pull-config.js';
@@ -109,7 +110,7 @@ function channelSchema(context: ConfigContext) {
     partTime: flag().default(false),
     noTitlesMinutes: whole(0, 10_080).optional(),
     titleOffsetMs: titleOffset().default(0),
-    holdSeconds: seconds(0, 86_400).optional(),
+    holdSeconds: seconds(0, MAX_HOLD_SECONDS).optional(),
     fallback: section({
       artist: text(0, 255).default(''),
       song: text(0, 255).default(''),

@@ -10,7 +10,7 @@ import { SessionRegistry } from '../../src/link/sessions/session-registry.js';
 import { FakeClock } from '../kit/clock.js';
 import { asStream, linkPipe } from '../kit/link-pipe.js';
 
-const OURS = { delaySeconds: 0, metaint: null, sources: null };
+const OURS = { delaySeconds: 0, metaint: null, holdSeconds: 300, sources: null };
 const NOBODY = new Map<string, string>();
 
 function setUp() {

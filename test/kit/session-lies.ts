@@ -57,7 +57,7 @@ export const CLOCKS = { type: 'clocks', ownMs: 1, clusterMs: 1 };
 export const BRIDGE_MESSAGES: readonly object[] = [
   CLOCKS,
   { type: 'listeners', counts: [['demo', 3]] },
-  { type: 'settings', settings: [['demo', { delaySeconds: 1, metaint: 8192, sources: ['file'] }]] },
+  { type: 'settings', settings: [['demo', { delaySeconds: 1, metaint: 8192, holdSeconds: 300, sources: ['file'] }]] },
 ];
 
 /** On the wire. */

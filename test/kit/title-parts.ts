@@ -31,6 +31,7 @@ export interface TitlePartsOptions {
   readonly readerDelayMs?: number;
   /** As TitleServiceParts has it. */
   goesBySources?(channel: string): boolean;
+  readonly hasOtherHolders?: boolean;
   onUnsaved?(error: unknown): void;
   onError(error: unknown): void;
 }
@@ -75,6 +76,7 @@ export class TitleParts {
       rules: config.titles,
       textBytes: 1024,
       goesBySources: (channel) => options.goesBySources?.(channel) ?? true,
+      hasOtherHolders: options.hasOtherHolders ?? false,
       onError,
       sourceTitleRate: new Rate(clock, { ...sourceTitles, remembered: 2 }),
       onLate: (channel, late) => sessions.late(channel, late),

@@ -20,7 +20,7 @@ import { keepLines, type LogLine } from '../kit/log-lines.js';
 import { MemoryStore } from '../kit/memory-store.js';
 import { demoYaml } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
-import { TitleParts } from '../kit/title-parts.js';
+import { TitleParts, type TitlePartsOptions } from '../kit/title-parts.js';
 
 interface Started {
   readonly titles: TitleParts;
@@ -35,8 +35,7 @@ async function start(
   store: MemoryStore,
   clock: FakeClock,
   options: Partial<ChannelConfig> = {},
-  readerDelayMs = 0,
-  goesBySources = () => true,
+  parts: Pick<TitlePartsOptions, 'readerDelayMs' | 'goesBySources' | 'hasOtherHolders'> = {},
 ): Promise<Started> {
   const path = join(tempFolder(t), 'config.yaml');
   writeFileSync(path, demoYaml());
@@ -53,8 +52,7 @@ async function start(
     log,
     store,
     feed,
-    readerDelayMs,
-    goesBySources,
+    ...parts,
     faces: new Map([['demo', face]]),
     channels: new Map([['demo', channel]]),
     sourceTitles: { perMinute: 1, burst: 2 },
@@ -135,7 +133,13 @@ t.test('where a push gives way to the fallback title, the title in the stream co
 
 t.test('what a source said while another machine fed the channel is in force when this one does', async (t) => {
   let isFedHere = true;
-  const { titles, channel, feed } = await start(t, new MemoryStore(), new FakeClock(), {}, 0, () => isFedHere);
+  const { titles, channel, feed } = await start(
+    t,
+    new MemoryStore(),
+    new FakeClock(),
+    {},
+    { goesBySources: () => isFedHere },
+  );
   const [upstream, other] = [{ kind: 'pull', state: 'up' } as Source, { kind: 'pull', state: 'up' } as Source];
   let onAir = upstream;
   Object.defineProperty(channel, 'switch', {
@@ -308,6 +312,25 @@ t.test('a channel that holds no push takes the milliseconds of a time as they ar
   );
 });
 
+t.test('a push that another machine holds comes in its time, though none is held here', async (t) => {
+  const clock = new FakeClock();
+  const store = new MemoryStore();
+  const there = await start(t, store, clock);
+  await there.titles.pushes.push('demo', { ...now('held'), timeSeconds: Math.floor(clock.wallMs() / 1000) + 100 });
+  await there.titles.titles.close();
+  const { titles, feed } = await start(t, store, clock, { holdSeconds: 0 }, { hasOtherHolders: true });
+  const pass = async (seconds: number) => {
+    for (let i = 0; i < seconds * 10; i++) {
+      clock.advance(100);
+      await titles.titles.check('demo');
+    }
+  };
+  await pass(98);
+  t.equal(feed.last('demo', 'now')?.record, undefined);
+  await pass(3);
+  t.equal(feed.last('demo', 'now')?.record.song, 'held');
+});
+
 t.test('titles of a source: which are taken, and one that cannot be saved', async (t) => {
   const store = new (class extends MemoryStore {
     isFull = false;
@@ -349,7 +372,7 @@ t.test('a title whose moment lies ahead, as another clock has it, waits no longe
     [0, -2000, 1000],
   ] as const) {
     const clock = new FakeClock();
-    const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { titleOffsetMs }, readerDelayMs);
+    const { titles, channel, feed } = await start(t, new MemoryStore(), clock, { titleOffsetMs }, { readerDelayMs });
     channel.audio.write(frameOf(Buffer.alloc(100_000), 1000, 128));
     const at = { channel: 'demo', wallMs: clock.wallMs() + aheadMs, newId: () => 'id', ageMs: () => 0 };
     const track = makeTrack({ type: 'now', artist: '', song: 'Ahead' }, 'id', Math.floor(at.wallMs / 1000));

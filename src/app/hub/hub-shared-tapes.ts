@@ -90,13 +90,13 @@ export function makeSharedTapes(
 }
 
 /** The settings of each channel that should be the same at all machines. */
-function* settingsOf({ stations, cluster }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
+function* settingsOf({ stations, cluster, metadata }: LoadedConfig): Iterable<readonly [string, ChannelSettings]> {
   for (const { channels } of Object.values(stations)) {
-    for (const [key, { delaySeconds, metaint, sources }] of Object.entries(
+    for (const [key, { delaySeconds, metaint, holdSeconds = metadata.holdSeconds, sources }] of Object.entries(
       channels,
     )) {
       const types = cluster!.sources ? sources.map(({ type }) => type) : null;
-      yield [key, { delaySeconds, metaint: metaint ?? null, sources: types }];
+      yield [key, { delaySeconds, metaint: metaint ?? null, holdSeconds, sources: types }];
     }
   }
 }

@@ -5,11 +5,14 @@
  */
 
 import * as z from 'zod';
+import { MAX_HOLD_SECONDS } from '../../config/push-limits.js';
 
 export interface ChannelSettings {
   readonly delaySeconds: number;
   /** Null: it follows the bitrate. */
   readonly metaint: number | null;
+  /** How far ahead pushes are held: the same push would be held at one machine, and shown at once at another. */
+  readonly holdSeconds: number;
   /** Their types, in order; null: this machine serves only (cluster.sources: false). */
   readonly sources: readonly string[] | null;
 }
@@ -29,6 +32,7 @@ const MAX_SOURCES = 100;
 export const settingsSchema = z.looseObject({
   delaySeconds: z.number().min(0).max(3600),
   metaint: z.int().min(1).max(65_535).nullable(),
+  holdSeconds: z.number().min(0).max(MAX_HOLD_SECONDS),
   sources: z
     .array(z.string().regex(/^[a-z]{1,20}$/))
     .max(MAX_SOURCES)
@@ -131,6 +135,7 @@ function differencesOf(channel: string, node: string, here: ChannelSettings, the
     if (own !== theirs) found.push({ channel, option, node, here: own, there: theirs });
   };
   look('delaySeconds', `${here.delaySeconds}`, `${there.delaySeconds}`);
+  look('holdSeconds', `${here.holdSeconds}`, `${there.holdSeconds}`);
   look('metaint', `${here.metaint ?? 'auto'}`, `${there.metaint ?? 'auto'}`);
   if (here.sources !== null && there.sources !== null) look('sources', here.sources.join(' '), there.sources.join(' '));
   return found;

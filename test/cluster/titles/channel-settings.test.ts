@@ -8,7 +8,7 @@ import {
   settingsSchema,
 } from '../../../src/cluster/titles/channel-settings.js';
 
-const SAME: ChannelSettings = { delaySeconds: 0, metaint: null, sources: ['encoder', 'file'] };
+const SAME: ChannelSettings = { delaySeconds: 0, metaint: null, holdSeconds: 300, sources: ['encoder', 'file'] };
 
 function machine(channels: Record<string, ChannelSettings>) {
   const named: Difference[] = [];
@@ -32,11 +32,16 @@ function tell(from: ReturnType<typeof machine>, to: ReturnType<typeof machine>, 
 
 t.test('each option that differs, once', async (t) => {
   const a = machine({ live: SAME, other: SAME });
-  const b = machine({ live: { delaySeconds: 5, metaint: 8192, sources: ['pull'] }, other: SAME, elsewhere: SAME });
+  const b = machine({
+    live: { delaySeconds: 5, metaint: 8192, holdSeconds: 0, sources: ['pull'] },
+    other: SAME,
+    elsewhere: SAME,
+  });
   const say = tell(b, a);
   t.equal(say(), 3);
   const differing = [
     { channel: 'live', option: 'delaySeconds', node: 'b', here: '0', there: '5' },
+    { channel: 'live', option: 'holdSeconds', node: 'b', here: '300', there: '0' },
     { channel: 'live', option: 'metaint', node: 'b', here: 'auto', there: '8192' },
     { channel: 'live', option: 'sources', node: 'b', here: 'encoder file', there: 'pull' },
   ];
@@ -45,19 +50,19 @@ t.test('each option that differs, once', async (t) => {
   t.equal(say(), 0, 'nothing is new');
   tell(b, a)();
   a.settings.refresh();
-  t.equal(a.named.length, 3, 'another connection, another configuration: it is not named again');
+  t.equal(a.named.length, 4, 'another connection, another configuration: it is not named again');
 
   b.channels['live'] = { ...SAME, delaySeconds: 6 };
   b.settings.refresh();
   t.equal(say(), 1, 'what has changed');
   t.strictSame(a.settings.differences, [{ ...differing[0], there: '6' }]);
-  t.equal(a.named.length, 4);
+  t.equal(a.named.length, 5);
   a.channels['live'] = { ...SAME, delaySeconds: 6 };
   a.settings.refresh();
   t.strictSame(a.settings.differences, [], 'they are alike');
   delete a.channels['live'];
   a.settings.refresh();
-  t.equal(a.named.length, 4);
+  t.equal(a.named.length, 5);
 });
 
 t.test('a machine that only serves has no sources to compare', async (t) => {
