@@ -64,9 +64,12 @@ export class HlsFiles {
     try {
       const index = await readKept(join(folder, INDEX), MAX_INDEX_BYTES);
       const { segments, ...kept } = decode<KeptWindow>(keptSchema, index.toString());
-      const read = segments.map(async ({ length, crc, ...facts }): Promise<HlsSegment> => {
+      const read = segments.map(async ({ length, crc, initCrc, ...facts }): Promise<HlsSegment> => {
         const bytes = await readKept(join(folder, facts.name), length);
         if (bytes.length !== length || crc32(bytes) !== crc) throw new Error(`${facts.name} is not what was written`);
+        const { init } = facts;
+        if (init !== null && initCrc !== undefined && crc32(init.bytes) !== initCrc)
+          throw new Error(`${init.name} is not what was written`);
         return { ...facts, bytes };
       });
       return { ...kept, segments: await Promise.all(read) };

@@ -86,8 +86,12 @@ export interface KeptWindow {
   readonly lastNumber: number | null;
   readonly list: ListState;
   readonly titles: readonly HlsTitle[];
-  /** Each with the length of its file, bytes, and its checksum (CRC-32). */
-  readonly segments: readonly (HlsSegmentFacts & { readonly length: number; readonly crc: number })[];
+  /** Each with the length of its file, bytes, and its checksum (CRC-32); the same of what it needs, absent in older files. */
+  readonly segments: readonly (HlsSegmentFacts & {
+    readonly length: number;
+    readonly crc: number;
+    readonly initCrc?: number;
+  })[];
 }
 
 /** Returns what is saved of a window whose segments could not all be written: the next process begins another list, above its numbers. */
@@ -104,6 +108,7 @@ const keptName = z
   .regex(SEGMENT_NAME)
   .refine((name) => numberIn(name) <= MAX_KEPT, { error: 'has too high a number' });
 const keptBytes = z.int().min(0).max(MAX_SEGMENT_BYTES);
+const checksum = z.int().min(0).max(MAX_CRC);
 
 export const keptSchema = z.looseObject({
   savedMs: moment,
@@ -119,7 +124,13 @@ export const keptSchema = z.looseObject({
   titles: z.array(titleSchema).max(MAX_TITLES),
   segments: z
     .array(
-      z.looseObject({ ...segmentSchema.shape, name: keptName, length: keptBytes, crc: z.int().min(0).max(MAX_CRC) }),
+      z.looseObject({
+        ...segmentSchema.shape,
+        name: keptName,
+        length: keptBytes,
+        crc: checksum,
+        initCrc: checksum.exactOptional(),
+      }),
     )
     .max(MAX_SEGMENTS)
     .refine((segments) => segments.every(({ number }, i) => i === 0 || number > segments[i - 1]!.number), {
@@ -137,6 +148,8 @@ export interface RewindSegment {
   readonly name: string;
   /** The file of its initialization section; null if it needs none. */
   readonly init: string | null;
+  /** The checksum of that; absent if there is none, and in older logs. */
+  readonly initCrc?: number;
   readonly startMs: number;
   readonly micros: number;
   readonly isDiscontinuity: boolean;
@@ -161,13 +174,14 @@ export const rewindSchema = z.looseObject({
       sequence: keptNumber,
       name: keptName,
       init: z.string().regex(INIT_NAME).nullable(),
+      initCrc: checksum.exactOptional(),
       startMs: moment,
       micros: z.int().min(1).max(MAX_MICROS),
       isDiscontinuity: z.boolean(),
       discontinuities: counted,
       targetSeconds: z.int().min(1).max(10),
       length: keptBytes,
-      crc: z.int().min(0).max(MAX_CRC),
+      crc: checksum,
     })
     .exactOptional(),
   title: titleSchema.exactOptional(),

@@ -160,8 +160,7 @@ export class WindowFile implements WindowObserver {
     const { state: list, lastNumber } = this.#window;
     // There was no segment so far.
     if (lastNumber === null) return;
-    const segments = this.#window.segmentsFrom(0);
-    const titles = this.#window.titlesFrom(Number.NEGATIVE_INFINITY);
+    const [segments, titles] = [this.#window.segmentsFrom(0), this.#window.titlesFrom(Number.NEGATIVE_INFINITY)];
     const savedMs = this.#parts.clock.wallMs();
     this.#due.push(...titles.filter(({ startMs }) => startMs >= this.#titlesMs));
     this.#titlesMs = Number.POSITIVE_INFINITY;
@@ -175,6 +174,7 @@ export class WindowFile implements WindowObserver {
       ...rest,
       length: bytes.length,
       crc: this.#written.get(rest.name)!,
+      ...(rest.init === null ? {} : { initCrc: crc32(rest.init.bytes) }),
     }));
     const kept = { savedMs, lastNumber, list, titles, segments: facts } satisfies KeptWindow;
     const index = encode(fault === null ? kept : numbersOf(kept));

@@ -34,8 +34,8 @@ export class RewindList {
   /** The duration of segments that have left the list and are kept. */
   #spareMicros = 0;
   readonly #byName = new Map<string, RewindSegment>();
-  /** The number of segments that need each initialization section. */
-  readonly #inits = new Map<string, number>();
+  /** The number of segments that need each initialization section, and its checksum. */
+  readonly #inits = new Map<string, { segments: number; readonly crc: number | undefined }>();
   #titles: HlsTitle[] = [];
   readonly #titleLines = new WeakMap<HlsTitle, string>();
   /** The texts of blocks, by number. */
@@ -74,6 +74,11 @@ export class RewindList {
 
   segment(name: string): RewindSegment | undefined {
     return this.#byName.get(name);
+  }
+
+  /** Returns the checksum of an initialization section, if it is known. */
+  initCrc(name: string): number | undefined {
+    return this.#inits.get(name)?.crc;
   }
 
   /** Whether this is the file of a segment or of an initialization section. */
@@ -123,11 +128,17 @@ export class RewindList {
     if (last !== undefined && segment.sequence > last.sequence + 1) this.#empty();
     if (this.isEmpty) this.from = segment.sequence;
     const { init } = segment;
-    if (init !== null) this.#inits.set(init, (this.#inits.get(init) ?? 0) + 1);
+    if (init !== null) this.#need(init, segment.initCrc);
     this.#bytes += segment.length;
     this.#segments.push(segment);
     this.#byName.set(segment.name, segment);
     this.#blocks.delete(blockOf(segment.sequence));
+  }
+
+  #need(init: string, crc: number | undefined): void {
+    const known = this.#inits.get(init);
+    if (known === undefined) this.#inits.set(init, { segments: 1, crc });
+    else known.segments++;
   }
 
   /** Adds a title as a window does: replaces titles at its place and after it. */
@@ -169,12 +180,9 @@ export class RewindList {
       this.#byName.delete(name);
       this.onDropped(name);
       if (init === null) continue;
-      const others = this.#inits.get(init)! - 1;
-      if (others > 0) this.#inits.set(init, others);
-      else {
-        this.#inits.delete(init);
-        this.onDropped(init);
-      }
+      if (--this.#inits.get(init)!.segments > 0) continue;
+      this.#inits.delete(init);
+      this.onDropped(init);
     }
   }
 

@@ -5,6 +5,7 @@
 
 import { appendFile, mkdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import type { Clock } from '../../base/clock.js';
 import { SteadyTime } from '../../base/steady-time.js';
 import { type HlsOptions, MAX_REWIND_SEGMENTS } from '../../config/hls-config.js';
@@ -148,6 +149,7 @@ export class RewindWriter {
       sequence: last === undefined ? number : last.sequence + 1,
       name,
       init: init?.name ?? null,
+      ...(init === null ? {} : { initCrc: crc32(init.bytes) }),
       startMs,
       micros,
       isDiscontinuity,

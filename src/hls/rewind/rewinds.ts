@@ -132,7 +132,8 @@ export class Rewinds {
     try {
       const segment = list.segment(name);
       const bytes = await readKept(join(this.#parts.folder, channel, name), segment?.length ?? MAX_INIT_BYTES);
-      if (segment !== undefined && (bytes.length !== segment.length || crc32(bytes) !== segment.crc))
+      const crc = segment?.crc ?? list.initCrc(name);
+      if ((segment !== undefined && bytes.length !== segment.length) || (crc !== undefined && crc32(bytes) !== crc))
         throw new Error(`${name} is not what was written`);
       return { name, bytes, isRead: true };
     } catch (error) {

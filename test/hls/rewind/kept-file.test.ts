@@ -14,6 +14,7 @@ import {
 import { join } from 'node:path';
 import t from 'tap';
 import { readKept } from '../../../src/hls/rewind/kept-file.js';
+import { HlsWindow } from '../../../src/hls/window.js';
 import { HLS_OPTIONS } from '../../kit/hls-link.js';
 import { KEPT_KEY as KEY, KeptHls } from '../../kit/kept-hls.js';
 import { tempFolder } from '../../kit/temp-folder.js';
@@ -73,6 +74,24 @@ t.test(
     }
   },
 );
+
+t.test('an initialization section in window.json that is not what was written: the channel begins anew', async (t) => {
+  const kept = new KeptHls(t);
+  const window = new HlsWindow(4, { window: 3, keep: 6 }, Date.now());
+  const init = { name: `init-${'a'.repeat(16)}.mp4`, bytes: Buffer.from('an initialization section') };
+  kept.files.keep(KEY, window, () => null);
+  const facts = { number: 1, name: `1-${'0'.repeat(16)}.m4s`, bytes: Buffer.alloc(100), init, codecs: 'opus' };
+  window.append({ ...facts, startMs: Date.now(), micros: 4_000_000, isDiscontinuity: false, end: null });
+  await kept.files.settled();
+  t.equal((await kept.files.read(KEY))!.segments[0]!.init!.bytes.toString(), 'an initialization section');
+  const text = readFileSync(kept.index, 'utf8');
+  const [whole, other] = [init.bytes, Buffer.alloc(init.bytes.length)].map((bytes) => bytes.toString('base64'));
+  writeFileSync(kept.index, text.replace(whole!, other!));
+  t.equal(await kept.files.read(KEY), null);
+  t.match(kept.faults, [/init-a+\.mp4 is not what was written/]);
+  writeFileSync(kept.index, text.replace(/,"initCrc":\d+/, ''));
+  t.ok(await kept.files.read(KEY), 'as a version before has written it');
+});
 
 t.test('numbers that leave no room to count on are those of a damaged file', async (t) => {
   const kept = new KeptHls(t);

@@ -12,6 +12,7 @@ import { tempFolder } from '../../kit/temp-folder.js';
 
 const KEY = 'demo';
 const INIT = `init-${'a'.repeat(16)}.mp4`;
+const INIT_BYTES = Buffer.from('an initialization section');
 const nameOf = (i: number) => `${i}-${i.toString(16).padStart(16, '0')}.m4s`;
 
 class Served {
@@ -39,7 +40,14 @@ class Served {
     writeFileSync(join(this.folder, nameOf(i)), bytes);
     return {
       segment: {
-        ...{ sequence: i, name: nameOf(i), init: INIT, startMs: 1_795_000_000_000 + i * 4000, micros: 4_000_000 },
+        ...{
+          sequence: i,
+          name: nameOf(i),
+          init: INIT,
+          initCrc: crc32(INIT_BYTES),
+          startMs: 1_795_000_000_000 + i * 4000,
+          micros: 4_000_000,
+        },
         ...{ isDiscontinuity: false, discontinuities: 0, targetSeconds: 4, length: 1000, crc: crc32(bytes) },
       },
     };
@@ -53,7 +61,7 @@ class Served {
 t.test('what is listed is there, with what it needs; nothing else is', async (t) => {
   const served = new Served(t);
   served.log(1, [served.segment(1), served.segment(2), served.segment(3)]);
-  writeFileSync(join(served.folder, INIT), 'an initialization section');
+  writeFileSync(join(served.folder, INIT), INIT_BYTES);
   writeFileSync(join(served.folder, nameOf(9)), 'a file that no list names');
   const { rewinds } = served;
   t.equal((await rewinds.file(KEY, nameOf(2)))!.bytes[999], 2);
@@ -66,6 +74,25 @@ t.test('what is listed is there, with what it needs; nothing else is', async (t)
   rmSync(join(served.folder, nameOf(3)));
   for (const i of [1, 2, 3]) t.equal(await rewinds.file(KEY, nameOf(i)), undefined);
   t.match(served.faults, [/is not what was written/, /is not what was written/, /ENOENT/]);
+});
+
+t.test('an initialization section that is not what was written is not served', async (t) => {
+  for (const [spoilt, isServed] of [
+    [INIT_BYTES, true],
+    [Buffer.alloc(0), false],
+    [Buffer.alloc(INIT_BYTES.length), false],
+  ] as const) {
+    for (const hasChecksum of [true, false]) {
+      const served = new Served(t);
+      const { segment } = served.segment(1);
+      const { initCrc, ...before } = segment!;
+      served.log(1, [{ segment: hasChecksum ? segment! : before }]);
+      writeFileSync(join(served.folder, INIT), spoilt);
+      const file = await served.rewinds.file(KEY, INIT);
+      t.equal(file !== undefined, isServed || !hasChecksum, `${spoilt.length} bytes, ${initCrc}`);
+      t.equal(served.faults.length, file === undefined ? 1 : 0);
+    }
+  }
 });
 
 t.test('a file is read once for all who wait for it', async (t) => {
