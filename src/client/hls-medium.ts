@@ -14,10 +14,37 @@ import type { Medium, MediumHandlers } from './medium.js';
 import { PlaceReporter } from './place-reporter.js';
 import type { HeardPlaces } from './play-titles.js';
 import { PlaylistReader } from './playlist-reader.js';
-import type { AttachOptions, AudioElement, HlsConstructor, HlsPlayer, HlsSettings, StartPlace } from './types.js';
+import type {
+  AttachOptions,
+  AudioElement,
+  HlsConstructor,
+  HlsLoadPolicy,
+  HlsPlayer,
+  HlsRetry,
+  HlsSettings,
+  StartPlace,
+} from './types.js';
 
 /** A title that was pushed late, or is behind a delay line, has its place as far from the date that its record says. */
 const NEAR_MS = 600_000;
+
+/** How often what cannot be loaded is requested again, a second apart: as long as there may be audio to play. */
+const MAX_RETRIES = 20;
+
+/** hls.js gives up at the first refused connection, which it takes for one that CORS forbids; a server that restarts refuses some. */
+const AGAIN: HlsRetry = {
+  maxNumRetry: MAX_RETRIES,
+  retryDelayMs: 500,
+  maxRetryDelayMs: 1000,
+  shouldRetry: (_config, retries, _isTimeout, response, isRetried) =>
+    isRetried || (response?.code === 0 && retries < MAX_RETRIES),
+};
+
+/** @param maxLoadTimeMs of one request; all but `errorRetry` as hls.js has it */
+function loadPolicy(maxLoadTimeMs: number, timeOuts: number): HlsLoadPolicy {
+  const timeoutRetry = { maxNumRetry: timeOuts, retryDelayMs: 0, maxRetryDelayMs: 0 };
+  return { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs, timeoutRetry, errorRetry: AGAIN } };
+}
 
 /** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours; no text tracks. */
 const SETTINGS: HlsSettings = {
@@ -26,6 +53,8 @@ const SETTINGS: HlsSettings = {
   enableDateRangeMetadataCues: false,
   enableEmsgMetadataCues: false,
   enableID3MetadataCues: false,
+  playlistLoadPolicy: loadPolicy(20_000, 2),
+  fragLoadPolicy: loadPolicy(120_000, 4),
 };
 
 export class HlsMedium implements Medium {

@@ -90,6 +90,30 @@ export interface HlsPlayer {
   destroy(): void;
 }
 
+/** When a request that has failed is made again. */
+export interface HlsRetry {
+  readonly maxNumRetry: number;
+  readonly retryDelayMs: number;
+  readonly maxRetryDelayMs: number;
+  /** @param response `code` 0: no answer @param isRetried what hls.js would do */
+  readonly shouldRetry?: (
+    config: unknown,
+    retries: number,
+    isTimeout: boolean,
+    response: { readonly code?: number } | undefined,
+    isRetried: boolean,
+  ) => boolean;
+}
+
+export interface HlsLoadPolicy {
+  readonly default: {
+    readonly maxTimeToFirstByteMs: number;
+    readonly maxLoadTimeMs: number;
+    readonly timeoutRetry: HlsRetry;
+    readonly errorRetry: HlsRetry;
+  };
+}
+
 /** What an `Hls` is configured with (hls.js, "Fine Tuning"); a class that extends it may change that. */
 export interface HlsSettings {
   readonly liveSyncDurationCount: number;
@@ -97,6 +121,8 @@ export interface HlsSettings {
   readonly enableDateRangeMetadataCues: boolean;
   readonly enableEmsgMetadataCues: boolean;
   readonly enableID3MetadataCues: boolean;
+  readonly playlistLoadPolicy: HlsLoadPolicy;
+  readonly fragLoadPolicy: HlsLoadPolicy;
 }
 
 /** `Hls` of hls.js: the whole or the light build. */

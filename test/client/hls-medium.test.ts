@@ -6,7 +6,7 @@
 import { createHmac } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { attach } from '../../src/client/attach.js';
-import type { AttachOptions, HlsPlayer } from '../../src/client/types.js';
+import type { AttachOptions, HlsPlayer, HlsSettings } from '../../src/client/types.js';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { type ReadPlaylist, readPlaylist } from '../kit/hls-channel.js';
 import { MovedAudio } from '../kit/moved-audio.js';
@@ -250,6 +250,14 @@ t.test('a given Hls: titles by its date; it loads when it plays, and each play h
   t.equal(audio.preload, 'none');
   t.strictSame([made.length, made[0]!.said, audio.src], [1, [], 'blob:1']);
   t.match(made[0]!.config, { liveSyncDurationCount: 2 });
+  const { errorRetry } = (made[0]!.config as HlsSettings).playlistLoadPolicy.default;
+  const isRetried = (retries: number, code: number, byItself: boolean) =>
+    errorRetry.shouldRetry!(null, retries, false, { code }, byItself);
+  t.strictSame(
+    [isRetried(19, 0, false), isRetried(20, 0, false), isRetried(0, 503, true), isRetried(0, 403, false)],
+    [true, false, true, false],
+    'a refused connection is tried again for a while, and what hls.js itself would try again',
+  );
   audio.readyState = 0;
   await attachment.play();
   const [hls] = made;

@@ -3,16 +3,18 @@
  * And the page at `/`, which plays HLS where the stream does not play, and loads hls.js only then.
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { otherOrigin } from '../kit/browser.js';
 import { AUDIO } from '../kit/listener-page.js';
 import { pause, quietFor } from '../kit/pause.js';
-import { freePort } from '../kit/process.js';
+import { freePort, ServerProcess } from '../kit/process.js';
 import { missing } from '../kit/program.js';
 import { demoYaml, startServer } from '../kit/server.js';
+import { tempFolder } from '../kit/temp-folder.js';
 import { until } from '../kit/until.js';
 import { Watching } from '../kit/wire.js';
 
@@ -54,7 +56,7 @@ interface Heard {
   readonly system: { readonly title: string; readonly artist: string; readonly state: string };
 }
 
-function attachIn(page: Page, origin: string, base: string, query = ''): Promise<void> {
+function attachIn(page: Page, origin: string, base: string, query = '', settings = {}): Promise<void> {
   return page.evaluate(`(async () => {
     const [{ attach }, { default: Hls }] = await Promise.all([import('${base}/client.js'), import('${origin}/hls.js')]);
     const audio = document.body.appendChild(document.createElement('audio'));
@@ -63,7 +65,7 @@ function attachIn(page: Page, origin: string, base: string, query = ''): Promise
     let hls;
     class Seen extends Hls {
       constructor(config) {
-        super(config);
+        super({ ...config, ...${JSON.stringify(settings)} });
         hls = this;
       }
     }
@@ -178,6 +180,62 @@ t.test('attach with hls.js', { skip: SKIP, timeout: 180_000 }, async (t) => {
   await has('right', 3);
   t.strictSame(complaints, []);
 });
+
+t.test(
+  'attach with hls.js: kill -9, and a start three seconds later, are not heard',
+  { skip: SKIP, timeout: 240_000 },
+  async (t) => {
+    const folder = tempFolder(t);
+    const port = await freePort();
+    const path = join(folder, 'config.yaml');
+    const hls = 'streams: { hls: { enabled: true, segmentSeconds: 4 } }';
+    writeFileSync(path, demoYaml(`${hls}\ndata: { folder: ${join(folder, 'data')} }`, port));
+    const start = async () => {
+      const server = new ServerProcess(t, port, [path], {});
+      await server.ready();
+      return server;
+    };
+    const server = await start();
+    const { base } = server;
+    const list = async () => (await fetch(`${base}/demo.mp3/hls/live.m3u8`)).text();
+    await until(async () => ((await list()).match(/#EXTINF/g)?.length ?? 0) > 3, 60_000);
+    const origin = await scriptOrigin(t);
+    const { page, asked, open } = await openPage(t, origin);
+    await open();
+    // Without a network a browser says that it is offline, and then hls.js requests again by itself.
+    await page.evaluate("Object.defineProperty(navigator, 'onLine', { get: () => true })");
+    await attachIn(page, origin, base, '', { liveSyncDurationCount: 3 });
+    await page.evaluate(`(() => {
+      const audio = document.querySelector('audio');
+      let [seconds, ms] = [0, 0];
+      window.stillMs = 0;
+      setInterval(() => {
+        if (audio.currentTime === seconds) stillMs += performance.now() - ms;
+        [seconds, ms] = [audio.currentTime, performance.now()];
+      }, 20);
+    })()`);
+    const number = (expression: string) => page.evaluate(expression).then(Number);
+    const seconds = () => number("document.querySelector('audio').currentTime");
+    const hasPlayed = (count: number, from: number) => until(async () => (await seconds()) > from + count, 60_000);
+    await hasPlayed(5, await seconds());
+    const [from, stillMs] = [await seconds(), await number('stillMs')];
+    // What is to come next is asked for while nobody answers, and hls.js by itself gives up three seconds later.
+    const lists = () => asked.filter((url) => url.endsWith('/live.m3u8')).length;
+    const before = lists();
+    await until(() => lists() > before, 30_000, undefined, 10);
+    await pause(3700);
+    await server.end('SIGKILL');
+    await pause(3000);
+    const next = await start();
+    await hasPlayed(25, from);
+    const silentMs = (await number('stillMs')) - stillMs;
+    t.comment(`${Math.round(silentMs)} ms without sound`);
+    t.ok(silentMs <= 1000, `${silentMs} ms without sound`);
+    const states = (await heardIn(page)).calls.filter((call) => call.startsWith('('));
+    t.notOk(states.includes('(retrying)') || states.includes('(failed)'), `${states}`);
+    await next.end('SIGTERM');
+  },
+);
 
 t.test('the page: hls.js is loaded where the stream does not play', { skip: SKIP, timeout: 120_000 }, async (t) => {
   const { base } = await startServer(t, demoYaml(HLS));
