@@ -74,7 +74,7 @@ export interface WorkerLinkParts {
 export class WorkerLink implements ControlHandler<FromHub> {
   readonly titles: WorkerTitles;
   readonly sessions: WorkerSessions;
-  readonly hls = new HlsReceiver();
+  readonly hls: HlsReceiver;
   /** Why the store cannot be used; null: it works. */
   storeFault: string | null = null;
   readonly #parts: WorkerLinkParts;
@@ -94,6 +94,7 @@ export class WorkerLink implements ControlHandler<FromHub> {
     this.sessions = new WorkerSessions();
     this.#tapes = new TapeReceiver(parts.clock, LINGER_MS, undefined, parts.mostLagMs, parts.onError);
     this.#tallies = new WorkerTallies(parts.tallies, parts.clock);
+    this.hls = new HlsReceiver(undefined, { clock: parts.clock, onBad: parts.onError });
     this.#requests = new HubRequests(parts.clock, (message) => this.#control?.send(message) ?? null);
     this.titles = new WorkerTitles((question, ask) => this.ask(question, ask));
   }

@@ -7,7 +7,7 @@ import type { HlsFeeds, HlsSource } from '../../src/hls/hls-feed.js';
 import { Rewinds } from '../../src/hls/rewind/rewinds.js';
 import { HlsReceiver } from '../../src/link/hls/hls-receiver.js';
 import { HlsSender } from '../../src/link/hls/hls-sender.js';
-import { LinkConnection } from '../../src/link/wire/link-connection.js';
+import { type BadMessage, LinkConnection } from '../../src/link/wire/link-connection.js';
 import type { FakeClock } from './clock.js';
 import { cutFeeds, HlsChannel, tapeName } from './hls-channel.js';
 import { asStream, type LinkPipe, linkPipe } from './link-pipe.js';
@@ -29,7 +29,9 @@ export function noRewinds(clock: FakeClock): Rewinds {
 
 /** Who copies. */
 export class HlsWorker {
-  readonly receiver = new HlsReceiver();
+  readonly receiver: HlsReceiver;
+  /** What was not as it should be. */
+  readonly bad: BadMessage[] = [];
   readonly hls: HlsChannels;
   readonly source: HlsSource;
   pipe: LinkPipe = linkPipe();
@@ -43,6 +45,7 @@ export class HlsWorker {
       hls: HLS_OPTIONS,
     };
     const { clock } = channel;
+    this.receiver = new HlsReceiver(undefined, { clock, onBad: (error) => this.bad.push(error) });
     const cut = cutFeeds(clock, SILENCE_MS);
     const make: HlsFeeds['make'] = (source, options, window) =>
       this.#isCutting ? cut.make(source, options, window) : this.receiver.copy(source, window);

@@ -2,13 +2,16 @@
  * The HLS windows that are copied from where they are cut: one for each channel that is requested here. A copy outlives the link and continues
  * over the next one; meanwhile its list does not change.
  *
- * Invariant: a copy equals the original window up to some segment. Owned by the worker's link, or by the link to another machine.
+ * Invariants: a copy equals the original window up to some segment; a bad message closes the link, or ends the copy's subscription for a while.
+ * Owned by the worker's link, or by the link to another machine.
  */
 
+import type { Clock } from '../../base/clock.js';
 import type { HlsFeed, HlsSource } from '../../hls/hls-feed.js';
 import type { HlsSegment } from '../../hls/playlist.js';
 import type { HlsWindow } from '../../hls/window.js';
-import type { LinkConnection } from '../wire/link-connection.js';
+import { hlsOf, LeftAlone } from '../wire/left-alone.js';
+import { BadMessage, type LinkConnection } from '../wire/link-connection.js';
 import {
   FIRST_HLS_TYPE,
   HLS_ASK,
@@ -20,12 +23,19 @@ import {
   HLS_UNSUBSCRIBE,
   HLS_WHOLE,
   LAST_HLS_TYPE,
+  nameOf,
 } from '../wire/message-types.js';
 import { type MessageReader, WireError } from '../wire/wire.js';
 import { readHlsList, readHlsSegment, readHlsTitle, writeHlsSubscribe } from './hls-messages.js';
 
 /** Interval of the messages that a channel is still requested. */
 const ASK_MS = 1000;
+
+export interface HlsReceiverParts {
+  readonly clock: Pick<Clock, 'now' | 'alarm'>;
+  /** Called with a bad message: only that channel's copy stands still, as others may be of other machines. */
+  onBad(error: BadMessage): void;
+}
 
 export class HlsReceiver {
   readonly #copies = new Set<HlsCopy>();
@@ -34,9 +44,15 @@ export class HlsReceiver {
   #connection: LinkConnection | null = null;
   /** The first copy is wanted, or the last one is no longer. */
   readonly #onWanted: () => void;
+  /** Null: a bad message closes the link. */
+  readonly #parts: HlsReceiverParts | null;
+  /** Channels whose HLS had a bad message, with their pauses. */
+  readonly #alone: LeftAlone | null;
 
-  constructor(onWanted: () => void = () => undefined) {
+  constructor(onWanted: () => void = () => undefined, parts: HlsReceiverParts | null = null) {
     this.#onWanted = onWanted;
+    this.#parts = parts;
+    this.#alone = parts === null ? null : new LeftAlone(parts.clock);
   }
 
   /** Whether any window is copied. */
@@ -70,10 +86,10 @@ export class HlsReceiver {
     for (const copy of this.#copies) copy.connect();
   }
 
-  /** @returns its number; 0: there is no link */
+  /** @returns its number; 0: there is no link, or the channel had a bad message a moment ago */
   subscribe(copy: HlsCopy, isAsked: boolean): number {
     const connection = this.#connection;
-    if (connection === null) return 0;
+    if (connection === null || this.#alone?.has(hlsOf(copy.channel)) === true) return 0;
     const id = ++this.#last;
     this.#bySubscription.set(id, copy);
     const { last } = copy.window;
@@ -101,7 +117,27 @@ export class HlsReceiver {
     const copy = this.#bySubscription.get(id);
     if (copy === undefined) return;
     if (type === HLS_NONE) this.#bySubscription.delete(id);
-    copy.onMessage(type, message);
+    try {
+      copy.onMessage(type, message);
+    } catch (error) {
+      if (this.#parts === null) throw error;
+      this.#drop(copy, id, `message ${nameOf(type)}: ${(error as Error).message}`, error);
+    }
+  }
+
+  /** Ends a copy's subscription, and asks for it again after a growing pause. */
+  #drop(copy: HlsCopy, id: number, what: string, cause: unknown): void {
+    const { clock, onBad } = this.#parts!;
+    const bad = new BadMessage(hlsOf(copy.channel), what, cause);
+    this.#alone!.note(bad);
+    this.say(HLS_UNSUBSCRIBE, id);
+    this.#bySubscription.delete(id);
+    copy.onLost();
+    onBad(bad);
+    const onAlarm = () => {
+      if (this.#copies.has(copy)) copy.resume();
+    };
+    clock.alarm(clock.now() + this.#alone!.leftMs(bad.peer), { onAlarm });
   }
 
   #onClosed(): void {
@@ -169,6 +205,11 @@ class HlsCopy implements HlsFeed {
   connect(): void {
     this.#subscribe();
     this.#question();
+  }
+
+  /** It was left alone for a while. */
+  resume(): void {
+    if (this.#subscription === 0) this.connect();
   }
 
   onLost(): void {

@@ -71,6 +71,10 @@ export function workerOf(number: number): string {
   return `worker ${number}`;
 }
 
+export function hlsOf(channel: string): string {
+  return `the HLS of ${channel}`;
+}
+
 export function tapeOf(channel: string): string {
   return `the tape of ${channel}`;
 }

@@ -211,6 +211,43 @@ t.test('a link that stands still costs what its socket holds, and catches up', a
   );
 });
 
+t.test(
+  'a bad message of one channel on a worker’s link: its list stands still for a while, and the link stays',
+  async (t) => {
+    const link = new HlsLink();
+    const { worker } = link;
+    link.pass(40);
+    const text = Buffer.from('{"id":"x"}');
+    const bad = (subscription: number) =>
+      worker.pipe.hub.write(framed(HLS_TITLE, Buffer.concat([uint32(subscription), uint32(text.length), text])));
+    bad(1);
+    link.flow();
+    const before = worker.window.playlist;
+    t.match(String(worker.bad[0]), /the HLS of demo: message HLS_TITLE: /);
+    t.strictSame(link.broken, []);
+    link.pass(1);
+    t.equal(worker.window.playlist, before);
+    const next = worker.hls.file(worker.source, `${worker.window.last!.number + 1}-${'0'.repeat(16)}.mp3`);
+    link.pass(8);
+    t.equal(worker.window.playlist, link.window.playlist, 'a second later it goes on');
+    t.equal(await next, undefined, 'who waited has an answer');
+    // What comes late for the subscription that was ended.
+    bad(1);
+    link.flow();
+    t.equal(worker.bad.length, 1);
+    bad(2);
+    link.flow();
+    link.channel.title('Meanwhile');
+    link.pass(1);
+    t.equal(worker.bad.length, 2, 'each time it is left alone for longer');
+    worker.hls.of(worker.source)!.stop();
+    link.pass(5, { isAsked: false });
+    link.pass(5);
+    t.equal(worker.window.playlist, link.window.playlist);
+    t.strictSame(link.broken, []);
+  },
+);
+
 t.test('another hub that knows nothing: its numbers are above all that workers have', async (t) => {
   const link = new HlsLink();
   const { worker } = link;
@@ -284,7 +321,7 @@ t.test('two that were apart: what the one had is dropped, and numbers go on abov
   t.ok(segments[0]!.isDiscontinuity);
 });
 
-t.test('what a hub must not say ends the link', async (t) => {
+t.test('what another machine must not say ends the link to it', async (t) => {
   const facts = {
     number: 5,
     name: `5-${'0'.repeat(16)}.mp3`,
