@@ -29,6 +29,8 @@ const MORE = 20;
 const ASKED = 40;
 /** An answer is waited for. */
 const TIMEOUT_MS = 10_000;
+/** By which messages, playlists and clocks may differ about when a play began. */
+const START_MS = 30_000;
 /** In which a playlist has its first date. */
 const MAX_HEAD_CHARACTERS = 65_536;
 
@@ -83,10 +85,11 @@ export class History {
 
   /** @param {ChannelRecord | null} title */
   #onTitle(title) {
-    if (isSameTitle(this.#current, title)) return;
+    const before = this.#current;
+    if (title === before || (title && before && isPlayOf(entryOf(before), title))) return;
     this.#current = title;
-    const isKnown = title === null || this.#entries.some(({ record }) => isSameTitle(record, title));
-    if (!isKnown) this.#entries.unshift({ record: title, fromMs: title.startMs });
+    const isKnown = title === null || this.#entries.some((entry) => isPlayOf(entry, title));
+    if (!isKnown) this.#entries.unshift(entryOf(title));
     this.#show();
     void this.#findRewind();
   }
@@ -124,7 +127,7 @@ export class History {
   /** What stands behind the title that is heard: not what this listener has not reached. */
   get #visible() {
     const current = this.#current;
-    const at = this.#entries.findIndex(({ record }) => isSameTitle(record, current));
+    const at = this.#entries.findIndex((entry) => current !== null && isPlayOf(entry, current));
     return this.#entries.slice(at + 1).filter(({ record }) => isListed(record));
   }
 
@@ -146,7 +149,7 @@ export class History {
   #showHeard() {
     const { player } = this.#parts;
     const heard = player?.isRewound ? player.now : null;
-    const entry = heard && this.#visible.find(({ record }) => isSameTitle(record, heard));
+    const entry = heard && this.#visible.find((entry) => isPlayOf(entry, heard));
     for (const row of /** @type {NodeListOf<HTMLElement>} */ (this.#list.querySelectorAll('li'))) {
       const isHeard = entry !== null && entry !== undefined && row.dataset['id'] === idOf(entry);
       row.classList.toggle('heard', isHeard);
@@ -232,6 +235,22 @@ async function firstDateOf(url) {
 /** @param {ChannelRecord} record */
 function isListed({ etype, title, source }) {
   return title !== '' && source !== 'fallback' && !SPOTS.includes(etype);
+}
+
+/** @param {ChannelRecord} record */
+function entryOf(record) {
+  return { record, fromMs: record.startMs };
+}
+
+/**
+ * Whether a title is this play of it: a song that is played again is another entry, though its id may be the same.
+ * @param {{ record: ChannelRecord, fromMs: number }} entry @param {ChannelRecord} title
+ */
+function isPlayOf({ record, fromMs }, title) {
+  // A playlist says when it went on air.
+  const startMs = title.source === '' ? fromMs : record.startMs;
+  const mostMs = Math.max(START_MS, title.durationSeconds * 500);
+  return isSameTitle(record, title) && Math.abs(title.startMs - startMs) < mostMs;
 }
 
 /** @param {{ record: ChannelRecord, fromMs: number }} entry */
