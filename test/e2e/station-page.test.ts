@@ -537,6 +537,11 @@ t.test(
     await shows(page, 'airsplice-player .song', 'elsewhere', 20_000);
     for (const i of [0, 1])
       await page.frameLocator('iframe').nth(i).locator('.song').filter({ hasText: 'elsewhere' }).waitFor();
+    await page.emulateMedia({ colorScheme: 'dark' });
+    const { x, y } = (await page.locator('iframe').first().boundingBox())!;
+    const pixelAt = (left: number) => page.screenshot({ clip: { x: left, y: y + 1, width: 1, height: 1 } });
+    t.strictSame(await pixelAt(x + 1), await pixelAt(x - 4), 'its corner is of the page, which knows no dark');
+    await page.emulateMedia({ colorScheme: 'light' });
     await press(page);
     await becomes(t, page, 'playing', 30_000);
     t.equal(await page.evaluate(`document.querySelector('airsplice-player').offsetHeight`), 88);

@@ -6,6 +6,8 @@ import { logoOf, logoPath, type PageChannel, siteName, titleOf } from './page-si
 
 const SLIM = 88;
 const TALL = 360;
+/** Of one scheme with what is in it: browsers put an opaque ground, as of a page, under a frame of another scheme. */
+const FRAME_STYLE = 'border:0;color-scheme:light dark';
 
 export function channelPage(request: PageRequest, channel: PageChannel): Markup {
   const { site } = request;
@@ -79,7 +81,7 @@ ${site.frameAncestors.length > 0 && snippets(request, channel)}
 /** What a site of the station puts into its own pages. */
 function snippets({ texts, base }: PageRequest, { key, name }: PageChannel): Markup {
   const frame = (height: number) =>
-    html`<iframe src="${base}/embed/${key}" title="${name}" width="100%" height="${height}" style="border:0" allow="autoplay"></iframe>`.toString();
+    html`<iframe src="${base}/embed/${key}" title="${name}" width="100%" height="${height}" style="${FRAME_STYLE}" allow="autoplay"></iframe>`.toString();
   const element = html`<script type="module" src="${base}/player.js"></script>
 <airsplice-player channel="${key}"></airsplice-player>`.toString();
   const all: readonly (readonly [string, string])[] = [
