@@ -135,11 +135,15 @@ async function draftBy(given: Given, path: string, ask: Ask): Promise<Draft> {
   const text = 'Where listeners reach it: a port, or the URL of a proxy in front of it';
   const sources =
     'Where its audio comes from: encoder, the URL of a stream, or a file (several: best first, with commas)';
+  const name = given.station ?? (await ask({ text: 'Name of the station', preset: station, read: readName }));
+  const channels =
+    given.channels ?? (await ask({ text: 'Its channels, with commas', preset: channel, read: readChannels }));
+  const [only] = channels;
   return draftOf(
     {
-      station: given.station ?? (await ask({ text: 'Name of the station', preset: station, read: readName })),
-      channels:
-        given.channels ?? (await ask({ text: 'Its channels, with commas', preset: channel, read: readChannels })),
+      station: name,
+      // Its one channel, as it is proposed, has no other name: listeners see it in players, on the page and in previews of links.
+      channels: channels.length === 1 && only?.name === channel ? [{ ...only, name }] : channels,
       reach: given.reach ?? (await ask({ text, preset: reach, read: readReach })),
       sources:
         given.sources ??

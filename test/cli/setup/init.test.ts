@@ -72,6 +72,7 @@ t.test(
     t.equal(readFileSync(path, 'utf8'), text);
     t.match(await airsplice(['init', path, '--yes', '--force']), { code: 0 });
     t.not(readFileSync(path, 'utf8'), text);
+    t.match(readFileSync(path, 'utf8'), /^ +live:\n +name: My Station$/m, 'a station that is one channel has one name');
   },
 );
 
