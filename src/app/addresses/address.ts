@@ -112,7 +112,12 @@ export class Address {
 
   /** Rejects when the port cannot be had. */
   async listen(): Promise<void> {
-    if (!this.#main.isListening) await this.#main.listen();
+    if (this.#main.isListening) return;
+    await this.#main.listen().catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EADDRINUSE') throw error;
+      const way = `end what has the port (ss -ltnp 'sport = :${this.#port}' names it), or configure another one`;
+      throw new Error(`${error.message}: ${way}`, { cause: error });
+    });
   }
 
   async listenForShoutcast(): Promise<void> {
