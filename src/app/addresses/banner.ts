@@ -33,12 +33,12 @@ export function banner(
   const mount = channel.mounts[0] ?? `/${key}`;
   const token = channel.pushTokens.find(({ demo }) => demo !== null)?.demo ?? 'TOKEN';
   const lines: string[] = [];
-  /** @param role null: every address has it */
-  const show = (what: string, role: Role | null, line: (address: Reachable) => string) => {
+  const show = (what: string, role: Role, line: (address: Reachable) => string) => {
     const address = addresses.find((each) => each.serves(role));
     if (address !== undefined) lines.push(`  ${what.padEnd(6)} ${line(address)}\n`);
   };
-  show('open', null, (at) => `${at.url}/`);
+  // The pages are at every address, their player only plays where the stream is.
+  if (config.page.enabled) show('open', 'stream', (at) => `${at.url}/`);
   if (operator !== null) {
     const { user, password } = operator;
     show('admin', 'admin', (at) => `${at.url}/admin as ${user} with the password ${password}, made for this start`);
@@ -81,8 +81,8 @@ class Reachable {
   }
 
   /** Only a proxy can speak to an address of proxies. */
-  serves(role: Role | null): boolean {
-    return !this.#isProxied && (role === null || this.#roles.has(role));
+  serves(role: Role): boolean {
+    return !this.#isProxied && this.#roles.has(role);
   }
 
   get url(): string {

@@ -80,12 +80,14 @@ t.test('it says that the channel plays only where a file does', async (t) => {
 });
 
 t.test('what no address serves is not shown', async (t) => {
-  const shown = async (addresses: string) => {
-    const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${PROXIES}\n${STATIONS}`);
+  const shown = async (addresses: string, more = '') => {
+    const { app, folder } = await startServer(t, `addresses: [${addresses}]\n${PROXIES}\n${STATIONS}${more}\n`);
     const text = banner(loadConfig(join(folder, 'config.yaml'), process.env), app.ports, 'airsplice');
     return [...text.matchAll(/^ {2}(\w+) +\S+:\/\/|^ {2}(\w+) .*:\/\//gm)].map(([, a, b]) => a ?? b);
   };
   t.same(await shown(address('roles: [stream]')), ['open', 'hear']);
+  t.same(await shown(address('roles: [ops, poll]')), ['poll'], 'a page whose player finds no stream');
+  t.same(await shown(address('roles: [stream]'), 'page: { enabled: false }'), ['hear']);
   t.same(await shown(address('proxyProtocol: true')), []);
   t.same(await shown(address('')), ['open', 'hear', 'push', 'poll', 'watch', 'feed']);
 });
