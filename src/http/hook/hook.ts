@@ -125,7 +125,7 @@ export class ListenerHook {
   /** Notifies the hook of a listener's end. @param lastedMs how long it listened */
   gone(caller: HookListener, client: string, lastedMs: number): void {
     this.#present--;
-    if (this.#breaker.isOpen || this.#notices.size >= this.#shareOf(this.#options.waiting)) return;
+    if (this.#breaker.isOpen || this.#isFull(this.#notices)) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
     this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
     this.#startCalls();
@@ -148,9 +148,8 @@ export class ListenerHook {
   }
 
   #question(caller: HookListener): Promise<HookVerdict> {
-    const { parallel, waiting, timeoutMs } = this.#options;
-    const isFull = this.#running >= this.#shareOf(parallel) && this.#questions.size >= this.#shareOf(waiting);
-    const trial = this.#closed || isFull ? null : this.#breaker.admit();
+    const { timeoutMs } = this.#options;
+    const trial = this.#closed || this.#isFull(this.#questions) ? null : this.#breaker.admit();
     if (trial === null) return Promise.resolve(DOWN);
     const client = String(++this.#clients);
     return new Promise((resolve) => {
@@ -180,9 +179,15 @@ export class ListenerHook {
     });
   }
 
-  /** Each process has an equal share of a limit, and at least one. */
+  /** No call is free, and there is no room to wait for one. */
+  #isFull({ size }: ReadonlySet<Call>): boolean {
+    const { parallel, waiting } = this.#options;
+    return this.#running >= this.#shareOf(parallel) && size >= this.#shareOf(waiting);
+  }
+
+  /** Each process has an equal share of a limit, and at least one of what is not 0. */
   #shareOf(limit: number): number {
-    return Math.max(1, Math.floor(limit / (1 + this.#all.others('hooks'))));
+    return limit === 0 ? 0 : Math.max(1, Math.floor(limit / (1 + this.#all.others('hooks'))));
   }
 
   /** Starts as many calls as may run. */

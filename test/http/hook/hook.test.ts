@@ -185,6 +185,30 @@ t.test('so many at once, so many waiting, questions before notices', { buffered:
   );
 });
 
+t.test('none waiting: what has no free call is not asked, and what has one is', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  const held: (() => void)[] = [];
+  operator.answer = (form, response) => held.push(() => YES(form, response));
+  const bench = new Bench(operator.url, { parallel: 1, waiting: 0, timeoutMs: 20_000 });
+  const first = bench.ask();
+  await until(() => held.length === 1, 5000);
+  const second = bench.ask();
+  bench.hook.gone(callerOf({}), '99', 5);
+  held.shift()!();
+  t.match(await first, /^allowed/);
+  t.equal(await second, 'down Infinity null');
+  await bench.hook.settled();
+  t.equal(operator.forms.length, 1);
+  bench.hook.gone(callerOf({}), '100', 5);
+  await until(() => held.length === 1, 5000);
+  held.shift()!();
+  await bench.hook.settled();
+  t.same(
+    operator.forms.map(({ action }) => action),
+    ['listener_add', 'listener_remove'],
+  );
+});
+
 t.test(
   'where credentials decide, answers are remembered for mount, credentials and query; never for an address',
   { buffered: true },
