@@ -2,7 +2,7 @@
  * One attempt to deliver a message (delivery.ts): a request of HTTP, or bytes to a socket of TCP or UDP. Each is a connection of its own, and a
  * redirect is not an answer, as with the listener hook.
  *
- *   http, https   2xx: it was taken          tcp   its bytes were sent, and the connection ended without an error          udp   it was sent
+ *   http, https   2xx: it was taken          tcp, udp   it was sent
  */
 
 import type { KeyObject } from 'node:crypto';
@@ -133,7 +133,8 @@ function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: Attem
     }),
   );
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    failure = error.code ?? 'the connection failed';
+    // Behind the last byte a reset is how small devices close: those that have read the line, too.
+    if (failure !== null) failure = error.code ?? 'the connection failed';
   });
   // Answers are read, and say nothing.
   socket.resume();
