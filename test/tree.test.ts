@@ -67,7 +67,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'app/worker/worker-readers': ['app/app', 'http/poll/poll', 'http/watch/web-socket-watch'],
   'http/page/messages-page': ['docs/page'],
   'http/page/page-document': ['http/page/page-routes', 'e2e/station-page'],
-  'app/worker/page-facts': ['http/page/page-routes', 'http/page/cover'],
   'client/player/channel-directory': ['e2e/station-page'],
   'client/player/channel-listening': ['e2e/station-page'],
   'client/player/player-element': ['e2e/station-page'],

@@ -79,7 +79,7 @@ export class Network {
     const { limits } = config;
     this.#core = core;
     this.#parts = parts;
-    this.#site = pageFacts(config, { statuses: parts.statuses, onError });
+    this.#site = pageFacts(config, { statuses: parts.statuses, clock, onError });
     this.#pushLimits = { ...limits };
     this.guards = makeGuards(core);
     this.adminAccess = new AdminAccess(
@@ -181,13 +181,13 @@ export class Network {
 
   /** Another configuration is in force: what was made of the one before is made anew. Channels and mounts are as they are now. */
   refresh(): void {
-    const { config } = this.#core;
+    const { config, clock, onError } = this.#core;
     const { trusted, head } = config.proxies;
     this.guards.proxies.change(trusted, head);
     this.ingest.refresh();
     this.#parts.statuses.refresh();
     this.router.refresh();
-    this.#site = pageFacts(config, { statuses: this.#parts.statuses, onError: this.#core.onError });
+    this.#site = pageFacts(config, { statuses: this.#parts.statuses, clock, onError });
     this.#documents = null;
     this.#pushLimits = { ...config.limits };
     this.#live?.refresh();

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../base/clock.js';
 import type { LoadedConfig } from '../../config/load.js';
 import { endOf, PICTURE_TYPES } from '../../config/page-config.js';
 import { coverOrigin, type OwnAddresses, registerCover } from '../../http/page/cover.js';
@@ -17,9 +18,13 @@ import { formatFacts } from '../../listener/cursor/stream-head.js';
 
 export interface PageFactsParts {
   readonly statuses: { readonly channels: readonly MountStatus[] };
-  /** A file that was there when the configuration was checked cannot be read. */
+  readonly clock: Pick<Clock, 'now'>;
+  /** A file that was there when the configuration was checked cannot be read: it is tried again. */
   onError(error: unknown): void;
 }
+
+/** Where it could not be read. */
+const AGAIN_MS = 1000;
 
 /** The pages, and the frames of covers in them. */
 export function registerPages(
@@ -46,9 +51,14 @@ function ownAddresses({ addresses, streams }: LoadedConfig): OwnAddresses {
 /** Reads the pictures and texts that the configuration names. */
 export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite {
   const { enabled, logo, languages: files, ...page } = config.page;
-  const languages = languagesOf(files, parts);
+  const own = once(() => new Languages(files), parts);
+  let ours: Languages | null = null;
+  const languages = () => own() ?? (ours ??= new Languages({}));
+  const picture = pictureOf(logo, parts);
   setErrorPages({
-    languages,
+    get languages() {
+      return languages();
+    },
     // The configuration may get another one.
     get startPath() {
       return startPathOf(config.streams);
@@ -56,9 +66,13 @@ export function pageFacts(config: LoadedConfig, parts: PageFactsParts): PageSite
   });
   return {
     ...page,
-    languages,
+    get languages() {
+      return languages();
+    },
     isEnabled: enabled,
-    logo: pictureOf(logo, parts),
+    get logo() {
+      return picture();
+    },
     channels: channelsOf(config, parts),
   };
 }
@@ -76,12 +90,15 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
       const { name, description, mounts, logo } = channel;
       const mount = mounts[0] ?? `/${key}`;
       const status = statuses.get(key);
+      const picture = pictureOf(logo, parts);
       return {
         stationkey: station,
         station: stations[station]!.name || station,
         key,
         mount,
-        logo: pictureOf(logo, parts),
+        get logo() {
+          return picture();
+        },
         get name() {
           return name || status?.mount.facts.name || key;
         },
@@ -113,21 +130,28 @@ function channelsOf({ order, stations }: LoadedConfig, parts: PageFactsParts): P
   );
 }
 
-function languagesOf(own: Readonly<Record<string, string>>, { onError }: PageFactsParts): Languages {
-  try {
-    return new Languages(own);
-  } catch (error) {
-    onError(error);
-    return new Languages({});
-  }
+function pictureOf(path: string | undefined, parts: PageFactsParts): () => ServedFile | null {
+  if (path === undefined) return () => null;
+  return once(() => fileOf(PICTURE_TYPES[endOf(path)]!, readFileSync(path)), parts);
 }
 
-function pictureOf(path: string | undefined, { onError }: PageFactsParts): ServedFile | null {
-  if (path === undefined) return null;
-  try {
-    return fileOf(PICTURE_TYPES[endOf(path)]!, readFileSync(path));
-  } catch (error) {
-    onError(error);
-    return null;
-  }
+/** Reads it now; where that fails when it is asked for again, as long as it fails. Null: it could not be read yet. */
+function once<T>(read: () => T, { clock, onError }: PageFactsParts): () => T | null {
+  let value: T | null = null;
+  let hasFailed = false;
+  let againMs = Number.NEGATIVE_INFINITY;
+  const get = () => {
+    const nowMs = clock.now();
+    if (value !== null || nowMs < againMs) return value;
+    againMs = nowMs + AGAIN_MS;
+    try {
+      value = read();
+    } catch (error) {
+      if (!hasFailed) onError(error);
+      hasFailed = true;
+    }
+    return value;
+  };
+  get();
+  return get;
 }
