@@ -1,7 +1,7 @@
 /**
  * Pages of history, each rendered once for all who ask, and cached until the channel has a new title, up to a number of bytes in all. Other pages
- * are rendered a few entries at a time, one page after the other, in a small share of the CPU time. Requests wait in a short queue with a limit per
- * address; past it they are refused.
+ * are rendered a few entries at a time, one page after the other, in a small share of the CPU time. Requests wait in a short queue, with a limit for
+ * each address; past it they are refused. Addresses take turns (history-queue.ts).
  *
  *   request ─► cached? ─► else: queued ─► rendered, some entries a step ─► cached ─► in flight until its answers are taken
  *
@@ -23,6 +23,7 @@ import { CompressibleBody } from '../compression.js';
 import { FORMS, InFlight, weightOf } from '../in-flight.js';
 import { notFound } from '../reads.js';
 import { HISTORY_FORMS } from './history-forms.js';
+import { HistoryQueue } from './history-queue.js';
 import type { HistoryRequest } from './history-request.js';
 
 /** How long rendering runs at a time … */
@@ -74,6 +75,8 @@ interface Kept {
 }
 
 interface Job {
+  /** Of the page and its version. */
+  readonly name: string;
   readonly page: HistoryRequest;
   readonly version: number;
   /** Of the first reader that asked. */
@@ -95,8 +98,7 @@ export class HistoryPages {
   readonly #options: HistoryOptions;
   readonly #kept: LRUCache<string, Kept>;
   readonly #inFlight: InFlight;
-  /** The queue, by the page's name and version. */
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new HistoryQueue<Job>();
   /** Jobs by origin. */
   readonly #waiting: Tally;
   readonly #all: Tally;
@@ -144,18 +146,25 @@ export class HistoryPages {
     const known = this.#jobs.get(name);
     if (known !== undefined) {
       known.askers.push(asker);
+      this.#jobs.add(known, origin);
       return known;
     }
-    const { waiting, waitingPerAddress } = this.#options;
-    const inAll = this.#jobs.size + this.#all.others('history pages');
-    const isFull = inAll >= waiting || this.#waiting.count(origin) >= waitingPerAddress;
-    if (isFull || !this.#inFlight.fits(1, origin)) throw tooMany();
-    const job = makeJob(page, version, asker);
+    const isFull = this.#waiting.count(origin) >= this.#options.waitingPerAddress;
+    if (isFull || !this.#inFlight.fits(1, origin) || !this.#makeRoom(origin)) throw tooMany();
+    const job = makeJob(name, page, version, asker);
     add(job, Buffer.from((page.hasBom ? BOM : '') + HISTORY_FORMS[page.form].open(this.#feed.face(page.channel)!)));
-    this.#jobs.set(name, job);
+    this.#jobs.add(job, origin);
     this.#waiting.add(origin, 1);
     this.#resume();
     return job;
+  }
+
+  /** False: there is no place in the queue. */
+  #makeRoom(origin: string): boolean {
+    if (this.#jobs.size + this.#all.others('history pages') < this.#options.waiting) return true;
+    const last = this.#jobs.lastOfMost(origin);
+    if (last !== null) this.#end(last, () => last.onFailed(tooMany()));
+    return last !== null;
   }
 
   /** Renders after the pause. */
@@ -177,18 +186,18 @@ export class HistoryPages {
   };
 
   #renderUntil(untilMs: number): void {
-    for (const [name, job] of this.#jobs) {
+    for (let job = this.#jobs.next(); job !== null; job = this.#jobs.next()) {
+      const { onDone, onFailed } = job;
       try {
-        if (job.askers.every(({ response }) => response.destroyed))
-          this.#end(name, job, () => job.onFailed(clientGone()));
+        if (job.askers.every(({ response }) => response.destroyed)) this.#end(job, () => onFailed(clientGone()));
         else {
           while (!this.#step(job)) if (performance.now() >= untilMs) return;
           const body = bodyOf(job);
           this.#kept.set(nameOf(job.page), { version: job.version, body });
-          this.#end(name, job, () => job.onDone(body));
+          this.#end(job, () => onDone(body));
         }
       } catch (error) {
-        this.#end(name, job, () => job.onFailed(error));
+        this.#end(job, () => onFailed(error));
       }
       if (performance.now() >= untilMs) return;
     }
@@ -220,8 +229,8 @@ export class HistoryPages {
     return entries.length < wanted || job.entries === limit;
   }
 
-  #end(name: string, job: Job, settle: () => void): void {
-    this.#jobs.delete(name);
+  #end(job: Job, settle: () => void): void {
+    this.#jobs.remove(job);
     this.#waiting.add(job.origin, -1);
     settle();
   }
@@ -232,7 +241,7 @@ function nameOf({ channel, form, limit, fromMs, beforeMs, etypes, hasBom }: Hist
   return `${channel} ${form} ${limit} ${fromMs} ${beforeMs} ${types} ${hasBom}`;
 }
 
-function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): Job {
+function makeJob(name: string, page: HistoryRequest, version: number, asker: HistoryReader): Job {
   let onDone!: Job['onDone'];
   let onFailed!: Job['onFailed'];
   const body = new Promise<CompressibleBody>((resolve, reject) => {
@@ -243,6 +252,7 @@ function makeJob(page: HistoryRequest, version: number, asker: HistoryReader): J
   const { beforeMs } = page;
   const { origin } = asker;
   const job: Job = {
+    name,
     page,
     version,
     origin,

@@ -142,6 +142,54 @@ t.test('one address has a few places among the pages that wait; at the limit and
   t.equal((await ask(2000)).status, 200);
 });
 
+/** Asks for pages in one go. @returns how many were answered 200 and 503 */
+function askAtOnce(t: Test, port: number, count: number, from: string) {
+  const wire = new Wire(t, port);
+  const head = `Host: x\r\nX-Forwarded-For: ${from}\r\n\r\n`;
+  const page = (i: number) => `GET ${PATH}&before=${new Date((2000 + i) * 1000).toISOString()} HTTP/1.1\r\n${head}`;
+  wire.send(Array.from({ length: count }, (_, i) => page(i)).join(''));
+  const answered = (status: number) => wire.got.split(`HTTP/1.1 ${status} `).length - 1;
+  return () => ({ taken: answered(200), refused: answered(503) });
+}
+
+/** Of a store that notes that it is read, and takes its time. */
+function slowEntries(count: number, ms: number) {
+  const read = entries(count, 1);
+  const reads = { count: 0 };
+  const noting: HistoryOptions['read'] = (...asked) => {
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs);
+    reads.count++;
+    return read(...asked);
+  };
+  return { reads, read: noting };
+}
+
+t.test('addresses take turns, however many pages one of them waits for', async (t) => {
+  const { reads, read } = slowEntries(1000, 0.05);
+  const { port, ask } = await serve(t, { read, waiting: 64, waitingPerAddress: 16 });
+  const many = askAtOnce(t, port, 16, '198.51.100.7');
+  await until(() => reads.count > 0, 5000);
+  t.equal((await ask(500, '192.0.2.1')).status, 200);
+  const { taken } = many();
+  t.ok(taken <= 4, `behind ${taken} pages of the other one`);
+  await until(() => many().taken === 16, 30_000);
+});
+
+t.test('where no place is left, the address with most pages makes room', async (t) => {
+  const { reads, read } = slowEntries(1000, 1);
+  const { port, ask } = await serve(t, { read, waiting: 4, waitingPerAddress: 4 });
+  const many = askAtOnce(t, port, 4, '198.51.100.7');
+  await until(() => reads.count > 0, 5000);
+  const others = await Promise.all([ask(500, '192.0.2.1'), ask(501, '192.0.2.2'), ask(502, '192.0.2.3')]);
+  t.same(
+    others.map(({ status }) => status),
+    [200, 200, 200],
+  );
+  await until(() => many().taken + many().refused === 4, 30_000);
+  t.same(many(), { taken: 1, refused: 3 });
+});
+
 t.test('a client that asks for ever new pages has a small part of the time', async (t) => {
   const { ask } = await serve(t, { read: entries(1000, KB), waiting: 100, waitingPerAddress: 100 });
   const shares: number[] = [];
