@@ -131,6 +131,11 @@ export function certificateName({ domains, directoryUrl }: Pick<AcmeConfig, 'dom
   return `${sorted[0]!.slice(0, MAX_NAME)}-${digest.slice(0, 12)}`;
 }
 
+/** Whether a folder may be that of a certificate. */
+export function isCertificateName(name: string): boolean {
+  return /^[a-z0-9.-]+-[0-9a-f]{12}$/.test(name);
+}
+
 /** Where what belongs to the certificate is kept. @param data the data folder */
 export function certificateFolder(acme: Pick<AcmeConfig, 'domains' | 'directoryUrl'>, data: string): string {
   return join(resolve(data), 'acme', certificateName(acme));

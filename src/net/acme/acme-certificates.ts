@@ -4,6 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
 import { SerialQueue } from '../../base/serial-queue.js';
@@ -13,7 +14,11 @@ import { isSame } from '../../config/same.js';
 import { AcmeCertificate } from './acme-certificate.js';
 import { AcmeFiles } from './acme-files.js';
 import type { AcmeTurn } from './acme-turn.js';
+import { removeFormer } from './former-files.js';
 import { isProved } from './own-proof.js';
+
+/** How often files of certificates that are configured no more are looked for. */
+const FORMER_MS = 86_400_000;
 
 export interface AcmeCertificatesParts {
   /** The one in force. */
@@ -33,6 +38,7 @@ export class AcmeCertificates {
   #configured: ReadonlyMap<string, AcmeConfig> = new Map();
   readonly #ending = new AbortController();
   readonly #orders = new SerialQueue();
+  #formerAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: AcmeCertificatesParts) {
     this.#parts = parts;
@@ -63,11 +69,27 @@ export class AcmeCertificates {
   look(nowMs: number): void {
     if (this.#ending.signal.aborted) return;
     for (const certificate of this.#all.values()) certificate.look(nowMs);
+    if (nowMs >= this.#formerAtMs) this.#removeFormer(nowMs);
   }
 
   /** Breaks off the order under way. Idempotent. */
   close(): void {
     this.#ending.abort();
+  }
+
+  #removeFormer(nowMs: number): void {
+    const { config, clock, log } = this.#parts;
+    const [acme] = this.#configured.values();
+    if (acme === undefined) return;
+    this.#formerAtMs = nowMs + FORMER_MS;
+    const parent = dirname(certificateFolder(acme, config.data.folder));
+    void removeFormer(parent, this.#configured, clock.wallMs()).then((certificates) => {
+      if (certificates.length > 0)
+        log.info(
+          { certificates },
+          'certificates that are configured no more, and have expired: their files are removed',
+        );
+    });
   }
 
   #make(name: string, acme: AcmeConfig): AcmeCertificate {

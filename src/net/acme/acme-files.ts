@@ -21,6 +21,11 @@ const ORDERS_FILE = 'orders.json';
 const MAX_BYTES = 256 * 1024;
 const [FOLDER_MODE, FILE_MODE] = [0o700, 0o600];
 
+/** Whether it is one of these, or what is left of one. */
+export function isAcmeFile(name: string): boolean {
+  return [ACCOUNT_FILE, PAIR_FILE, ORDERS_FILE].includes(name.replace(/\.(?:damaged|new)$/, ''));
+}
+
 /** A certificate that can be used. */
 export interface KeptPair {
   readonly pem: string;

@@ -1,5 +1,7 @@
 /** The certificates of a configuration, over a reload. */
 
+import { existsSync, mkdirSync, utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { AcmeConfig } from '../../../src/config/addresses/tls.js';
 import type { LoadedConfig } from '../../../src/config/load.js';
@@ -21,6 +23,9 @@ t.test('what could not be ordered is ordered again as soon as a reload changes w
     return [{ host: '127.0.0.1', port: 0, tls: { acme } }];
   };
   const config = { addresses: addresses('office@bad.example'), data: { folder: tempFolder(t) } };
+  const former = join(config.data.folder, 'acme', 'former.test-0123456789ab');
+  mkdirSync(former, { recursive: true });
+  utimesSync(former, 1, 1);
   const clock = new FakeClock(1_000_000, Date.now());
   const certificates = new AcmeCertificates({
     config: config as unknown as LoadedConfig,
@@ -47,4 +52,9 @@ t.test('what could not be ordered is ordered again as soon as a reload changes w
   certificates.follow();
   await look();
   t.equal(failed(), 2);
+  await until(
+    () => !existsSync(former),
+    10_000,
+    () => 'what is left of another certificate is there',
+  );
 });
