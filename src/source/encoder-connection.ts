@@ -90,7 +90,7 @@ export class EncoderConnection implements IntakeOwner {
   #isOpen = true;
   /** Another process or source has already had frames of it. */
   readonly #isAdopted: boolean;
-  /** When bytes were last read. */
+  /** When bytes were last read, or could be again. */
   #lastByteMs: number;
   /** When bytes last arrived from the network, and their number; after a pause, reading lags behind that. */
   #lastNewMs: number;
@@ -165,12 +165,12 @@ export class EncoderConnection implements IntakeOwner {
 
   /** Time since it was last read, or could be, milliseconds. */
   get silentMs(): number {
-    return this.#clock.now() - Math.max(this.#lastByteMs, this.intake.resumedMs);
+    return this.#clock.now() - this.#lastByteMs;
   }
 
   /** How long audio has been missing, milliseconds; bytes without audio do not count as a sign of life. */
   get overdueMs(): number {
-    return this.#clock.now() - Math.max(this.intake.audioMs, this.intake.resumedMs, this.#owner.input.dueMs);
+    return this.#clock.now() - Math.max(this.intake.missingSinceMs, this.#owner.input.dueMs);
   }
 
   /** Releases its socket, which is no longer read, and ends without a report; null: nothing could resume it. */
@@ -208,6 +208,7 @@ export class EncoderConnection implements IntakeOwner {
   }
 
   onResumed(): void {
+    this.#lastByteMs = this.#clock.now();
     this.#socket.setTimeout(this.#options.bodyTimeoutMs);
     this.#socket.resume();
   }

@@ -64,10 +64,6 @@ export interface IntakeOptions {
 const NOTHING: Buffer = Buffer.alloc(0);
 
 export class Intake implements FrameSink, PieceSink, AlarmHandler {
-  /** When the latest pause ended, on the clock; until then nothing could arrive. */
-  resumedMs = Number.NEGATIVE_INFINITY;
-  /** When its latest frame arrived, or when it began, on the clock. */
-  audioMs: number;
   readonly share: AudioShare;
   readonly #owner: IntakeOwner;
   readonly #sink: IntakeSink;
@@ -78,7 +74,10 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   #isOpen = true;
   /** The connection has ended; some of its bytes may still be unprocessed. */
   #isFinished = false;
-  #isPaused = false;
+  /** When the present pause began, on the clock; null: there is none. */
+  #pausedMs: number | null = null;
+  /** When its latest frame arrived, or when it began; later by each pause since. */
+  #audioMs: number;
   /** The present pause: how long it lasts, and the title that must be committed. */
   #waitMs = 0;
   #title: SourceTitle | undefined;
@@ -95,7 +94,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     this.#sink = sink;
     this.#clock = clock;
     this.#options = options;
-    this.audioMs = clock.now();
+    this.#audioMs = clock.now();
     this.#framer = framerFor(this, options.links);
     this.share = new AudioShare(this.#framer);
   }
@@ -151,9 +150,14 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return this.#options.charset?.();
   }
 
+  /** Since when a frame has been missing, on the clock: pauses do not count, but what arrives without audio, such as titles, is not a sign of life. */
+  get missingSinceMs(): number {
+    return this.#audioMs + (this.#pausedMs === null ? 0 : this.#clock.now() - this.#pausedMs);
+  }
+
   /** Whether nothing is processed at present. */
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#pausedMs !== null;
   }
 
   /** The next bytes of the connection: kept as they are until all are processed. Not called while it is paused. */
@@ -168,7 +172,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   /** No more bytes will come. */
   finish(): void {
     this.#isFinished = true;
-    if (!this.#isPaused && this.#isOpen) this.#owner.onFinished('more');
+    if (!this.isPaused && this.#isOpen) this.#owner.onFinished('more');
   }
 
   /** No frame is passed on after this. Idempotent. */
@@ -181,7 +185,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
   /** See PieceSink. A piece is part of one slice, so it has at most SLICE_BYTES. */
   onAudio(piece: Buffer): void {
     this.share.onBytes(piece);
-    if (this.#isPaused) {
+    if (this.isPaused) {
       this.#leftBytes += piece.copy(this.#left, this.#leftBytes);
       return;
     }
@@ -197,8 +201,8 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     if (this.counters.frames === 1) this.#owner.onFirstFrame?.();
     const isStart = frame.fresh && frame.link !== undefined;
     this.share.onFrame(frame, isStart);
-    this.audioMs = this.#clock.now();
-    const waitMs = this.#options.pacer?.book(frame.durationMs, this.audioMs) ?? 0;
+    this.#audioMs = this.#clock.now();
+    const waitMs = this.#options.pacer?.book(frame.durationMs, this.#audioMs) ?? 0;
     const sinkMs = this.#sink.onFrame(frame);
     if (waitMs > 0 || sinkMs > 0) this.#pause(Math.max(waitMs, sinkMs));
     this.#book(isStart ? START_UNITS : FRAME_UNITS);
@@ -218,7 +222,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     this.#resume();
     this.#takeSlices();
     this.#worked(startMs);
-    if (this.#isOpen && !this.#isPaused) this.#owner.onResumed();
+    if (this.#isOpen && !this.isPaused) this.#owner.onResumed();
   }
 
   #takeSlices(): void {
@@ -228,7 +232,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
         this.#owner.onNoAudio();
         return;
       }
-      if (this.#isPaused) {
+      if (this.isPaused) {
         this.#wait();
         return;
       }
@@ -257,13 +261,12 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
 
   #pause(waitMs: number): void {
     this.#waitMs = Math.max(this.#waitMs, waitMs);
-    this.#isPaused = true;
+    this.#pausedMs ??= this.#clock.now();
     this.#framer.pause();
   }
 
   #wait(): void {
-    const title = this.#title;
-    const waitMs = this.#waitMs;
+    const [title, waitMs] = [this.#title, this.#waitMs];
     this.#owner.onPaused(title === undefined ? waitMs : null);
     if (title === undefined) this.#sleep(waitMs);
     else void this.#sink.onTitle(title).then(() => (waitMs > 0 ? this.#sleep(waitMs) : this.onAlarm()));
@@ -275,8 +278,8 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
 
   /** Processes the rest of the slice, which may pause it again. */
   #resume(): void {
-    this.resumedMs = this.#clock.now();
-    this.#isPaused = false;
+    this.#audioMs = this.missingSinceMs;
+    this.#pausedMs = null;
     this.#waitMs = 0;
     this.#title = undefined;
     const taken = this.#push(this.#left.subarray(0, this.#leftBytes));

@@ -79,6 +79,11 @@ export class Reception implements IntakeOwner, BodySink {
     return this.#intake.pageMs;
   }
 
+  /** See Intake. */
+  get missingSinceMs(): number {
+    return this.#intake.missingSinceMs;
+  }
+
   /** Passes on nothing more. Idempotent. */
   close(): void {
     this.#isOpen = false;

@@ -58,10 +58,6 @@ export class Upstream implements ReceptionSink {
   /** The request under way, or the one whose body is received. */
   #attempt: Outbound | null = null;
   #deadline: Alarm | null = null;
-  /** When its latest audio arrived, plus the time for which we have paused it since, or when its body began. */
-  #audioMs = Number.NEGATIVE_INFINITY;
-  /** Number of its titles that are being committed; nothing is read meanwhile. */
-  #titles = 0;
   #reception: Reception | null = null;
 
   constructor(index: number, target: Target, sink: UpstreamSink, clock: Clock, rules: UpstreamRules) {
@@ -107,16 +103,11 @@ export class Upstream implements ReceptionSink {
 
   onFrame(frame: Frame): number {
     this.#left.length = 0; // it delivers: when it ends, all URLs are requested anew
-    const waitMs = this.#sink.onFrame(this, frame);
-    this.#audioMs = this.#clock.now() + waitMs;
-    return waitMs;
+    return this.#sink.onFrame(this, frame);
   }
 
-  async onTitle(title: SourceTitle): Promise<void> {
-    this.#titles++;
-    await this.#sink.onTitle(this, title);
-    this.#titles--;
-    this.#audioMs = Math.max(this.#audioMs, this.#clock.now());
+  onTitle(title: SourceTitle): Promise<void> {
+    return this.#sink.onTitle(this, title);
   }
 
   onEnded(reason: string): void {
@@ -181,7 +172,6 @@ export class Upstream implements ReceptionSink {
   }
 
   #receive(answer: Outbound): void {
-    this.#audioMs = this.#clock.now();
     this.#awaitAudio();
     this.#reception = new Reception(answer, this, this.#clock, this.#rules);
   }
@@ -190,13 +180,13 @@ export class Upstream implements ReceptionSink {
   #awaitAudio(): void {
     const { stallMs } = this.#rules;
     const nowMs = this.#clock.now();
-    if (this.#titles > 0) this.#audioMs = nowMs;
-    if (nowMs - this.#audioMs >= stallMs) {
+    const sinceMs = this.#reception?.missingSinceMs ?? nowMs;
+    if (nowMs - sinceMs >= stallMs) {
       this.onEnded('no audio from the upstream');
       return;
     }
     this.#deadline?.cancel();
-    this.#deadline = this.#clock.alarm(this.#audioMs + stallMs, { onAlarm: () => this.#awaitAudio() });
+    this.#deadline = this.#clock.alarm(sinceMs + stallMs, { onAlarm: () => this.#awaitAudio() });
   }
 
   #readPlaylist(attempt: Outbound, from: Candidate): void {

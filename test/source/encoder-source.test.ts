@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { EncoderSource } from '../../src/source/encoder-source.js';
 import type { SourceEvent } from '../../src/source/health.js';
 import { FakeClock } from '../kit/clock.js';
-import { flacLink } from '../kit/made-ogg.js';
+import { flacLink, opusLink } from '../kit/made-ogg.js';
 import { until } from '../kit/until.js';
 import { Tap } from '../kit/upstream.js';
 
@@ -119,4 +119,20 @@ t.test('one that goes on where another source had it, and ends before its next f
   one.client.end('rest');
   await until(() => other.tap.losses.length > 0, 5000);
   t.strictSame(other.tap.losses, ['the encoder has finished']);
+});
+
+t.test('titles without audio are no sign of life of an encoder', async (t) => {
+  const { client, clock, tap, encoder } = await setUp(t);
+  client.write(opusLink(1, 20));
+  await until(() => tap.parts.length > 0, 5000);
+  for (let serial = 2; serial < 50 && encoder.state === 'up'; serial++) {
+    client.write(opusLink(serial, 0, `TITLE=${serial}`));
+    await until(() => {
+      clock.advance(40);
+      return tap.titles.length === serial - 1 || encoder.state === 'idle';
+    }, 5000);
+    if (serial === 5) t.equal(encoder.busy, false, 'another encoder may take its place');
+    clock.advance(1000);
+  }
+  t.strictSame(tap.losses, ['no audio in what the encoder sends']);
 });

@@ -116,10 +116,15 @@ t.test('a frame that asks to wait is the last one, and the wait is as long', asy
   t.strictSame([owner.frames.length, owner.pauses, owner.intake.isPaused], [5, [1000], true]);
   await owner.pass(960);
   t.equal(owner.frames.length, 5);
-  const startMs = owner.clock.now();
+  t.equal(owner.intake.missingSinceMs, owner.clock.now(), 'none could come');
   await owner.pass(80);
   t.strictSame([owner.frames.length, owner.intake.isPaused], [20, false]);
-  t.ok(owner.intake.resumedMs > startMs && owner.intake.resumedMs <= owner.clock.now());
+  const lastMs = owner.intake.missingSinceMs;
+  await owner.pass(400);
+  owner.slices.push('a title');
+  owner.take();
+  await owner.pass(40);
+  t.equal(owner.intake.missingSinceMs, lastMs + 40, 'since the last, but for the time in which the title is committed');
 });
 
 t.test(

@@ -231,6 +231,24 @@ t.test('an upstream that has played and then sends bytes but no frame is given u
   t.equal(await pull(t, upstream, { stallMs: 400 }), 'no audio from the upstream');
 });
 
+t.test('titles without audio are no sign of life of an upstream', async (t) => {
+  const upstream = await Upstream.open(t);
+  upstream.answer = (socket) => {
+    const titled = (n: number) =>
+      icyBody(Buffer.alloc(FRAME_BYTES, 'x'), FRAME_BYTES, new Map([[0, `StreamTitle='${n}';`]]));
+    socket.write(
+      Buffer.concat([
+        Buffer.from(streamHead(FRAME_BYTES)),
+        icyBody(AUDIO.subarray(0, 5 * FRAME_BYTES), FRAME_BYTES, new Map()),
+      ]),
+    );
+    let n = 0;
+    const drip = setInterval(() => socket.write(titled(n++)), 50);
+    socket.on('close', () => clearInterval(drip));
+  };
+  t.equal(await pull(t, upstream, { stallMs: 400 }), 'no audio from the upstream');
+});
+
 t.test('an upstream that sends audio, slowly, or whose title takes long to commit, is not given up', async (t) => {
   const upstream = await Upstream.open(t);
   upstream.answer = (socket) => {
