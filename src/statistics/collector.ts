@@ -12,6 +12,7 @@ import type { Clock } from '../base/clock.js';
 import { originOf } from '../base/ip.js';
 import type { ListenerRequest } from '../listener/listener-stats.js';
 import { playId, type TrackRecord } from '../metadata/record.js';
+import { MAX_ENDED } from '../now-playing/state.js';
 import type { Countries } from './countries.js';
 import { Crowd, type CrowdFigures } from './crowd.js';
 import { Crowds } from './crowds.js';
@@ -50,12 +51,22 @@ interface CountedChannel {
   title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
   /** Of the last connection. */
   joined: number;
-  /** The title before, which may return: connections up to this number have heard it, those behind it are newcomers. */
-  before: { readonly atMs: number; readonly id: string; readonly joined: number; newcomers: number } | null;
+  /** The titles before, newest first, which may return. */
+  before: readonly BeforeTitle[];
+}
+
+/** Connections up to the number `joined` have heard it, those behind it are newcomers. */
+interface BeforeTitle {
+  readonly atMs: number;
+  readonly id: string;
+  readonly joined: number;
+  newcomers: number;
 }
 
 /** A clock set back by less than this keeps the present minute. */
 const BACK_MS = 120_000;
+/** As many as return (MAX_ENDED), with a fallback title before each. */
+const MAX_BEFORE = 2 * MAX_ENDED;
 /** Connections visited in one go: a millisecond at most. */
 const STEP = 500;
 /** User agents are compared up to this length, as in listener/listener-stats.ts. */
@@ -118,7 +129,7 @@ export class Collector {
     this.#connections.add(connection);
     for (const crowd of connection.crowds) crowd.join(nowMs);
     channel.title?.crowd.join(nowMs);
-    if (channel.before !== null) channel.before.newcomers++;
+    for (const before of channel.before) before.newcomers++;
     this.#addToSketches(connection);
     return connection;
   }
@@ -132,18 +143,18 @@ export class Collector {
     for (const crowd of connection.crowds) crowd.leave(nowMs, lastedMs);
     const { title, before } = connection.channel;
     title?.crowd.leave(nowMs, lastedMs);
-    if (before !== null && connection.number > before.joined) before.newcomers--;
+    for (const each of before) if (connection.number > each.joined) each.newcomers--;
   }
 
   /** Another title is on air, or none: all present connections begin to hear it, but those that heard it before. A correction is the same title. */
   onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);
-    const { before, total } = channel;
     if (isOf(channel.title, record)) return;
     this.#endTitle(channel, nowMs);
     if (record === null) return;
-    const begun = before !== null && isOf(before, record) ? before.newcomers : total.count;
+    const { before, total } = channel;
+    const begun = before.find((each) => isOf(each, record))?.newcomers ?? total.count;
     const crowd = new Crowd(nowMs, total.count, begun);
     channel.title = { atMs: record.effectAtMs, id: playId(record), crowd };
   }
@@ -214,8 +225,10 @@ export class Collector {
   #endTitle(channel: CountedChannel, nowMs: number): void {
     this.#takeTitle(channel, nowMs);
     const { title, joined } = channel;
-    // Where there was no title in between, the one before is still that.
-    if (title !== null) channel.before = { atMs: title.atMs, id: title.id, joined, newcomers: 0 };
+    if (title === null) return;
+    const { atMs, id } = title;
+    const others = channel.before.filter((each) => each.atMs !== atMs || each.id !== id);
+    channel.before = [{ atMs, id, joined, newcomers: 0 }, ...others].slice(0, MAX_BEFORE);
     channel.title = null;
   }
 
@@ -229,7 +242,7 @@ export class Collector {
     let channel = this.#channels.get(key);
     if (channel === undefined) {
       const dimensions = { country: new Crowds(), player: new Crowds(), page: new Crowds() };
-      channel = { key, station, total: new Crowd(nowMs), dimensions, title: null, joined: 0, before: null };
+      channel = { key, station, total: new Crowd(nowMs), dimensions, title: null, joined: 0, before: [] };
       this.#channels.set(key, channel);
     }
     return channel;

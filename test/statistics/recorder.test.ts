@@ -592,7 +592,7 @@ t.test('totals have the listeners of their span, not of the whole day, and none 
   t.match(readFigures((await reader.series(JAZZ, 'minute', day)).totals.get('')!), { listeners: 7 }, 'each once');
 });
 
-t.test('a title that returns after a fallback is heard once by those who stayed', async (t) => {
+t.test('a title that returns after a fallback, or behind jingles, is heard once by those who stayed', async (t) => {
   const clock = new FakeClock(0, NOON);
   const store = await withSalts(new MemoryStore());
   const { join, pass, recorder, collector, reader, play } = start(clock, store);
@@ -620,14 +620,26 @@ t.test('a title that returns after a fallback is heard once by those who stayed'
     await pass(10_000);
     air(song);
   }
+  // Behind two jingles, each with a fallback title before it, and somebody who comes and goes.
+  for (const name of ['Fallback 3', 'Jingle 1', 'Fallback 4', 'Jingle 2']) {
+    await pass(10_000);
+    air(play(name));
+    join('192.0.2.9')();
+  }
+  join('192.0.2.6');
+  air(song);
   await pass(70_000);
   const plays = await reader.plays(['jazz'], { fromMs: 0, beforeMs: clock.wallMs() + 1 });
   t.same(
     plays.map(([, each]) => [each.song, each.performances]),
     [
-      ['Song', 4],
+      ['Song', 5],
       ['Fallback 1', 4],
       ['Fallback 2', 4],
+      ['Fallback 3', 4],
+      ['Jingle 1', 4],
+      ['Fallback 4', 4],
+      ['Jingle 2', 5],
     ],
   );
 });
