@@ -7,6 +7,7 @@ import { ADMIN_LOGIN, ADMIN_USERS, AdminClient } from '../kit/admin-client.js';
 import { Feeder, framesIn } from '../kit/feeder.js';
 import { readBack } from '../kit/icy.js';
 import { keepLines } from '../kit/log-lines.js';
+import { pause } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { atOnce, DEMO_AUDIO, demoYaml, startServer, type TestServer } from '../kit/server.js';
 import { tempFolder } from '../kit/temp-folder.js';
@@ -235,6 +236,41 @@ t.test('a fallback on demand is started by who comes, and those who wait where t
   t.equal(second.status, 200);
   await station.untilOn('far', 2);
   for (const player of [first, second]) player.close();
+});
+
+t.test('who comes from a source on demand returns to it: it is tried as long as somebody is away', async (t) => {
+  const far = await startServer(t, YAML);
+  const onAir = async () => {
+    const feeder = new Feeder(t, far.port, '/live').stream(t);
+    await until(async () => (await fetch(`${far.base}/live`, { method: 'HEAD' })).status === 200, 8000);
+    return feeder;
+  };
+  const feeder = await onAir();
+  const pull = `{ type: pull, url: '${far.base}/live', onDemand: true, lingerSeconds: 1, retrySeconds: { min: 1, max: 1 } }`;
+  const station = await Station.start(
+    t,
+    YAML.replace('streams:', `      far: { bitrateKbps: 128, sources: [${pull}] }\nstreams:`),
+  );
+  await station.stands('far', '/demo');
+  const players = [station.listen('/far'), station.listen('/far')];
+  for (const player of players) await station.hears(player);
+  feeder.socket.destroy();
+  await station.untilOn('demo', 2);
+  // Longer than it lingers without listeners.
+  await pause(3000);
+  const again = await onAir();
+  await station.untilOn('far', 2);
+  for (const player of players) await station.hears(player);
+  again.socket.destroy();
+  await station.untilOn('demo', 2);
+  for (const player of players) player.close();
+  // Nobody wants it any more: it would be here within a second.
+  await until(async () => (await station.channel('far')).connections === 0, 8000);
+  await until(
+    async () =>
+      !(await (await fetch(`${station.server.base}/metrics`)).text()).includes('airsplice_listeners{channel="far"} 1'),
+    8000,
+  );
 });
 
 t.test('whom the other stream does not fit stays, and waits', async (t) => {

@@ -10,6 +10,7 @@
  */
 
 import type { Socket } from 'node:net';
+import type { PlayableAudio } from '../../audio/playable-audio.js';
 import { NOTHING } from '../../audio/tape/segment.js';
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import type { Log } from '../../base/log.js';
@@ -62,6 +63,8 @@ export class Players implements AlarmHandler {
   readonly #away = new Map<Listener, Stay>();
   /** Channels with a fallback and without audio → since when, as observed here. */
   readonly #silentSinceMs = new Map<string, number>();
+  /** Channels on demand that are wanted by listeners away from them: each counts as one there, or its source would never run again. */
+  readonly #missed = new Set<PlayableAudio>();
   #checkMs = 0;
 
   constructor(audience: Audience, sessions: Sessions, stats: ListenerStats, clock: Clock, options: PlayersOptions) {
@@ -106,13 +109,14 @@ export class Players implements AlarmHandler {
     if (nowMs < this.#checkMs) return;
     this.#checkMs = nowMs + CHECK_MS;
     let left = this.#moveFromFallbacks(MAX_PER_CHECK);
+    this.#wantHomes();
     for (const key of this.#options.fallbacks?.channels ?? []) left = this.#moveToFallback(key, nowMs, left);
     if (left === 0) this.#checkMs = nowMs;
   }
 
   /** Whether `onAlarm` has nothing to do before a listener joins. */
   get isIdle(): boolean {
-    return this.#audience.playing === 0 && this.#moving.size === 0 && this.#away.size === 0;
+    return this.#audience.playing === 0 && this.#moving.size === 0 && this.#away.size === 0 && this.#missed.size === 0;
   }
 
   /** Moves the listeners of a channel that has lost its audio. Returns how many more may be moved now. */
@@ -153,6 +157,21 @@ export class Players implements AlarmHandler {
       else if (!this.#moving.has(listener) && this.#moveOn(listener, stay)) left--;
     }
     return left;
+  }
+
+  #wantHomes(): void {
+    const missed = new Set<PlayableAudio>();
+    for (const { home } of this.#away.values()) if (home.onDemand) missed.add(home.audio);
+    for (const audio of this.#missed) {
+      if (missed.has(audio)) continue;
+      this.#missed.delete(audio);
+      this.#audience.leave(audio);
+    }
+    for (const audio of missed) {
+      if (this.#missed.has(audio)) continue;
+      this.#missed.add(audio);
+      this.#audience.enter(audio);
+    }
   }
 
   #moveOn(listener: Listener, stay: Stay): boolean {
