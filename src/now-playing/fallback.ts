@@ -73,23 +73,49 @@ function mayReturn(
   return durationSeconds > 0 || wallMs - Math.max(onAirSinceMs, effectAtMs) <= RETURNS_MS;
 }
 
+/** A source on air: its name, and when its present time on air began, unix milliseconds. */
+export interface SpeakerSince {
+  readonly name: string;
+  readonly sinceMs: number;
+}
+
+/**
 /**
  * A source is on air again after another one: its last title returns, until it sends another. Null: it has sent one since; the title in force is a
  * push, or newer; or its own is no longer among the last plays.
- * @param speaker its name, and when its present time on air began, unix milliseconds
  */
-export function bringBack(
-  state: ChannelState,
-  speaker: { readonly name: string; readonly sinceMs: number },
-  at: Moment,
-): Change | null {
+ */
+export function bringBack(state: ChannelState, speaker: SpeakerSince, at: Moment): Change | null {
   const { now, lost, ended = [] } = state;
   if (lost || now === null || now.saidBy === speaker.name || now.effectAtMs > speaker.sinceMs) return null;
   const isEnded = now.source !== 'metapush' && titleLine(now) === '';
   if (now.saidBy === undefined && now.source !== 'fallback' && !isEnded) return null;
   // After a push, or a title of another program, it is out of date.
   const past = ended.find(({ record }) => record.saidBy === undefined || record.saidBy === speaker.name)?.record;
-  if (past?.saidBy === undefined || hasRunOut(past.durationSeconds, at.wallMs - past.effectAtMs)) return null;
+  return past?.saidBy === undefined ? null : putBack(state, past, at);
+}
+
+/**
+ * The same where its stream sends that title again, or still, once the source or the push between is over. Null: another play begins with it.
+ * @param cover the URL of an image; "": none
+ */
+export function continuePlay(
+  state: ChannelState,
+  speaker: SpeakerSince,
+  { line, cover = '' }: { readonly line: string; readonly cover?: string | undefined },
+  at: Moment,
+): Change | null {
+  const { now, lost, ended = [] } = state;
+  const isOver =
+    now?.source === 'metapush' || (now?.saidBy !== speaker.name && (now?.effectAtMs ?? 0) <= speaker.sinceMs);
+  const past = ended.find(({ record }) => record.saidBy === speaker.name);
+  if (lost || !isOver || line === '' || past === undefined || titleLine(past.record) !== line) return null;
+  if (at.wallMs - past.toMs > RETURNS_MS) return null;
+  return putBack(state, cover === '' ? past.record : { ...past.record, cover }, at);
+}
+
+function putBack(state: ChannelState, past: TrackRecord, at: Moment): Change | null {
+  if (hasRunOut(past.durationSeconds, at.wallMs - past.effectAtMs)) return null;
   return putOnAir(state, { ...past, version: state.version + 1 }, at);
 }
 

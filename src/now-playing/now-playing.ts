@@ -28,7 +28,7 @@ import {
   takeNext,
   takeNow,
 } from './effect.js';
-import { type FallbackTitle, fallbackRecord, newPlay } from './fallback.js';
+import { continuePlay, type FallbackTitle, fallbackRecord, newPlay } from './fallback.js';
 import { type HoldRules, heldOf, holdPush, trackOf } from './held.js';
 import {
   CLOCK_SECONDS,
@@ -58,6 +58,8 @@ export interface PlainTitle {
   readonly durationSeconds?: number;
   readonly id?: string;
   readonly saidBy?: string | undefined;
+  /** When the present time on air of that source began, unix milliseconds; absent: not known. */
+  readonly sinceMs?: number | undefined;
 }
 
 /** The outcome of a push. */
@@ -205,6 +207,10 @@ export function acceptTitle(state: ChannelState, title: PlainTitle, at: Moment, 
   }
   const held = heldOf(state, title, at.wallMs / 1000);
   if (held !== undefined) return takeNow({ ...state, held: state.held.filter((one) => one !== held) }, held, at);
+  const { saidBy: name, sinceMs, cover } = title;
+  const own = name === undefined || sinceMs === undefined ? null : { name, sinceMs };
+  const same = own && continuePlay(state, own, { line, cover }, at);
+  if (same !== null) return same;
   // A title that it has cleared does not return with it.
   const from = line === '' && !lost ? { ...state, now: asTitleOf(now!, { ...title, saidBy: undefined }) } : state;
   return takeNow(from, playOf(title, at), at);

@@ -94,7 +94,7 @@ export class TitleService {
         const { onAir, titleOnAir } = channels.get(channel)!.switch;
         if (onAir === null || titleOnAir === undefined || !this.#goesBySources(channel)) return null;
         const title = plainTitle(titleOnAir, onAir, parts.textBytes);
-        return title && { ...title, saidBy: this.#speaker(channel)?.name };
+        return title && { ...title, ...this.#saidBy(channel) };
       },
       speaker: (channel) => this.#speaker(channel),
       trust: (channel) => this.#trust(channel),
@@ -182,10 +182,10 @@ export class TitleService {
       return false;
     }
     // Without a connected encoder another program has sent it.
-    const saidBy = source === onAir && source.state === 'up' ? this.#speaker(channel)?.name : undefined;
+    const saidBy = source === onAir && source.state === 'up' ? this.#saidBy(channel) : {};
     try {
       const change = await this.#engine.update(channel, (state) =>
-        acceptTitle(state, { ...title, saidBy }, this.#parts.moments.of(channel), this.#trust(channel)),
+        acceptTitle(state, { ...title, ...saidBy }, this.#parts.moments.of(channel), this.#trust(channel)),
       );
       if (change === null) {
         const { now } = this.#engine.state(channel);
@@ -265,6 +265,15 @@ export class TitleService {
     if (known === undefined) return undefined;
     if (known.isElsewhere || !this.#goesBySources(channel)) return this.#speakers.lose(channel);
     return this.#speakers.update(channel, known.switch.onAir, this.#engine.state(channel));
+  }
+
+  /** A file begins anew each time it is on air, and so do its plays. */
+  #saidBy(channel: string): Pick<PlainTitle, 'saidBy' | 'sinceMs'> {
+    const speaker = this.#speaker(channel);
+    if (speaker === undefined) return {};
+    const { clock, channels } = this.#parts;
+    const goesOn = channels.get(channel)!.switch.onAir?.kind !== 'file';
+    return { saidBy: speaker.name, ...(goesOn && { sinceMs: clock.wallMs() - clock.now() + speaker.sinceMs }) };
   }
 
   /** Once a second: applies what is due. */

@@ -3,6 +3,7 @@
 import net from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { Feeder } from '../kit/feeder.js';
 import { pause, quietFor } from '../kit/pause.js';
 import { Player } from '../kit/player.js';
 import { Random } from '../kit/random.js';
@@ -225,7 +226,19 @@ t.test('the title of an upstream that was only a spare is in force once it is on
   encoder.destroy();
   clearInterval(timer);
   await until(() => player.titles.at(-1)?.title === 'Spare - Title', 3000);
-  t.equal((await now(server.base))['rawdata'], 'Spare - Title');
+  const first = await now(server.base);
+  t.equal(first['rawdata'], 'Spare - Title');
+
+  // An encoder with a title of its own comes between: what the upstream says is the same play all the time.
+  const live = new Feeder(t, server.port, '/relay').stream(t);
+  const headers = { Authorization: `Basic ${basic}` };
+  await until(async () => {
+    const { status } = await fetch(`${server.base}/admin/metadata?mount=/relay&mode=updinfo&song=Live`, { headers });
+    return status === 200 && (await now(server.base))['rawdata'] === 'Live';
+  }, 8000);
+  live.socket.destroy();
+  await until(async () => (await now(server.base))['rawdata'] === 'Spare - Title', 8000);
+  t.match(await now(server.base), { id: first['id'], start_timestamp: first['start_timestamp'] });
 });
 
 t.test('titles with entities and en dashes, as Icecast relays them in Latin-1', async (t) => {

@@ -68,6 +68,37 @@ t.test('a source that is back behind another one has its last title again', asyn
   t.equal(back(says(cleared, { saidBy: 'two' }, 2000)), null, 'it has cleared it itself');
 });
 
+t.test('what its stream says again behind another source, or a push, is the same play', async (t) => {
+  const one = saying({ source: 'upstream', saidBy: 'one' });
+  const rules = { titlesFrom: ['upstream'] as const, originOnAir: null, pushHoldSeconds: 0, graceSeconds: 0 };
+  const says = (state: ChannelState, fields: Partial<TrackRecord>, ms: number) =>
+    takeNow(state, { ...saying({ song: 'B', id: 'b', ...fields }).now! }, at(T0 + ms)).state;
+  const again = (state: ChannelState, fields: object = {}, sinceMs = 5000, afterMs = 100) => {
+    const title = {
+      artist: one.now!.artist,
+      song: 'A',
+      source: 'upstream',
+      saidBy: 'one',
+      sinceMs: T0 + sinceMs,
+    } as const;
+    return acceptTitle(state, { ...title, ...fields }, at(T0 + sinceMs + afterMs), rules)!.record!;
+  };
+  const isSame = ({ id, effectAtMs, song }: TrackRecord) => id === one.now!.id && effectAtMs === T0 && song === 'A';
+  const behind = says(one, { source: 'encoder', saidBy: 'two' }, 2000);
+  t.equal(isSame(again(behind)), true);
+  t.match(again(behind, { cover: 'https://x.example/a.jpg' }), { id: one.now!.id, cover: 'https://x.example/a.jpg' });
+  t.equal(isSame(again(says(behind, { song: 'C', id: 'c', saidBy: 'two' }, 3000))), true, 'behind two');
+  t.equal(isSame(again(says(one, { song: 'P', id: 'p' }, 6000))), true, 'a push, whenever it came');
+  t.equal(isSame(again(behind, {}, 1000, 2000)), false, 'behind a title that came since it is there');
+  t.equal(isSame(again(says(behind, { source: 'upstream', song: 'D', saidBy: 'one' }, 3000))), false, 'it has said another');
+  t.equal(isSame(again(behind, { sinceMs: undefined })), false, 'as of a file, which begins anew');
+  t.equal(isSame(again(behind, { saidBy: 'three' })), false, 'another source');
+  t.equal(isSame(again(behind, {}, 2000 + RETURNS_MS, 0)), true);
+  t.equal(isSame(again(behind, {}, 2000 + RETURNS_MS, 1)), false, 'after too long');
+  const short = says(saying({ source: 'upstream', saidBy: 'one', durationSeconds: 9 }), { saidBy: 'two' }, 2000);
+  t.equal(again(short, {}, 9000).id, 'made', 'its time is over');
+});
+
 t.test(
   'behind a loss a title returns to its own source, a pushed one within its duration or ten minutes',
   async (t) => {

@@ -49,7 +49,12 @@ export function redraw(place, drawn) {
 
 /** The last 24 hours. @param {readonly Hour[]} hours @param {number} width of its place, pixels @param {boolean} isOpen whether the table is shown */
 export function day(hours, width, isOpen) {
-  if (hours.every(({ peak }) => peak === 0)) return make('p', { class: 'note' }, 'No listeners were counted in the last 24 hours. The present minute counts when it is over.');
+  if (hours.every(({ peak }) => peak === 0))
+    return make(
+      'p',
+      { class: 'note' },
+      'No listeners were counted in the last 24 hours. The present minute counts when it is over.',
+    );
   const best = hours.reduce((a, b) => (b.peak > a.peak ? b : a));
   const label = `Peak in the last 24 hours: ${count(best.peak)} at ${HOUR.format(best.atMs)}`;
   const points = hours.map(({ atMs, ...each }) => ({ name: HOUR.format(atMs), ...each }));
