@@ -84,7 +84,6 @@ export interface SpeakerSince {
  * A source is on air again after another one: its last title returns, until it sends another. Null: it has sent one since; the title in force is a
  * push, or newer; or its own is no longer among the last plays.
  */
- */
 export function bringBack(state: ChannelState, speaker: SpeakerSince, at: Moment): Change | null {
   const { now, lost, ended = [] } = state;
   if (lost || now === null || now.saidBy === speaker.name || now.effectAtMs > speaker.sinceMs) return null;

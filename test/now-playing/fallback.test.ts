@@ -90,7 +90,11 @@ t.test('what its stream says again behind another source, or a push, is the same
   t.equal(isSame(again(says(behind, { song: 'C', id: 'c', saidBy: 'two' }, 3000))), true, 'behind two');
   t.equal(isSame(again(says(one, { song: 'P', id: 'p' }, 6000))), true, 'a push, whenever it came');
   t.equal(isSame(again(behind, {}, 1000, 2000)), false, 'behind a title that came since it is there');
-  t.equal(isSame(again(says(behind, { source: 'upstream', song: 'D', saidBy: 'one' }, 3000))), false, 'it has said another');
+  t.equal(
+    isSame(again(says(behind, { source: 'upstream', song: 'D', saidBy: 'one' }, 3000))),
+    false,
+    'it has said another',
+  );
   t.equal(isSame(again(behind, { sinceMs: undefined })), false, 'as of a file, which begins anew');
   t.equal(isSame(again(behind, { saidBy: 'three' })), false, 'another source');
   t.equal(isSame(again(behind, {}, 2000 + RETURNS_MS, 0)), true);

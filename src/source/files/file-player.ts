@@ -216,7 +216,10 @@ export class FilePlayer implements FrameSink, AlarmHandler {
     if (this.#hasEnded) return;
     const file = await open(this.#path);
     try {
-      this.#id = idOf(stats);
+      const id = idOf(stats);
+      // Another file in its place may be in another format.
+      if (this.#id !== id) [this.#framer, this.#skippedAtFrame] = [framerFor(this), 0];
+      this.#id = id;
       this.#atByte = 0;
       this.#titles.begin({ audioMs: 0, titles: 0 });
       const isSame = place?.id === this.#id;

@@ -554,6 +554,35 @@ t.test('another process goes on where it was, after every piece and at once', as
   }
 });
 
+t.test('another file in its place, in whatever format, is played from the next round on', async (t) => {
+  const path = join(folder, 'formats.mp3');
+  copyFileSync(mp3, path);
+  const clock = new FakeClock();
+  const tap = new Tap();
+  const source = new FileSource(tap, clock, path);
+  t.teardown(() => source.stop());
+  source.start();
+  await until(() => tap.audioMs >= 400, 2000);
+  for (const [next, type] of [
+    [opus, 'audio/ogg'],
+    [aac, 'audio/aac'],
+    [opus, 'audio/ogg'],
+    [mp3, 'audio/mpeg'],
+  ] as const) {
+    rmSync(path);
+    copyFileSync(next, path);
+    await until(
+      () => {
+        clock.advance(100);
+        return source.contentType === type;
+      },
+      2000,
+      () => `${tap.losses}`,
+    );
+  }
+  t.strictSame(tap.losses, []);
+});
+
 t.test('another file in its place, handed over, is played from its beginning', async (t) => {
   const path = join(folder, 'replaced.mp3');
   copyFileSync(mp3, path);
