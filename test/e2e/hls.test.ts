@@ -1,5 +1,5 @@
 /**
- * HLS with real programs: ffmpeg and ffprobe decode every frame of MP3 (constant and variable bitrate), AAC (packed and in fMP4), Opus and FLAC without a
+ * HLS with real programs: ffmpeg and ffprobe decode every frame of MP3 (constant and variable bitrate, 8 kb/s), AAC (packed and in fMP4), Opus and FLAC without a
  * word, and hls.js in Chromium shows each title when its playlist's time says so, also one that was corrected. Players: hls-players.test.ts.
  */
 

@@ -20,6 +20,12 @@ const AAC = ['-c:a', 'aac', '-b:a', '96k', '-f', 'adts'];
 export const FILES = {
   mp3: { args: [], codec: 'mp3', rate: 44_100, form: 'auto' },
   vbr: { args: ['-c:a', 'libmp3lame', '-q:a', '5', '-f', 'mp3'], codec: 'mp3', rate: 44_100, form: 'auto' },
+  low: {
+    args: ['-ar', '16000', '-c:a', 'libmp3lame', '-b:a', '8k', '-f', 'mp3'],
+    codec: 'mp3',
+    rate: 16_000,
+    form: 'auto',
+  },
   aac: { args: AAC, codec: 'aac', rate: 44_100, form: 'auto' },
   fmp4: { args: AAC, codec: 'aac', rate: 44_100, form: 'fmp4' },
   opus: { args: ['-c:a', 'libopus', '-b:a', '96k', '-f', 'ogg'], codec: 'opus', rate: 48_000, form: 'auto' },
