@@ -186,6 +186,36 @@ t.test(
 );
 
 t.test(
+  "Chromium's own player plays AAC, packed and as fMP4: sound only",
+  { skip: missing('chromium'), timeout: 180_000 },
+  async (t) => {
+    // It takes packed MP3 for AAC, and a list of less than three segments for none.
+    const kinds = ['aac', 'fmp4'] as const;
+    const { base, url } = await startHls(t, ...kinds);
+    const page = await openHlsPage(t);
+    for (const kind of kinds) {
+      const list = async () => (await fetch(`${base}/${kind}/hls/live.m3u8`)).text();
+      await until(async () => ((await list()).match(/#EXTINF/g)?.length ?? 0) > 3, 40_000);
+      await page.evaluate((source) => {
+        const { document } = globalThis as any;
+        const audio = document.createElement('audio');
+        Object.assign(globalThis, { audio });
+        audio.src = source;
+        audio.play();
+      }, url(kind));
+      const look = () =>
+        page.evaluate(() => {
+          const { currentTime, played, error } = (globalThis as any).audio;
+          return { seconds: currentTime - (played.length > 0 ? played.start(0) : currentTime), error: error?.message };
+        });
+      await until(async () => (await look()).seconds > 8 || (await look()).error !== undefined, 40_000);
+      t.equal((await look()).error, undefined, kind);
+      await page.evaluate(() => (globalThis as any).audio.removeAttribute('src'));
+    }
+  },
+);
+
+t.test(
   'hls.js in Firefox plays MP3 and fMP4, and has their titles',
   { skip: missing(FIREFOX), timeout: 180_000 },
   async (t) => {
