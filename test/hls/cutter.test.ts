@@ -620,7 +620,7 @@ t.test('another form by a reload: another list, numbers go on', async (t) => {
 
 t.test('the clock of the machine is set: an hour ahead is a discontinuity, back is none', async (t) => {
   const channel = new HlsChannel({ window: 50, keep: 60 });
-  channel.cut();
+  const cutter = channel.cut();
   channel.play(10);
   channel.clock.stepWall(3_600_000);
   channel.play(10);
@@ -636,6 +636,13 @@ t.test('the clock of the machine is set: an hour ahead is a discontinuity, back 
     [...dates].sort((a, b) => a - b),
     'never back',
   );
+  const last = channel.window.lastNumber!;
+  cutter.endList();
+  channel.play(10);
+  const next = readPlaylist(channel.window.playlist);
+  t.ok(next.mediaSequence > last && next.segments[0]!.isDiscontinuity);
+  const behindMs = channel.clock.wallMs() - next.segments[0]!.dateMs;
+  t.ok(behindMs > 0 && behindMs < 12_000, `the next list is right again: ${behindMs} ms`);
 });
 
 t.test('another length by a reload: another list, numbers go on, nothing is longer than it says', async (t) => {
