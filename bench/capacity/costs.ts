@@ -37,6 +37,10 @@ export interface Costs {
   readonly overhead: Cost;
 }
 
+function costOf(origin: Cost['origin']) {
+  return (name: string, value: number, unit: string, from: string): Cost => ({ name, value, unit, origin, from });
+}
+
 /** @param reports of the usual scenarios, and of `cluster` @throws Error naming a row that is missing */
 export function costsOf(reports: readonly Report[]): Costs {
   /** @param wanted as the table has it: a name, and a comma with the unit where several have that name */
@@ -49,27 +53,7 @@ export function costsOf(reports: readonly Report[]): Costs {
     }
     throw new Error(`the results have no row "${wanted}" of ${scenario}`);
   };
-  const measured = (name: string, value: number, unit: string, from: string): Cost => ({
-    name,
-    value,
-    unit,
-    origin: 'measured',
-    from,
-  });
-  const computed = (name: string, value: number, unit: string, from: string): Cost => ({
-    name,
-    value,
-    unit,
-    origin: 'computed',
-    from,
-  });
-  const assumed = (name: string, value: number, unit: string, from: string): Cost => ({
-    name,
-    value,
-    unit,
-    origin: 'assumed',
-    from,
-  });
+  const [measured, computed, assumed] = [costOf('measured'), costOf('computed'), costOf('assumed')];
   const MIB = 2 ** 20;
   const crowd = row('listeners', '15,000 listeners: CPU per 1,000') / 1000;
   const kernel = row('listeners', 'of it in the kernel, cores (15000)') / 1000;

@@ -64,31 +64,18 @@ export async function churn(t: Test, joins: number): Promise<void> {
       () => resources().join(', '),
     );
   };
-  /** The least of a few readings: garbage comes and goes. */
-  const least = async (): Promise<{ heap: number; buffers: number; resident: number }> => {
-    const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
-    for (let i = 0; i < 5; i++) {
-      await pause(100);
-      collect();
-      const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
-      least.heap = Math.min(least.heap, heapUsed);
-      least.buffers = Math.min(least.buffers, arrayBuffers);
-      least.resident = Math.min(least.resident, rss);
-    }
-    return least;
-  };
 
   await fetch(`${base}/metapush/demo/demo-token?song=0`);
   await empty();
   const idleSockets = count('TCPSocketWrap');
   await run(WARM_JOINS);
-  const [before, timers] = [await least(), count('Timeout')];
+  const [before, timers] = [await leastMemory(), count('Timeout')];
   await run(joins);
-  let after = await least();
+  let after = await leastMemory();
   // On a busy machine garbage takes its time; what is kept stays.
   for (let i = 0; i < 5 && after.heap - before.heap >= HEAP_SWING_BYTES; i++) {
     await pause(1000);
-    after = await least();
+    after = await leastMemory();
   }
 
   const most = {
@@ -117,4 +104,18 @@ export async function churn(t: Test, joins: number): Promise<void> {
     [],
     'no listener and no session is left',
   );
+}
+
+/** The least of a few readings: garbage comes and goes. */
+async function leastMemory(): Promise<{ heap: number; buffers: number; resident: number }> {
+  const least = { heap: Infinity, buffers: Infinity, resident: Infinity };
+  for (let i = 0; i < 5; i++) {
+    await pause(100);
+    collect();
+    const { heapUsed, arrayBuffers, rss } = process.memoryUsage();
+    least.heap = Math.min(least.heap, heapUsed);
+    least.buffers = Math.min(least.buffers, arrayBuffers);
+    least.resident = Math.min(least.resident, rss);
+  }
+  return least;
 }

@@ -53,8 +53,7 @@ export class PushModel {
 
   /** @returns what is wrong with the answer */
   answered(pushed: Pushed, life: number, answer: Read): string[] {
-    const knownId = pushed.id;
-    const knownStart = pushed.start;
+    const { id: knownId, start: knownStart } = pushed;
     pushed.endedMs = pushed.answeredMs = Date.now();
     pushed.lives.add(life);
     pushed.id = answer.id;

@@ -34,10 +34,7 @@ interface Run {
 /** A frame by its last bytes: a frame at a seam may be muted, by its side information only. */
 const keyOf = (frame: Buffer) => frame.subarray(-48).toString('base64');
 
-export async function restartStory(t: Test, random: Random, restarts: number, listeners: number): Promise<void> {
-  const { port, base, one } = await startServer(
-    t,
-    `
+const YAML = `
 addresses: [{ host: 127.0.0.1, port: 0 }]
 streams: { lagSeconds: 120, burstSeconds: 2 }
 sources: { aheadSeconds: 10 }
@@ -50,8 +47,10 @@ stations:
         sources:
           - { type: encoder, password: demo-source, takeover: always, lingerSeconds: 60 }
           - { type: file, path: ${DEMO_AUDIO} }
-`,
-  );
+`;
+
+export async function restartStory(t: Test, random: Random, restarts: number, listeners: number): Promise<void> {
+  const { port, base, one } = await startServer(t, YAML);
   const push = async (song: string) => {
     const answer = await fetch(`${base}/metapush/live/studio-token?song=${song}`);
     await answer.arrayBuffer();
