@@ -9,10 +9,10 @@ import type { PushInput } from '../metadata/push-input.js';
 import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { Change, ChannelState } from '../now-playing/state.js';
 import type { SourceTitle } from '../source/source.js';
-import type { SourceFacts } from '../source/source-facts.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import type { DaySalt } from '../statistics/salts.js';
 import type { DecidedPush, Withdrawal } from '../titles/push-decider.js';
+import type { ChannelFacts } from './facts/facts-schema.js';
 import type { LastMetrics, TallyMessage } from './facts/tally-messages.js';
 import type { LinkConnection, MessageHandler } from './wire/link-connection.js';
 import { CONTROL } from './wire/message-types.js';
@@ -22,31 +22,6 @@ import { MAX_MESSAGE_BYTES, type MessageReader, WireError } from './wire/wire.js
 const LENGTH_BYTES = 4;
 /** Maximum size of a channel's encoded state: a change is sent with its record beside the state. */
 export const MAX_STATE_BYTES = MAX_MESSAGE_BYTES / 2;
-
-/** The state of a channel's sources, and the response headers of its audio, for processes that do not feed it. */
-export interface ChannelFacts {
-  readonly onAirSinceMs: number | null;
-  /** Since when it has been silent, milliseconds of the system's monotonic clock, which all processes share; null: there is audio. */
-  readonly silentSinceMs: number | null;
-  /** Since when audio has been missing, likewise (channel/served.ts). */
-  readonly missingSinceMs: number | null;
-  readonly isSilence: boolean;
-  readonly onAir: number | null;
-  /** Whether the switch waits for the source on air (source/switch.ts). A machine of an earlier version sends neither this nor `sends`. */
-  readonly isAwaited?: boolean;
-  readonly onAirType: string | null;
-  readonly sends?: string | null;
-  readonly facts: SourceFacts | null;
-  readonly hopeful: boolean;
-  readonly contentType: string;
-  readonly bitrateKbps: number;
-  readonly sampleRate: number;
-  readonly channels: number;
-  readonly delayMs: number;
-  readonly delayedMs: number;
-  readonly metaint: number | null;
-  readonly hasSegments: boolean;
-}
 
 /** Requests of a worker to the hub, and their answers. */
 export interface Questions {

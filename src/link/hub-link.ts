@@ -9,7 +9,6 @@ import type { TicketKeys } from '../net/tls/session-tickets.js';
 import type { ChannelState } from '../now-playing/state.js';
 import type { MinuteFigures } from '../statistics/figures.js';
 import {
-  type ChannelFacts,
   Control,
   type ControlHandler,
   type FromHub,
@@ -20,6 +19,7 @@ import {
   type WorkerQuestions,
 } from './control-messages.js';
 import { readAnswer, readAsk, readFromWorker } from './control-schema.js';
+import type { ChannelFacts } from './facts/facts-schema.js';
 import type { TallyMessage } from './facts/tally-messages.js';
 import { type HlsOfChannels, HlsSender } from './hls/hls-sender.js';
 import { LinkLost, refusedAnswer } from './question-errors.js';

@@ -21,7 +21,6 @@ import type { PushDecisions } from '../titles/push-decider.js';
 import { AppliedTurns } from './applied-turns.js';
 import {
   type AskedProcess,
-  type ChannelFacts,
   type FromHub,
   MAX_STATE_BYTES,
   type Question,
@@ -29,6 +28,7 @@ import {
   type SharedMessage,
   type WorkerQuestions,
 } from './control-messages.js';
+import type { ChannelFacts } from './facts/facts-schema.js';
 import { FACTS_LOOK_MS, HubFacts } from './facts/hub-facts.js';
 import { HubTallies } from './facts/hub-tallies.js';
 import { systemMs } from './facts/shared-time.js';

@@ -15,7 +15,6 @@ import type { MinuteFigures } from '../statistics/figures.js';
 import type { Deliver } from '../titles/engine.js';
 import {
   type AskedProcess,
-  type ChannelFacts,
   Control,
   type ControlHandler,
   type FromHub,
@@ -27,6 +26,7 @@ import {
 } from './control-messages.js';
 import { readFromHub } from './control-schema.js';
 import { type LinkedLive, linkedLive } from './facts/channel-facts.js';
+import type { ChannelFacts } from './facts/facts-schema.js';
 import { followTime } from './facts/shared-time.js';
 import { WorkerTallies } from './facts/worker-tallies.js';
 import { HlsReceiver } from './hls/hls-receiver.js';

@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../base/clock.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../../link/control-messages.js';
 import { areSame, factsOf, type LinkedLive, linkedLive, NO_FACTS } from '../../link/facts/channel-facts.js';
+import type { ChannelFacts } from '../../link/facts/facts-schema.js';
 import { factsSchema } from '../../link/facts/facts-schema.js';
 import { sharedMs } from '../../link/facts/shared-time.js';
 import { decode, encode } from '../../metadata/codec.js';

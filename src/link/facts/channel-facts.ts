@@ -10,7 +10,7 @@ import { mergeGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
 import { liveOf } from '../../channel/own-live.js';
 import type { ChannelLive } from '../../channel/served.js';
-import type { ChannelFacts } from '../control-messages.js';
+import type { ChannelFacts } from './facts-schema.js';
 import { ownMs, sharedMs } from './shared-time.js';
 
 /** The present facts of a channel. */

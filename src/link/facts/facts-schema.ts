@@ -1,6 +1,5 @@
 /**
- * The facts of a channel's audio (control-messages.ts, ChannelFacts) as another process or machine sends them: checked, as many become response
- * headers.
+ * The facts of a channel's audio as another process or machine sends them: checked, as many become response headers. The type is that of the schema.
  */
 
 import * as z from 'zod';
@@ -8,6 +7,7 @@ import { MAX_PLACE } from '../../channel/place-schema.js';
 import { MAX_PUSH } from '../../config/push-limits.js';
 import { cleaned } from '../../metadata/push-schema.js';
 import { signedMs } from '../../metadata/record-schema.js';
+import type { SourceFacts } from '../../source/source-facts.js';
 import { LIMITS } from '../tapes/tape-messages.js';
 
 /** The same limits as in the messages of a tape. */
@@ -36,17 +36,20 @@ const sourceFacts = z.looseObject({
   public: z.boolean().optional(),
 });
 
-export const factsSchema = z.looseObject({
+const facts = z.object({
   contentType: text,
   sampleRate: hertz,
   channels,
   delayMs,
   onAirSinceMs: signedMs.nullable(),
+  /** Since when it has been silent, milliseconds of the system's monotonic clock, which all processes share; null: there is audio. */
   silentSinceMs: signedMs.nullable(),
+  /** Since when audio has been missing, likewise (channel/served.ts). */
   missingSinceMs: signedMs.nullable(),
   isSilence: z.boolean(),
   hopeful: z.boolean(),
   hasSegments: z.boolean(),
+  /** Whether the switch waits for the source on air (source/switch.ts). A machine of an earlier version sends neither this nor `sends`. */
   isAwaited: z.boolean().exactOptional(),
   onAir: z.int().min(0).max(MAX_PLACE).nullable(),
   onAirType: text.nullable(),
@@ -56,3 +59,8 @@ export const factsSchema = z.looseObject({
   delayedMs: delayMs,
   metaint: metaint.nullable(),
 });
+
+export const factsSchema = facts.loose();
+
+/** The state of a channel's sources, and the response headers of its audio, for processes that do not feed it. */
+export type ChannelFacts = Readonly<Omit<z.output<typeof facts>, 'facts'>> & { readonly facts: SourceFacts | null };

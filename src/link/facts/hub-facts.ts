@@ -6,8 +6,8 @@
 import type { AlarmHandler, Clock } from '../../base/clock.js';
 import { nextWhole } from '../../base/whole-time.js';
 import type { Channel } from '../../channel/channel.js';
-import type { ChannelFacts } from '../control-messages.js';
 import { areSame, factsOf } from './channel-facts.js';
+import type { ChannelFacts } from './facts-schema.js';
 
 export interface HubFactsParts {
   readonly clock: Clock;
