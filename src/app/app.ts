@@ -22,13 +22,13 @@ import { waitForEnd, waitForFiles } from './stop-steps.js';
 import { openAccessLog } from './worker/access-log.js';
 import { ClientSide } from './worker/client-side.js';
 
-/** What is kept of the time to stop, at most, once connections and titles have been waited for. */
+/** The part of the time to stop that is reserved, at most, for the steps after connections and titles. */
 const LAST_STEPS_MS = 500;
-/** The part of it that is the caller's. Access log and store get the rest, and what was not used before. */
+/** The share of that for the caller. Access log and store get the rest, and any unused time. */
 const CALLER_SHARE = 0.5;
-/** What is due each second is not done in time when it is later than this. */
+/** Tasks of each second count as overdue past this. */
 const OVERDUE_MS = 5000;
-/** For the end of a start that has failed: it may have accepted connections already. */
+/** Time to stop after a failed start, which may have accepted connections already. */
 const FAILED_START_MS = 1000;
 
 export interface App {
@@ -40,13 +40,13 @@ export interface App {
   restrict(connections: number): void;
   /** Begins a new access log: the old one was moved away. */
   reopen(): void;
-  /** By which another configuration comes into force. */
+  /** The steps of a reload in this process. */
   readonly steps: ReloadSteps;
   /** What became of reloads, for the metrics. */
   onReloads(results: ReloadResults): void;
   /** A copy of the store, beside it; resolves with its name in the data folder. */
   backup(): Promise<string>;
-  /** What is wrong with it, in a few words; null: its clock turns, by which all is played, and what is due each second is done. */
+  /** What is wrong, in a few words; null: its clock, by which everything plays, runs, and the tasks of each second are done. */
   fault(): string | null;
   /**
    * Drains: not ready any more, no connections are accepted, streams end with a whole frame, watchers hear 1001. A push that the engine
@@ -59,7 +59,7 @@ export interface App {
 }
 
 export interface StartOptions {
-  /** Stops it while the store is looked through, which may take long; the start rejects then. */
+  /** Stops it while the store is checked, which may take long; the start rejects then. */
   readonly signal?: AbortSignal;
   readonly clock?: SystemClock;
   /** For operators who ask by HTTP: reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
@@ -77,7 +77,7 @@ export async function startApp(config: LoadedConfig, log: Log, options: StartOpt
   return startWith(config, store, log, { ...options, clock });
 }
 
-/** The same with a store that is open: it is closed at the stop, and where this rejects. */
+/** The same with an open store, which is closed at the stop, or if this rejects. */
 export async function startWith(
   config: LoadedConfig,
   store: Store,
@@ -89,7 +89,7 @@ export async function startWith(
   const halt = async (limitMs: number): Promise<readonly unknown[]> => {
     const endMs = performance.now() + limitMs;
     const lastMs = Math.min(LAST_STEPS_MS, limitMs / 2);
-    // First of all: no encoder is admitted only to be cut.
+    // First of all, so that no encoder is admitted only to be disconnected.
     const drained = clients.drain();
     const directories = side.stop();
     const errors = await waitForEnd(limitMs - lastMs, log, {
@@ -143,7 +143,7 @@ interface Built {
   readonly steps: ReloadSteps;
 }
 
-/** Where it rejects nothing is left running, and the store is closed. */
+/** If it rejects, nothing is left running, and the store is closed. */
 async function build(
   config: LoadedConfig,
   store: Store,
@@ -163,7 +163,7 @@ async function build(
 
 const noFile = () => Promise.reject(new Error('this server has no file to read again'));
 
-/** @param ends gets what has to be ended where a later part fails */
+/** @param ends gets what must be ended if a later part fails */
 async function assemble(
   core: Core,
   { clock, store, reload }: Required<Omit<StartOptions, 'signal'>> & { readonly store: Store },

@@ -1,4 +1,4 @@
-/** What every part of the server is given: the configuration, the time, and where problems go. Made once for each process. */
+/** What every part of the server is given: the configuration, the clock, the logs. Created once for each process. */
 
 import type { Clock } from '../base/clock.js';
 import { withGetters } from '../base/getters.js';
@@ -11,27 +11,27 @@ import type { LoadedConfig } from '../config/load.js';
 import type { HeadLimits } from '../net/front/head-reader.js';
 
 export interface Core {
-  /** The one in force: a reload changes it in place (config/adopt.ts). */
+  /** The configuration in force: a reload changes it in place (config/adopt.ts). */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
   /** Its last lines. */
   readonly lines: KeptLog;
-  /** Who was refused and why. */
+  /** The refused requests, with the reasons. */
   readonly refusals: RefusalLog;
   /** Takes secrets out of what is logged. */
   readonly secrets: SecretMask;
-  /** For problems that may come again and again. */
+  /** For problems that may recur. */
   readonly repeats: Repeats;
-  /** What is counted together with the other processes of this server, where there are any. */
+  /** The counts shared with the other processes of this server, if any. */
   readonly tallies: Tallies;
-  /** Which process this is; 0: there is one. */
+  /** The number of this process; 0: it is the only one. */
   readonly process: number;
   /** Something that should not happen. */
   onError(error: unknown): void;
 }
 
-/** Of requests that are read by hand. */
+/** The limits of request heads that are parsed here. */
 export function headLimits({ limits }: LoadedConfig, headBytes = () => limits.headBytes): HeadLimits {
   return withGetters<HeadLimits>({
     headBytes,

@@ -1,7 +1,7 @@
 /**
- * One address of the configuration: its front, with its roles, headers and certificate, and beside it, where encoders are served, the one at the next
- * port, for those that speak SHOUTcast v1 and add one by themselves (src/http/ingest/README.md, "SHOUTcast v1"); it serves whatever an encoder may
- * ask. Owned by Addresses.
+ * One address of the configuration: its front, with its roles, headers and certificate. If it serves encoders, there is a second front at the next
+ * port, for SHOUTcast v1, whose encoders add one to the port (src/http/ingest/README.md, "SHOUTcast v1"); it serves everything that an encoder may
+ * request. Owned by Addresses.
  */
 
 import type { Server } from 'node:http';
@@ -22,12 +22,12 @@ import type { Network } from '../worker/network.js';
 
 export interface AddressPorts {
   readonly port: number;
-  /** Where SHOUTcast v1 is spoken too; undefined: nowhere else. */
+  /** The second port, for SHOUTcast v1; undefined: none. */
   readonly shoutcast: number | undefined;
 }
 
 export interface AddressParts {
-  /** The one in force. */
+  /** The configuration in force. */
   readonly config: Config;
   readonly network: Network;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface AddressParts {
   readonly tickets: TicketKeysInForce;
 }
 
-/** Rejects where nobody can listen at a port that the next configuration has, and the one in force has not. */
+/** Rejects if a port that only the next configuration has is not available. */
 export async function tryPortsThatCome(
   before: Pick<Config, 'addresses'>,
   next: Pick<Config, 'addresses'>,
@@ -47,7 +47,7 @@ export async function tryPortsThatCome(
   for (const place of fixedPlaces(next)) if (!known.has(`${place.host} ${place.port}`)) await tryPort(place);
 }
 
-/** Without ports that any will do for. */
+/** Without ports that the system chooses. */
 function fixedPlaces({ addresses }: Pick<Config, 'addresses'>): { readonly host: string; readonly port: number }[] {
   return addresses.flatMap((address) => {
     const ports = [address.port, shoutcastPortOf(address, addresses) ?? 0];
@@ -72,7 +72,7 @@ export class Address {
   readonly #router: AddressParts['network']['router'];
   readonly #servers: Server[] = [];
 
-  /** @param all the configuration that it is of, in force or about to be. Throws when a certificate cannot be read */
+  /** @param all its configuration, in force or about to be. Throws if a certificate cannot be read */
   constructor(address: AddressConfig, all: Pick<Config, 'addresses' | 'legacy'>, parts: AddressParts) {
     const { clock, log } = parts;
     this.#router = parts.network.router;
@@ -105,12 +105,12 @@ export class Address {
     return { port: this.#main.port, shoutcast: this.#shoutcast?.port };
   }
 
-  /** Those that it takes; 0: any that is free. */
+  /** The ports that it takes; 0: any free one. */
   get fixedPorts(): readonly number[] {
     return [this.#port, this.shoutcastPort ?? 0].filter((port) => port !== 0);
   }
 
-  /** Rejects when the port cannot be had. */
+  /** Rejects if the port is not available. */
   async listen(): Promise<void> {
     if (this.#main.isListening) return;
     await this.#main.listen().catch((error: NodeJS.ErrnoException) => {
@@ -135,11 +135,11 @@ export class Address {
     return this.shoutcastPort !== undefined && this.shoutcastPort === before.shoutcastPort;
   }
 
-  /** Goes on where one of the same host and port listens; newcomers are its own from now on. */
+  /** Takes over the ports of an address of the same host and port; new connections are its own from now on. */
   takeOver(before: Address): void {
     before.retire();
     this.#main.takeOver(before.#main);
-    // One for other domains is better than none, until theirs has come.
+    // A certificate for other domains is better than none, until the right one arrives.
     const pair = before.#certificate?.current;
     if (this.#certificate?.current === null && pair) for (const each of this.#fronts) each.renew(pair);
     if (this.sharesShoutcast(before)) this.#shoutcast!.takeOver(before.#shoutcast!);
@@ -162,7 +162,7 @@ export class Address {
     await Promise.all(this.#fronts.map((front) => front.close()));
   }
 
-  /** No new connection comes to it: its certificate is read no more; its connections go on. */
+  /** It gets no more connections, and its certificate is no longer read; present connections go on. */
   retire(): void {
     this.#certificate?.stop();
     for (const server of this.#servers) this.#router.retire(server);

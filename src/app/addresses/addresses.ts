@@ -1,5 +1,5 @@
 /**
- * The addresses at which the server listens, all handing on to the same acceptors (network.ts). Owned by ClientSide.
+ * The addresses at which the server listens, all with the same acceptors (network.ts). Owned by ClientSide.
  *
  * A reload prepares what can fail (ports, certificates), and then puts it in force in one step. An address that stays goes on listening, and
  * every connection stays; its newcomers are served by its new options.
@@ -11,15 +11,15 @@ import type { Config } from '../../config/schema.js';
 import { TlsHandshakes } from '../../net/tls/handshakes.js';
 import { Address, type AddressParts, type AddressPorts } from './address.js';
 
-/** An address of the next configuration, and the one that listens in its place; null: none does. */
+/** An address of the next configuration, and the one that listens in its place now; null: none. */
 interface AddressPair {
   readonly address: Address;
   readonly before: Address | null;
 }
 
 /**
- * The addresses of a configuration that is to come into force. Where several processes share ports each step is done by all of them before the
- * next one is by any: a port is free only when all have let go of it.
+ * The addresses of a configuration that is to come into force. If several processes share ports, all of them take a step before any takes the next
+ * one, since a port is free only once all have released it.
  *
  *   makeWay ──► listen ──► take                 or, from each of them: discard ──► restore, and all is as before
  */
@@ -34,7 +34,7 @@ export class NextAddresses {
     this.#onTaken = onTaken;
   }
 
-  /** Lets go of the ports that those which come need. */
+  /** Releases the ports that new addresses need. */
   makeWay(): void {
     const wanted = new Set(this.#coming.flatMap(({ address }) => address.fixedPorts));
     for (const { address } of this.#other) wanted.add(address.shoutcastPort ?? 0);
@@ -45,7 +45,7 @@ export class NextAddresses {
     for (const { before } of this.#other) if (wanted.has(before.shoutcastPort ?? 0)) before.drainShoutcast();
   }
 
-  /** Rejects when a port cannot be had. */
+  /** Rejects if a port is not available. */
   async listen(): Promise<void> {
     for (const { address } of this.#coming) await address.listen();
     for (const { address } of [...this.#coming, ...this.#other]) await address.listenForShoutcast();
@@ -68,20 +68,20 @@ export class NextAddresses {
     for (const { address, before } of this.#pairs) if (address !== before) address.discard();
   }
 
-  /** Listens again where it did. Never rejects: a port that another program has taken meanwhile is lost. */
+  /** Listens again at the former ports. Never rejects: a port that another program has taken meanwhile is lost. */
   async restore(): Promise<void> {
     const before = [...this.#leaving, ...this.#pairs.flatMap(({ before }) => before ?? [])];
     for (const address of before) await Promise.allSettled([address.listen(), address.listenForShoutcast()]);
   }
 
-  /** Those that go on with another second port, or none, or get one. */
+  /** Addresses that stay and whose second port changes. */
   get #other(): readonly { readonly address: Address; readonly before: Address }[] {
     return this.#pairs.flatMap(({ address, before }) =>
       before !== null && address !== before && !address.sharesShoutcast(before) ? [{ address, before }] : [],
     );
   }
 
-  /** Those of which none listens yet. */
+  /** New addresses, in whose place none listens yet. */
   get #coming(): readonly AddressPair[] {
     return this.#pairs.filter(({ before }) => before === null);
   }
@@ -104,7 +104,7 @@ export class Addresses {
     this.#all = config.addresses.map((address) => new Address(address, config, this.#parts));
   }
 
-  /** Resolves with the ports of each address, in configured order; rejects when one cannot be had. */
+  /** Resolves with the ports of each address, in configured order; rejects if one is not available. */
   async listen(): Promise<readonly AddressPorts[]> {
     for (const address of this.#all) await address.listen();
     for (const address of this.#all) await address.listenForShoutcast();
@@ -115,7 +115,7 @@ export class Addresses {
     return this.#all.map(({ ports }) => ports);
   }
 
-  /** The addresses of another configuration. Throws when a certificate cannot be read. */
+  /** The addresses of another configuration. Throws if a certificate cannot be read. */
   next(config: Config): NextAddresses {
     const { steps, gone } = addressSteps(this.#configs, config.addresses);
     const isLegacyChanged = JSON.stringify(config.legacy) !== JSON.stringify(this.#parts.config.legacy);

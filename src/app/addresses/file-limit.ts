@@ -1,13 +1,13 @@
 /**
- * How many connections the system's limit on open files leaves room for. A connection is a file; so is what the server itself opens:
- * store, logs, pulled streams, the hook's calls, pages read from disk. Linux only: elsewhere nothing is known, and nothing restricted.
+ * How many connections the system's limit on open files allows. Each connection is a file; so is everything that the server itself opens:
+ * store, logs, pulled streams, the hook's calls, pages read from disk. Linux only: on other systems nothing is known, and nothing restricted.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Log } from '../../base/log.js';
 import type { LoadedConfig } from '../../config/load.js';
 
-/** Beside what is open at the start: calls of the hook, files being read, a log that is opened anew, those being turned away. */
+/** Beside the files open at the start: calls of the hook, files being read, a log that is reopened, connections being refused. */
 const SPARE_FILES = 32;
 /** A source: its stream, the next one that is tried, a file and its list. */
 const FILES_PER_SOURCE = 4;
@@ -20,7 +20,7 @@ export interface FileLimit {
   readonly connections: number;
 }
 
-/** To be asked when everything that stays open is open. Null: not known, or there is no limit. */
+/** Called when everything that stays open is open. Null: unknown, or there is no limit. */
 function fileLimit(sources: number): FileLimit | null {
   try {
     const files = softLimit(readFileSync('/proc/self/limits', 'latin1'));
@@ -44,7 +44,7 @@ interface Restrictable {
   restrict(connections: number): void;
 }
 
-/** Sockets that the system does not give cannot be refused politely, and what the radio itself opens would fail with them. */
+/** Connections past the system's limit cannot be refused politely, and the server itself could not open files then. */
 export function restrictToFileLimit(config: LoadedConfig, app: Restrictable, log: Log): void {
   const channels = Object.values(config.stations).flatMap((station) => Object.values(station.channels));
   const limit = fileLimit(channels.reduce((sum, { sources }) => sum + sources.length, 0));

@@ -1,4 +1,4 @@
-/** Where encoders whose secret was right are let onto their channels: where these have their sources. */
+/** Admits authenticated encoders to their channels, in the process of the sources. */
 
 import type { Socket } from 'node:net';
 import { mergeGetters } from '../../base/getters.js';

@@ -1,4 +1,4 @@
-/** The facts in which alerts/conditions.ts finds what is wrong: read from the parts once a second, and from the disk now and then. */
+/** The facts that alerts/conditions.ts judges: read from the parts once a second, and from the disk now and then. */
 
 import { statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -8,7 +8,7 @@ import type { ChannelState } from '../../now-playing/state.js';
 import type { Core } from '../core.js';
 import type { CertificateLooks } from './certificate-looks.js';
 
-/** What is counted of this server, all its processes together. */
+/** The counts of all processes of this server together. */
 export type LimitCounts = Readonly<Record<'connections' | 'listeners' | 'watchers', number>>;
 
 export interface AlertSources {
@@ -29,7 +29,7 @@ export interface AlertSources {
 
 /** How often the disk is looked at. */
 const LOOK_MS = 10_000;
-/** For how long the end of a process is one. */
+/** For how long the end of a process counts as a condition. */
 const DIED_MS = 60_000;
 
 export class AlertFactsReader {
@@ -139,13 +139,13 @@ export class AlertFactsReader {
     return lately;
   }
 
-  /** A disk that hangs holds nothing up: it is not asked again before it has answered. */
+  /** A disk that hangs delays nothing: it is not asked again before it has answered. */
   async #look(): Promise<void> {
     const { config } = this.#core;
     this.#isLooking = true;
     this.#freeBytes = await statfs(resolve(config.data.folder)).then(
       ({ bavail, bsize }) => bavail * bsize,
-      // What is wrong with it the store says.
+      // The store reports what is wrong with it.
       () => null,
     );
     this.#isLooking = false;

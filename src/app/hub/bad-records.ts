@@ -1,4 +1,4 @@
-/** Records of what all machines have in common that are skipped: damaged, or written by another program. */
+/** Records of the shared log that are skipped: damaged, or written by another program. */
 
 import type { Core } from '../core.js';
 

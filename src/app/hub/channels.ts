@@ -5,7 +5,7 @@ import type { ServedChannel } from '../../channel/served.js';
 import { channelsOf } from '../../config/adopt.js';
 import type { LoadedConfig } from '../../config/load.js';
 
-/** Which channels a reload has brought, and which it has taken. */
+/** The channels that a reload has added and removed. */
 export interface ChannelChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -25,7 +25,7 @@ export class Channels {
     this.refresh();
   }
 
-  /** The configuration has changed in place. What goes lets go of its sources; what is new has not begun. */
+  /** The configuration has changed in place. Removed channels release their sources; new ones are not started yet. */
   refresh(): ChannelChanges {
     const { order } = this.#config;
     const configs = channelsOf(this.#config);
@@ -39,7 +39,7 @@ export class Channels {
   }
 }
 
-/** What is new is made, what stays is refreshed; the map becomes that of these keys, in their order. */
+/** Creates new entries and refreshes the others; the map then has these keys, in their order. */
 export function refreshMap<T extends { refresh(): void }>(
   byKey: Map<string, T>,
   keys: Iterable<string>,

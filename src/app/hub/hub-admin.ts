@@ -1,6 +1,6 @@
 /**
- * What an operator sees and does where the sources are: channels and what feeds them, and what all processes must know (blocks, made tokens,
- * fallbacks), which is kept in the store. The one writer of that state: changes wait for each other, and are in force once they are durable.
+ * The operator's view and actions in the process of the sources: channels and their sources, and the state that all processes share (blocks, made
+ * tokens, fallbacks), which is kept in the store. The one writer of that state: changes run one after the other, and are in force once durable.
  */
 
 import {
@@ -38,12 +38,12 @@ const RETRY_SECONDS = 2;
 type Used = Record<string, number>;
 
 export interface HubAdminOutput {
-  /** What all processes must know: at once and after each change. */
+  /** The state that all processes share: now and after each change. */
   onState(state: AdminState): void;
   /** Absent: this machine is alone. */
   cluster?(): ClusterReport;
   hlsOf(channel: string): ChannelSources['hls'];
-  /** When tokens were used last, as each process knows it. */
+  /** When tokens were last used, as each process knows it. */
   used(): Promise<readonly Readonly<Used>[]>;
 }
 
@@ -62,7 +62,7 @@ export class HubAdmin {
   readonly #changes = new SerialQueue();
   #used: Used;
   #nextLookMs = 0;
-  /** The time by which blocks and tokens end. Made when it is first needed: by then the time of a cluster is known. */
+  /** The time by which blocks and tokens end. Created at its first use, when the cluster time is known. */
   #time: SteadyTime | null = null;
 
   constructor(core: Core, channels: ReadonlyMap<string, Channel>, store: DocumentStore, output: HubAdminOutput) {
@@ -93,7 +93,7 @@ export class HubAdmin {
     };
   }
 
-  /** What is kept is in force. Before clients can come. */
+  /** Puts the stored state in force, before clients are served. */
   restore(): void {
     this.#output.onState(this.#state);
   }
@@ -138,7 +138,7 @@ export class HubAdmin {
       });
   }
 
-  /** What all processes say. Ids that are no longer known are forgotten. */
+  /** Merges the answers of all processes. Unknown ids are forgotten. */
   async #lookUsed(): Promise<Used> {
     const used = { ...this.#used };
     for (const each of await this.#output.used()) {
@@ -202,7 +202,7 @@ export class HubAdmin {
           address: connected?.address ?? '',
           agent: this.#core.secrets.mask((encoder?.agent ?? '').slice(0, AGENT_CHARACTERS)),
           sinceMs: connected?.sinceMs ?? null,
-          // Of what listeners hear, the same that heads say.
+          // The format that listeners hear, as in response heads.
           bitrateKbps: place === placeOnAir && !isElsewhere ? audio.bitrateKbps : Math.round(measuredKbps),
           contentType: source.contentType ?? null,
           troubles: Object.entries(troubles).flatMap(([trouble, is]) => (is ? [trouble] : [])),
@@ -255,7 +255,7 @@ export class HubAdmin {
     return null;
   }
 
-  /** Whether there was one, when its turn had come. */
+  /** Whether there was one when its turn came. */
   async #remove<N extends AdminList>(name: N, isIt: (each: AdminState[N][number]) => boolean): Promise<boolean> {
     let isThere = false;
     await this.#change((state) => {
@@ -267,7 +267,7 @@ export class HubAdmin {
     return isThere;
   }
 
-  /** Without what has ended: of a replaced or revoked token, and of an ended block, nothing is kept. */
+  /** The state without ended blocks and tokens, of which nothing is kept. */
   #current({ blocks, tokens, fallbacks, logins }: AdminState): AdminState {
     this.#time ??= new SteadyTime(this.#core.clock);
     const nowMs = this.#time.ms();

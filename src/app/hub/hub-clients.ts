@@ -1,6 +1,5 @@
 /**
- * Whom a hub serves, as it reaches them: the clients of the same process (app/worker/client-side.ts), or those of all workers over their links
- * (linked-clients.ts).
+ * The clients of a hub: those of the same process (app/worker/client-side.ts), or those of all workers over their links (linked-clients.ts).
  */
 
 import type { Socket } from 'node:net';
@@ -12,13 +11,13 @@ import type { HubOutput } from './hub.js';
 import type { HubAdminOutput } from './hub-admin.js';
 
 export interface HubClients extends Omit<HubOutput, 'onRefreshed'> {
-  /** What all processes have to know from now on. */
+  /** State that all processes share from now on. */
   share(message: SharedMessage): void;
   readonly used: HubAdminOutput['used'];
   /** As AdmissionParts has them (http/ingest/verdict.ts). */
   onAdmitted(socket: Socket): void;
   onVerdict(verdict: EncoderVerdict): void;
-  /** What is counted of this server, all its processes together. */
+  /** The counts of all processes of this server together. */
   counts(): LimitCounts;
   /** Of a channel, in all processes. */
   listenersOf(channel: string): number;
@@ -26,6 +25,6 @@ export interface HubClients extends Omit<HubOutput, 'onRefreshed'> {
   typicalLagMs(channel: string): number;
   /** Whether a change is short enough for them. */
   fits(change: Change): boolean;
-  /** The time that all machines have in common is another one. */
+  /** The cluster time has moved. */
   onTimeMoved(): void;
 }

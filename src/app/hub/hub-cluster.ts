@@ -1,4 +1,4 @@
-/** The engine of a node of a cluster, as the server has it: its options, its lines in the log, its metrics. */
+/** Creates the engine of a cluster node: its options, its log lines, its metrics. */
 
 import { readFileSync } from 'node:fs';
 import type { ClusterPlace, ClusterReport } from '../../admin/admin-reports.js';
@@ -21,7 +21,7 @@ import { badRecords } from './bad-records.js';
 import { ReachLog } from './reach-log.js';
 import { type EngineParts, watchedStore } from './titles.js';
 
-/** How often it is kept how far this node has come. */
+/** How often the node's position in the log is saved. */
 const PLACE_MS = 5000;
 /** A name that is used twice is found three times a second, until it is corrected. */
 const NAME_TWICE_MS = 60_000;
@@ -29,9 +29,9 @@ const NAME_TWICE_MS = 60_000;
 export interface ClusterParts extends EngineParts {
   /** A committed change, whichever machine decided it. */
   onChange: Deliver;
-  /** Another machine feeds a channel, or none. */
+  /** The owner of a channel has changed, or its facts. */
   onBell(): void;
-  /** The time that all machines have in common is another one. */
+  /** The cluster time has moved. */
   onTimeMoved(): void;
 }
 
@@ -45,7 +45,7 @@ function placeOf({ url, origins }: ClusterConfig): ClusterPlace {
   return url !== undefined ? 'Redis' : origins.length > 0 ? 'an origin' : 'here';
 }
 
-/** How this machine comes to what all have in common. */
+/** How this machine reaches the shared log. */
 function wayToLog({ url, origins, node, tapes, ...cluster }: ClusterConfig, clock: Clock): () => Promise<SharedLog> {
   const answerMs = cluster.answerSeconds * 1000;
   const pem = (path: string | undefined) => (path === undefined ? undefined : readFileSync(path));
@@ -108,7 +108,7 @@ export function nameTwice({ repeats }: Pick<Core, 'repeats'>, { node }: Pick<Clu
   return () => repeats.warn('cluster name', { node }, line, NAME_TWICE_MS);
 }
 
-/** What an operator has to correct, a line each. */
+/** What an operator has to correct, one line each. */
 function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: readonly Difference[]): string[] {
   const { skewMs } = clock;
   const off = `${(Math.abs(skewMs) / 1000).toFixed(1)} s ${skewMs > 0 ? 'ahead of' : 'behind'} that of ${place}`;
@@ -120,7 +120,7 @@ function warningsOf({ clock }: Pick<Core, 'clock'>, place: string, differences: 
   ];
 }
 
-/** Keeps how far this node has come, now and then. Asked once a second. */
+/** Saves the node's position in the log now and then. Called once a second. */
 export function clusterWatch(engine: ClusterEngine): (nowMs: number) => void {
   let savedMs = Number.NEGATIVE_INFINITY;
   return (nowMs) => {

@@ -1,4 +1,4 @@
-/** HLS where the channels are: it is cut beside their tapes, kept in files, and workers copy it. */
+/** HLS in the process of the channels: cut from their tapes, kept in files, and copied by workers. */
 
 import { join } from 'node:path';
 import type { AudioTape } from '../../audio/tape/audio-tape.js';
@@ -20,7 +20,7 @@ const FOLDER = 'hls';
 
 /**
  * Cut here, or copied from the machine that feeds the channel.
- * @param names of tapes, as other processes know them @param elsewhere from where a channel is copied; undefined: it is fed here
+ * @param names of tapes, as other processes know them @param elsewhere the source of a copied channel; undefined: it is fed here
  */
 export function makeHls(
   core: Core,
@@ -88,7 +88,7 @@ export function copyHls(core: Core, receiver: HlsReceiver): HlsChannels {
   );
 }
 
-/** Where it forked is left out: what was cut stays, and the audio goes on behind it. */
+/** Without its forks: what was cut stays, and the audio continues after it. */
 function tapeNameOf(names: TapeNames): (tape: AudioTape) => string {
   return (tape) => {
     const { hub, number } = names.nameOf(tape);

@@ -1,4 +1,4 @@
-/** The audio that this machine shares with the others of a cluster, as the server has it: its options, its lines in the log. */
+/** Creates the audio that this machine shares with the others of a cluster: its options, its log lines. */
 
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -16,7 +16,7 @@ import type { HubSide } from './hub-side.js';
 import type { LinkedClients } from './linked-clients.js';
 
 /**
- * Whether TLS and `cluster.peers` allow to ask another machine at this URL, which comes from Redis or an origin: others may have written it there.
+ * Whether TLS and `cluster.peers` allow a request to this URL, which comes from Redis or an origin and may have been written by others.
  */
 function peerCheck({ peers, tapes }: ClusterConfig): (url: string) => boolean {
   const names = new Set(peers.map((peer) => peer.toLowerCase()));

@@ -1,6 +1,6 @@
 /**
- * All of a server that is where the channels are, once: hub, statistics over time, metrics, alerts, what operators ask of it, encoders that are let
- * in. In one process it stands beside the clients' side (app.ts), with workers in a process of its own (linked-hub.ts).
+ * The side of a server with the channels: hub, statistics over time, metrics, alerts, operators' requests, admission of encoders. In one process it
+ * is beside the clients' side (app.ts), with workers in a process of its own (linked-hub.ts).
  */
 
 import type { Alerts } from '../../alerts/alerts.js';
@@ -47,7 +47,7 @@ export interface HubSideParts {
   readonly sequence: Sequence;
   readonly faces: Faces;
   readonly metrics: Metrics;
-  /** Whom it serves: made for it, once it is made. */
+  /** Its clients, which are created after it. */
   clients(): HubClients;
   /** The audio that machines share. Null: none is, or not yet. */
   shared(): SharedTapes | null;
@@ -74,13 +74,13 @@ export class HubSide {
   readonly turns: SendingTurns | null;
   /** Leases beside those of the audio. */
   readonly moreLeases: () => Iterable<readonly [name: string, leased: Leased]>;
-  /** In which alerts find what is wrong. */
+  /** The facts that alerts judge. */
   readonly facts: AlertFactsReader;
   /** What is due each second. */
   readonly tasks: readonly ((nowMs: number) => void)[];
   /** What became of reloads, for the metrics. */
   reloads: ReloadResults;
-  /** Leases are asked for here, as no audio is shared. */
+  /** Whether leases are requested here, as no audio is shared. */
   readonly #asksAlone: boolean;
 
   constructor(core: Core, parts: HubSideParts) {
@@ -164,14 +164,14 @@ export class HubSide {
     ];
   }
 
-  /** What operators have made is in force, and what all machines have in common; by their time the statistics go. Before `restore`. */
+  /** Puts in force what operators have made, and joins the cluster, whose time the statistics use. Before `restore`. */
   async join(): Promise<void> {
     this.admin.restore();
     await this.hub.join();
     this.recorder.restore(this.hub.channels.keys());
   }
 
-  /** What was committed before is on the tapes again; from here on changes go to the clients. Before anybody can read. */
+  /** Puts committed titles on the tapes; from now on changes go to the clients. Before clients are served. */
   restore(): Promise<void> {
     const clients = this.parts.clients();
     const follow = () => {
@@ -203,7 +203,7 @@ export class HubSide {
     return await store.backup();
   }
 
-  /** No encoder is admitted any more, sources and alerts end. Idempotent. Resolves when directories list nothing any more, or soon; never rejects. */
+  /** Admits no more encoders, and ends sources and alerts. Idempotent. Resolves when directories list nothing any more, or soon; never rejects. */
   stop(): Promise<void> {
     this.admissions.close();
     this.hub.stop();
@@ -211,7 +211,7 @@ export class HubSide {
   }
 
   /**
-   * Alerts and titles go out no more, no certificate is ordered. Idempotent.
+   * Sends no more alerts and titles, and orders no more certificates. Idempotent.
    * @param isNext whether another process of this machine takes over in a moment
    */
   endSending(isNext: boolean): Promise<void> {
@@ -223,7 +223,7 @@ export class HubSide {
     return this.#directories.close(isNext);
   }
 
-  /** What was counted is kept, and the store is closed. Never rejects for the statistics. */
+  /** Saves the statistics, and closes the store. Never rejects because of the statistics. */
   async close(): Promise<void> {
     await this.recorder.save();
     await this.parts.store.close();

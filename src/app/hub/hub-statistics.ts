@@ -1,6 +1,5 @@
 /**
- * Listener statistics, put together: what a process counts of its listeners (the side of the clients), and what is kept of all processes' figures
- * (the hub's). One process has both.
+ * Creates the listener statistics: what a process counts of its own listeners, and what the hub keeps of all processes. A single process has both.
  */
 
 import type { ListenerRequest } from '../../listener/listener-stats.js';
@@ -41,13 +40,13 @@ export class ListenerCounting {
     return (lastedMs) => this.collector.leave(counted, lastedMs);
   };
 
-  /** What is on air there, from now on. */
+  /** The title on air there from now on. */
   setTitle(channel: string, { now }: ChannelState): void {
     const face = this.#faces.get(channel);
     if (face !== undefined) this.collector.onTitle(channel, face.station, now !== null && isTitle(now) ? now : null);
   }
 
-  /** Before listeners can come. */
+  /** Before listeners are served. */
   async ready(): Promise<void> {
     await this.#countries.refresh();
   }
@@ -60,7 +59,7 @@ export class ListenerCounting {
     void this.#countries.refresh();
   }
 
-  /** The process ends: what was counted of the minute that goes on. */
+  /** The process ends: passes on the counts of the present minute. */
   last(): void {
     this.#onMinute(this.collector.take());
   }

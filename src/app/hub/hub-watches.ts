@@ -1,6 +1,5 @@
 /**
- * What an operator has to see in the log: channels without audio, a store that cannot be used, and an event loop that was blocked. Asked once a
- * second.
+ * Logs what an operator must know: channels without audio, an unusable store, a blocked event loop. Called once a second.
  */
 
 import { type Clock, WRONG_CLOCK_MS } from '../../base/clock.js';
@@ -9,7 +8,7 @@ import type { Channel } from '../../channel/channel.js';
 import type { Store } from '../../store/store.js';
 import type { Core } from '../core.js';
 
-/** Logs when the store is not where it was, and when it is again. */
+/** Logs when the store is no longer in its place, and when it is back. */
 export function storeWatch(store: Store, log: Log): () => void {
   let last: string | null = null;
   return () => {

@@ -1,6 +1,6 @@
 /**
- * What carries the audio: channels with their sources and tapes, and the titles, which are decided and committed here. It knows no client; what
- * clients reach is the worker's (worker.ts): in this process, or with workers in others.
+ * Carries the audio: channels with their sources and tapes, and the titles, which are decided and committed here. It knows no clients, which
+ * a worker serves (worker.ts): in this process, or in others.
  */
 
 import type { LateTitle } from '../../audio/playable-audio.js';
@@ -29,11 +29,11 @@ export interface HubParts extends Pick<ClusterParts, 'onBell' | 'onTimeMoved'> {
   readonly faces: Faces;
   /** Whether workers can be sent a change. */
   fits(change: Change): boolean;
-  /** Whether titles of a channel go by the sources here; undefined: as the configuration says. Of several machines it is the one that feeds it. */
+  /** Whether this machine's sources decide on a channel's titles, as it feeds the channel; undefined: as the configuration says. */
   isOwning(channel: string): boolean | undefined;
 }
 
-/** What clients are to know, in this order. */
+/** The news for clients, in this order. */
 export interface HubOutput {
   /** A committed change, after it took effect on the tape. @param view of its record, where it has one */
   onChange(channel: string, change: Change, view: RecordView | null): void;
@@ -45,7 +45,7 @@ export interface HubOutput {
   onRefreshed(): void;
 }
 
-/** A tape that has had no audio for this long is let go, if nobody plays. */
+/** A tape that has had no audio for this long is released if nobody plays it. */
 const RELEASE_MS = 1000;
 
 export class Hub {
@@ -53,7 +53,7 @@ export class Hub {
   /** The same as clients meet them. */
   readonly served: ReadonlyMap<string, ServedChannel>;
   readonly engine: Engine;
-  /** What pushes change. */
+  /** Decides pushes. */
   readonly decider: PushDecider;
   /** Null: this machine is alone. */
   readonly cluster: ClusterEngine | null;
@@ -102,12 +102,12 @@ export class Hub {
     });
   }
 
-  /** What all machines have in common is in force, as far as it can be had for now. Before `restore`. */
+  /** Joins the cluster, if it can be reached now. Before `restore`. */
   async join(): Promise<void> {
     await this.cluster?.join([...this.channels.keys()]);
   }
 
-  /** What was committed before is on the tapes again; from here on changes go to the output. Before anybody can read. */
+  /** Puts committed titles on the tapes; from now on changes go to the output. Before clients are served. */
   restore(output: HubOutput): Promise<void> {
     this.#output = output;
     this.cluster?.begin();
@@ -119,7 +119,7 @@ export class Hub {
     for (const channel of this.channels.values()) this.#startChannel(channel);
   }
 
-  /** The configuration and the faces have changed in place: channels come and go, or have other sources. */
+  /** The configuration and the faces have changed in place: channels are added and removed, or have other sources. */
   refresh(): ChannelChanges {
     const changes = this.#channels.refresh();
     this.titles.forget(changes.removed);
@@ -139,12 +139,12 @@ export class Hub {
     channel.start({ onTitle: streamTitle, onSourceChanged });
   }
 
-  /** Lets go of all sources. Idempotent. */
+  /** Releases all sources. Idempotent. */
   stop(): void {
     for (const channel of this.channels.values()) channel.stop();
   }
 
-  /** Once a second: tapes that nothing needs are dropped, and titles that are due happen. */
+  /** Called once a second: drops unused tapes, and applies due titles. */
   tidy(nowMs: number): void {
     for (const { audio, served, isElsewhere } of this.channels.values()) {
       const silentMs = nowMs - served.live.silentSinceMs;
@@ -159,7 +159,7 @@ export class Hub {
     const { watchdog } = this.#core.clock;
     const startMs = watchdog.begin();
     const face = this.#faces.get(channel);
-    // The channel has gone while the change was committed.
+    // The channel was removed while the change was committed.
     if (face === undefined) return;
     const view = change.record === null ? null : new RecordView(change.record, face);
     this.titles.deliver(channel, change, view);

@@ -1,4 +1,4 @@
-/** The clients of all workers, as the hub reaches them: over the links, and by what processes count together. */
+/** The clients of all workers, as the hub reaches them: over the links, and by the shared counts. */
 
 import { LISTENERS_OF_CHANNELS, type Mount } from '../../channel/mount.js';
 import type { HlsOfNode } from '../../cluster/tapes/tape-giving.js';
@@ -19,19 +19,19 @@ import type { HubSide } from './hub-side.js';
 /** How often processes were started again. */
 type Restarts = Readonly<Record<'hub' | 'worker', number>>;
 
-/** Keys by which a process may count, at most: for each connection (by address), for each channel, and others. */
+/** Maximum number of keys in the counts of a process: for each connection (by address), for each channel, and others. */
 const [KEYS_OF_CONNECTION, KEYS_OF_CHANNEL, OTHER_KEYS] = [8, 1000, 10_000];
 
 export class LinkedClients implements HubClients {
   readonly links: HubLinks;
-  /** What is asked of the channels here, by workers and other machines. */
+  /** The HLS of the channels here, for workers and other machines. */
   readonly hls: HlsOfNode;
-  /** Encoders' sockets that workers have handed on. */
+  /** Encoders' sockets that workers have passed on. */
   readonly connections: HubConnections;
   readonly onChange: HubClients['onChange'] = (channel, change) => this.links.onChange(channel, change);
-  /** Workers hear of it over the link, where it stands among the segments. */
+  /** Workers get it over the link, among the segments. */
   readonly onLate = () => undefined;
-  /** Other machines hear at once that there is something to wait for. */
+  /** Other machines are notified at once that audio is expected. */
   readonly onSourceChanged = (channel: string) => {
     this.links.sourceChanged(channel);
     this.#side.parts.shared()?.poke();
@@ -44,7 +44,7 @@ export class LinkedClients implements HubClients {
   readonly used: HubClients['used'] = async () =>
     (await this.links.everywhere({ question: 'used', ask: null })) as never;
   readonly fits: HubClients['fits'] = (change) => this.links.fits(change);
-  /** What this process itself has of them stands in no message. */
+  /** Includes those of this process, which no message has. */
   readonly counts: HubClients['counts'] = () => {
     const { all } = this.#core.tallies;
     const [connections, listeners] = [all.count('connections'), all.count('listeners')];
@@ -52,7 +52,7 @@ export class LinkedClients implements HubClients {
   };
   readonly listenersOf: HubClients['listenersOf'] = (channel) =>
     this.#core.tallies.tally(LISTENERS_OF_CHANNELS).count(channel);
-  /** As the workers say, who have the listeners. */
+  /** As reported by the workers, which have the listeners. */
   readonly typicalLagMs: HubClients['typicalLagMs'] = (channel) => {
     const lagMs = this.#lags.typicalLagMs(channel);
     return lagMs === null ? 0 : lagMs + this.#side.hub.channels.get(channel)!.audio.delayedMs;
@@ -66,7 +66,7 @@ export class LinkedClients implements HubClients {
   #restarts: Restarts | null = null;
   #hasLostWorker = false;
 
-  /** @param onError what is wrong with a link */
+  /** @param onError called with the fault of a link */
   constructor(core: Core, side: HubSide, onError: (error: unknown) => void) {
     this.#core = core;
     this.#side = side;
@@ -103,7 +103,7 @@ export class LinkedClients implements HubClients {
       remembered: config.limits.addressesRemembered,
       // A private listener of HLS has a key beside its metaid.
       mostMetaids: () => config.sessions.max + 2 * config.limits.listeners + config.limits.watchers,
-      // Who plays HLS counts for a while without a connection.
+      // A player of HLS counts for a while without a connection.
       mostKeys: () =>
         KEYS_OF_CONNECTION * config.limits.connections +
         config.limits.listeners +
@@ -134,13 +134,13 @@ export class LinkedClients implements HubClients {
       for (const mount of mounts) this.#mounts.set(mount.path, mount);
   }
 
-  /** Once a second: by now the system has let go of what a worker held that is gone. */
+  /** Called once a second: by then the system has released what an ended worker held. */
   tidy(): void {
     if (this.#hasLostWorker) this.#side.parts.store.checkReaders?.();
     this.#hasLostWorker = false;
   }
 
-  /** The first ones are those before this hub. */
+  /** The first count includes restarts before this hub. */
   restarted(restarts: Restarts): void {
     const died = this.#restarts === null ? 0 : restarts.worker - this.#restarts.worker;
     for (let i = 0; i < died; i++) this.#side.facts.died('worker');

@@ -1,6 +1,6 @@
 /**
  * The hub of a server whose clients are in other processes: the side of the channels, the links of the workers, and the audio that machines share.
- * Nothing that a stranger says comes here. How processes find each other is in processes/hub-process.ts; the other end is worker/linked-worker.ts.
+ * Nothing that a stranger sends arrives here unchecked. processes/hub-process.ts connects the processes; the other end is worker/linked-worker.ts.
  */
 
 import type { SystemClock } from '../../base/clock.js';
@@ -23,22 +23,22 @@ import { makeSharedTapes } from './hub-shared-tapes.js';
 import { HubSide } from './hub-side.js';
 import { LinkedClients } from './linked-clients.js';
 
-/** What is left for the store, once titles and encoders have been waited for. */
+/** Time reserved for the store, after titles and encoders. */
 const STORE_MS = 500;
 
 export interface LinkedHubParts {
   readonly clock: SystemClock;
   readonly store: Store;
   readonly faces: Faces;
-  /** Puts the tapes of the hub before this one onto their channels. */
+  /** Puts the tapes of the former hub onto their channels. */
   takeBack(channels: ReadonlyMap<string, Channel>, names: TapeNames): Promise<void>;
   /** Channels whose tape is what workers had of it. */
   isReturned(channel: string): boolean;
-  /** What is wrong with the link of a worker. */
+  /** Called with the fault of a worker's link. */
   onLinkError(error: unknown): void;
 }
 
-/** What was committed before is in force, and what is there of tapes goes on; nothing plays yet. */
+/** Committed titles are in force, and returned tapes continue; nothing plays yet. */
 export async function makeLinkedHub(core: Core, parts: LinkedHubParts): Promise<LinkedHub> {
   const { clock, store, faces, onLinkError } = parts;
   let shared: SharedTapes | null = null;
@@ -78,7 +78,7 @@ export class LinkedHub {
     this.#housekeeping = new Housekeeping(clock, tasks);
   }
 
-  /** Workers can come: sources run. Once. Rejects when the port for other machines cannot be had. */
+  /** Workers can connect: starts the sources. Called once. Rejects if the port for other machines is not available. */
   async start(): Promise<void> {
     const { hub } = this.side;
     await this.#shared?.start();
@@ -93,7 +93,7 @@ export class LinkedHub {
     this.clients.onSourceChanged(encoder.channel);
   }
 
-  /** What a reload does here: workers hear of channels before they put the same in force. */
+  /** The steps of a reload here: workers learn of new channels before they put the configuration in force. */
   get steps(): ReloadSteps {
     const { hub, parts } = this.side;
     return {
@@ -121,7 +121,7 @@ export class LinkedHub {
     this.side.hls.refresh(sourcesOf(this.side.hub.served.values()));
   }
 
-  /** The hub that comes next goes on with what is cut here: nothing is taken or sent any more. Resolves when what was cut is kept. */
+  /** The next hub continues the HLS of here: nothing is taken or sent any more. Resolves when everything that was cut is saved. */
   async leave(): Promise<void> {
     const { side } = this;
     const written = side.hls.close();

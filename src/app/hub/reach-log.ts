@@ -1,6 +1,6 @@
 /**
- * The log's lines on whether what all machines have in common is reached. A loss that repeats with the same reason within a minute, as where Redis
- * refuses each change, has no more lines, until it lasts; another reason while it is away has a line.
+ * Logs whether the shared log is reached. A loss that repeats with the same reason within a minute, for instance if Redis refuses each change, is
+ * not logged again unless it lasts; another reason is logged while it is away.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -15,7 +15,7 @@ export class ReachLog {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #node: string;
   readonly #place: string;
-  /** As it was found last, and as the last line says; null: not yet. */
+  /** The last result, and the last one that was logged; null: none yet. */
   #isReached: boolean | null = null;
   #said: boolean | null = null;
   #reason = '';

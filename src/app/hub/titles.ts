@@ -1,4 +1,4 @@
-/** How titles change: the engine on the store, and what decides and delivers. */
+/** Creates the parts that change titles: the engine on the store, and the title service. */
 
 import { withGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
@@ -28,13 +28,13 @@ export interface TitleParts {
 export interface EngineParts {
   readonly store: Store;
   readonly sequence: Sequence;
-  /** Gets how long each save takes. */
+  /** Receives the duration of each save. */
   readonly saves: SaveTimes;
-  /** Whether a channel is there. */
+  /** Whether the channel exists. */
   has(channel: string): boolean;
 }
 
-/** What is decided where the channels are. */
+/** The title service, in the process of the channels. */
 export function makeTitles({ config, clock, log, onError }: Core, parts: TitleParts): TitleService {
   const { limits, titles } = config;
   return new TitleService({
@@ -51,14 +51,14 @@ export function makeTitles({ config, clock, log, onError }: Core, parts: TitlePa
       withGetters<RateLimits>({
         perMinute: () => limits.pushesPerMinute,
         burst: () => limits.pushBurst,
-        // Each of its encoder and its upstreams.
+        // One for the encoder and one for the upstreams of each channel.
         remembered: () => 2 * config.order.flatMap(({ channels }) => channels).length,
       }),
     ),
   });
 }
 
-/** A store of which a save that takes long is logged. */
+/** A store that logs slow saves. */
 export function watchedStore({ repeats }: Core, { store, saves }: Pick<EngineParts, 'store' | 'saves'>): Store {
   const onSlow = (channel: string, tookMs: number) =>
     repeats.warn('slow save', { channel, tookMs }, 'the disk of the data folder is slow: titles wait for it');

@@ -1,4 +1,4 @@
-/** The file of the access log, where one is configured. */
+/** The file of the access log, if one is configured. */
 
 import type { Repeats } from '../../base/log.js';
 import { Output } from '../../base/output.js';

@@ -1,4 +1,4 @@
-/** One channel in depth, for an operator who looks: its sources' timeline, and what its tape holds, titles at their places. */
+/** The details of one channel, for an operator: the timeline of its sources, and its tape, with titles at their places. */
 
 import type { ChannelDepth, TapeReport, TapeTitle } from '../../admin/admin-reports.js';
 import type { PlayableAudio } from '../../audio/playable-audio.js';

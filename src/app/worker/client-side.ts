@@ -1,6 +1,6 @@
 /**
- * All of a server that clients reach, once: the worker with its statistics, its addresses, what is due each second. In one process it stands beside
- * the side of the channels (app.ts), which reaches it as its clients; with workers each of them has one (linked-worker.ts).
+ * The side of a server that clients reach: the worker with its statistics, its addresses, its tasks of each second. In one process it is beside the
+ * side of the channels (app.ts), which sees it as its clients; with workers each of them has one (linked-worker.ts).
  */
 
 import type { SystemClock } from '../../base/clock.js';
@@ -61,7 +61,7 @@ export class ClientSide implements HubClients {
   readonly typicalLagMs: HubClients['typicalLagMs'] = (channel) =>
     this.worker.audience.typicalLagMs(this.worker.channels.get(channel)!.audio) ?? 0;
   #isListening = false;
-  /** Takes no more connections, but serves those that there are. */
+  /** Accepts no more connections, but serves the present ones. */
   #isDraining = false;
 
   constructor(core: Core, parts: ClientSideParts) {
@@ -88,7 +88,7 @@ export class ClientSide implements HubClients {
     ];
   }
 
-  /** What was committed before is in force, before anybody can read. */
+  /** Puts committed titles in force, before clients are served. */
   restore(): void {
     this.worker.readers.restore(this.#parts.states);
     this.titles(this.#parts.faces.byChannel.keys());
@@ -100,7 +100,7 @@ export class ClientSide implements HubClients {
     this.worker.readers.catchUp(this.#parts.states);
   }
 
-  /** What all processes have to know. */
+  /** Takes state that all processes share. */
   share(message: SharedMessage): void {
     if (message.type === 'salts') this.counting.collector.setSalts(message.salts);
     else if (message.type === 'tickets') this.tickets.set(message.keys);
@@ -130,7 +130,7 @@ export class ClientSide implements HubClients {
     });
   }
 
-  /** Rejects where a port cannot be had. */
+  /** Rejects if a port is not available. */
   async listen(): Promise<Awaited<ReturnType<Addresses['listen']>>> {
     const ports = await this.addresses.listen();
     this.#isListening = true;
@@ -138,8 +138,8 @@ export class ClientSide implements HubClients {
   }
 
   /**
-   * What a reload does here.
-   * @param refresh the next configuration is in force: the channels that clients meet become those of it
+   * The steps of a reload here.
+   * @param refresh updates the channels to those of the next configuration, once that is in force
    */
   steps(refresh: () => ChannelChanges): ReloadSteps {
     const { addresses, worker } = this;
@@ -167,7 +167,7 @@ export class ClientSide implements HubClients {
     };
   }
 
-  /** Takes no more connections. Resolves when the last one has ended, and no private player of HLS asks any more, at whichever worker. */
+  /** Accepts no more connections. Resolves when the last one has ended, and no private player of HLS sends requests any more, to any worker. */
   async leave(): Promise<void> {
     this.#isDraining = true;
     this.worker.network.router.leave();
@@ -175,7 +175,7 @@ export class ClientSide implements HubClients {
     await this.worker.network.streams.hlsListeners.left();
   }
 
-  /** Takes no new clients, and ends the others: what is to be waited for. Idempotent. */
+  /** Accepts no more clients, and ends the present ones. Returns what to wait for. Idempotent. */
   drain(): Readonly<Record<'requests' | 'connections', Promise<unknown>>> {
     const { network } = this.worker;
     this.#isListening = false;

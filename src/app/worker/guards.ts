@@ -1,4 +1,4 @@
-/** What stands between a connection and everything that is served: who is at the other end, how many there may be, and secrets. */
+/** The checks before a connection is served: the client's address, limits of connections, and secrets. */
 
 import { withGetters } from '../../base/getters.js';
 import { isLoopback } from '../../base/ip.js';
@@ -12,18 +12,18 @@ import type { Core } from '../core.js';
 export interface Guards {
   readonly proxies: Proxies;
   readonly connections: Connections;
-  /** Whom an operator has blocked. */
+  /** The networks that an operator has blocked. */
   readonly blocks: Blocks;
-  /** Whether many that have nothing to do with each other come from this address: the proxies, and this machine itself. */
+  /** Whether many unrelated clients share this address: the proxies, and this machine itself. */
   isShared(address: string): boolean;
-  /** One for all that take secrets. */
+  /** The gate for all secrets. */
   readonly gate: SecretGate;
 }
 
 export function makeGuards({ config, clock, refusals, tallies, process }: Core): Guards {
   const { limits } = config;
   const proxies = new Proxies(config.proxies.trusted, config.proxies.head);
-  // Made with the first block: by then the time of a cluster is known.
+  // Created with the first block, when the cluster time is known.
   let time: SteadyTime | null = null;
   const blocks = new Blocks(() => (time ??= new SteadyTime(clock)).ms());
   const isShared = (address: string) => isLoopback(address) || proxies.isTrusted(address);

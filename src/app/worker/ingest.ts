@@ -1,4 +1,4 @@
-/** Where encoders come in, with their audio (PUT and SOURCE, SHOUTcast v1) and with their titles. */
+/** Encoders: their audio (PUT and SOURCE, SHOUTcast v1) and their titles. */
 
 import { ChannelCounter } from '../../base/channel-counter.js';
 import { mergeGetters } from '../../base/getters.js';
@@ -28,7 +28,7 @@ export interface IngestParts {
   readonly pace: RefusalPace;
   /** Users of the admin interface, as AdminAccess has them. */
   readonly titleSender: Required<TitleUpdateOptions>['titleSender'];
-  /** Its secret is right: its channel's process lets it in, or refuses it. */
+  /** It is authenticated: the process of its channel admits or refuses it. */
   onProven(encoder: ProvenEncoder): void;
 }
 
@@ -102,7 +102,7 @@ export class Ingest {
     this.services = [new EncoderPreflight(mounts), updates];
   }
 
-  /** Other channels take encoders, or others than before. */
+  /** The channels that take encoders have changed. */
   refresh(): void {
     this.hooks.refresh();
     this.#encoderMounts = [...this.#channels.values()].flatMap(({ encoder }) => encoder ?? []);

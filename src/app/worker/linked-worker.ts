@@ -1,6 +1,6 @@
 /**
- * A worker in a process of its own: all that strangers reach. Channels, titles and facts come over its link to the hub (hub/linked-hub.ts), and the
- * history from the store's file. How it finds the hub is in processes/worker-process.ts.
+ * A worker in a process of its own: everything that strangers reach. Channels, titles and facts come over its link to the hub (hub/linked-hub.ts),
+ * and the history from the store's file. processes/worker-process.ts connects it to the hub.
  */
 
 import { IDLE_OBSERVER } from '../../audio/playable-audio.js';
@@ -27,12 +27,12 @@ import type { ReloadSteps } from '../reload.js';
 import { waitForEnd, waitForFiles } from '../stop-steps.js';
 import { ClientSide, type ClientSideParts } from './client-side.js';
 
-/** What is kept of the time to stop, once connections have been waited for. */
+/** The part of the time to stop that is reserved for the steps after connections. */
 const LAST_STEPS_MS = 500;
 
 export interface LinkedWorkerParts extends Pick<ClientSideParts, 'accessLog' | 'reload'> {
   readonly clock: SystemClock;
-  /** An encoder's secret is right, and there is a hub to take it. */
+  /** An encoder is authenticated, and there is a hub to take it. */
   onProven(encoder: ProvenEncoder): void;
   /** @param hasBegun whether there was a hub before that could be understood */
   onOtherVersion(error: OtherVersion, hasBegun: boolean): void;
@@ -85,7 +85,7 @@ export class LinkedWorker {
       reload: () => parts.reload(),
       others: { worker: process, link: link.sessions },
       onProven: (encoder) => {
-        // It may go while the hub is waited for.
+        // It may disconnect while the hub is awaited.
         encoder.socket.on('error', () => undefined);
         if (link.isReady) parts.onProven(encoder);
         else void link.ready().then(() => parts.onProven(encoder));
@@ -104,7 +104,7 @@ export class LinkedWorker {
       mostLagMs: () => config.streams.lagSeconds * 1000,
       deliver: (channel, change) => {
         const face = this.#faces.byChannel.get(channel);
-        // It has gone, or comes with what is being put in force.
+        // It was removed, or will be added by the reload under way.
         if (face === undefined) return;
         this.clients.onChange(channel, change, change.record && new RecordView(change.record, face));
       },
@@ -134,7 +134,7 @@ export class LinkedWorker {
     return served;
   }
 
-  /** The hub is linked: takes connections. Rejects when a port cannot be had. */
+  /** The hub is linked: accepts connections. Rejects if a port is not available. */
   async listen(): ReturnType<ClientSide['listen']> {
     const { clients, link } = this;
     const { config, log } = this.#core;
@@ -149,7 +149,7 @@ export class LinkedWorker {
     return ports;
   }
 
-  /** What a reload does here: behind the hub, whose states of channels that are new are waited for. */
+  /** The steps of a reload here, after the hub, whose states of new channels are awaited. */
   get steps(): ReloadSteps {
     const { link } = this;
     let removed: readonly string[] = [];
@@ -168,7 +168,7 @@ export class LinkedWorker {
     };
   }
 
-  /** @param onLeft the hub has all that it gets @returns why something could not be closed */
+  /** @param onLeft called when the hub has received everything @returns why something could not be closed */
   async stop(graceMs: number, onLeft: () => void): Promise<readonly unknown[]> {
     const { clients, link } = this;
     const { log } = this.#core;

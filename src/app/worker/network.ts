@@ -1,6 +1,6 @@
 /**
- * Everything that answers, put together: encoders, listeners and readers, each with its services for the router, and pushes, the page and
- * the documents. The addresses (addresses.ts) hand connections to what is made here.
+ * Creates everything that answers clients: encoders, listeners and readers, each with its services for the router, and pushes, the page and
+ * the documents. The addresses (addresses.ts) pass connections to these.
  */
 
 import type { AdminQueries } from '../../admin/admin-reports.js';
@@ -46,7 +46,7 @@ export interface NetworkParts extends ListenerParts, ReaderParts, Omit<IngestPar
   readonly pushes: Pushes;
   /** Each channel as playlists and statistics report it. */
   readonly statuses: MountStatuses;
-  /** Whom an operator's questions go to. */
+  /** The processes that answer an operator's requests. */
   readonly queries: AdminQueries;
   /** As WorkerParts have it. */
   reload(): Promise<string>;
@@ -70,7 +70,7 @@ export class Network {
   readonly #core: Core;
   readonly #parts: NetworkParts;
   #site: PageSite;
-  /** Null: nobody has asked for them yet. */
+  /** Null: not requested yet. */
   #documents: Promise<ApiDocuments> | null = null;
   #pushLimits: LoadedConfig['limits'];
 
@@ -127,7 +127,7 @@ export class Network {
     });
   }
 
-  /** Registers what goes through fastify; resolves when requests can be answered. */
+  /** Registers the routes of fastify; resolves when requests can be answered. */
   async ready(ops: Omit<Ops, 'cluster'>): Promise<void> {
     const { app } = this.router;
     const { config } = this.#core;
@@ -179,7 +179,7 @@ export class Network {
     };
   }
 
-  /** Another configuration is in force: what was made of the one before is made anew. Channels and mounts are as they are now. */
+  /** Another configuration is in force, with the present channels and mounts: renders anew what depends on it. */
   refresh(): void {
     const { config, clock, onError } = this.#core;
     const { trusted, head } = config.proxies;
@@ -193,7 +193,7 @@ export class Network {
     this.#live?.refresh();
   }
 
-  /** Takes no new clients; streams end with a whole frame, watchers get 1001. Pushes under way go on. */
+  /** Accepts no more clients; streams end with a whole frame, watchers get 1001. Pushes under way go on. */
   drain(): void {
     this.streams.close();
     this.guards.gate.close();
@@ -209,7 +209,7 @@ export class Network {
     await this.router.close();
   }
 
-  /** Cuts the watchers and requests that are still there. */
+  /** Disconnects the watchers and requests that are left. */
   terminate(): void {
     this.readers.watch.terminate();
     this.router.terminate();

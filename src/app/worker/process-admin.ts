@@ -1,6 +1,6 @@
 /**
- * What an operator sees and does in one process that clients reach: its listeners, sessions and watchers, what it has refused and logged. What all
- * processes must know (blocks, made tokens, fallbacks) comes here and is handed to those who obey it. Nothing of it runs unless it is asked.
+ * The operator's view and actions in one process that clients reach: its listeners, sessions and watchers, its refusals and log. State that all
+ * processes share (blocks, made tokens, fallbacks) arrives here and is passed to the parts that apply it. Runs only on request.
  */
 
 import {

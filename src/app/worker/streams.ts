@@ -1,4 +1,4 @@
-/** Where listeners come in: admission with its hook, their streams, playlists and statistics. */
+/** Listeners: admission with its hook, their streams, playlists and statistics. */
 
 import type { FastifyInstance } from 'fastify';
 import { Counts } from '../../base/counts.js';
@@ -51,7 +51,7 @@ export class Streams {
   readonly listeners: ListenerAcceptor;
   readonly services: readonly HttpService[];
   readonly hls: HlsChannels;
-  /** Those of HLS that are known, and those who are only counted. */
+  /** Listeners of HLS: private ones, and those that are only counted. */
   readonly hlsListeners: HlsListeners;
   readonly #hlsCrowd: HlsCrowd;
   /** As operators have set them. */
@@ -164,7 +164,7 @@ export class Streams {
     });
   }
 
-  /** The hook is another one, or gone, or new. That of before answers what it was asked, and hears who has gone of those that it let in. */
+  /** The hook was added, replaced or removed. The former one answers pending requests, and is notified of the end of listeners that it admitted. */
   refreshHook(): void {
     if (this.#hook !== null) {
       this.#former.push(this.#hook);
@@ -174,7 +174,7 @@ export class Streams {
     this.#hook = this.#makeHook();
   }
 
-  /** Takes no more listeners; those that wait for audio or for the hook are sent away. */
+  /** Accepts no more listeners; those that wait for audio or for the hook are refused. */
   close(): void {
     this.#stream.close();
     this.#waiting.close();
@@ -185,7 +185,7 @@ export class Streams {
     this.listeners.close();
   }
 
-  /** Resolves when the listener hook knows who has gone. */
+  /** Resolves when the listener hook was notified of all ends. */
   async settled(): Promise<void> {
     await Promise.all([...this.#former, this.#hook].map((hook) => hook?.settled()));
   }

@@ -1,4 +1,4 @@
-/** Where readers of metadata come in: polling (with history) and watching. */
+/** Readers of metadata: polls (with history) and watchers. */
 
 import { measured } from '../../base/watchdog.js';
 import type { Feed } from '../../feed/feed.js';

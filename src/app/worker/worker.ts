@@ -1,6 +1,6 @@
 /**
- * What clients reach: listeners, readers of titles, pushes, pages, and the logins of encoders. It takes channels as they are served, and hands on
- * what it cannot answer by itself: changes to the engine, encoders to where their channels are.
+ * Serves clients: listeners, readers of titles, pushes, pages, and encoders' logins. It is given the channels, and passes on what it cannot answer
+ * itself: changes to the engine, encoders to the process of their channels.
  */
 
 import type { AdminQueries } from '../../admin/admin-reports.js';
@@ -45,12 +45,12 @@ export interface WorkerParts {
   readonly faces: Faces;
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly states: States;
-  /** What pushes change. */
+  /** Decides pushes. */
   readonly decisions: PushDecisions;
   readonly moments: Moments;
   readonly history: HistoryStore;
   readonly accessLog: Output | null;
-  /** Cut here, or copied from where it is. */
+  /** HLS, cut here or copied from the hub. */
   readonly hls: HlsChannels;
   /** Statistics over time. */
   readonly onJoin?: ListenerStatsOptions['onJoin'];
@@ -60,11 +60,11 @@ export interface WorkerParts {
   readonly others?: { readonly worker: number; readonly link: WorkerSessions };
   /** As in HlsPrivateParts. */
   tokenKey(): Buffer | null;
-  /** Whom an operator's questions go to. */
+  /** The processes that answer an operator's requests. */
   readonly queries: AdminQueries;
   /** Reads the configuration again; resolves with what that changed, rejects with why it was not put in force. */
   reload(): Promise<string>;
-  /** An encoder's secret is right. */
+  /** An encoder is authenticated. */
   onProven(encoder: ProvenEncoder): void;
 }
 
@@ -81,7 +81,7 @@ export class Worker {
   readonly pushes: Pushes;
   readonly verdicts: EncoderVerdicts;
   readonly network: Network;
-  /** What an operator sees and does here. */
+  /** The operator's view and actions here. */
   readonly admin: ProcessAdmin;
   readonly channels: ReadonlyMap<string, ServedChannel>;
   readonly #core: Core;
@@ -170,7 +170,7 @@ export class Worker {
     });
   }
 
-  /** Once a second: listeners of a channel without audio are let go, stale nexts and sessions are forgotten. */
+  /** Called once a second: disconnects listeners of channels without audio, forgets stale nexts and sessions. */
   tidy(nowMs: number): void {
     const silenceMs = this.#core.config.streams.silenceSeconds * 1000;
     for (const { key, audio, live } of this.channels.values()) {
@@ -186,7 +186,7 @@ export class Worker {
   /** The configuration, the faces and the channels have changed in place. @param isHookChanged whether the listener hook is another one */
   refresh({ added, removed }: ChannelChanges, isHookChanged: boolean): void {
     const { feed, faces } = this.#parts;
-    // What is looked at no more would count for ever.
+    // What is no longer looked at would count for ever.
     for (const key of removed) this.#core.tallies.tally(LISTENERS_OF_CHANNELS).set(key, 0);
     this.readers.forget(removed);
     feed.change(faces.byStation);
