@@ -34,6 +34,8 @@ export interface HlsListenerFacts {
   readonly session: Session | null;
   /** When its time limit is over, monotonic milliseconds; +∞: never. */
   readonly endMs: number;
+  /** Ends it; idempotent. */
+  end(ending: Ending): void;
 }
 
 export class HlsListener {
@@ -50,8 +52,7 @@ export class HlsListener {
   /** When it asked last, and by when it has to ask again, monotonic milliseconds. */
   askedMs: number;
   dueMs = Number.POSITIVE_INFINITY;
-  /** Ends it; idempotent. Set by HlsListeners. */
-  end: (ending: Ending) => void = () => undefined;
+  readonly end: HlsListenerFacts['end'];
   readonly #clock: Clock;
   readonly #titles: () => readonly DatedMark[] | null;
   readonly #player: PlayerClock;
@@ -64,13 +65,14 @@ export class HlsListener {
 
   /** @param titles of its channel; null: they are not here yet */
   constructor(facts: HlsListenerFacts, clock: Clock, titles: () => readonly DatedMark[] | null) {
-    const { id, token, audio, client, session, endMs } = facts;
+    const { id, token, audio, client, session, endMs, end } = facts;
     this.id = id;
     this.token = token;
     this.audio = audio;
     this.client = client;
     this.session = session;
     this.endMs = endMs;
+    this.end = end;
     this.#clock = clock;
     this.#titles = titles;
     this.#player = session?.player ?? new PlayerClock();

@@ -84,11 +84,9 @@ export class HlsListeners {
     // The same request at a path that a reload has given to another channel: nobody asks for the list of the former one any more.
     this.#byToken.get(token)?.end('left');
     const session = this.#session(player);
-    const facts = { id: audience.nextId(), token, audio, client, session, endMs: clock.now() + limitMs };
-    const listener = new HlsListener(facts, clock, () => channels.titles(source));
     const key = players === null ? '' : playerKey(token, client.mount, audio.key);
     const counted = this.#parts.stats.join(audio.key, player.request, player.metaid);
-    listener.end = (ending) => {
+    const end = (ending: Ending) => {
       if (this.#byToken.get(token) !== listener) return;
       this.#byToken.delete(token);
       players?.remove(key);
@@ -105,6 +103,8 @@ export class HlsListeners {
       );
       if (this.count === 0) this.#onNone();
     };
+    const facts = { id: audience.nextId(), token, audio, client, session, endMs: clock.now() + limitMs, end };
+    const listener: HlsListener = new HlsListener(facts, clock, () => channels.titles(source));
     this.#byToken.set(token, listener);
     this.ask(listener, source);
     players?.add(key, {
