@@ -1,8 +1,8 @@
 /**
  * The operator's hook, which is asked about listeners (listener_add) and notified of their end (listener_remove), or asked about encoders
  * (stream_auth), as in Icecast's URL authentication. The number of concurrent calls is limited; the others wait, questions before notices,
- * no question longer than its time-out. A hook that does not answer is not called for a while (breaker.ts), so that not every client waits
- * for a time-out.
+ * no question longer than its time-out, and addresses take turns. A hook that does not answer is not called for a while (breaker.ts), so that
+ * not every client waits for a time-out.
  *
  *   ask ─► remembered? ─► breaker open? ─► waiting ─► call ─► answer ─► remembered
  *                               └─────────── down ───────────► whenDown
@@ -12,8 +12,10 @@
 
 import { lookup } from 'node:dns';
 import type { Clock } from '../../base/clock.js';
+import { originOf } from '../../base/ip.js';
 import { Tallies } from '../../base/tallies.js';
 import type { Tally } from '../../base/tally.js';
+import { OriginTurns } from '../../net/limits/origin-turns.js';
 import { Outbound } from '../../net/outbound/outbound.js';
 import { Target } from '../../net/outbound/target.js';
 import { Breaker, ORDINARY } from './breaker.js';
@@ -48,10 +50,14 @@ export interface HookVerdict {
   readonly limitMs: number;
   /** The listener's number at the hook; null: the hook was not asked about this listener, and gets no notice. */
   readonly client: string | null;
+  /** It was not asked, as others of its address were before it: not for `whenDown`. */
+  readonly isCrowd?: true;
 }
 
 interface Call {
   readonly form: string;
+  /** Whom it is about (base/ip.ts). */
+  readonly origin: string;
   readonly untilMs: number;
   /** Of Breaker.admit. */
   readonly trial: number;
@@ -60,6 +66,9 @@ interface Call {
 }
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
+const CROWD: HookVerdict = { ...DOWN, isCrowd: true };
+/** Questions about one address that may wait before what follows counts as its own crowd: a household. */
+const HOUSEHOLD = 8;
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
 /** Bodies are ignored. They are read only so that the server can finish. */
@@ -70,7 +79,7 @@ export class ListenerHook {
   readonly #clock: Clock;
   readonly #target: Target;
   readonly #breaker: Breaker;
-  readonly #questions = new Set<Call>();
+  readonly #questions = new OriginTurns<Call>();
   readonly #notices = new Set<Call>();
   /** Answers, given or pending; oldest first. */
   readonly #remembered = new Map<string, { readonly pending: Promise<HookVerdict>; readonly untilMs: number }>();
@@ -109,10 +118,10 @@ export class ListenerHook {
     const key = keyOf(caller, this.#options.cacheBy);
     const known = this.#remembered.get(key);
     if (known !== undefined && this.#clock.now() < known.untilMs) {
-      const { verdict, limitMs } = await known.pending;
+      const answered = await known.pending;
       // The question may have been pending, and have failed.
-      onVerdict(verdict === 'down' ? verdict : 'remembered');
-      return this.#orWhenDown({ verdict, limitMs, client: null });
+      onVerdict(answered.verdict === 'down' ? 'down' : 'remembered');
+      return this.#orWhenDown({ ...answered, client: null });
     }
     const pending = this.#question(caller);
     if (cacheMs > 0) this.#remember(key, pending);
@@ -127,7 +136,8 @@ export class ListenerHook {
     this.#present--;
     if (this.#breaker.isOpen || this.#isFull(this.#notices)) return;
     const form = formOf('listener_remove', caller, client, lastedMs);
-    this.#notices.add({ form, untilMs: Number.POSITIVE_INFINITY, trial: ORDINARY, onDone: () => undefined });
+    const untilMs = Number.POSITIVE_INFINITY;
+    this.#notices.add({ form, origin: '', untilMs, trial: ORDINARY, onDone: () => undefined });
     this.#startCalls();
   }
 
@@ -143,25 +153,29 @@ export class ListenerHook {
   }
 
   #orWhenDown(answered: HookVerdict): HookVerdict {
-    const allows = answered.verdict === 'down' && this.#options.whenDown === 'allow' && !this.#closed;
+    const { verdict, isCrowd } = answered;
+    const allows = verdict === 'down' && isCrowd !== true && this.#options.whenDown === 'allow' && !this.#closed;
     return allows ? { ...answered, verdict: 'allowed' } : answered;
   }
 
   #question(caller: HookListener): Promise<HookVerdict> {
     const { timeoutMs } = this.#options;
+    const origin = originOf(caller.address);
+    const unasked = this.#questions.countOf(origin) > HOUSEHOLD ? CROWD : DOWN;
     const trial = this.#closed || this.#isFull(this.#questions) ? null : this.#breaker.admit();
-    if (trial === null) return Promise.resolve(DOWN);
+    if (trial === null) return Promise.resolve(unasked);
     const client = String(++this.#clients);
     return new Promise((resolve) => {
       const late = () => {
-        if (!this.#questions.delete(call)) return;
+        if (!this.#questions.remove(origin, call)) return;
         // The call was never made: no failure of the hook, unless it was the trial.
         if (this.#breaker.isOpen) this.#breaker.failed(trial);
-        resolve(DOWN);
+        resolve(unasked);
       };
       const deadline = setTimeout(late, timeoutMs);
       const call: Call = {
         form: questionOf(caller, client),
+        origin,
         untilMs: this.#clock.now() + timeoutMs,
         trial,
         onDone: (answer) => {
@@ -174,13 +188,13 @@ export class ListenerHook {
           }
         },
       };
-      this.#questions.add(call);
+      this.#questions.add(origin, call);
       this.#startCalls();
     });
   }
 
   /** No call is free, and there is no room to wait for one. */
-  #isFull({ size }: ReadonlySet<Call>): boolean {
+  #isFull({ size }: { readonly size: number }): boolean {
     const { parallel, waiting } = this.#options;
     return this.#running >= this.#shareOf(parallel) && size >= this.#shareOf(waiting);
   }
@@ -194,14 +208,21 @@ export class ListenerHook {
   #startCalls(): void {
     const limit = this.#shareOf(this.#options.parallel);
     while (this.#running < limit) {
-      const queue = this.#questions.size > 0 ? this.#questions : this.#notices;
-      const [call] = queue;
+      const call = this.#next();
       if (call === undefined) break;
-      queue.delete(call);
       this.#running++;
       this.#start(call);
     }
     if (this.#running === 0) this.#onIdle?.();
+  }
+
+  /** Takes out the next call; undefined: none waits. */
+  #next(): Call | undefined {
+    const question = this.#questions.next();
+    const [notice] = this.#notices;
+    if (question !== undefined) this.#questions.remove(question.origin, question);
+    else if (notice !== undefined) this.#notices.delete(notice);
+    return question ?? notice;
   }
 
   /** Makes one call, which is aborted after the time-out, even while its body comes. */
@@ -252,8 +273,7 @@ export class ListenerHook {
 
   /** Answers questions whose calls will not be made. */
   #answerAll(): void {
-    for (const call of this.#questions) call.onDone(null);
-    this.#questions.clear();
+    for (const call of this.#questions.clear()) call.onDone(null);
   }
 
   #remember(key: string, pending: Promise<HookVerdict>): void {

@@ -599,3 +599,29 @@ t.test('at a server: the hook is down, and all may listen', { buffered: true }, 
   // None of them has waited for a time-out.
   t.ok(Math.max(...waits.slice(2)) < 2500 + late.totalMs, `${waits.map(Math.round)}`);
 });
+
+t.test(
+  'addresses take turns, and `allow` is not for who asks so often that there is no room',
+  { buffered: true },
+  async (t) => {
+    const operator = await new Operator(t).start();
+    const held: (() => void)[] = [];
+    operator.answer = (form, response) => held.push(() => NO(form, response));
+    const ask = (bench: Bench, address: string, count: number) =>
+      Array.from({ length: count }, async (_, i) => (await bench.ask({ address, mount: `/demo?${i}` })).split(' ')[0]!);
+    const bench = new Bench(operator.url, { parallel: 1, timeoutMs: 4000, whenDown: 'allow' });
+    const crowd = ask(bench, '192.0.2.1', 40);
+    const others = [...ask(bench, '192.0.2.2', 1), ...ask(bench, '2001:db8::1', 1)];
+    for (let i = 0; i < 4; i++) {
+      await until(() => held.length > 0, 5000);
+      held.shift()!();
+    }
+    t.same(await Promise.all(others), ['denied', 'denied'], 'behind two of those that have come before');
+    const late = await Promise.all(crowd);
+    t.same(late.slice(10), Array(30).fill('down'), 'the hook answers: what it has no time for is not let in');
+    const full = new Bench(operator.url, { parallel: 1, waiting: 10, timeoutMs: 4000, whenDown: 'allow' });
+    const many = ask(full, '192.0.2.1', 40);
+    t.same(await Promise.all(many.slice(11)), Array(29).fill('down'));
+    t.same(await Promise.all(ask(full, '192.0.2.2', 1)), ['allowed'], 'who asks once');
+  },
+);
