@@ -67,6 +67,8 @@ interface Call {
 
 const DOWN: HookVerdict = { verdict: 'down', limitMs: Number.POSITIVE_INFINITY, client: null };
 const CROWD: HookVerdict = { ...DOWN, isCrowd: true };
+/** Of its time-out a question may wait for so much. With less left a hook that is busy would look like one that is dead. */
+const WAITING_PART = 0.5;
 /** Questions about one address that may wait before what follows counts as its own crowd: a household. */
 const HOUSEHOLD = 8;
 const HEADERS = { 'Content-Type': 'application/x-www-form-urlencoded', 'User-Agent': 'airsplice' };
@@ -88,6 +90,8 @@ export class ListenerHook {
   #clients: number;
   /** Let in, and not gone. */
   #present = 0;
+  /** When it answered last, monotonic milliseconds. */
+  #answeredMs = Number.NEGATIVE_INFINITY;
   #closed = false;
   #onIdle: (() => void) | null = null;
 
@@ -161,6 +165,7 @@ export class ListenerHook {
   #question(caller: HookListener): Promise<HookVerdict> {
     const { timeoutMs } = this.#options;
     const origin = originOf(caller.address);
+    const askedMs = this.#clock.now();
     const unasked = this.#questions.countOf(origin) > HOUSEHOLD ? CROWD : DOWN;
     const trial = this.#closed || this.#isFull(this.#questions) ? null : this.#breaker.admit();
     if (trial === null) return Promise.resolve(unasked);
@@ -170,13 +175,14 @@ export class ListenerHook {
         if (!this.#questions.remove(origin, call)) return;
         // The call was never made: no failure of the hook, unless it was the trial.
         if (this.#breaker.isOpen) this.#breaker.failed(trial);
-        resolve(unasked);
+        // Of one that has answered nothing meanwhile it is not known yet that it is dead.
+        resolve(this.#answeredMs >= askedMs ? unasked : DOWN);
       };
-      const deadline = setTimeout(late, timeoutMs);
+      const deadline = setTimeout(late, timeoutMs * WAITING_PART);
       const call: Call = {
         form: questionOf(caller, client),
         origin,
-        untilMs: this.#clock.now() + timeoutMs,
+        untilMs: askedMs + timeoutMs,
         trial,
         onDone: (answer) => {
           clearTimeout(deadline);
@@ -263,6 +269,7 @@ export class ListenerHook {
   #answered(call: Call, answer: HookAnswer | string): void {
     call.onDone(typeof answer === 'string' ? null : answer);
     if (typeof answer !== 'string') {
+      this.#answeredMs = this.#clock.now();
       if (this.#breaker.answered()) this.#options.onTroubleChanged(null);
     } else if (this.#breaker.failed(call.trial)) {
       this.#options.onTroubleChanged(answer);

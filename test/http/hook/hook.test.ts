@@ -9,6 +9,7 @@ import type { HookListener } from '../../../src/http/hook/hook-call.js';
 import { FakeClock } from '../../kit/clock.js';
 import { alive, heldBytes } from '../../kit/heap.js';
 import { LoopDelay } from '../../kit/loop-delay.js';
+import { pause } from '../../kit/pause.js';
 import { Player } from '../../kit/player.js';
 import { DEMO_AUDIO, startServer } from '../../kit/server.js';
 import { tempFolder } from '../../kit/temp-folder.js';
@@ -625,3 +626,20 @@ t.test(
     t.same(await Promise.all(ask(full, '192.0.2.2', 1)), ['allowed'], 'who asks once');
   },
 );
+
+t.test('a crowd that waits does not make a hook that answers look dead', { buffered: true }, async (t) => {
+  const operator = await new Operator(t).start();
+  operator.answer = (form, response) => void pause(100).then(() => NO(form, response));
+  const bench = new Bench(operator.url, { parallel: 1, waiting: 200, timeoutMs: 2000 });
+  const asked: Promise<string>[] = [];
+  const endMs = performance.now() + 4000;
+  for (let lastMs = performance.now(); lastMs < endMs; ) {
+    asked.push(bench.ask({ mount: `/demo?${asked.length}` }));
+    await pause(10);
+    const nowMs = performance.now();
+    bench.clock.spend(nowMs - lastMs);
+    lastMs = nowMs;
+  }
+  await Promise.all(asked);
+  t.same(bench.changes, []);
+});
