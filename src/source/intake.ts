@@ -150,7 +150,7 @@ export class Intake implements FrameSink, PieceSink, AlarmHandler {
     return this.#options.charset?.();
   }
 
-  /** Since when a frame has been missing, on the clock: pauses do not count, and what arrives without audio, such as titles, is no sign of life. */
+  /** Since when a frame has been missing, on the clock. Pauses are left out; titles, which arrive without audio, do not end it. */
   get missingSinceMs(): number {
     return this.#audioMs + (this.#pausedMs === null ? 0 : this.#clock.now() - this.#pausedMs);
   }
