@@ -7,7 +7,7 @@ if redis.call('HLEN', KEYS[1]) > 100 * MAX_NODES then redis.call('DEL', KEYS[1])
 local all = redis.call('HGETALL', KEYS[1])
 local found = {}
 for i = 1, #all, 2 do
-  local seen = #all[i] <= MAX_NAME and #all[i + 1] <= 2 * MAX_URL and whole(string.match(all[i + 1], '^(%d+) '), MAX_COUNT)
+  local seen = #all[i] <= MAX_NAME and #all[i + 1] <= 2 * MAX_URL and whole(string.match(all[i + 1], '^(%d+) .* %S+$'), MAX_COUNT)
   if seen then found[#found + 1] = {all[i], all[i + 1], seen}
   else redis.call('HDEL', KEYS[1], all[i]) end
 end

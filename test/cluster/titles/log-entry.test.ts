@@ -291,7 +291,7 @@ t.test('a node of a far future is forgotten, and no other', { skip: noRedis }, a
   for (const node of ['a', 'b']) await engine.lease(leaseQuestion(node, `http://${node}:1`));
   // Two days, as the clock of Redis may have been ahead; and as far as can be written.
   for (const aheadMs of [2 * 86_400_000, 900_000_000_000_000 - Date.now()]) {
-    await writer.ask('HSET', 'node', 'liar', `${Date.now() + aheadMs} http://liar:1`);
+    await writer.ask('HSET', 'node', 'liar', `${Date.now() + aheadMs} http://liar:1 its-process`);
     t.same([...(await engine.nodes()).keys()].sort(), ['a', 'b']);
     t.equal(await writer.ask('HGET', 'node', 'liar'), null);
   }
