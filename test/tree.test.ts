@@ -128,7 +128,6 @@ const COVERED_BY: Readonly<Record<string, readonly string[]>> = {
   'cluster/titles/log-arrivals': ['cluster/titles/cluster-engine', 'behaviour/cluster-titles'],
   'cluster/titles/node-link': ['cluster/titles/cluster-engine'],
   'cluster/titles/ordered': ['cluster/titles/merge'],
-  'cluster/titles/ordered-schema': ['cluster/titles/log-entry'],
   'cluster/tapes/other-machines': ['cluster/tapes/shared-tapes', 'e2e/cluster', 'long/lying-peers'],
   'cluster/tapes/owner-link': ['e2e/cluster', 'e2e/silent-links', 'long/cluster-stops'],
   'app/hub/hub-cluster': ['e2e/cluster', 'behaviour/cluster-titles'],

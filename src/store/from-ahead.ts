@@ -66,7 +66,8 @@ export function begunIn<E extends Stretch>(entries: readonly E[], onAirSinceMs: 
 export function areFromAhead(above: readonly Stretch[], fromMs: number, time: SteadyTime): boolean {
   const [first] = above;
   if (first === undefined || above.length > MAX_FROM_AHEAD || time.isBehind) return false;
-  return first.fromMs - fromMs > FAR_AHEAD_MS;
+  // What began before now is not: another machine may say of a title that it began long ago.
+  return first.fromMs - Math.max(fromMs, time.ms()) > FAR_AHEAD_MS;
 }
 
 /**

@@ -114,5 +114,6 @@ export function isKnown(there: HistoryEntry, { record, toMs }: HistoryEntry): bo
 
 /** Whether an entry ended too long ago. @param wallMs unix milliseconds (base/steady-time.ts) */
 export function isTooOld(entry: HistoryEntry, bounds: HistoryBounds, wallMs: number): boolean {
-  return entry.toMs !== null && entry.toMs < wallMs - bounds.days * DAY_MS;
+  // Another machine may have said an end before the beginning.
+  return entry.toMs !== null && Math.max(entry.fromMs, entry.toMs) < wallMs - bounds.days * DAY_MS;
 }

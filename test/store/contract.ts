@@ -251,6 +251,12 @@ async function leapingContract(t: Test, openStore: OpenStore): Promise<void> {
   const earlier = entryOf(0, titles[0]!.fromMs - 1, null, 'long');
   await store.save('long', onAir(3, titles[2]!.fromMs, 'long'), [earlier]);
   t.strictSame(all('long').slice(1), before, 'nor where it is new here');
+  // As another machine may say it, whose clock is wrong.
+  const [{ fromMs: firstMs }] = titles as [HistoryEntry];
+  for (const [i, sinceMs] of [firstMs - 2, firstMs - DAY_MS, 0].entries()) {
+    await store.save('long', onAir(4 + i, sinceMs, 'long'), [entryOf(4 + i, sinceMs, null, 'long')]);
+    t.strictSame(all('long').slice(-3), before, `nor where a title is said to be on air since ${sinceMs}`);
+  }
 }
 
 async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Promise<Store>): Promise<void> {
@@ -279,6 +285,13 @@ async function historyContract(t: Test, openStore: (bounds: HistoryBounds) => Pr
   await play(11, nowMs - 9000);
   t.same(versions({ limit: 1000 }).slice(-2), ['3', '2'], 'one past it: the oldest has gone');
   t.equal(versions({ limit: 1000 }).length, 10);
+
+  // As another machine may say it: an end before the beginning.
+  last = null;
+  await play(1, nowMs - 3000, 'lied');
+  await play(2, nowMs - 2000, 'lied');
+  await store.save('lied', onAir(2, nowMs - 2000, 'lied'), [entryOf(0, nowMs - 2500, 0, 'lied')]);
+  t.same(versions({ limit: 1000 }, 'lied'), ['2 on air', '0', '1'], 'it hides nothing that was before it');
 
   await store.save('renamed', stateOf(3, undefined, 'renamed'), [entryOf(3, nowMs, null, 'renamed')]);
   const renamed = (toMs: number | null) => {

@@ -95,15 +95,13 @@ export function aheadFault(
   const mostMs = mostMomentMs(nowMs);
   if (state.version > mostVersion(known)) return 'state.version: is far ahead of all that is known';
   if (now.atMs > mostMs || next.atMs > mostMs) return 'it was decided in a far future';
-  const records = [
-    state,
-    state.now,
-    state.next,
-    state.covered,
-    ...(state.ended ?? []).map(({ record }) => record),
-    ...history.map(({ record }) => record),
-  ];
-  if (records.some((each) => (each?.stamp ?? 0) > mostMs)) return 'stamp: is far ahead of the clock';
+  const plays = [...(state.ended ?? []), ...history];
+  const records = [state.now, state.covered, ...plays.map(({ record }) => record)];
+  if ([state, state.next, ...records].some((each) => (each?.stamp ?? 0) > mostMs))
+    return 'stamp: is far ahead of the clock';
+  // A `next` may be announced for any time.
+  const moments = [...records.map((each) => each?.effectAtMs), ...plays.flatMap(({ fromMs, toMs }) => [fromMs, toMs])];
+  if ([state.onAirSinceMs, ...moments].some((ms) => (ms ?? 0) > mostMs)) return 'a title was on air in a far future';
   return null;
 }
 
