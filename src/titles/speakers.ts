@@ -70,9 +70,16 @@ export class Speakers {
   /** @param state by which it may be known after a start; null: it is known to be a new one */
   #nameOf(channel: string, sender: string, state: ChannelState | null): string {
     const sinceMs = this.#lostMs.get(channel) ?? this.#startedMs;
-    const said = state === null ? undefined : (realNow(state) ?? state.now)?.saidBy;
-    const isKnown = said?.startsWith(`${sender}.`) === true && this.#clock.now() - sinceMs <= RETURNS_MS;
-    return isKnown ? said! : `${sender}.${Math.round(this.#clock.wallMs())}`;
+    const said = state === null ? undefined : this.#saidBy(sender, state);
+    const isKnown = said !== undefined && this.#clock.now() - sinceMs <= RETURNS_MS;
+    return isKnown ? said : `${sender}.${Math.round(this.#clock.wallMs())}`;
+  }
+
+  /** Its name in the title in force, or in one that another source has ended since. */
+  #saidBy(sender: string, state: ChannelState): string | undefined {
+    const afterMs = this.#clock.wallMs() - RETURNS_MS;
+    const recent = (state.ended ?? []).filter(({ toMs }) => toMs >= afterMs).map(({ record }) => record);
+    return [realNow(state) ?? state.now, ...recent].find((one) => one?.saidBy?.startsWith(`${sender}.`))?.saidBy;
   }
 
   /** Another machine feeds the channel. */

@@ -103,5 +103,12 @@ t.test(
     t.equal(speakers.update('a', encoder('one'), said('one.5'))!.name, 'one.5');
     const first: ChannelState = { ...EMPTY_STATE, now: makeRecord({ source: 'fallback', saidBy: 'one.5' }) };
     t.equal(speakers.update('b', encoder('one'), first)!.name, 'one.5');
+    // Another source has said one since: a moment ago, or too long.
+    const behind = (agoMs: number): ChannelState => {
+      const [fromMs, toMs] = [clock.wallMs() - agoMs - 1000, clock.wallMs() - agoMs];
+      return { ...said('two.7'), ended: [{ record: said('one.5').now!, fromMs, toMs, saidSeconds: null }] };
+    };
+    t.equal(speakers.update('c', encoder('one'), behind(1000))!.name, 'one.5');
+    t.not(speakers.update('d', encoder('one'), behind(RETURNS_MS + 1))!.name, 'one.5');
   },
 );
