@@ -78,6 +78,7 @@ export const ROTATED = [
       ...files('cli/recording', 'measure-offset'),
       ...files('client', 'client'),
       ...files('cluster/titles', 'log-entry'),
+      ...files('cluster/log', 'scripts'),
       ...files('hls', 'hls-files'),
       ...files('hls/rewind', 'rewind-writer'),
       ...files('http/admin', 'admin-page login-page page-acts'),

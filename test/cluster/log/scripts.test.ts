@@ -8,7 +8,7 @@ import { ANSWER_BYTES, type SharedLog } from '../../../src/cluster/log/shared-lo
 import { allUntil, startNode } from '../../kit/cluster.js';
 import { askedLease, commitOf, joining, leaseQuestion } from '../../kit/log-questions.js';
 import { noRedis, RedisServer } from '../../kit/redis.js';
-import { until } from '../../kit/until.js';
+import { patient, until } from '../../kit/until.js';
 
 t.setTimeout(180_000);
 
@@ -39,7 +39,7 @@ const CASES: Readonly<Record<string, { readonly script: string; readonly bad?: R
 for (const [name, { script, bad }] of Object.entries(CASES)) {
   t.test(name, { skip: noRedis }, async (t) => {
     const redis = await RedisServer.start(t);
-    const options = { answerMs: 2000 };
+    const options = { answerMs: patient(2000) };
     const living = await startNode(t, redis.url, 'living', options);
     await living.push('x', 'before');
     await living.engine.lease(leaseQuestion('living', 'http://living', askedLease('x', { wish: 2, rank: 1 })));
