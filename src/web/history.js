@@ -111,10 +111,14 @@ export class History {
       const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
       if (!answer.ok) throw new Error(String(answer.status));
       const entries = /** @type {{ from: string, to: string | null }[]} */ (await answer.json());
-      for (const entry of entries) {
+      const loaded = entries.flatMap((entry) => {
         const record = readRecord(JSON.stringify(entry));
-        if (record !== null) this.#entries.push({ record, fromMs: Date.parse(entry.from) });
-      }
+        return record === null ? [] : [{ record, fromMs: Date.parse(entry.from) }];
+      });
+      // Titles that have begun while the first answer was on its way may be in it too.
+      const isBehind = this.#before !== '';
+      const own = this.#entries.filter(({ record }) => isBehind || !loaded.some((each) => isPlayOf(each, record)));
+      this.#entries = [...own, ...loaded];
       this.#before = entries.at(-1)?.from ?? this.#before;
       this.#hasMore = entries.length === ASKED;
     } catch {
