@@ -1,10 +1,10 @@
 /**
  * `airsplice init [CONFIG]`: writes a first configuration from four answers, or from options, with new tokens and passwords. It is checked before
- * it is written. Exit code 1 if the file exists, 2 if an option is wrong.
+ * it is written. Exit code 1 if the file exists or its folder does not, 2 if an option is wrong.
  */
 
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../../base/own-files.js';
 import { printable, printableLines } from '../../base/printable.js';
@@ -25,7 +25,7 @@ import {
 import type { Draft } from '../../setup/draft.js';
 import { draftText } from '../../setup/draft-text.js';
 import { importedDraft } from '../../setup/import.js';
-import { programName } from '../../setup/program-name.js';
+import { programName, wordOf } from '../../setup/program-name.js';
 import { equip, SERVICE_CONFIG } from '../../setup/service-defaults.js';
 import { audioProblem } from '../../source/files/audio-file.js';
 import { type CommandLine, messageOf, type RunCommand, textOf, UsageError } from '../command.js';
@@ -43,6 +43,9 @@ const PRESETS = { station: 'My Station', channel: 'live', reach: '8000', source:
 
 export const init: RunCommand = async (line, stop) => {
   const path = line.operands[0] ?? FILE;
+  const folder = dirname(resolve(path));
+  // Before four questions are answered for nothing.
+  if (!existsSync(folder)) throw new Error(`there is no folder ${folder}: make it first, by mkdir -p ${wordOf(folder)}`);
   const from = textOf(line, 'from');
   const made = from === undefined ? await draftFrom(line, path, stop) : importFrom(from, line, path);
   const { draft, adminPassword } = equip(made, resolve(path));
