@@ -7,7 +7,7 @@
 import { addressOf } from '../client/browser.ts';
 import { readRecord } from '../client/channel-record.ts';
 import { drawnCover, icon } from '../client/player/player-drawing.ts';
-import { isSameTitle } from '../client/player/title-facts.ts';
+import { isSamePlay } from '../client/player/title-facts.ts';
 
 /** @typedef {import('../client/types.ts').ChannelRecord} ChannelRecord */
 /** @typedef {import('../client/player/player-element.ts').AirsplicePlayer} AirsplicePlayer */
@@ -29,8 +29,6 @@ const MORE = 20;
 const ASKED = 40;
 /** An answer is waited for. */
 const TIMEOUT_MS = 10_000;
-/** By which messages, playlists and clocks may differ about when a play began. */
-const START_MS = 30_000;
 /** In which a playlist has its first date. */
 const MAX_HEAD_CHARACTERS = 65_536;
 
@@ -246,15 +244,10 @@ function entryOf(record) {
   return { record, fromMs: record.startMs };
 }
 
-/**
- * Whether a title is this play of it: a song that is played again is another entry, though its id may be the same.
- * @param {{ record: ChannelRecord, fromMs: number }} entry @param {ChannelRecord} title
- */
+/** Whether a title is this play of it. @param {{ record: ChannelRecord, fromMs: number }} entry @param {ChannelRecord} title */
 function isPlayOf({ record, fromMs }, title) {
-  // A playlist says when it went on air.
-  const startMs = title.source === '' ? fromMs : record.startMs;
-  const mostMs = Math.max(START_MS, title.durationSeconds * 500);
-  return isSameTitle(record, title) && Math.abs(title.startMs - startMs) < mostMs;
+  // Of a playlist, which says when it went on air.
+  return isSamePlay(record, title, title.source === '' ? fromMs : record.startMs);
 }
 
 /** @param {{ record: ChannelRecord, fromMs: number }} entry */

@@ -224,6 +224,28 @@ t.test('history: a title that begins before the list has come is in it once', { 
   t.strictSame(await songs(), ['one']);
 });
 
+t.test(
+  'a title that is played twice in a row has its progress again',
+  { skip: SKIP, timeout: patient(60_000) },
+  async (t) => {
+    const { base } = await startServer(t, demoYaml());
+    await saysOnAir(base);
+    await pushTrack(base, { artist: 'A', song: 'before' });
+    const { page } = await openListenerPage(t, `${base}/listen/demo`);
+    await press(page);
+    await becomes(t, page, 'playing', 30_000);
+    const play = (duration: number, secondsAgo: number) =>
+      pushTrack(base, { artist: 'A', song: 'loop', id: 'loop', duration, time: Date.now() / 1000 - secondsAgo });
+    await play(3, 100);
+    await shows(page, '.song', 'loop', 20_000);
+    const isShown = () => page.locator('.progress').first().isVisible();
+    await until(async () => !(await isShown()), 20_000);
+    await play(60, 0);
+    await until(isShown, 20_000, () => 'the second play has no progress');
+    t.match(await page.locator('.progress .times span').first().textContent(), /^0:0[0-4]$/);
+  },
+);
+
 t.test('off air is said, and is over by itself', { skip: SKIP, timeout: patient(60_000) }, async (t) => {
   const { base, port } = await startServer(t, YAML);
   const { page } = await openListenerPage(t, `${base}/listen/live`);

@@ -15,7 +15,7 @@ import { ChannelPlayer } from './channel-player.js';
 import type { ListeningState } from './listening-state.js';
 import { LiveTitles } from './live-titles.js';
 import { canPlay, type SilenceReason, whySilent } from './silence-reason.js';
-import { isSameTitle, progressOf } from './title-facts.js';
+import { isSamePlay, isSameTitle, progressOf } from './title-facts.js';
 
 const FULL_RETRY_MS = 15_000;
 const PLAYING: readonly PlayState[] = ['connecting', 'playing', 'stalled'];
@@ -237,7 +237,7 @@ export class ChannelListening {
   }
 
   #onHeard(record: ChannelRecord): void {
-    if (this.#isFirst || !isSameTitle(this.#heard, record)) {
+    if (this.#isFirst || this.#heard === null || !isSamePlay(this.#heard, record)) {
       const isAtJoin = this.#isFirst && !this.isRewound && (record.positionMs === null || record.positionMs === 0);
       this.#heardAt = isAtJoin ? Number.NaN : this.#options.audio.currentTime;
     }

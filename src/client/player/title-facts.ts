@@ -4,6 +4,8 @@ import type { ChannelRecord } from '../types.js';
 
 /** Characters of a text that are compared. */
 const COMPARED = 200;
+/** By which messages, playlists and clocks may differ about when a play began. */
+const START_MS = 30_000;
 /** Durations are rounded. */
 const OVER_SECONDS = 5;
 
@@ -12,6 +14,14 @@ export function isSameTitle(a: ChannelRecord | null, b: ChannelRecord | null): b
   const words = ({ artist, song }: ChannelRecord) =>
     [artist, song].map((text) => text.replaceAll('"', '”').slice(0, COMPARED)).join('\n');
   return a === b || (a !== null && b !== null && a.id === b.id && words(a) === words(b));
+}
+
+/**
+ * Whether they are of one play, too: a title that is played again is another one, though its id may be the same.
+ * @param startMs when the first one began; a playlist says when it went on air, a record its start
+ */
+export function isSamePlay(a: ChannelRecord, b: ChannelRecord, startMs = a.startMs): boolean {
+  return isSameTitle(a, b) && Math.abs(b.startMs - startMs) < Math.max(START_MS, b.durationSeconds * 500);
 }
 
 /** Seconds, within the duration; NaN: it is over, and nothing else has come. @param sinceSeconds its start; may be less than 0 */
