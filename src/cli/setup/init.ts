@@ -45,7 +45,8 @@ export const init: RunCommand = async (line, stop) => {
   const path = line.operands[0] ?? FILE;
   const folder = dirname(resolve(path));
   // Before four questions are answered for nothing.
-  if (!existsSync(folder)) throw new Error(`there is no folder ${folder}: make it first, by mkdir -p ${wordOf(folder)}`);
+  if (!existsSync(folder))
+    throw new Error(`there is no folder ${folder}: make it first, by mkdir -p ${wordOf(folder)}`);
   const from = textOf(line, 'from');
   const made = from === undefined ? await draftFrom(line, path, stop) : importFrom(from, line, path);
   const { draft, adminPassword } = equip(made, resolve(path));

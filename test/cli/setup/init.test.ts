@@ -154,7 +154,11 @@ t.test('what cannot be: a sentence, exit code 2, no file', async (t) => {
   }
   t.throws(() => statSync(path), { code: 'ENOENT' });
   const nowhere = await airsplice(['init', join(folder, 'none', 'a.yaml')]);
-  t.match(nowhere, { code: 1, out: '', err: /^airsplice: there is no folder \S+none: make it first, by mkdir -p \S+none\n$/ });
+  t.match(nowhere, {
+    code: 1,
+    out: '',
+    err: /^airsplice: there is no folder \S+none: make it first, by mkdir -p \S+none\n$/,
+  });
 });
 
 t.test('a file without end is read up to a length', { skip: process.platform !== 'linux' }, async (t) => {
