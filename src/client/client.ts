@@ -6,6 +6,7 @@
 export { attach } from './attach.js';
 export { follow } from './follow.js';
 export type {
+  ArtworkOf,
   Attachment,
   AttachOptions,
   AudioElement,

@@ -1,7 +1,7 @@
 /** The lock screen and the media keys (Media Session, W3C), where the browser has them. They belong to the player that began last. */
 
 import { browser, type SystemSession } from './browser.js';
-import type { ChannelRecord } from './types.js';
+import type { ArtworkOf, ChannelRecord } from './types.js';
 
 export interface SystemActions {
   readonly play: () => void;
@@ -15,10 +15,11 @@ let owner: SystemPlayer | null = null;
 
 export class SystemPlayer {
   readonly #actions: SystemActions;
-  readonly #artwork: (record: ChannelRecord) => readonly string[];
+  readonly #artwork: ArtworkOf;
+  #record: ChannelRecord | null = null;
 
   /** @param artwork URLs of pictures, which the browser loads by the page's Content-Security-Policy */
-  constructor(actions: SystemActions, artwork: (record: ChannelRecord) => readonly string[]) {
+  constructor(actions: SystemActions, artwork: ArtworkOf) {
     this.#actions = actions;
     this.#artwork = artwork;
   }
@@ -31,9 +32,22 @@ export class SystemPlayer {
 
   /** @param record null: nothing is known */
   show(record: ChannelRecord | null): void {
+    this.#record = record;
+    if (this.#session === undefined) return;
+    const pictures = record === null ? [] : this.#artwork(record);
+    this.#set(record, 'then' in pictures ? [] : pictures);
+    if (!('then' in pictures)) return;
+    const onLoaded = (loaded: readonly string[]) => {
+      if (this.#record === record) this.#set(record, loaded);
+    };
+    // Without pictures there is the title.
+    void pictures.then(onLoaded, () => undefined);
+  }
+
+  #set(record: ChannelRecord | null, pictures: readonly string[]): void {
     const session = this.#session;
     if (session === undefined || browser.MediaMetadata === undefined) return;
-    session.metadata = record && new browser.MediaMetadata(metadataOf(record, this.#artwork(record)));
+    session.metadata = record && new browser.MediaMetadata(metadataOf(record, pictures));
   }
 
   setPlaying(isPlaying: boolean): void {
@@ -43,6 +57,7 @@ export class SystemPlayer {
 
   /** Takes everything back. */
   release(): void {
+    this.#record = null;
     const session = this.#session;
     if (session !== undefined) {
       session.metadata = null;

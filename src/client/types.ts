@@ -189,6 +189,9 @@ export interface StartPlace {
   readonly record?: string | undefined;
 }
 
+/** URLs of pictures for a title; of a promise: once they are loaded. */
+export type ArtworkOf = (record: ChannelRecord) => readonly string[] | Promise<readonly string[]>;
+
 export interface AttachOptions extends ServerOptions {
   /** hls.js, for playlists (`….m3u8`). Without it, and where it is not supported, the browser's own player plays them. */
   readonly Hls?: HlsConstructor | undefined;
@@ -204,7 +207,7 @@ export interface AttachOptions extends ServerOptions {
   /** Whether to use the lock screen and the media keys; `titles`: without covers. Default true. */
   readonly mediaSession?: boolean | 'titles' | undefined;
   /** URLs of pictures for the lock screen, which loads them by the page's policy. Default: the covers of the record. */
-  readonly artwork?: ((record: ChannelRecord) => readonly string[]) | undefined;
+  readonly artwork?: ArtworkOf | undefined;
   /** How long a pause keeps the stream, milliseconds. Default 0: it ends at once, and the next play begins at the live edge. */
   readonly keepPausedMs?: number | undefined;
 }

@@ -80,7 +80,6 @@ export interface SpeakerSince {
 }
 
 /**
-/**
  * A source is on air again after another one: its last title returns, until it sends another. Null: it has sent one since; the title in force is a
  * push, or newer; or its own is no longer among the last plays.
  */

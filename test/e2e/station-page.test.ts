@@ -19,6 +19,7 @@ import { DEMO_AUDIO, demoYaml, startServer } from '../kit/server.js';
 import { patient, until, untilPromised } from '../kit/until.js';
 import { ask } from '../kit/wire.js';
 
+const COVERS = new URL('../../config/demo/covers', import.meta.url).pathname;
 const PHONE = { viewport: { width: 390, height: 844 } };
 const DESK = { viewport: { width: 1280, height: 800 } };
 const MAX_WIRE_BYTES = 60 * 1024;
@@ -157,6 +158,48 @@ t.test(
     t.strictSame(complaints, []);
   },
 );
+
+t.test('the lock screen has a picture of the folder of covers, which the page fetches', { skip: SKIP }, async (t) => {
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const yaml = demoYaml(`streams: { publicUrl: '${origin}' }`, port);
+  const covers = `mounts: [/demo.mp3]\n        covers: { folder: '${COVERS}' }`;
+  const { base } = await startServer(t, yaml.replace('mounts: [/demo.mp3]', covers));
+  await saysOnAir(base);
+  const { page, complaints } = await openListenerPage(t, `${base}/listen/demo`);
+  await press(page);
+  await becomes(t, page, 'playing', 30_000);
+  const lockScreen = async () => {
+    const text = await page.evaluate(`(async () => {
+      const { title, artwork } = navigator.mediaSession.metadata ?? { title: '', artwork: [] };
+      const sizeOf = (src) => new Promise((resolve) => {
+        const image = new Image();
+        image.onload = image.onerror = () => resolve(image.naturalWidth);
+        image.src = src;
+      });
+      return JSON.stringify({ title, pictures: await Promise.all(artwork.map(async ({ src }) => [src, await sizeOf(src)])) });
+    })()`);
+    return JSON.parse(text as string) as { readonly title: string; readonly pictures: readonly [string, number][] };
+  };
+  const seen = new Set<string>();
+  for (const id of ['first-light', 'carrier-wave', 'first-light']) {
+    await pushTrack(base, { artist: 'A', song: id, id });
+    let now = await lockScreen();
+    const isThere = async () => {
+      now = await lockScreen();
+      return now.title === id && now.pictures.length === 1 && now.pictures[0]![1] > 0;
+    };
+    await until(isThere, 30_000, () => JSON.stringify(now));
+    t.match(now.pictures[0]![0], /^blob:/);
+    seen.add(now.pictures[0]![0]);
+  }
+  t.equal(seen.size, 3, 'the ones before are released');
+  // Another URL of this server is none of its pictures.
+  await pushTrack(base, { artist: 'B', song: 'elsewhere', cover: `${origin}/metadata/channel/demo.json` });
+  await shows(page, '.song', 'elsewhere', 30_000);
+  t.notOk((await lockScreen()).pictures.some(([src]) => src.startsWith('http')));
+  t.strictSame(complaints, []);
+});
 
 t.test(
   'history: with times, without jingles and advertisements, and what is heard is not in it',

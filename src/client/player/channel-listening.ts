@@ -9,7 +9,7 @@
  */
 
 import { addressOf } from '../browser.js';
-import type { ChannelRecord, PlayState, StartPlace } from '../types.js';
+import type { ArtworkOf, ChannelRecord, PlayState, StartPlace } from '../types.js';
 import { type ChannelDirectory, type DirectoryChannel, directoryOf } from './channel-directory.js';
 import { ChannelPlayer } from './channel-player.js';
 import type { ListeningState } from './listening-state.js';
@@ -27,7 +27,7 @@ export interface ChannelListeningOptions {
   /** Of the stream's URL: a signature, what a hook wants to know. */
   readonly query: string;
   /** Pictures of a title for the lock screen. */
-  readonly artwork: (record: ChannelRecord) => readonly string[];
+  readonly artwork: ArtworkOf;
   readonly onChange: () => void;
   /** It begins to play. */
   readonly onPlay: () => void;

@@ -9,6 +9,36 @@ export function loadPicture(url: URL): Promise<string> {
   return picture;
 }
 
+/** A cover of the server itself, by its whole path: no other of its URLs may be requested because a title names it. */
+const OWN_COVER = /\/metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+$/;
+
+/** Whether that is a picture of a channel's folder of covers, on this server. @param root the server's URL */
+export function isOwnCover(url: string, root: URL): boolean {
+  if (!URL.canParse(url)) return false;
+  const { origin, pathname, href } = new URL(url);
+  return origin === root.origin && href === origin + pathname && OWN_COVER.test(pathname);
+}
+
+/** The cover of the present title. The one before is released: a page may be open for days. */
+export class LatestCover {
+  #url = '';
+  #cover = '';
+
+  /** @returns a URL of this page, at once if it is the present cover; "": it cannot be loaded, or another one has taken its place */
+  load(url: string): string | Promise<string> {
+    if (url === this.#url && this.#cover !== '') return this.#cover;
+    this.#url = url;
+    return fetchPicture(new URL(url)).then((cover) => {
+      if (this.#url !== url) URL.revokeObjectURL(cover);
+      else {
+        URL.revokeObjectURL(this.#cover);
+        this.#cover = cover;
+      }
+      return this.#url === url ? cover : '';
+    });
+  }
+}
+
 async function fetchPicture(url: URL): Promise<string> {
   try {
     const answer = await fetch(url);

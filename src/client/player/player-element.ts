@@ -7,7 +7,7 @@ import { addressOf, rootOf } from '../browser.js';
 import type { ChannelRecord, StartPlace } from '../types.js';
 import { ChannelListening } from './channel-listening.js';
 import type { ListeningState } from './listening-state.js';
-import { loadPicture } from './loaded-picture.js';
+import { isOwnCover, LatestCover, loadPicture } from './loaded-picture.js';
 import { STYLE } from './player-style.js';
 import { ENGLISH, textsOf } from './player-texts.js';
 import { type PlayerSnapshot, PlayerView } from './player-view.js';
@@ -34,6 +34,7 @@ export class AirsplicePlayer extends HTMLElement {
   #listening: ChannelListening | null = null;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #isHere = false;
+  readonly #cover = new LatestCover();
   #logoUrl = '';
   #logo = '';
   #primed: readonly [ChannelRecord | null, ChannelRecord | null] = [null, null];
@@ -215,11 +216,17 @@ export class AirsplicePlayer extends HTMLElement {
       });
   }
 
-  #artwork(record: ChannelRecord): readonly string[] {
+  /** On a page of the server a cover of its own folder is loaded as the logo is. */
+  #artwork(record: ChannelRecord): readonly string[] | Promise<readonly string[]> {
     const origins = AirsplicePlayer.coverOrigins;
     const isAllowed = (url: string) => origins === null || (URL.canParse(url) && origins.includes(new URL(url).origin));
     const { cover, images } = record;
-    const covers = [cover, images.large, images.medium, images.small].filter((url) => url !== '' && isAllowed(url));
-    return covers.length > 0 || this.#logo === '' ? covers : [this.#logo];
+    const all = [cover, images.large, images.medium, images.small].filter((url) => url !== '');
+    const covers = all.filter(isAllowed);
+    if (covers.length > 0) return covers;
+    const own = origins === null ? undefined : all.find((url) => isOwnCover(url, this.#root));
+    const loaded = own === undefined ? '' : this.#cover.load(own);
+    const orLogo = (picture: string) => [picture, this.#logo].filter((each) => each !== '').slice(0, 1);
+    return typeof loaded === 'string' ? orLogo(loaded) : loaded.then(orLogo);
   }
 }
