@@ -235,7 +235,7 @@ export class LyingWorker {
   /** Resolves when all is sent, or there is no hub. */
   async lie(): Promise<void> {
     const folder = readdirSync(this.#folder).find((name) => name.startsWith('airsplice-'));
-    const path = folder && readdirSync(join(this.#folder, folder)).findLast((name) => name.endsWith('.link'));
+    const path = folder && readdirSync(join(this.#folder, folder)).findLast((name) => name.endsWith('.hub'));
     if (path === undefined) return;
     const { bytes } = this.#deck.next();
     const socket = net.connect(join(this.#folder, folder!, path));
