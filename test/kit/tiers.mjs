@@ -24,7 +24,9 @@ const OWN = [
   'test/corpus.test.ts',
   ...files('app', 'stop-steps'),
   ...files('audio/ogg', 'ogg-comment'),
-  ...files('http', 'waiting-requests'),
+  ...files('http', 'heard-route waiting-requests'),
+  ...files('directories', 'directory'),
+  ...files('listener/cursor', 'late-blocks'),
   ...files('listener/cursor', 'audience'),
   ...files('net/outbound', 'outbound'),
   ...files('statistics', 'cost'),
@@ -52,7 +54,7 @@ const CHANGE = {
     ...files('http/admin', 'api live-streams page-connection'),
     ...files('http/ingest', 'title-updates'),
     ...files('http/poll', 'history-pages'),
-    ...files('http/stream', 'hls-private stations-list'),
+    ...files('http/stream', 'admission hls-private playlists stations-list'),
     ...files('http/watch', 'sse'),
     ...files('http/hook', 'hook'),
     ...files('link', 'worker-titles'),
@@ -68,7 +70,7 @@ const CHANGE = {
     ...files('kit', 'checked typescript'),
     ...files(
       'behaviour',
-      'encoder-takeover fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder outgoing-titles pulled-titles reading-players record-order secrets-stay-secret tls',
+      'encoder-takeover fallbacks foreign-streams hls-titles large-pieces lost-again moved-encoder outgoing-titles pulled-titles push-tokens reading-players record-order secrets-stay-secret tls',
     ),
   ],
   /** Once more on two machines, with a Redis between them. */
