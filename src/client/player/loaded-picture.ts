@@ -23,19 +23,23 @@ export function isOwnCover(url: string, root: URL): boolean {
 export class LatestCover {
   #url = '';
   #cover = '';
+  #loading: Promise<string> = Promise.resolve('');
 
-  /** @returns a URL of this page, at once if it is the present cover; "": it cannot be loaded, or another one has taken its place */
+  /** @returns a URL of this page, at once if it is there; "": it cannot be loaded, or another one has taken its place */
   load(url: string): string | Promise<string> {
-    if (url === this.#url && this.#cover !== '') return this.#cover;
-    this.#url = url;
-    return fetchPicture(new URL(url)).then((cover) => {
-      if (this.#url !== url) URL.revokeObjectURL(cover);
-      else {
-        URL.revokeObjectURL(this.#cover);
-        this.#cover = cover;
-      }
-      return this.#url === url ? cover : '';
-    });
+    if (url !== this.#url) {
+      URL.revokeObjectURL(this.#cover);
+      this.#url = url;
+      this.#cover = '';
+      this.#loading = fetchPicture(new URL(url)).then((cover) => this.#loaded(url, cover));
+    }
+    return this.#cover || this.#loading;
+  }
+
+  #loaded(url: string, cover: string): string {
+    if (url === this.#url) return (this.#cover = cover);
+    URL.revokeObjectURL(cover);
+    return '';
   }
 }
 
