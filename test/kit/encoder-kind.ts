@@ -14,6 +14,8 @@ export interface Target {
   readonly password: string;
   /** A WAV file of a tone, 44.1 kHz, two channels, ten minutes. */
   readonly sound: string;
+  /** In place of the program's own; of ffmpeg only. */
+  readonly userAgent?: string | undefined;
 }
 
 /** How long a refused program is watched from its first try on. */

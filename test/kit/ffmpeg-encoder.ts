@@ -7,11 +7,12 @@ export const ffmpegEncoder: EncoderKind = {
   name: 'ffmpeg',
   needs: ['ffmpeg'],
   codec: 'mp3',
-  start: async (t, { port, mount, password, sound }) => {
+  start: async (t, { port, mount, password, sound, userAgent }) => {
     const input = ['-v', 'error', '-re', '-stream_loop', '-1', '-i', sound];
     const url = `icecast://source:${password}@127.0.0.1:${port}${mount}`;
     const output = ['-c:a', 'libmp3lame', '-b:a', '128k', '-content_type', 'audio/mpeg', '-f', 'mp3', url];
-    return new Program(t, 'ffmpeg', [...input, ...output]);
+    const agent = userAgent === undefined ? [] : ['-user_agent', userAgent];
+    return new Program(t, 'ffmpeg', [...input, ...agent, ...output]);
   },
   refused: {
     400: { tries: [1, 1], says: /Server returned 400 Bad Request/, ends: true },

@@ -77,10 +77,10 @@ class Station {
     await this.start();
   }
 
-  async ffmpeg(key: string): Promise<void> {
+  async ffmpeg(key: string, userAgent?: string): Promise<void> {
     const { program } = this.#of(key);
     if (program !== undefined && program.ended === undefined) return;
-    const target = { port: this.#port, mount: `/${key}`, password: 'demo-source', sound: this.#sound };
+    const target = { port: this.#port, mount: `/${key}`, password: 'demo-source', sound: this.#sound, userAgent };
     this.#ffmpegs.set(key, await ffmpegEncoder.start(this.#t, target));
     await this.plays(key, 0);
   }
@@ -199,5 +199,9 @@ t.test('whose title it is', { skip: missing('ffmpeg', 'liquidsoap'), timeout: 0 
   await station.plays('other', 1);
   await station.restart();
   await station.ffmpeg('other');
+  await station.has('other', 'A', 'the first is back after a restart, behind another one');
+  await station.stopFfmpeg('other');
+  await station.restart();
+  await station.ffmpeg('other', 'Third/1.0');
   await station.has('other', '', 'another encoder after a restart');
 });
