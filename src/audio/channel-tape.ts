@@ -9,7 +9,7 @@ import { isSamePlay } from '../metadata/record.js';
 import type { RecordView } from '../metadata/view.js';
 import { Arrivals } from './frames/arrivals.js';
 import { type AudioFormat, canFollow, frameFormat } from './frames/audio-format.js';
-import { contentTypeOf } from './frames/format.js';
+import { codecOf, contentTypeOf } from './frames/format.js';
 import type { Frame } from './frames/frame.js';
 import { Reservoir } from './frames/reservoir.js';
 import type { OggLink } from './ogg/ogg-link.js';
@@ -131,7 +131,7 @@ export abstract class ChannelTape {
     this.mark = this.#kept = mark;
     this.#markMs = atMs;
     this.contentType = from.contentType;
-    const codec = this.#packets?.link.facts.codec ?? (from.contentType === contentTypeOf('aac') ? 'aac' : 'mp3');
+    const codec = codecOf(this.sends) ?? 'mp3';
     this.tapeFormat = { codec, sampleRate: from.sampleRate, channels: from.channels };
     this.#metaintChoice.adopt(from.bitrateKbps);
     for (let seq = tape.tail; seq < tape.head; seq++) {

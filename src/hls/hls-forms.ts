@@ -67,6 +67,6 @@ export class HlsForms {
       return new AacForm(frame, header, this.#choice === 'fmp4' && channels > 0 ? this.#before : null);
     const layer = 4 - ((frame[1]! >> 1) & 3);
     // ISO 14496-3, table 1.17: 32 to 34 are layers I to III.
-    return new PackedForm(codec, `mp4a.40.${31 + layer}`, header);
+    return new PackedForm('mp3', `mp4a.40.${31 + layer}`, header);
   }
 }

@@ -274,9 +274,9 @@ export class EncoderConnection implements IntakeOwner {
   onFirstFrame(): void {
     const { codec } = this.intake;
     const declared = this.facts.contentType;
-    if ((formatOf(declared) ?? codec) !== codec) {
-      this.#options.onEvent('content-type', { declared, is: contentTypeOf(codec) });
-    }
+    const said = formatOf(declared);
+    const is = contentTypeOf(codec)!;
+    if (said !== undefined && said !== formatOf(is)) this.#options.onEvent('content-type', { declared, is });
   }
 
   /** Ends an encoder of which no frame has arrived. */

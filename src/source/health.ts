@@ -157,7 +157,7 @@ export class Health {
       if (codec !== was?.codec) this.#forgetBitrate();
       if (codec === 'aac' && channels === 0 && !namesChannels(frame)) this.report('no-channels', {});
     }
-    if (codec === 'mp3') this.#watchRun(bitrateKbps, durationMs);
+    if (codec !== 'aac') this.#watchRun(bitrateKbps, durationMs);
   }
 
   /** Frames of MP3 state their bitrate: a constant one that becomes another constant one has changed; a variable one never does. */
@@ -203,7 +203,7 @@ export class Health {
 
   /** Ogg, and MP3 whose frames differ: their configured or stated bitrate is a target, which Opus may exceed 1.4 times. */
   get #isVariable(): boolean {
-    return this.#format === null || (this.#format.codec === 'mp3' && this.#constantKbps === 0);
+    return this.#format === null || (this.#format.codec !== 'aac' && this.#constantKbps === 0);
   }
 
   #compare(kbps: number): void {

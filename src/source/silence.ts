@@ -22,8 +22,8 @@ export function isSilent(frame: Buffer, header: FrameHeader): boolean {
     const namedBytes = header.channels === 0 ? wholePceBytes(frame.subarray(7)) : 0;
     return frame.length - 7 - namedBytes <= SILENT_AAC_BYTES * (header.samples / 1024);
   }
+  if (header.codec !== 'mp3') return false;
   const second = frame[1]!;
-  if (((second >> 1) & 3) !== 1) return false;
   const isFirstVersion = (second & 0x18) === 0x18;
   const isMono = header.channels === 1;
   const channels = isMono ? 1 : 2;

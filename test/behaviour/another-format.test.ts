@@ -25,14 +25,15 @@ const CHROMIUM =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 const MPV = 'libmpv';
 
-/** Silent frames of 128 kb/s, MPEG 1 layer III. */
-function mp3(header: readonly number[], bytes: number): readonly Buffer[] {
+/** Silent frames of 128 kb/s, MPEG 1. */
+function frames(header: readonly number[], bytes: number): readonly Buffer[] {
   return [Buffer.concat([Buffer.from(header), Buffer.alloc(bytes - header.length)])];
 }
 
-const STEREO_44 = mp3([0xff, 0xfb, 0x90, 0x00], 417);
-const STEREO_48 = mp3([0xff, 0xfb, 0x94, 0x00], 384);
-const MONO_44 = mp3([0xff, 0xfb, 0x90, 0xc0], 417);
+const STEREO_44 = frames([0xff, 0xfb, 0x90, 0x00], 417);
+const STEREO_48 = frames([0xff, 0xfb, 0x94, 0x00], 384);
+const MONO_44 = frames([0xff, 0xfb, 0x90, 0xc0], 417);
+const LAYER_TWO = frames([0xff, 0xfd, 0x80, 0x00], 417);
 const AAC = [adtsFrame(new Random(), 365, {}).frame];
 
 async function start(t: Test, channel: string, more = '', files = `{ type: file, path: ${DEMO_AUDIO} }`) {
@@ -96,6 +97,23 @@ t.test('another codec on one connection: all are ended, and come again for the r
   t.match((await metricsOf(server)).join('\n'), /airsplice_format_changes_total\{channel="live"\} 1\n/);
 });
 
+t.test('layer II behind layer III, and back: as another codec, under the same type', async (t) => {
+  const { server, feeder, listen, changes } = await start(t, '');
+  const players = [await listen(MPV), await listen(MPV, true), await listen(CHROMIUM)];
+  feeder.frames = LAYER_TWO;
+  await ends(t, players, ['mp3 44100/2']);
+  const next = [await listen(MPV, true), await listen(CHROMIUM)];
+  for (const each of next) {
+    t.equal(each.headers.get('content-type'), 'audio/mpeg');
+    t.same(formatsOf(each), ['mp2 44100/2']);
+  }
+  feeder.frames = STEREO_44;
+  await ends(t, next, ['mp2 44100/2']);
+  await until(() => changes().length === 2, 5000);
+  t.same(changes(), ['MP3, 44.1 kHz, stereo → MP2, 44.1 kHz, stereo', 'MP2, 44.1 kHz, stereo → MP3, 44.1 kHz, stereo']);
+  t.match((await metricsOf(server)).join('\n'), /airsplice_format_changes_total\{channel="live"\} 2\n/);
+});
+
 for (const [name, frames, format] of [
   ['another sample rate', STEREO_48, 'mp3 48000/2'],
   ['mono', MONO_44, 'mp3 44100/1'],
@@ -129,7 +147,13 @@ t.test('of several fallback files the one in the format on air: nobody notices',
     writeFileSync(path, Buffer.concat(Array.from({ length: 400 }, () => frame!)));
     return `{ type: file, path: ${path} }`;
   };
-  const files = [file('a.mp3', STEREO_48), file('b.aac', AAC), file('c.mp3', MONO_44), file('d.mp3', STEREO_44)];
+  const files = [
+    file('a.mp3', STEREO_48),
+    file('b.aac', AAC),
+    file('b.mp2', LAYER_TWO),
+    file('c.mp3', MONO_44),
+    file('d.mp3', STEREO_44),
+  ];
   const { server, feeder, listen, changes } = await start(t, '', '', files.join(', '));
   // The first file has played until now.
   const says = async () => (await fetch(`${server.base}/live`, { method: 'HEAD' })).headers.get('ice-audio-info');

@@ -43,6 +43,7 @@ export function formatText({ codec, sampleRate, channels }: AudioFormat): string
 
 const NAMES: Readonly<Record<AudioFormat['codec'], string>> = {
   mp3: 'MP3',
+  mp2: 'MP2',
   aac: 'AAC',
   vorbis: 'Vorbis',
   opus: 'Opus',

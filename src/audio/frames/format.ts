@@ -9,6 +9,7 @@ import type { OggCodec } from '../ogg/ogg-codec.js';
 import type { OggLink } from '../ogg/ogg-link.js';
 import { PAGE_START } from '../ogg/ogg-page.js';
 import type { OggFramerState } from '../ogg/ogg-state.js';
+import { type AudioFormat, CODECS } from './audio-format.js';
 import { type Codec, Framer, type FramerState, type FrameSink } from './framer.js';
 
 /** A framer's position in its stream, as plain data. */
@@ -19,13 +20,13 @@ export function heardFromHere(state: FormatState): FormatState {
   return state.format === 'frames' ? { ...state, fresh: true } : { ...state, stream: { ...state.stream, fresh: true } };
 }
 
-/** What a stream is, as far as its content type goes. */
+/** What a stream is, as far as its content type goes; heads say `audio/mpeg` of MP2 too (RFC 3003). */
 export type Format = Codec | 'ogg';
 
 const CAPTURE = Buffer.from('OggS');
-const TYPES: readonly (readonly [RegExp, Format])[] = [
+const TYPES: readonly (readonly [RegExp, Exclude<Format, 'mp2'>])[] = [
   [/aac/, 'aac'],
-  [/mpeg|mp3/, 'mp3'],
+  [/mpeg|mp3|mp2/, 'mp3'],
   [/ogg|opus|vorbis/, 'ogg'],
 ];
 
@@ -34,11 +35,16 @@ export function contentTypeOf(format: Format | OggCodec): string;
 export function contentTypeOf(format: Format | undefined): string | undefined;
 export function contentTypeOf(format: Format | OggCodec | undefined): string | undefined {
   if (format === undefined) return undefined;
-  return format === 'mp3' ? 'audio/mpeg' : format === 'aac' ? 'audio/aac' : 'audio/ogg';
+  return format === 'mp3' ? 'audio/mpeg' : format === 'mp2' || format === 'aac' ? `audio/${format}` : 'audio/ogg';
 }
 
-/** What a content type says of the frames; undefined: nothing. */
-export function formatOf(contentType: string): Format | undefined {
+/** By a content type, or a codec of Ogg; undefined: it is of neither. */
+export function codecOf(sends: string | null): AudioFormat['codec'] | undefined {
+  return CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
+}
+
+/** What a content type says of the frames, of MPEG audio not which layer; undefined: nothing. */
+export function formatOf(contentType: string): Exclude<Format, 'mp2'> | undefined {
   return TYPES.find(([type]) => type.test(contentType))?.[1];
 }
 

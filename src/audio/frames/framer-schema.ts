@@ -30,7 +30,7 @@ const framesState = z.looseObject({
   format: z.literal('frames'),
   facts: z
     .looseObject({
-      codec: z.enum(['mp3', 'aac']).optional(),
+      codec: z.enum(['mp3', 'mp2', 'aac']).optional(),
       sampleRate: z.int().min(0).max(MAX_COUNTED),
       channels: z.int().min(0).max(255),
       bitrateKbps: kbps,

@@ -280,16 +280,16 @@ export class Framer {
     frame.durationMs = (header.samples * 1000) / header.sampleRate;
     if (header.codec !== this.codec || header.sampleRate !== this.sampleRate) this.#mean.reset();
     frame.bitrateKbps =
-      header.codec === 'mp3'
-        ? header.bitrateKbps
-        : this.#mean.count(header.lengthBytes, frame.durationMs, frame.bitrateKbps);
+      header.codec === 'aac'
+        ? this.#mean.count(header.lengthBytes, frame.durationMs, frame.bitrateKbps)
+        : header.bitrateKbps;
     this.codec = header.codec;
     this.sampleRate = header.sampleRate;
     this.channels = header.channels;
     this.counters.frames++;
     this.#tagsBytes = 0;
     const whole = bytes.subarray(at, at + header.lengthBytes);
-    frame.bytes = header.codec === 'mp3' || header.channels > 0 ? whole : this.#config.mend(whole);
+    frame.bytes = header.codec !== 'aac' || header.channels > 0 ? whole : this.#config.mend(whole);
     this.#sink.onFrame(frame);
     frame.fresh = false;
   }

@@ -6,7 +6,8 @@
  * object that the caller owns. The walk over a stream is the Framer's (framer.ts).
  */
 
-export type Codec = 'mp3' | 'aac';
+/** MP2: layer II of MPEG audio, or I. Browsers play layer III alone. */
+export type Codec = 'mp3' | 'mp2' | 'aac';
 
 /** Bytes that must be there before `readHeader` may be asked. No frame and no tag is shorter. */
 export const HEADER_BYTES = 7;
@@ -73,7 +74,7 @@ function readMpeg(bytes: Buffer, at: number, header: FrameHeader): boolean {
   const sampleRate = first ? rate : version === 2 ? rate / 2 : rate / 4;
   const padding = (third >> 1) & 1;
   const mono = fourth >> 6 === 3;
-  header.codec = 'mp3';
+  header.codec = layer === 3 ? 'mp3' : 'mp2';
   header.samples = layer === 1 ? 384 : layer === 3 && !first ? 576 : 1152;
   header.lengthBytes =
     layer === 1
@@ -121,7 +122,7 @@ const VBRI = 0x56425249;
  */
 export function isInfoFrame(bytes: Buffer, at: number, header: FrameHeader, isFirst: boolean): boolean {
   const second = bytes[at + 1]!;
-  if (header.codec !== 'mp3' || ((second >> 1) & 3) !== 1) return false;
+  if (header.codec !== 'mp3') return false;
   if (!isFirst && !isEmptySide(bytes, at + ((second & 1) === 0 ? 6 : 4))) return false;
   const mpeg1 = (second & 8) !== 0;
   const mono = header.channels === 1;

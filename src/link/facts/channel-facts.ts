@@ -3,8 +3,7 @@
  * (channel/served.ts).
  */
 
-import { CODECS } from '../../audio/frames/audio-format.js';
-import { contentTypeOf } from '../../audio/frames/format.js';
+import { codecOf } from '../../audio/frames/format.js';
 import type { Clock } from '../../base/clock.js';
 import { mergeGetters } from '../../base/getters.js';
 import type { Channel } from '../../channel/channel.js';
@@ -94,7 +93,7 @@ export function linkedLive(clock: Clock): LinkedLive {
 
 function liveFrom(said: ChannelFacts, clock: Clock): ChannelLive {
   const { onAirSinceMs, isSilence, onAir, onAirType, sends = null, facts, hopeful, sampleRate, channels } = said;
-  const codec = CODECS.find((each) => each === sends || contentTypeOf(each) === sends);
+  const codec = codecOf(sends);
   const own = (ms: number | null) => (ms === null ? Number.POSITIVE_INFINITY : ownMs(clock, ms));
   return {
     onAirSinceMs,

@@ -72,8 +72,10 @@ export interface AudioFacts {
 
 /** The format as configured or announced, else as in the frames. The same in all answers. */
 export function formatFacts(facts: HeadFacts, audio: AudioFacts): AudioFacts {
+  const { contentType } = audio;
+  const framed = contentType === 'audio/mp2' ? 'audio/mpeg' : contentType;
   return {
-    contentType: audio.contentType === 'audio/ogg' ? facts.oggType : audio.contentType,
+    contentType: contentType === 'audio/ogg' ? facts.oggType : framed,
     bitrateKbps: facts.bitrateKbps || audio.bitrateKbps,
     sampleRate: facts.sampleRate || audio.sampleRate,
     channels: facts.channels || audio.channels,

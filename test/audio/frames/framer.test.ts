@@ -180,7 +180,7 @@ t.test('what it says of the stream, and one view for each frame', async (t) => {
     mono: ['mp3', 48000, 1, 64],
     lsf: ['mp3', 22050, 2, 48],
     lsfMono: ['mp3', 16000, 1, 0],
-    layer2: ['mp3', 32000, 2, 160],
+    layer2: ['mp2', 32000, 2, 160],
     aac: ['aac', 44100, 2, 0],
   };
   for (const name of names) {
