@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Framer } from '../../src/audio/frames/framer.js';
-import { adtsFrame } from '../kit/adts.js';
+import { adtsFrame, adtsHeader } from '../kit/adts.js';
 import { Feeder } from '../kit/feeder.js';
 import { leftover } from '../kit/frame-recorder.js';
 import { keepLines } from '../kit/log-lines.js';
@@ -25,8 +25,10 @@ const CHROMIUM =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 const MPV = 'libmpv';
 
-/** Silent frames of 128 kb/s, MPEG 1. */
-function frames(header: readonly number[], bytes: number): readonly Buffer[] {
+const DEMO_FILE = `{ type: file, path: ${DEMO_AUDIO} }`;
+
+/** Silent frames; of MPEG 1 at 128 kb/s. */
+function frames(header: Uint8Array | readonly number[], bytes: number): readonly Buffer[] {
   return [Buffer.concat([Buffer.from(header), Buffer.alloc(bytes - header.length)])];
 }
 
@@ -36,7 +38,16 @@ const MONO_44 = frames([0xff, 0xfb, 0x90, 0xc0], 417);
 const LAYER_TWO = frames([0xff, 0xfd, 0x80, 0x00], 417);
 const AAC = [adtsFrame(new Random(), 365, {}).frame];
 
-async function start(t: Test, channel: string, more = '', files = `{ type: file, path: ${DEMO_AUDIO} }`) {
+/** Its header has half the rate that is heard; with parametric stereo also one channel. */
+const AAC_PLUS = frames(adtsHeader({ rateIndex: 7, channels: 2, lengthBytes: 200 }), 200);
+const AAC_PLUS_PS = frames(adtsHeader({ rateIndex: 7, channels: 1, lengthBytes: 150 }), 150);
+
+interface Begin {
+  readonly first?: readonly Buffer[];
+  readonly files?: string;
+}
+
+async function start(t: Test, channel: string, more = '', { first = STEREO_44, files = DEMO_FILE }: Begin = {}) {
   const { log, lines } = keepLines();
   const server = await startServer(
     t,
@@ -50,7 +61,7 @@ stations: { s: { channels: { live: { ${channel} sources: [{ type: encoder, passw
   );
   const changes = () =>
     lines.filter(({ message }) => message === 'another format').map(({ from, to }) => `${from} → ${to}`);
-  const feeder = new Feeder(t, server.port, '/live', { frames: STEREO_44 }).stream(t, 4);
+  const feeder = new Feeder(t, server.port, '/live', { frames: first }).stream(t, 4);
   t.equal(await feeder.answered(), 200);
   const listen = async (agent: string, icy = false) => {
     const player = new Player(server.port, '/live', { agent, icy, keep: true });
@@ -140,6 +151,33 @@ for (const [name, frames, format] of [
   });
 }
 
+for (const [name, first, format] of [
+  ['AAC+', AAC_PLUS, 'aac 22050/2'],
+  ['AAC+ with parametric stereo', AAC_PLUS_PS, 'aac 22050/1'],
+] as const) {
+  t.test(`${name}, a fallback of AAC without it, and back`, async (t) => {
+    const path = join(tempFolder(t), 'lc.aac');
+    writeFileSync(path, Buffer.concat(Array.from({ length: 400 }, () => AAC[0]!)));
+    const { server, feeder, listen, changes } = await start(t, '', '', {
+      first,
+      files: `{ type: file, path: ${path} }`,
+    });
+    const ended = [await listen(CHROMIUM), await listen(CHROMIUM, true)];
+    const staying = [await listen(MPV), await listen(MPV, true)];
+    feeder.socket.destroy();
+    await ends(t, ended, [format]);
+    const next = [await listen(CHROMIUM), await listen(CHROMIUM, true)];
+    new Feeder(t, server.port, '/live', { frames: first }).stream(t, 4);
+    await ends(t, next, ['aac 44100/2']);
+    t.same(formatsOf(await listen(CHROMIUM)), [format]);
+    for (const each of staying) t.notOk(each.closed);
+    const heard = `AAC, 22.05 kHz, ${format.endsWith('1') ? 'mono' : 'stereo'}`;
+    await until(() => changes().length >= 2, 5000);
+    t.same(changes().slice(-2), [`${heard} → AAC, 44.1 kHz, stereo`, `AAC, 44.1 kHz, stereo → ${heard}`]);
+    t.match((await metricsOf(server)).join('\n'), /airsplice_format_changes_total\{channel="live"\} [23]\n/);
+  });
+}
+
 t.test('of several fallback files the one in the format on air: nobody notices', async (t) => {
   const folder = tempFolder(t);
   const file = (name: string, [frame]: readonly Buffer[]) => {
@@ -154,7 +192,7 @@ t.test('of several fallback files the one in the format on air: nobody notices',
     file('c.mp3', MONO_44),
     file('d.mp3', STEREO_44),
   ];
-  const { server, feeder, listen, changes } = await start(t, '', '', files.join(', '));
+  const { server, feeder, listen, changes } = await start(t, '', '', { files: files.join(', ') });
   // The first file has played until now.
   const says = async () => (await fetch(`${server.base}/live`, { method: 'HEAD' })).headers.get('ice-audio-info');
   await until(async () => (await says())?.includes('samplerate=44100') === true, 10_000);
