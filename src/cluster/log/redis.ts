@@ -4,6 +4,9 @@
  * package is loaded when it is needed: a server without a cluster starts without it.
  */
 
+import { constants } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { SilentRecordLimit } from '../../net/tls/silent-records.js';
 import { ReplyBounds } from './reply-bounds.js';
 import { CLOSED, LogLost } from './shared-log.js';
 
@@ -21,6 +24,10 @@ export interface RedisOptions {
   readonly answerMs: number;
 }
 
+const DEFAULT_PORT = 6379;
+/** As the package has it for its own sockets. */
+const KEEP_ALIVE_MS = 30_000;
+const TLS = { tls: true as const, secureOptions: constants.SSL_OP_NO_RENEGOTIATION };
 /** Factor of the time-out for long answers. */
 const LONG_TIMES = 10;
 
@@ -144,16 +151,32 @@ type Client = Awaited<ReturnType<typeof makeClient>>;
 async function makeClient(url: string, { answerMs, ca }: Pick<RedisOptions, 'answerMs' | 'ca'>) {
   const { createClient } = await import('./redis-client.js');
   const base = { reconnectStrategy: false as const, connectTimeout: answerMs, keepAlive: true };
-  const socket = url.startsWith('rediss:') ? { ...base, tls: true as const, ...(ca && { ca }) } : base;
+  // The client gives no access to its TLSSocket.
+  const beneath = url.startsWith('rediss:') ? new SilentRecordLimit(connectTo(url)) : null;
+  const socket = beneath === null ? base : { ...base, ...TLS, socket: beneath, ...(ca && { ca }) };
   const client = createClient({ url, socket, RESP: 2, disableClientInfo: true, disableOfflineQueue: true });
   // An error thrown here is an error of the client, like those of its decoder.
   const { decoder } = client._getQueue();
   const [bounds, write] = [new ReplyBounds(), decoder.write.bind(decoder)];
   decoder.write = (chunk: Buffer) => {
+    beneath?.dataCame();
     bounds.push(chunk);
     write(chunk);
   };
   return client;
+}
+
+function connectTo(url: string): Socket {
+  const { hostname, port } = new URL(url);
+  // An IPv6 address stands in brackets there.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return connect({
+    host,
+    port: Number(port || DEFAULT_PORT),
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+  });
 }
 
 /**

@@ -15,11 +15,11 @@ const SERVER_KEY = 'SERVER_TRAFFIC_SECRET_N ';
 
 /** Closes connections whose client changes its key too often; `onExcess` is called first. */
 export function limitClientKeys(server: tls.Server, onExcess: (socket: tls.TLSSocket) => void): void {
-  const counts = new WeakMap<tls.TLSSocket, KeyCount>();
+  const counts = new WeakMap<tls.TLSSocket, MinuteCount>();
   server.on('keylog', (line, socket) => {
     if (socket.destroyed || !begins(line, CLIENT_KEY)) return;
     let count = counts.get(socket);
-    if (count === undefined) counts.set(socket, (count = new KeyCount()));
+    if (count === undefined) counts.set(socket, (count = new MinuteCount(MAX_KEY_UPDATES)));
     if (count.isWithin()) return;
     onExcess(socket);
     // By the next turn of the loop there could be thousands more.
@@ -29,25 +29,36 @@ export function limitClientKeys(server: tls.Server, onExcess: (socket: tls.TLSSo
 
 /** The same for a server that airsplice connects to. */
 export function limitServerKeys(socket: tls.TLSSocket): void {
-  const count = new KeyCount();
+  const count = new MinuteCount(MAX_KEY_UPDATES);
   socket.on('keylog', (line) => {
     if (socket.destroyed || !begins(line, SERVER_KEY) || count.isWithin()) return;
     socket.destroy(new Error(`the server changes its TLS key more than ${MAX_KEY_UPDATES} times a minute`));
   });
 }
 
-class KeyCount {
-  #keys = 0;
+/** Counts what a peer does in a minute. */
+export class MinuteCount {
+  readonly #most: number;
+  #count = 0;
   #sinceMs = performance.now();
 
-  /** Counts a new key. False: too many. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Counts one. False: too many. */
   isWithin(): boolean {
     const nowMs = performance.now();
     if (nowMs - this.#sinceMs >= MINUTE_MS) {
-      this.#keys = 0;
+      this.#count = 0;
       this.#sinceMs = nowMs;
     }
-    return ++this.#keys <= MAX_KEY_UPDATES;
+    return ++this.#count <= this.#most;
+  }
+
+  /** The last one does not count. */
+  takeBack(): void {
+    this.#count = Math.max(0, this.#count - 1);
   }
 }
 

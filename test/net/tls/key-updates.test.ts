@@ -4,11 +4,13 @@ import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import net, { type AddressInfo, type Socket } from 'node:net';
 import t from 'tap';
+import { Redis, RedisLost } from '../../../src/cluster/log/redis.js';
 import { proofOf, read, written } from '../../../src/cluster/tapes/tape-auth.js';
 import { askForTape } from '../../../src/cluster/tapes/tape-client.js';
 import { Outbound } from '../../../src/net/outbound/outbound.js';
 import { Target } from '../../../src/net/outbound/target.js';
 import { MAX_KEY_UPDATES } from '../../../src/net/tls/key-updates.js';
+import { MAX_SILENT_RECORDS } from '../../../src/net/tls/silent-records.js';
 import { ONE, PEM } from '../../kit/certificate.js';
 import { type KeyUpdater, keyUpdater, keyUpdaterAt } from '../../kit/key-updates.js';
 import { keepLines } from '../../kit/log-lines.js';
@@ -126,4 +128,37 @@ t.test('a connection to another machine that changes its key too often is closed
   t.equal(String((await once(stream, 'data'))[0]), 'x', `${MAX_KEY_UPDATES} are allowed`);
   socket.write(updates(1, true));
   await untilPromised(() => socket.destroyed && stream.destroyed, 2000);
+});
+
+t.test('a Redis that changes its key too often is left, one that answers is not', async (t) => {
+  const sockets: Socket[] = [];
+  const server = net.createServer((socket) => void sockets.push(socket.on('error', () => undefined)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => server.close());
+  const url = `rediss://localhost:${(server.address() as AddressInfo).port}`;
+  const options = { url, sentinels: [], master: '', answerMs: 60_000, ca: Buffer.from(ONE.cert) };
+  const connected = Redis.connect(options, {});
+  await until(() => sockets.length === 2, 5000);
+  // Which of them asks is not known before it does.
+  const made = sockets.map((socket) => keyUpdater(socket, 'server', '*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n'));
+  const asked = await Promise.race(made);
+  for (const one of made) one.catch(() => undefined);
+  const redis = await connected;
+  const reasons: string[] = [];
+  redis.onLost = (reason) => void reasons.push(reason.message);
+  const all = MAX_SILENT_RECORDS;
+  const pings = Array.from({ length: 2 * all }, () => redis.ask(['PING']));
+  asked.socket.write(asked.updates(MAX_KEY_UPDATES, true));
+  // Each byte is a record of its own.
+  asked.socket.write(asked.bytes('+PONG\r\n'.repeat(pings.length)));
+  t.same(new Set(await Promise.all(pings)), new Set(['PONG']), 'records with data count for nothing');
+  t.same(reasons, []);
+  const late = redis.ask(['PING']);
+  late.catch(() => undefined);
+  asked.socket.write(asked.updates(5000, false));
+  const { user } = process.cpuUsage();
+  await untilPromised(() => sockets.every(({ destroyed }) => destroyed), 5000);
+  t.ok(process.cpuUsage().user - user < 500_000, `${process.cpuUsage().user - user} µs of CPU`);
+  await t.rejects(late, RedisLost);
+  t.same(reasons, [`Redis cannot be reached: it sends more than ${all} TLS records without data in a minute`]);
 });
