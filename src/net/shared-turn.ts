@@ -1,15 +1,15 @@
 /**
- * What several machines have in common and one of them decides: whether this one does, and what it has said to the others. Without other machines
- * there is none. In a cluster it is a lease (cluster/sealed-turn.ts).
+ * A value that several machines share and one of them decides. In a cluster it is a lease (cluster/sealed-turn.ts); without other machines there
+ * is none.
  */
 
 export interface SharedTurn<T> {
-  /** This machine decides. */
+  /** Whether this machine decides. */
   readonly isOwn: boolean;
-  /** What the others are to have, if this machine decides. */
+  /** Publishes this value to the others, if this machine decides. */
   say(shared: T): void;
-  /** Whether this machine decides, and has said so to the others for this long. */
+  /** Whether this machine decides, and published its present value at least this long ago. */
   wasSaid(forMs: number): boolean;
-  /** The last that the machine that decides has said; null: nothing that can be used. */
+  /** The last value of the machine that decides, another one; null: none that can be used. */
   heard(): T | null;
 }

@@ -1,7 +1,7 @@
 /**
- * What an authority reads on port 80 to see that a domain leads here (HTTP-01: RFC 8555, 8.3): the token that it asks for, with the thumbprint of the
- * account that orders. So any process of any machine answers by itself: the key of the account is all that it needs, and no order need be known.
- * That is not less safe than to know the tokens: the authority looks for the thumbprint of the account that has ordered, which no other has.
+ * Answers HTTP-01 challenges (RFC 8555, 8.3) with the requested token and the thumbprint of the account. The account's key is all that is needed,
+ * so any process of any machine can answer without knowing the order. That is as safe as knowing the tokens: the authority expects the thumbprint
+ * of the account that has ordered, and no other account has it.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -12,9 +12,9 @@ import type { Config } from '../../config/schema.js';
 import { ACCOUNT_FILE } from './acme-files.js';
 import { thumbprintOf } from './acme-key.js';
 
-/** Base64url of 128 bits at least, and no more than anybody uses. */
+/** Base64url, with generous bounds: RFC 8555, 8.3 requires at least 22 characters. */
 const TOKEN = /^[A-Za-z0-9_-]{16,256}$/;
-/** Anybody may ask: the file is not read for each question. */
+/** Anyone may ask, so the file is not read for each request. */
 const FRESH_MS = 1000;
 
 interface Thumbprint {
@@ -24,10 +24,10 @@ interface Thumbprint {
 }
 
 export class AcmeAnswers {
-  /** The one in force. */
+  /** The configuration in force. */
   readonly #config: Pick<Config, 'addresses' | 'data'>;
   readonly #clock: Clock;
-  /** By certificate. */
+  /** By the name of the certificate. */
   readonly #known = new Map<string, Thumbprint>();
 
   constructor(config: Pick<Config, 'addresses' | 'data'>, clock: Clock) {
@@ -35,13 +35,13 @@ export class AcmeAnswers {
     this.#clock = clock;
   }
 
-  /** @param host as in the request, with its port; undefined: it has none @returns null: nothing is to be proved for this host */
+  /** @param host the Host header; undefined: none @returns null: no certificate is for this host, or the token is malformed */
   async answer(host: string | undefined, token: string): Promise<string | null> {
     if (!TOKEN.test(token)) return null;
     const all = acmeCertificates(this.#config.addresses);
     const name = (host ?? '').toLowerCase().replace(/\.?(:\d*)?$/, '');
     const found = [...all].find(([, { domains }]) => domains.includes(name));
-    // A proxy in front may ask by another name.
+    // A proxy may change the Host.
     const [certificate, acme] = found ?? (all.size === 1 ? [...all][0]! : []);
     if (certificate === undefined || acme === undefined) return null;
     const thumbprint = await this.#thumbprint(certificate, acme);

@@ -1,12 +1,12 @@
 /**
- * One certificate that the server gets by itself: ordered where there is none that can be used, and again when two thirds of its life are over. Owned
- * by AcmeCertificates, which looks once a second.
+ * One certificate that the server obtains by ACME: ordered if there is no usable one, and again when two thirds of its life are over. Owned by
+ * AcmeCertificates, which calls `look` once a second.
  *
  *   none, damaged, or due ─► the turn (of several machines one orders) ─► order ─► written ─► net/tls/certificate.ts finds it, in every process
  *                                └─ failed: a pause, which doubles from 2 minutes to 6 hours, or as the authority says
  *
- * Invariant: of one certificate no more than ORDERS_AN_HOUR orders are made, whatever fails and however often the server starts, since
- * authorities lock out who asks more often. Each is noted on the disk before it is made.
+ * Invariant: a certificate is ordered at most ORDERS_AN_HOUR times an hour, whatever fails and however often the server starts, since authorities
+ * lock out clients that order more often. Each order is noted on disk before it is made.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -19,7 +19,7 @@ import type { AcmeTurn } from './acme-turn.js';
 export const ORDERS_AN_HOUR = 4;
 const HOUR_MS = 3_600_000;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [120_000, 6 * HOUR_MS];
-/** So that the servers that an authority's outage has struck do not come back all at once. */
+/** Spreads the orders of many servers after an authority's outage. */
 const JITTER = 0.25;
 /** After this part of its life it is renewed. */
 const RENEW_AT = 2 / 3;
@@ -27,17 +27,17 @@ const RENEW_AT = 2 / 3;
 const LOOK_MS = 2000;
 /** The other machines have to know the account before the authority asks one of them. */
 const SPREAD_MS = 2000;
-/** Orders wait so long, at most, until this server answers the authority: it may be asked where this one cannot be seen from itself. */
+/** How long the first order waits for this server to answer itself (own-proof.ts): the authority may reach it although it cannot reach itself. */
 const UNPROVED_MS = 30_000;
 
 export interface AcmeOutput {
-  /** At the start: there is none that can be used. */
+  /** At the start: there is no usable certificate. */
   onMissing(): void;
-  /** It is written. */
+  /** A new certificate was written. */
   onIssued(pair: KeptPair): void;
-  /** For the first failure in a row, and for another reason. @param pauseMs until the next order */
+  /** Called for the first failure in a row, and when the reason changes. @param pauseMs until the next order */
   onFailed(reason: string, pauseMs: number): void;
-  /** Its files cannot be read or written: for the first time in a row, and for another reason. */
+  /** Its files cannot be read or written: called for the first failure in a row, and when the reason changes. */
   onError(error: Error): void;
 }
 
@@ -62,14 +62,14 @@ export class AcmeCertificate {
   problem: string | null = null;
   readonly #parts: AcmeCertificateParts;
   readonly #output: AcmeOutput;
-  /** Until then it waits for this server to answer, monotonic milliseconds; null: it has answered. */
+  /** When it stops waiting for this server to answer itself, monotonic milliseconds; null: it does not wait. */
   #unprovedMs: number | null;
   #isPrepared = false;
   #isBusy = false;
   #lookAtMs = Number.NEGATIVE_INFINITY;
   #nextOrderMs = Number.NEGATIVE_INFINITY;
   #failures = 0;
-  /** The failure that was said last; null: the next one is said. */
+  /** The failure that was reported last; null: the next one is reported. */
   #said: string | null = null;
   #pair: KeptPair | null = null;
 
@@ -79,24 +79,24 @@ export class AcmeCertificate {
     this.#unprovedMs = parts.clock.now() + UNPROVED_MS;
   }
 
-  /** Null: there is none, or nobody has looked yet. */
+  /** Null: there is none, or its files were not read yet. */
   get pair(): KeptPair | null {
     return this.#pair;
   }
 
-  /** It reads its files, or is being ordered. */
+  /** Whether it is reading its files, or being ordered. */
   get isBusy(): boolean {
     return this.#isBusy;
   }
 
-  /** A reload has changed with what it is ordered: what has failed may not fail any more. */
+  /** A reload has changed its options: it may be ordered at once, as former failures may be mended. */
   again(): void {
     this.#nextOrderMs = Number.NEGATIVE_INFINITY;
     this.#failures = 0;
     this.#said = null;
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   look(nowMs: number): void {
     if (this.#isBusy || nowMs < this.#lookAtMs) return;
     this.#isBusy = true;
@@ -137,7 +137,7 @@ export class AcmeCertificate {
     return true;
   }
 
-  /** Of other domains that this address had, it serves until there is a new one. */
+  /** A certificate of former domains of this address serves until there is a new one. */
   async #prepare(): Promise<void> {
     const { acme, files, clock } = this.#parts;
     await files.prepare();
@@ -147,7 +147,7 @@ export class AcmeCertificate {
     else await files.savePair(former.pem);
   }
 
-  /** Takes what the machine that orders has. */
+  /** Takes account and certificate of the machine that orders. */
   async #follow(turn: AcmeTurn): Promise<void> {
     const { files } = this.#parts;
     const heard = turn.heard();
@@ -155,7 +155,7 @@ export class AcmeCertificate {
     if (heard.account !== (await files.account())) await files.saveAccount(heard.account);
     const theirs = heard.pair === null ? null : pairOf(heard.pair);
     const own = await files.pair();
-    // An older one was kept by who wrote it there, or is played back by an attacker.
+    // One that expires earlier is stale, or replayed by an attacker.
     if (theirs === null || (own !== null && this.#isWhole(own) && theirs.endsMs <= own.endsMs)) return;
     await files.savePair(theirs.pem);
     this.#said = null;
@@ -176,7 +176,7 @@ export class AcmeCertificate {
   async #order(account: string): Promise<void> {
     const { acme, files, clock, order } = this.#parts;
     const wallMs = clock.wallMs();
-    // A time ahead is of a clock that was wrong.
+    // A time in the future comes from a clock that was wrong.
     const lately = (await files.orders()).filter((atMs) => atMs > wallMs - HOUR_MS && atMs <= wallMs);
     if (lately.length >= ORDERS_AN_HOUR) {
       this.#nextOrderMs = clock.now() + Math.min(...lately) + HOUR_MS - wallMs;
@@ -190,7 +190,7 @@ export class AcmeCertificate {
       this.#parts.turn?.say({ account, pair: pem });
       this.counts.issued++;
       this.#output.onIssued(this.#pair);
-      // It would be ordered again and again.
+      // Otherwise it would be ordered again and again.
       if (this.#isDue())
         throw new Error('the new certificate is to be renewed already: is the clock of this machine right?');
       this.#failures = 0;

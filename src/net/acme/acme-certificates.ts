@@ -1,6 +1,6 @@
 /**
- * All certificates that the server gets by itself, as the configuration in force has them; one is ordered at a time. In the process that carries the
- * audio, of which there is one. Where there are none, nothing is loaded and nothing is done.
+ * All certificates that the server obtains by ACME, from the configuration in force; one is ordered at a time. Runs in the one process that carries
+ * the audio. Without such certificates nothing is loaded or done.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -17,24 +17,24 @@ import type { AcmeTurn } from './acme-turn.js';
 import { removeFormer } from './former-files.js';
 import { isProved } from './own-proof.js';
 
-/** How often files of certificates that are configured no more are looked for. */
+/** How often files of certificates that are no longer configured are looked for. */
 const FORMER_MS = 86_400_000;
 
 export interface AcmeCertificatesParts {
-  /** The one in force. */
+  /** The configuration in force. */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of a certificate by its name; null: no other machine has it. */
+  /** The turn of a certificate, by its name; null: no other machine has the certificate. */
   turnOf(name: string): AcmeTurn | null;
-  /** It is configured no more. */
+  /** A certificate is no longer configured. */
   onGone(name: string): void;
 }
 
 export class AcmeCertificates {
   readonly #parts: AcmeCertificatesParts;
   readonly #all = new Map<string, AcmeCertificate>();
-  /** As they were configured last, by the same names. */
+  /** Their options, by the same names. */
   #configured: ReadonlyMap<string, AcmeConfig> = new Map();
   readonly #ending = new AbortController();
   readonly #orders = new SerialQueue();
@@ -65,14 +65,14 @@ export class AcmeCertificates {
     this.#configured = wanted;
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   look(nowMs: number): void {
     if (this.#ending.signal.aborted) return;
     for (const certificate of this.#all.values()) certificate.look(nowMs);
     if (nowMs >= this.#formerAtMs) this.#removeFormer(nowMs);
   }
 
-  /** Breaks off the order under way. Idempotent. */
+  /** Aborts the order under way. Idempotent. */
   close(): void {
     this.#ending.abort();
   }
@@ -134,7 +134,7 @@ export class AcmeCertificates {
     return this.#orders.run(async () => {
       const { signal } = this.#ending;
       signal.throwIfAborted();
-      // As it is now: e-mail, account and authorities may have changed.
+      // The options in force: e-mail, account and authorities may have changed.
       const acme = acmeCertificates(this.#parts.config.addresses).get(name);
       if (acme === undefined) throw new Error('it is configured no more');
       const { domains, email, directoryUrl, caFile, eab } = acme;

@@ -1,9 +1,9 @@
 /**
  * Orders a certificate of an authority that speaks ACME (RFC 8555), by the package `acme-client`: account, order, proof by HTTP-01, certificate. The
- * proof is answered by acme-answers.ts. Loaded when the first certificate is ordered: it brings fifty packages.
+ * proof is answered by acme-answers.ts. Loaded when the first certificate is ordered, for the package's sake: it has fifty dependencies.
  *
- * Its requests are made as all of ours are, with our bounds and without its retries: those are up to acme-certificate.ts. As the package has one
- * place for that in a process, there is one order at a time.
+ * The package's requests go through our own client (outbound/), with our limits and without its retries, which are up to acme-certificate.ts. It
+ * has a single adapter for that in a process, so one order is made at a time.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -26,7 +26,7 @@ export interface OrderRequest {
   /** PEM. */
   readonly accountKey: string;
   readonly signal: AbortSignal;
-  /** For each request. */
+  /** Limit of each request. */
   readonly requestMs?: number;
 }
 
@@ -34,12 +34,12 @@ const REQUEST_MS = 30_000;
 const HEAD_BYTES = 16 * 1024;
 /** A chain has some 4 KiB, an order with a hundred names as many. */
 const BODY_BYTES = 256 * 1024;
-/** Between two looks at an order that the authority works on; each is longer than the one before. */
+/** Pauses between two looks at an order that the authority works on. */
 const POLL_MS = [500, 1000, 2000, 3000, 5000];
-/** For the authority to check the proofs, and to sign. */
+/** Time for the authority to check the proofs, and to sign. */
 const SETTLE_MS = 120_000;
 
-/** Of one order: it has at most a hundred domains. */
+/** Limit for one order, which has at most a hundred domains. */
 const MAX_PROOFS = 200;
 
 type AxiosAdapter = (config: {
@@ -82,7 +82,7 @@ async function order({ directoryUrl, domains, email, eab, accountKey, signal }: 
   return checked(String(await client.getCertificate(made)), key, domains);
 }
 
-/** The order, once it is in another state than this. Rejects with what the authority did not like. */
+/** Resolves with the order once it has left this state. Rejects with the authority's reasons if it is invalid. */
 async function settled(
   client: InstanceType<typeof acme.Client>,
   begun: Order,
@@ -101,7 +101,7 @@ async function settled(
   throw new Error(reasons.join('; ') || 'the order is invalid');
 }
 
-/** One after the other: the package asks for all at once, each on a connection of its own. */
+/** One after the other: the package would request all at once, each on a connection of its own. */
 async function authorizationsOf(client: InstanceType<typeof acme.Client>, order: Order): Promise<Authorization[]> {
   const urls = order.authorizations ?? [];
   if (urls.length > MAX_PROOFS) throw new Error(`the authority asks for ${urls.length} proofs`);
@@ -117,7 +117,7 @@ function reasonsOf({ identifier, challenges }: Authorization): string[] {
   });
 }
 
-/** Chain and key as one text. Throws where clients could not use it. */
+/** Chain and key as one text. Throws if the pair is unusable, or not for all domains. */
 function checked(chain: string, key: string, domains: readonly string[]): string {
   const problem = pairProblem(Buffer.from(chain), Buffer.from(key));
   if (problem !== undefined) throw new Error(`the certificate of the authority cannot be used: ${problem}`);
@@ -127,7 +127,7 @@ function checked(chain: string, key: string, domains: readonly string[]): string
   return `${chain.trim()}\n${key}`;
 }
 
-/** What `axios` calls for a request. It resolves whatever the status: rejected, the package waits as long as an authority says, and asks again. */
+/** What `axios` calls for a request. Resolves whatever the status: after a rejection the package retries, as late as an authority says. */
 function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
   return async (config) => {
     const { url = '', method = 'get', data, headers } = config;

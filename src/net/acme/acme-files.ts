@@ -1,12 +1,11 @@
 /**
- * What is kept of one certificate that the server gets by itself, in a folder of the data folder that only its user can read:
+ * The files of one certificate that the server obtains by ACME, in a folder of the data folder that only the server's user can read:
  *
- *   account.pem       the key of the account at the authority; it is in each answer to the authority (acme-answers.ts)
- *   certificate.pem   the chain and its key, in one file, so that net/tls/certificate.ts never reads the one without the other
- *   orders.json       when certificates were ordered lately, unix milliseconds
+ *   account.pem       the key of the account at the authority; its thumbprint is in each answer to a challenge (acme-answers.ts)
+ *   certificate.pem   the chain and its key, in one file, so that net/tls/certificate.ts never reads one without the other
+ *   orders.json       the times of recent orders, Unix milliseconds
  *
- * Each is written beside its place and moved there. What cannot be used is moved aside, as `….damaged`, and stops nothing. One process writes, the
- * others read.
+ * Each is written to `….new` and renamed. An unusable file is renamed to `….damaged`, and stops nothing. One process writes, the others read.
  */
 
 import { X509Certificate } from 'node:crypto';
@@ -17,11 +16,11 @@ import { isKey, newKey } from './acme-key.js';
 
 export const ACCOUNT_FILE = 'account.pem';
 const ORDERS_FILE = 'orders.json';
-/** Of one file: of a chain and its key, or of a hundred orders. */
+/** The longest file: a chain and its key, or a hundred orders. */
 const MAX_BYTES = 256 * 1024;
 const [FOLDER_MODE, FILE_MODE] = [0o700, 0o600];
 
-/** Whether it is one of these, or what is left of one. */
+/** Whether this is the name of one of these files, or of its damaged or unfinished version. */
 export function isAcmeFile(name: string): boolean {
   return [ACCOUNT_FILE, PAIR_FILE, ORDERS_FILE].includes(name.replace(/\.(?:damaged|new)$/, ''));
 }
@@ -46,14 +45,14 @@ export class AcmeFiles {
     this.#onDamaged = onDamaged;
   }
 
-  /** Before all else. Others may have been able to look into a folder that was restored from a backup. */
+  /** Called first. Sets the mode of existing folders too: others may be able to read one that was restored from a backup. */
   async prepare(): Promise<void> {
     await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
     await chmod(dirname(this.#folder), FOLDER_MODE);
     await chmod(this.#folder, FOLDER_MODE);
   }
 
-  /** The key of the account; it is made where there is none. */
+  /** The key of the account, made if there is none. */
   async account(): Promise<string> {
     const known = await this.#read(ACCOUNT_FILE, (text) => (isKey(text) ? text : null));
     if (known !== null) return known;
@@ -72,8 +71,8 @@ export class AcmeFiles {
   }
 
   /**
-   * Of the other certificates that the server has got the one that is for most of these domains, and has not expired; null: none is for any.
-   * Where the domains of an address have changed it serves until there is a new one.
+   * Of the server's other unexpired certificates the one that is for most of these domains; null: none is for any.
+   * If the domains of an address have changed, it serves until there is a new one.
    */
   async formerPair(domains: readonly string[], wallMs: number): Promise<KeptPair | null> {
     let [best, most]: [KeptPair | null, number] = [null, 0];
@@ -99,7 +98,7 @@ export class AcmeFiles {
     await this.#write(ORDERS_FILE, JSON.stringify(orders));
   }
 
-  /** @param parse null: it cannot be used */
+  /** @param parse returns null for an unusable text */
   async #read<T>(name: string, parse: (text: string) => T | null): Promise<T | null> {
     const file = join(this.#folder, name);
     let bytes: Buffer;
@@ -130,7 +129,7 @@ export class AcmeFiles {
   }
 }
 
-/** Null: it cannot be used. An expired one can, until there is another. */
+/** Null: unusable. An expired certificate is used until there is another. */
 export function pairOf(pem: string): KeptPair | null {
   const bytes = Buffer.from(pem);
   if (pairProblem(bytes, bytes) !== undefined) return null;

@@ -1,8 +1,8 @@
-/** Which of several machines orders a certificate, and what all of them have of it. */
+/** Which of several machines orders a certificate, and what it shares with the others. */
 
 import type { SharedTurn } from '../shared-turn.js';
 
-/** What all machines of a certificate have in common, PEM. */
+/** What all machines of a certificate share, PEM. */
 export interface SharedCertificate {
   /** The key of the account: each machine may be the one that the authority asks. */
   readonly account: string;

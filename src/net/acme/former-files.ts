@@ -1,6 +1,6 @@
 /**
- * What is left of certificates that are configured no more. It is removed once the certificate has expired and nothing was written for KEPT_MS: until
- * then the configuration of before gets its account back.
+ * Removes the files of certificates that are no longer configured, once the certificate has expired and nothing was written for KEPT_MS. Until then
+ * a return to the former configuration finds its account.
  */
 
 import { readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
@@ -26,11 +26,11 @@ export async function removeFormer(
     try {
       if (!(await isOver(folder, wallMs))) continue;
       for (const file of await readdir(folder)) if (isAcmeFile(file)) await unlink(join(folder, file));
-      // Not where there is another file.
+      // Fails if another file is in it.
       await rmdir(folder);
       gone.push(name);
     } catch {
-      // Of another user, or with another file in it.
+      // It belongs to another user, or holds another file.
     }
   }
   return gone;

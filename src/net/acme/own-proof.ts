@@ -1,6 +1,6 @@
 /**
- * Whether this server answers the authority: it asks itself, at one of its addresses. A process that orders may be ready before those that listen,
- * and a failed proof counts against the account. What lies between the authority and this machine is not seen here.
+ * Whether this server answers challenges: it asks itself, at its addresses; one answer is enough. The process that orders may be ready before those
+ * that listen, and a failed proof counts against the account. The network between the authority and this machine is not tested.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -12,7 +12,7 @@ import { thumbprintOf } from './acme-key.js';
 
 const LIMITS = { ca: undefined, timeoutMs: 2000, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
 
-/** Never rejects. @returns true as well where no address can be asked @param accountKey PEM */
+/** Never rejects. @returns true, too, if no address can be asked @param accountKey PEM */
 export async function isProved(
   addresses: readonly AddressConfig[],
   domain: string,
@@ -35,7 +35,7 @@ export async function isProved(
   return await Promise.any(answers).catch(() => false);
 }
 
-/** Where what listens at this host is reached from this machine. */
+/** The host under which this machine reaches an address that listens at `host`. */
 function placeOf(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -18,12 +18,12 @@ export type ProxyHeaderName = 'x-forwarded-for' | 'forwarded';
 /** The client of each connection whose proxy has named it in a PROXY header. */
 const clients = new WeakMap<Socket, string>();
 
-/** The client's address (as plainAddress writes it), named by the peer, a trusted proxy. */
+/** Sets the client's address (as plainAddress writes it), which the peer, a trusted proxy, has named. */
 export function setClient(socket: Socket, address: string): void {
   clients.set(socket, address);
 }
 
-/** The client's address, whatever headers its requests have; "": it has gone, and no proxy has named it. */
+/** The client's address, regardless of request headers; "": it has disconnected, and no proxy has named it. */
 export function addressOf(socket: Socket): string {
   return clients.get(socket) ?? plainAddress(socket.remoteAddress);
 }
@@ -72,7 +72,7 @@ export class Proxies {
     return this.clientOf(request.socket, (name) => request.headers[name] as string | undefined);
   }
 
-  /** The key of its limits: its address, or its network (base/ip.ts). */
+  /** The key of the client's limits: its address, or its network (base/ip.ts). */
   originOf(request: IncomingMessage): string {
     return originOf(this.ofRequest(request));
   }
@@ -85,7 +85,7 @@ function addressIn(entry: string): string {
   return plainAddress(bare ?? text);
 }
 
-/** What an entry of `Forwarded` says of the client; "": nothing, or twice. */
+/** The `for` value of an entry of `Forwarded`; "": none, or more than one. */
 function forIn(entry: string): string {
   let found = '';
   for (let rest = entry, at = 0; at >= 0; rest = rest.slice(0, at)) {
@@ -101,8 +101,8 @@ function forIn(entry: string): string {
 }
 
 /**
- * The last of this separator that is in no quoted text; -1: there is none. From the right: what a proxy has added has all its quotes, whatever was
- * there before; and within them is what the client has sent, its Host.
+ * The index of the last separator outside quotes; -1: none. Searched from the right, since only the proxy's own entry is sure to have matching
+ * quotes. Quoted text may come from the client (its Host).
  */
 function lastOutside(text: string, separator: ',' | ';'): number {
   let isQuoted = false;

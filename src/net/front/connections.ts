@@ -5,9 +5,9 @@
  *                            ├──a request that the reserve is for──► pending ──right secret──► proven     either ─► kept ─► pending …
  *                            └──an encoder is let in──► admitted                        at most `connections` of all
  *
- * At the accept no client is known; the reserve is for requests of encoders, playout systems and operators. Where there is no room, one that
- * is not needed is closed to make some (closable-connections.ts); an address makes room for itself first. Busy, proven and admitted
- * connections are never closed for that.
+ * At the accept no client is known; the reserve is for requests of encoders, playout systems and operators. If there is no room, a dispensable
+ * connection is closed (closable-connections.ts), one of the same address first. Busy, proven and admitted connections are never closed for
+ * that.
  *
  * Invariant: every open connection is counted once, in all and for its address. Sockets that were never entered (tests) have no limits.
  * Made by app/worker/guards.ts; fronts enter, acceptors and the router report (src/net/README.md, "Connections"). Processes share the
@@ -91,7 +91,7 @@ export class Connections {
     return this.#count;
   }
 
-  /** Connections without a request: not known to be strangers yet, and of strangers. */
+  /** Connections without a request: `idle` ones of strangers, and all others. */
   get loose(): { readonly undecided: number; readonly idle: number } {
     return { undecided: this.#closable.undecided, idle: this.#closable.idle.size };
   }
@@ -105,7 +105,7 @@ export class Connections {
     return this.#refusals;
   }
 
-  /** How many there may be from this address. */
+  /** The maximum number of connections from this address. */
   mostFrom(address: string): number {
     return this.#limits.isShared(address) ? Number.POSITIVE_INFINITY : this.#limits.perAddress;
   }
@@ -151,7 +151,7 @@ export class Connections {
   }
 
   /**
-   * A request has come: it is not closed before as many calls of `end`, which a listener never makes.
+   * A request has come: the connection is not closed until `end` was called as often as `begin`, which never happens for a listener.
    * False: there is no room for strangers; answer so and close it.
    * @param isReserved the request may use the reserve: it is pending
    */
@@ -268,7 +268,7 @@ export class Connections {
     return true;
   }
 
-  /** Counts it no more, even before its socket has closed. */
+  /** Stops counting it, even before its socket has closed. */
   #leave(entry: TrackedConnection): void {
     if (entry.isGone) return;
     this.#closable.place(entry, null);

@@ -75,7 +75,7 @@ export class Front {
     return this.#server?.listening === true;
   }
 
-  /** Takes over the other front's server and new connections. That one still hands on those it has accepted. */
+  /** Takes over the other front's server and new connections. The other one still hands on connections that it has accepted. */
   takeOver(before: Front): void {
     const server = before.#server!;
     server.removeAllListeners('connection').on('connection', (socket) => this.#enter(socket));
@@ -93,14 +93,14 @@ export class Front {
     if (connections.enter(socket, proxied === undefined ? (socket.remoteAddress ?? '') : null)) this.take(socket);
   }
 
-  /** Resolves with the port that was given (the configured one may be 0). Rejects when it cannot listen. */
+  /** Resolves with the actual port (the configured one may be 0). Rejects if it cannot listen. */
   listen(): Promise<number> {
     const server = this.#server!;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       server.listen({ host: this.#options.host, port: this.#options.port, backlog: BACKLOG }, () => {
         server.off('error', reject);
-        // From an accept: libuv keeps a spare descriptor to refuse connections with, unless even that could not be had.
+        // An accept failed: libuv refuses connections with a spare descriptor, unless it could not open even that.
         server.on('error', () => this.#options.connections.outOfFiles());
         // The HTTP server never listens itself, but starts its time-outs on this event.
         this.#options.http.emit('listening');

@@ -40,7 +40,7 @@ export interface OpeningOptions {
   readonly headMs: number;
   /** Has each connection already; learns the address in a PROXY header. */
   readonly connections: Connections;
-  /** The peers that must begin with a PROXY header, as all connections here must, and its longest form. Undefined: none may. */
+  /** All connections here must come from these peers and begin with a PROXY header, at most this long. Undefined: none may. */
   readonly proxied?: { readonly by: Proxies; readonly headBytes: number } | undefined;
   /** Undefined: no TLS here. */
   readonly tls?: TlsOptions | undefined;
@@ -58,7 +58,7 @@ type NextStep = (() => void) | 'more' | 'wrong';
 /** The server never listens: connections are emitted to it. */
 interface TlsStep extends TlsOptions {
   readonly server: tls.Server;
-  /** The keys that it has; null: its own. */
+  /** The server's ticket keys; null: random ones of its own. */
   ticketKeys: Buffer | null;
 }
 
@@ -99,7 +99,7 @@ export class Opening {
         const header = readProxyHeader(bytes, proxied.headBytes);
         if (header === 'wrong') {
           this.#options.connections.fault(socket, UNPROXIED);
-          // A person at the machine itself, who took this port for one of listeners.
+          // Probably a person at this machine, who took this for a port of listeners.
           if (REQUEST.test(bytes.toString('latin1', 0, REQUEST_BYTES))) return () => refuseWords(socket, UNPROXIED);
         }
         if (typeof header === 'string') return header;
@@ -237,7 +237,7 @@ export class Opening {
   }
 }
 
-/** The next reader gets them once the connection is resumed. */
+/** Puts bytes back: the next reader gets them once the connection is resumed. */
 function unread(socket: net.Socket, bytes: Buffer): void {
   if (bytes.length > 0) socket.unshift(bytes);
 }

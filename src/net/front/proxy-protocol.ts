@@ -31,8 +31,7 @@ export interface ProxyHeader {
 }
 
 /**
- * Reads the header from all bytes so far. `more`: they may still become one; `wrong`: they cannot, said as early as the fixed parts of
- * the header show it.
+ * Reads the header from all bytes so far. `more`: it is incomplete; `wrong`: it is none, returned as soon as the fixed parts show it.
  * @param maxBytes the longest header
  */
 export function readProxyHeader(bytes: Buffer, maxBytes: number): ProxyHeader | 'more' | 'wrong' {

@@ -11,15 +11,15 @@ import { decodeUndeclared, decodeUtf8 } from '../../metadata/text.js';
 export interface RequestHeadLimits {
   /** The whole head, with blank lines before it and the one that ends it. */
   readonly headBytes: number;
-  /** All lines but the blank one that ends the head. */
+  /** All lines except the blank one that ends the head. */
   readonly headLines: number;
 }
 
-/** What a head says behind its first line. */
+/** The headers after the request line. */
 export interface SentHeaders {
-  /** Names in lower case, values trimmed; of a repeated header the last counts, but for those of proxies: each adds its own. */
+  /** Names in lower case, values trimmed. The last of a repeated header counts; those of proxies are joined by commas. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Values of what an encoder says of itself in another charset than UTF-8, as sent. Absent: there are none. */
+  /** The bytes of `icy-` and `ice-` headers whose values are not UTF-8. Absent: there are none. */
   readonly foreign?: ReadonlyMap<string, Buffer> | undefined;
 }
 
@@ -30,11 +30,11 @@ export interface RequestHead extends SentHeaders {
   readonly path: string;
   /** After the first `?` of the target, or `""`. */
   readonly query: string;
-  /** The same with bytes above 0x7F percent-encoded, as the channel decides their charset. Absent: there are none. */
+  /** The same with bytes above 0x7F percent-encoded, since the channel decides their charset. Absent: there are none. */
   readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;
-  /** It was not exact HTTP: a proxy may have read it, and found its end, differently. */
+  /** Not exact HTTP: a proxy may have read it differently, and found its end elsewhere. */
   readonly isLoose: boolean;
   /** Bytes of the body that came with the end of the head. */
   readonly rest: Buffer;
@@ -42,7 +42,7 @@ export interface RequestHead extends SentHeaders {
 
 export interface RequestHeadFault {
   readonly kind: 'too-large' | 'malformed';
-  /** For a person. Holds nothing that was sent: it may be a password. */
+  /** For people. Quotes nothing that was sent, which may be a password. */
   readonly message: string;
 }
 
@@ -55,7 +55,7 @@ const CR = 0x0d;
 const CONTROLS = /[\u0000-\u001f\u007f]/g;
 /** Headers that are one list if repeated (RFC 9110, 5.3; RFC 7239, 7.1). */
 const LISTS = new Set(['x-forwarded-for', 'forwarded']);
-/** The headers with the length of a body: one of them, once. */
+/** Headers that give the length of a body: at most one of them, once. */
 const LENGTHS = new Set(['content-length', 'transfer-encoding']);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i;
 const EXACT_REQUEST = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.[01]$/;
@@ -131,7 +131,7 @@ export class RequestHeadParser {
     this.#head = bigger;
   }
 
-  /** The line that ends with the LF just stored, without its end; null: it holds a control character. Else those become blanks. */
+  /** The line before the LF just stored, without its line end. If it has control characters: null if strict, else with blanks in their place. */
   #takeLine(): string | null {
     let end = this.#length - 1;
     while (end > this.#lineStart && this.#head[end - 1] === CR) end--;

@@ -1,6 +1,6 @@
 /**
  * Rewrites the head of a response to a request of ours as strict HTTP. Old stream servers answer `ICY 200 OK`, end lines with a bare LF,
- * and have or lack blanks against HTTP/1.1, which the HTTP client refuses.
+ * and put blanks where HTTP/1.1 forbids them, which the HTTP client refuses.
  *
  *   ICY 200 OK⏎              HTTP/1.1 200 ⏎
  *   icy-name :A⏎        ─►   icy-name: A⏎

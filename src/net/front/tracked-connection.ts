@@ -7,7 +7,7 @@ import type { Queue, QueueLink } from '../limits/queue.js';
 export interface ConnectionOrigin {
   readonly key: string;
   count: number;
-  /** Its connections that may be closed to make room, and those that may be beyond half of its limit. */
+  /** `loose` connections may be closed to make room, `pending` ones only beyond half of the limit. */
   loose: Queue<TrackedConnection> | null;
   pending: Queue<TrackedConnection> | null;
 }

@@ -17,7 +17,7 @@ export interface Judged {
   readonly retrySeconds: number;
 }
 
-/** Finds out elsewhere whether a secret is right; null: it could not. Never rejects. */
+/** Asks others whether a secret is right; null: unknown. Never rejects. */
 export type AskSecret = () => Promise<boolean | null>;
 
 /** The gate for secrets and the table of connections. */
@@ -27,9 +27,9 @@ export interface Judges {
 }
 
 /**
- * Judges the secret of a connection that bypasses the HTTP server. The socket is paused, now and when `onJudged` is called: at once, or at its
- * turn, or when it was found out elsewhere; never if the connection has ended by then.
- * @param maxBytes read ahead at most @param onJudged with the bytes read ahead @param ask where `compare` does not know
+ * Judges the secret of a connection that bypasses the HTTP server. The socket is paused, now and when `onJudged` is called: at once, at its turn,
+ * or when `ask` resolves; never if the connection has ended by then.
+ * @param maxBytes read ahead at most @param onJudged with the bytes read ahead @param ask called if `compare` returns null
  */
 export function judgeConnection(
   { gate, connections }: Judges,
@@ -66,7 +66,7 @@ export function judgeConnection(
   if (waiting !== null) readAhead();
 }
 
-/** Judges the secret of a request, as judgeConnection. `onJudged` is called once; never if the connection has ended by then. */
+/** Judges the secret of a request, as judgeConnection. `onJudged` is called once; not if the connection ends while the secret waits for its turn. */
 export function judgeRequest(
   { gate, connections }: Judges,
   origin: string,
@@ -84,7 +84,7 @@ export function judgeRequest(
     if (verdict !== 'unknown' || !ask) return decided(verdict, retrySeconds);
     void ask().then((isRight) => {
       gate.settle(origin, isRight);
-      // A form that is sent and closed at once counts all the same.
+      // Even if the client has gone: a page may be closed as soon as its form is sent.
       decided(isRight === null ? 'unknown' : isRight ? 'right' : 'wrong', 0);
     });
   });

@@ -1,5 +1,5 @@
 /**
- * What waits for its turn, by origin (base/ip.ts). Origins take turns; of each it is first come, first served.
+ * Waiting entries by origin (base/ip.ts). Origins take turns; each origin's entries are first come, first served.
  *
  *   origins   a: 1 2 3    b: 4    c: 5 6      turns: a1 b4 c5 a2 c6 a3
  */
@@ -8,7 +8,7 @@ export class OriginTurns<T> {
   readonly #origins = new Map<string, Set<T>>();
   #size = 0;
 
-  /** What waits for several origins counts for each. */
+  /** An entry that waits under several origins counts once for each. */
   get size(): number {
     return this.#size;
   }
@@ -24,7 +24,7 @@ export class OriginTurns<T> {
     this.#size++;
   }
 
-  /** False: it did not wait. */
+  /** False: it was not waiting. */
   remove(origin: string, value: T): boolean {
     const own = this.#origins.get(origin);
     if (own?.delete(value) !== true) return false;
@@ -33,7 +33,7 @@ export class OriginTurns<T> {
     return true;
   }
 
-  /** Takes all out. */
+  /** Removes and returns all entries. */
   clear(): T[] {
     const all = [...this.#origins.values()].flatMap((own) => [...own]);
     this.#origins.clear();
@@ -41,19 +41,19 @@ export class OriginTurns<T> {
     return all;
   }
 
-  /** The one whose turn it is, which is still to be removed; undefined: none waits. */
+  /** The entry whose turn it is; the caller removes it. Undefined: none waits. */
   next(): T | undefined {
     const [first] = this.#origins;
     if (first === undefined) return undefined;
     const [origin, own] = first;
-    // Others first.
+    // The other origins come first.
     this.#origins.delete(origin);
     this.#origins.set(origin, own);
     const [next] = own;
     return next;
   }
 
-  /** Of the origin with most, if it has more than this. */
+  /** The entries of the origin that has the most, if it has more than `than`. */
   most(than: number): { readonly origin: string; readonly values: ReadonlySet<T> } | null {
     let found: { origin: string; values: ReadonlySet<T> } | null = null;
     for (const [origin, values] of this.#origins)

@@ -4,7 +4,7 @@
  *
  *   buckets, oldest use first:  a(3, 12:00:01) · b(59.5, 12:00:40) · c(0, 12:00:41)      full after at most burst / rate
  *
- * With too many keys the longest unused is forgotten, that is, forgiven.
+ * With too many keys the least recently used is forgotten, and so forgiven.
  *
  * Processes share a rate: tokens taken in one are reported to the others and taken there too. A bucket may owe tokens, as several processes may
  * take one before they hear of each other: over a minute they allow no more than one would.
@@ -60,7 +60,7 @@ export class Rate {
     return waitSeconds;
   }
 
-  /** The same without taking. */
+  /** Seconds until a token is there, rounded up; 0: now. Takes none. */
   waitSeconds(key: string): number {
     return Math.ceil(this.waitMs(key) / 1000);
   }

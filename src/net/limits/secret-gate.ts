@@ -11,7 +11,7 @@
  * where they take turns. Invariant: addresses that never sent a right secret have at most twice `inAllPerMinute` compared in a
  * minute, besides those already waiting in queues of their own when that limit was reached.
  *
- * Processes share the limits and the origins with right secrets. If several have a queue of one name, its turns are as many times rarer in each.
+ * Processes share the limits and the origins with right secrets. If n of them have a queue of the same name, each gives it every nth turn.
  */
 
 import type { Clock } from '../../base/clock.js';
@@ -37,7 +37,7 @@ export interface SecretLimits {
   readonly remembered: number;
 }
 
-/** Logged for a request without a secret: many clients (libshout) first ask so. */
+/** Logged for a request without a secret: the first request of many clients (libshout) is one. */
 export const NO_SECRET = 'no credentials';
 /** Logged for a refused secret. */
 export const SECRET_REASONS: Readonly<Record<Exclude<SecretVerdict, 'right'>, string>> = {
@@ -90,7 +90,7 @@ export class SecretGate {
 
   /**
    * Compares a secret and calls `onVerdict`: at once (null is returned), or at its turn.
-   * Of `unknown` the outcome has to be reported by `settle`; until then it counts as wrong, so that many at once are no way around the limit.
+   * After `unknown` the caller reports the outcome by `settle`. Until then it counts as wrong, so that many at once do not evade the limit.
    */
   check(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const queue = this.#queueOf(origin);
@@ -105,7 +105,7 @@ export class SecretGate {
     return queue.add(origin, compare, onVerdict);
   }
 
-  /** What became of a secret of which only others know whether it is right. @param isRight null: it could not be found out */
+  /** The outcome of a secret for which `compare` returned null. @param isRight null: it could not be found out */
   settle(origin: string, isRight: boolean | null): void {
     if (isRight === false) return;
     this.#wrong.giveBack(origin);
@@ -113,7 +113,7 @@ export class SecretGate {
     if (isRight) this.#accept(origin);
   }
 
-  /** Refuses all that wait, before the server stops. */
+  /** Refuses all waiting secrets, before the server stops. */
   close(): void {
     for (const queue of this.#queues.values()) queue.close();
   }

@@ -80,7 +80,7 @@ export class SecretQueue {
     return Math.max(1, Math.ceil((this.#count * this.everyMs) / 1000));
   }
 
-  /** Takes a slot, or another's, or none. Null: none, and it was refused. */
+  /** The secret takes a free slot, or another's, or waits to be refused at the next turn. Null: it was refused at once. */
   add(origin: string, compare: CompareSecret, onVerdict: OnVerdict): WaitingSecret | null {
     const waiting = new WaitingSecret(origin, compare, onVerdict, (gone) => this.#leave(gone));
     const own = this.#origins.get(origin);
@@ -107,7 +107,7 @@ export class SecretQueue {
       const [origin, queue] = first;
       next.leave();
       queue.asked = 0;
-      // Others first.
+      // The other origins come first.
       if (this.#origins.delete(origin)) this.#origins.set(origin, queue);
     }
     const { retrySeconds } = this;
@@ -121,7 +121,7 @@ export class SecretQueue {
     }
   }
 
-  /** Gives it the last slot of this queue with a chance of one in `asked`. */
+  /** Gives the secret the last slot of this queue with a chance of one in `asked`. */
   #draw(waiting: WaitingSecret, queue: OriginQueue, asked: number): WaitingSecret | null {
     const isDrawn = asked <= 1 || this.#options.random() * asked < 1;
     const loser = isDrawn ? queue.waiting.at(-1)! : waiting;

@@ -1,8 +1,8 @@
 /**
- * One attempt to deliver a message (delivery.ts): a request of HTTP, or bytes to a socket of TCP or UDP. Each is a connection of its own, and a
- * redirect is not an answer, as with the listener hook.
+ * One attempt to deliver a message (delivery.ts): an HTTP request, or bytes to a TCP or UDP socket. Each has a connection of its own. A redirect
+ * counts as a failure, as with the listener hook.
  *
- *   http, https   2xx: it was taken          tcp, udp   it was sent
+ *   success:   http, https   a status 2xx          tcp, udp   all bytes were sent
  */
 
 import type { KeyObject } from 'node:crypto';
@@ -14,15 +14,15 @@ import { Target } from './target.js';
 import { signatureHeaders } from './webhook-signature.js';
 
 export interface DeliveryMessage {
-  /** The same in every attempt, so that a receiver who got it twice knows. */
+  /** The same in every attempt, so that a receiver can recognise duplicates. */
   readonly id: string;
   /** http, https, tcp or udp. */
   readonly url: string;
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a request, or all that is sent to a socket. */
+  /** The body of a request, or all bytes for a socket. */
   readonly body: string | Buffer;
-  /** How it is signed: undefined: by id and time alone; null: without either. */
+  /** Signs it. Undefined: it has an id and a time, but no signature; null: none of these. */
   readonly key: KeyObject | undefined | null;
 }
 
@@ -30,11 +30,11 @@ export interface AttemptOutput {
   /** Unix milliseconds, for the signature. */
   readonly wallMs: number;
   readonly timeoutMs: number;
-  /** Reads the head of a final answer of HTTP: null: it was taken, else why not. Absent: 2xx is taken. @param headers by name in lower case */
+  /** Judges a final HTTP response: null: success, else why not. Absent: 2xx is success. @param headers by name in lower case */
   judge?(status: number, headers: ReadonlyMap<string, string>): string | null;
   /**
-   * Once, unless it is aborted.
-   * @param failure null: it was taken; without any part of the URL @param isFinal there is no use in another @param afterSeconds as the receiver asks
+   * Called once, unless the attempt is aborted.
+   * @param failure without any part of the URL; null: success @param isFinal retries are pointless @param afterSeconds as the receiver asks; 0: none
    */
   onOver(failure: string | null, isFinal: boolean, afterSeconds: number): void;
 }
@@ -45,14 +45,14 @@ export interface Attempt {
 }
 
 const CONNECTION = { lookup, ca: undefined, headBytes: 16 * 1024 };
-/** A body says nothing. It is read only so that the other side can finish. */
+/** The body of a response is ignored. It is read only so that the other side can finish. */
 const MAX_BODY_BYTES = 64 * 1024;
-/** The receiver has gone for good. */
+/** The receiver is gone permanently. */
 const GONE = 410;
-/** A device that takes lines may leave its connection open: it is closed this long after all was sent. */
+/** A device that takes lines may leave its connection open: we close it this long after all was sent. */
 const LINGER_MS = 250;
 
-/** Begins it. */
+/** Begins an attempt. */
 export function attempt(message: DeliveryMessage, output: AttemptOutput): Attempt {
   const { protocol } = new URL(message.url);
   if (protocol === 'tcp:') return attemptTcp(message, output);
@@ -133,10 +133,10 @@ function attemptTcp({ url, body }: DeliveryMessage, { timeoutMs, onOver }: Attem
     }),
   );
   socket.on('error', (error: NodeJS.ErrnoException) => {
-    // Behind the last byte a reset is how small devices close: those that have read the line, too.
+    // A reset after the last byte is not a failure: small devices close this way, though they have read the line.
     if (failure !== null) failure = error.code ?? 'the connection failed';
   });
-  // Answers are read, and say nothing.
+  // Answers are read and ignored.
   socket.resume();
   socket.on('close', () => {
     if (isOver) return;
@@ -171,7 +171,7 @@ function placeIn(url: string): { readonly host: string; readonly port: number } 
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) };
 }
 
-/** Seconds; 0: it says nothing that can be read. A date is not read. */
+/** Seconds; 0: none. Dates are not supported. */
 function retryAfter(value: string | undefined): number {
   return value !== undefined && /^\d+$/.test(value) ? Number(value) : 0;
 }

@@ -1,4 +1,4 @@
-/** A request of ours whose answer is read whole: within a time, and up to a length. */
+/** A request of ours whose answer is read completely, within limits of time and length. */
 
 import { lookup } from 'node:dns';
 import { Outbound, type OutboundRequest } from './outbound.js';
@@ -19,7 +19,7 @@ export interface BoundedAnswer {
   readonly body: Buffer;
 }
 
-/** Rejects with a reason, which may name the host, and with its `code` where it has one, which holds nothing of the URL. */
+/** Rejects with an error whose message may name the host; its `code`, if any, holds no part of the URL. */
 export function boundedAnswer(request: OutboundRequest, limits: AnswerLimits): Promise<BoundedAnswer> {
   const { ca, headBytes, bodyBytes, timeoutMs, signal } = limits;
   return new Promise((resolve, reject) => {

@@ -1,6 +1,5 @@
 /**
- * What is sent to one receiver: messages in their order, one at a time, each again and again until it is taken. Alerts and titles of channels go out
- * by it.
+ * Delivers messages to one receiver, in order and one at a time, each retried until it is accepted. Used for alerts and for titles of channels.
  *
  *   send ─► waiting (bounded: the oldest goes) ─► attempt ─taken─► delivered
  *                        ▲                         └─ else: pause, twice as long each time, and again ─► a last time after giveUpSeconds
@@ -17,20 +16,20 @@ export interface DeliveryOptions {
   readonly timeoutSeconds: number;
   /** The first and the longest pause after a failure. */
   readonly retrySeconds: { readonly min: number; readonly max: number };
-  /** What could not be delivered for this long is dropped. */
+  /** A message that could not be delivered for this long is given up. */
   readonly giveUpSeconds: number;
   /** How many messages may wait, besides the one under way. */
   readonly waiting: number;
 }
 
 export interface DeliveryOutput {
-  /** A message was not taken; called for the first failure in a row. @param reason without any part of the URL */
+  /** An attempt failed; called for the first failure in a row. @param reason without any part of the URL */
   onTrouble(reason: string): void;
-  /** Messages are taken again. */
+  /** Messages are accepted again. */
   onRecovered(): void;
 }
 
-/** What became of messages; a failed attempt comes again. */
+/** What became of messages; `failed` counts attempts. */
 export type DeliveryOutcome = 'delivered' | 'failed' | 'dropped' | 'given-up';
 
 interface WaitingMessage {
@@ -44,7 +43,7 @@ export class Delivery {
   readonly #clock: Clock;
   readonly #output: DeliveryOutput;
   readonly #waiting: WaitingMessage[] = [];
-  /** Under way, or paused before it goes out again. */
+  /** Under way, or waiting for its next attempt. */
   #current: WaitingMessage | null = null;
   #attempt: Attempt | null = null;
   #pause: Alarm | null = null;
@@ -58,7 +57,7 @@ export class Delivery {
     this.#output = output;
   }
 
-  /** How many are not delivered yet. */
+  /** How many messages are not delivered yet. */
   get waiting(): number {
     return this.#waiting.length + (this.#current === null ? 0 : 1);
   }
@@ -74,7 +73,7 @@ export class Delivery {
     this.#next();
   }
 
-  /** What is not delivered by now is not delivered. Idempotent. */
+  /** Drops all messages that are not delivered yet. Idempotent. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;
@@ -100,7 +99,7 @@ export class Delivery {
     });
   }
 
-  /** @param failure null: it was taken @param afterSeconds what the receiver asks for */
+  /** @param failure null: it was accepted @param afterSeconds what the receiver asks for */
   #onOver(failure: string | null, isFinal: boolean, afterSeconds: number): void {
     const { untilMs } = this.#current!;
     if (failure === null) {
@@ -119,7 +118,7 @@ export class Delivery {
     let againMs = Math.max(nowMs + backoff * 1000, askedMs);
     if (isFinal || nowMs >= untilMs || askedMs > untilMs) {
       this.counts['given-up']++;
-      // Those behind it wait all the same: what does not answer is not asked at once again.
+      // The next message waits all the same, so that a failing receiver is not asked again at once.
       this.#current = null;
       if (this.#waiting.length === 0) return;
     } else if (againMs > untilMs) againMs = untilMs;

@@ -35,7 +35,7 @@ function inIpv6(prefix: string, range: string): string {
   return `${prefix}${address}/${96 + Number(bits)}`;
 }
 
-/** @param address an IP address, IPv6 without brackets. With a zone it is private, and so is any other text. */
+/** @param address an IP address, IPv6 without brackets. With a zone it counts as private, and so does text that is not an address. */
 export function isPrivate(address: string): boolean {
   const version = isIP(address);
   if (version === 0 || address.includes('%')) return true;

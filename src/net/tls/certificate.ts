@@ -16,7 +16,7 @@ export interface CertificateFiles {
   /** PEM, absolute paths. */
   readonly certFile: string;
   readonly keyFile: string;
-  /** The server gets them by itself: they may be missing, or damaged, until it has. Absent: an operator put them there. */
+  /** The server obtains them by ACME: until then they may be missing or damaged. Absent: an operator provides them. */
   readonly isOwn?: boolean;
 }
 
@@ -43,7 +43,7 @@ export class Certificate implements AlarmHandler {
   #alarm: Alarm;
   #stopped = false;
 
-  /** Throws when a file of an operator cannot be read. */
+  /** Throws if an operator's file cannot be read. */
   constructor(files: CertificateFiles, clock: Clock, output: CertificateOutput) {
     this.#files = files;
     this.#clock = clock;
@@ -63,7 +63,7 @@ export class Certificate implements AlarmHandler {
       });
   }
 
-  /** The last one that can be used. */
+  /** The last pair that can be used; null: none yet. */
   get current(): Pair | null {
     return this.#current;
   }
@@ -102,7 +102,7 @@ function read({ certFile, keyFile }: CertificateFiles): Pair {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }
 
-/** Null: it cannot be used. */
+/** Null: a file is missing, or the pair cannot be used. */
 function usable(files: CertificateFiles): Pair | null {
   try {
     const pair = read(files);

@@ -40,7 +40,7 @@ interface OriginHandshakes {
 }
 
 export class TlsHandshakes implements AlarmHandler {
-  /** By `full` and `resumed`: those that have succeeded. */
+  /** Successful handshakes, by `full` and `resumed`. */
   readonly finishedCounts = new Counts();
   readonly #clock: Clock;
   readonly #max: number;
@@ -78,7 +78,7 @@ export class TlsHandshakes implements AlarmHandler {
     if (this.#waiting > 0) this.#resume();
   }
 
-  /** It has succeeded. */
+  /** Counts a successful handshake. */
   finished(isResumed: boolean): void {
     this.finishedCounts.add(isResumed ? 'resumed' : 'full');
   }
@@ -124,7 +124,7 @@ export class TlsHandshakes implements AlarmHandler {
       handshake.begunMs = nowMs;
       queue.underWay.add(handshake);
       this.#underWay.add(handshake);
-      // Others first.
+      // The other origins come first.
       this.#origins.delete(origin);
       this.#origins.set(origin, queue);
       return handshake;

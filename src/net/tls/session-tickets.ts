@@ -1,14 +1,15 @@
 /**
- * The keys of TLS session tickets (RFC 5077; RFC 8446, 4.6.1): a client that comes back with a ticket of any process, or any machine of a cluster, is
- * spared the full handshake. Made where the channels are; other processes get them over the link, other machines by their turn. They are on no disk.
+ * The keys of TLS session tickets (RFC 5077; RFC 8446, 4.6.1): a client that returns with a ticket of any process, or any machine of a cluster, is
+ * spared the full handshake. The process with the channels makes them; other processes get them over the link, other machines by a lease
+ * (shared-turn.ts). They are never written to disk.
  *
  *   turn of another machine ─ heard ─┐
  *   workers of the hub before ─ offer ┼─► the keys in force ─► onKeys: this server's processes     changed every TICKETS_LAST_MS
  *   made here ───────────────────────┘                    └─► say: the other machines
  *
- * Node gives OpenSSL one set of keys, and has no callback that could know two: after a change each client makes one full handshake.
+ * Node gives OpenSSL a single set of keys, so each client makes one full handshake after a change.
  *
- * The tokens of private HLS listeners, which all processes make alike too, have a key that is derived from these.
+ * The key of private HLS listeners' tokens, which all processes need as well, is derived from these.
  */
 
 import { hkdfSync, randomBytes } from 'node:crypto';
@@ -17,11 +18,11 @@ import type { SharedTurn } from '../shared-turn.js';
 
 /** As `tls.Server.setTicketKeys` takes them: a name, and keys for HMAC and AES-128. */
 export const TICKET_KEY_BYTES = 48;
-/** Who has the keys can read what was recorded of connections of TLS 1.2: so they do not live for long. */
+/** The keys decrypt recorded TLS 1.2 connections, so they do not live for long. */
 export const TICKETS_LAST_MS = 12 * 3_600_000;
-/** What another machine has said that long ago is not used any more: it is away, and so is what all machines have in common. */
+/** Another machine's keys are not used past this age: no machine has renewed them, so the others are unreachable. */
 const FORGOTTEN_MS = 2 * TICKETS_LAST_MS;
-/** After the start keys of the process before, or of another machine, may be still to come. */
+/** For this long after a start, keys of the former process or another machine may still arrive. */
 const SETTLED_MS = 3000;
 
 /** Plain data, for the link and for other machines. */
@@ -37,7 +38,7 @@ export interface SessionTicketsParts {
   readonly turn: SharedTurn<TicketKeys> | null;
   /** Whether any address speaks TLS, or any channel has HLS. */
   isNeeded(): boolean;
-  /** They are in force from now on. */
+  /** These keys are in force from now on. */
   onKeys(keys: TicketKeys): void;
 }
 
@@ -45,7 +46,7 @@ export class SessionTickets {
   readonly #parts: SessionTicketsParts;
   readonly #startedMs: number;
   #keys: TicketKeys | null = null;
-  /** No others are expected. */
+  /** No keys of others are expected any more. */
   #isSettled = false;
 
   constructor(parts: SessionTicketsParts) {
@@ -53,7 +54,7 @@ export class SessionTickets {
     this.#startedMs = parts.clock.now();
   }
 
-  /** At the start, and once a second. */
+  /** Called at the start and once a second. */
   look(): void {
     const { turn, clock, isNeeded } = this.#parts;
     if (!isNeeded()) return;
@@ -64,7 +65,7 @@ export class SessionTickets {
     if (this.#isSettled) turn?.say(this.#keys!);
   }
 
-  /** A worker has these, of the hub before this one: they go on if they are older than those here, which are new then. */
+  /** A worker has these keys of the former hub: they replace this hub's if they are older. */
   offer(keys: TicketKeys): void {
     if (!this.#parts.isNeeded() || this.#heard !== null || this.#ageMs(keys) >= TICKETS_LAST_MS) return;
     if (this.#keys !== null && this.#keys.madeMs <= keys.madeMs) return;
@@ -72,7 +73,7 @@ export class SessionTickets {
     this.#take(keys);
   }
 
-  /** What the machine that makes them has said; null: this one does, or nobody is known to. */
+  /** The keys of the machine that makes them; null: this one does, or no machine is known to. */
   get #heard(): TicketKeys | null {
     const { turn } = this.#parts;
     const heard = turn === null || turn.isOwn ? null : turn.heard();
@@ -89,7 +90,7 @@ export class SessionTickets {
     return { madeMs: this.#parts.clock.wallMs(), keys: randomBytes(TICKET_KEY_BYTES).toString('base64') };
   }
 
-  /** A clock that was set makes them old, whichever way. */
+  /** If the clock is set, forward or back, keys count as old. */
   #ageMs({ madeMs }: TicketKeys): number {
     return Math.abs(this.#parts.clock.wallMs() - madeMs);
   }
@@ -99,11 +100,11 @@ export class SessionTickets {
 const TOKEN_LABEL = 'airsplice hls tokens 1';
 const TOKEN_KEY_BYTES = 32;
 
-/** Those that this process uses. */
+/** The keys that this process uses. */
 export class TicketKeysInForce {
   /** Null: none are known yet, and each address has its own. */
   bytes: Buffer | null = null;
-  /** As they came. */
+  /** As received. */
   text: TicketKeys | null = null;
   /** For the tokens of private HLS listeners (http/stream/hls-private.ts). Null: none is known yet. */
   tokenKey: Buffer | null = null;
