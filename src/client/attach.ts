@@ -6,7 +6,7 @@
  *                        └── retrying ◄─┴─► failed
  *
  * Only the audio element knows what is heard: it starts later than its first byte was written, and may stall. Each play has a stream
- * of its own, which ends with it: its medium (medium.ts) prepares it, and has its titles.
+ * of its own, which ends with it; the medium (medium.ts) prepares it, and has its titles.
  */
 
 import { Backoff } from './backoff.js';
@@ -27,15 +27,15 @@ const STUCK_MS = 20_000;
 /** The same if it had audio to play: Firefox, after a change of the sample rate. */
 const SILENT_MS = 2000;
 const TICK_MS = 1000;
-/** Beyond it a timer runs out at once. */
+/** Longer timers fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The states that the lock screen shows as playing. */
 const PLAYING: ReadonlySet<PlayState> = new Set(['connecting', 'playing', 'stalled']);
 
 /**
- * Takes over an audio element: sets its `src` and `preload`, plays when asked to (also by its controls), reconnects when the stream breaks off.
+ * Takes over an audio element: sets `src` and `preload`, plays when asked to (also by its controls), reconnects, reports each title when it is heard.
  * @param mount the path to play, or its URL, whose origin is then the default of `server`. One that ends with `.m3u8` is played as HLS
- * @throws TypeError for an invalid URL
+ * @throws TypeError for an invalid URL, or if there is no server: a path outside of a page needs one
  */
 export function attach(audio: AudioElement, mount: string | URL, options: AttachOptions = {}): Attachment {
   return new AttachedPlayer(audio, mount, options);
@@ -53,7 +53,7 @@ class AttachedPlayer implements Attachment {
   #now: ChannelRecord | null = null;
   /** Null: it does not play. */
   #titles: PlayTitles | null = null;
-  /** For the next try, the end of a pause, the check each second. */
+  /** Timers: of the next try, of the end of a pause, of the check each second. */
   #tryTimer: ReturnType<typeof setTimeout> | undefined;
   #pauseTimer: ReturnType<typeof setTimeout> | undefined;
   #ticker: ReturnType<typeof setInterval> | undefined;
@@ -109,7 +109,7 @@ class AttachedPlayer implements Attachment {
     this.#end(false);
   }
 
-  /** Between two tries the element is paused already. */
+  /** Between two tries the element is already paused, and fires no event. */
   #pause(): void {
     if (this.#tryTimer === undefined) this.#audio.pause();
     else this.#end(false);
@@ -144,7 +144,7 @@ class AttachedPlayer implements Attachment {
     this.#resume('connecting');
   }
 
-  /** The element has been asked to play on. */
+  /** The element was asked to play, or to play on. */
   #resume(state: PlayState): void {
     this.#lastMs = this.#mediaMs;
     this.#movedAtMs = this.#emptyAtMs = performance.now();
@@ -173,7 +173,7 @@ class AttachedPlayer implements Attachment {
     this.#end(this.#state !== 'paused');
   }
 
-  /** @param isBroken not ended by the listener */
+  /** @param isBroken the stream broke off; otherwise the listener has ended it */
   #end(isBroken: boolean): void {
     if (this.#titles === null && this.#tryTimer === undefined && this.#audio.paused) {
       if (!isBroken) this.#setState('stopped');
@@ -251,7 +251,7 @@ class AttachedPlayer implements Attachment {
     if (!this.#canPlay || !hasBegun) this.#emptyAtMs = nowMs;
     const stoodMs = nowMs - this.#movedAtMs;
     const isSilent = nowMs - Math.max(this.#movedAtMs, this.#emptyAtMs) >= SILENT_MS;
-    // It stalls before it ends, also where this tick is seconds late.
+    // `stalled` comes before the end, even if this tick is seconds late.
     if (hasBegun && stoodMs >= STALL_MS && this.#state !== 'stalled') this.#setState('stalled');
     else if (isSilent || stoodMs > STUCK_MS) {
       this.#end(true);

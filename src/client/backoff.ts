@@ -5,14 +5,14 @@
 
 const FIRST_MS = 1000;
 const MAX_MS = 30_000;
-/** At a server's request; timers of browsers take 24 days. */
+/** The longest pause at a server's request; browsers' timers allow 24 days. */
 const MAX_REQUESTED_MS = 86_400_000;
 
 export class Backoff {
-  /** Since the last success. */
+  /** Tries since the last success. */
   tries = 0;
 
-  /** Counts a try and returns the milliseconds until then. @param minMs requested by the server: a day at most */
+  /** Counts a try. @returns milliseconds until it is due @param minMs requested by the server; a day at most counts */
   next(minMs = 0): number {
     const ms = Math.min(MAX_MS, FIRST_MS * 2 ** this.tries++) * (0.5 + Math.random());
     return Math.max(ms, Math.min(minMs, MAX_REQUESTED_MS) * (1 + Math.random() / 2));

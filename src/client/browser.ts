@@ -37,7 +37,7 @@ interface Listenable {
 
 export const browser = globalThis as unknown as Globals;
 
-/** Calls back when the network is back, or the page visible again. @returns ends it */
+/** Calls back when the network is back, or the page visible again. @returns a function that stops it */
 export function onWake(onOnline: () => void, onVisible: () => void): () => void {
   const { document } = browser;
   const onVisibility = () => {

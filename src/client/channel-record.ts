@@ -9,7 +9,7 @@ const SOURCES = ['metapush', 'encoder', 'upstream', 'fallback'] as const;
 
 type WireFields = Readonly<Record<string, unknown>>;
 
-/** @returns null where the text is not a record */
+/** @returns null if the text is not a record */
 export function readRecord(json: string): ChannelRecord | null {
   const fields = parse(json);
   const type = fields?.['type'];
@@ -63,7 +63,7 @@ function number(fields: WireFields, name: string): number {
   return typeof value === 'number' && Number.isFinite(value) ? value : 0;
 }
 
-/** No other URL may get into a page. */
+/** Only such URLs may get into a page. */
 function webAddress(url: string): string {
   return /^https?:\/\//i.test(url) ? url : '';
 }

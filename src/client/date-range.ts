@@ -1,11 +1,11 @@
 /**
- * A title as a playlist says it: EXT-X-DATERANGE of the class net.airsplice.title (src/hls/README.md). Parses what hls.js has read, and the text of
- * a playlist. Other dates, and what is past the bound, are left out.
+ * The titles of a playlist: EXT-X-DATERANGE of the class net.airsplice.title (src/hls/README.md), from hls.js or from the text of a playlist.
+ * Other date ranges, and titles beyond MAX_TITLES, are left out.
  */
 
 import type { ChannelRecord } from './types.js';
 
-/** From its date on, until the next one's. Another version of it has another id. */
+/** In force from its date until that of the next title. A correction has another id. */
 export interface DatedTitle {
   readonly id: string;
   /** Unix milliseconds. */
@@ -16,18 +16,18 @@ export interface DatedTitle {
 export type Attributes = Readonly<Record<string, unknown>>;
 
 const TITLE_CLASS = 'net.airsplice.title';
-/** Of a playlist, that of a rewind of two days too; it has fewer. */
+/** More than a playlist has, even that of a rewind of two days. */
 export const MAX_TITLES = 10_000;
 const LINE = /^#EXT-X-DATERANGE:(.*)$/gm;
 const ATTRIBUTE = /([A-Z0-9-]+)=(?:"([^"\r\n]*)"|([^,"\r\n]*))(?:,|$)/g;
 
-/** @returns in order of their dates */
+/** @returns the titles in order of their dates */
 export function datedTitles(ranges: readonly Attributes[]): DatedTitle[] {
   const titles = ranges.map(datedTitle).filter((title) => title !== null);
   return titles.sort((a, b) => a.startMs - b.startMs).slice(-MAX_TITLES);
 }
 
-/** Each line of the playlist that is a DATERANGE. */
+/** The attributes of each EXT-X-DATERANGE. */
 export function dateRangesOf(playlist: string): Attributes[] {
   return Array.from(playlist.matchAll(LINE), ([, list]) => {
     const pairs = Array.from(list!.matchAll(ATTRIBUTE), ([, name, quoted, plain]) => [name!, quoted ?? plain ?? '']);
@@ -50,7 +50,7 @@ function datedTitle(attributes: Attributes): DatedTitle | null {
   return { id, startMs, record: { ...UNKNOWN, ...words, id: text('X-RECORD'), startMs } };
 }
 
-/** What a playlist does not say. */
+/** Fields that playlists do not have. */
 const UNKNOWN = {
   type: 'now',
   album: '',

@@ -1,9 +1,9 @@
 /**
- * The titles of HLS at their dates, as the newest playlist has them: heard is the last one at or before the date of what is played.
+ * The titles of HLS at their dates, from the newest playlist: the last one at or before the date that plays is the one heard.
  *
  *   known:  A ── B ─── C            a playlist:  B ── C' ── D            then:  A ── B ── C' ── D
  *
- * Invariant: from the first date of the newest playlist on, what it says counts, and nothing else.
+ * Invariant: from the first date of the newest playlist on, only its titles count.
  */
 
 import { type DatedTitle, MAX_TITLES } from './date-range.js';
@@ -14,19 +14,19 @@ import type { AttachOptions, ChannelRecord } from './types.js';
 export interface DatedTitlesOptions extends Pick<AttachOptions, 'onNext'> {
   /** The date of what is heard, unix milliseconds; null: not known yet. */
   readonly date: () => number | null;
-  /** Of a private listener; null: no server knows who plays shared files. */
+  /** For a private listener; null: none, as a server does not know who plays shared files. */
   readonly reports: Pick<PlaceReporter, 'update'> | null;
   readonly onClose: () => void;
 }
 
 export class DatedTitles implements HeardPlaces {
   readonly #options: DatedTitlesOptions;
-  /** In order. */
+  /** In the order of their dates. */
   #titles: readonly DatedTitle[] = [];
   /** Ids of the title heard last, and of the next one that was reported; "": none. */
   #heard = '';
   #next = '';
-  /** Up to which date titles were taken. */
+  /** The date up to which titles were taken. */
   #takenMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: DatedTitlesOptions) {
@@ -37,7 +37,7 @@ export class DatedTitles implements HeardPlaces {
     return this.#options.date();
   }
 
-  /** A playlist has come. @param titles of it, in order; of none nothing changes */
+  /** Takes the titles of a newer playlist. @param titles in order; none: nothing changes */
   update(titles: readonly DatedTitle[]): void {
     const [first] = titles;
     if (first === undefined) return;
@@ -53,7 +53,7 @@ export class DatedTitles implements HeardPlaces {
     return [title.record];
   }
 
-  /** Reports the next title too, where it is another one than before. */
+  /** Also reports the next title, if it has changed. */
   ahead(): number | null {
     const next = this.#titles.find(({ startMs }) => startMs > this.#takenMs);
     const { id, startMs, record } = next ?? { id: '', startMs: null, record: null };

@@ -5,8 +5,8 @@ import { Follower } from './follower.js';
 import type { Following, FollowOptions, FollowTarget } from './types.js';
 
 /**
- * Reports the records in force, then every change; each record once, whatever the network does.
- * @throws TypeError for an invalid URL of the server, or without a target
+ * Reports the records in force, then every change, until `close()`; no record twice in a row, whatever the network does. It reconnects by itself.
+ * @throws TypeError for an invalid or missing URL of the server, without a target, or for `transport: 'websocket'` if there is no WebSocket
  */
 export function follow(options: FollowOptions): Following {
   const { scope, id, sync } = targetOf(options);

@@ -20,7 +20,7 @@ import type { FollowHandlers, Following, FollowState, ServerOptions, SocketConst
 
 /** After a connection that has lasted this long the next pause is short again. */
 const GOOD_MS = 10_000;
-/** How many tries it counts as if the server asks for patience. */
+/** Pauses are as long as after this many tries: if the server asks for patience, and if it does not know the topic. */
 const SLOW_TRIES = 3;
 const SLOWEST_TRIES = 5;
 /** After this many WebSockets in a row that did not open although the server answers HTTP, a proxy is assumed to block them. */

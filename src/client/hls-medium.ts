@@ -1,10 +1,10 @@
 /**
- * HLS as an element plays it: by hls.js, where the page gives it and the browser can, else by the browser's own player. Titles are those of
- * the playlist, by the date of what is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no
+ * HLS as an element plays it: by hls.js if the page provides it and the browser supports it, else by the browser's own player. Titles are those of
+ * the playlist, by the date that is heard: `playingDate` of hls.js, in Safari `getStartDate() + currentTime`. Chromium's own player knows no
  * dates, and so has no titles.
  *
- * With a metaid in the URL the listener is a private one: the server gets to know which date is heard. The same URL is the same listener there,
- * so that a playlist that is read beside the player is not another one.
+ * With a metaid in the URL the listener is a private one: the date heard is reported to the server. Requests with the same metaid are one listener
+ * there, so that the playlist reader is not counted beside the player.
  */
 
 import { addressOf, makeMetaid } from './browser.js';
@@ -25,13 +25,13 @@ import type {
   StartPlace,
 } from './types.js';
 
-/** A title that was pushed late, or is behind a delay line, has its place as far from the date that its record says. */
+/** How far a title may be from the date of its record: it was pushed late, or has passed a delay line. */
 const NEAR_MS = 600_000;
 
-/** How often what cannot be loaded is requested again, a second apart: as long as there may be audio to play. */
+/** How often a failed request is repeated, a second apart: as long as there may be audio to play. */
 const MAX_RETRIES = 20;
 
-/** hls.js gives up at the first refused connection, which it takes for one that CORS forbids; a server that restarts refuses some. */
+/** hls.js gives up at the first refused connection, as it may be one that CORS forbids; but a server that restarts refuses some. */
 const AGAIN: HlsRetry = {
   maxNumRetry: MAX_RETRIES,
   retryDelayMs: 500,
@@ -40,13 +40,13 @@ const AGAIN: HlsRetry = {
     isRetried || (response?.code === 0 && retries < MAX_RETRIES),
 };
 
-/** @param maxLoadTimeMs of one request; all but `errorRetry` as hls.js has it */
+/** The default of hls.js, except for `errorRetry`. @param maxLoadTimeMs of one request @param timeOuts how often a time-out is retried */
 function loadPolicy(maxLoadTimeMs: number, timeOuts: number): HlsLoadPolicy {
   const timeoutRetry = { maxNumRetry: timeOuts, retryDelayMs: 0, maxRetryDelayMs: 0 };
   return { default: { maxTimeToFirstByteMs: 10_000, maxLoadTimeMs, timeoutRetry, errorRetry: AGAIN } };
 }
 
-/** Two segments behind the end of the playlist, where its default is three; what was heard is not kept for hours; no text tracks. */
+/** Two segments behind the end of the playlist (hls.js: three); 30 s of played audio are kept (hls.js: all); no text tracks. */
 const SETTINGS: HlsSettings = {
   liveSyncDurationCount: 2,
   backBufferLength: 30,
@@ -63,7 +63,7 @@ export class HlsMedium implements Medium {
   readonly #mount: URL;
   readonly #root: URL;
   readonly #hasReports: boolean;
-  /** Of the present play. */
+  /** The URL of the present play. */
   #url: URL;
   /** Null: the browser plays. */
   readonly #Hls: HlsConstructor | null;
@@ -71,7 +71,7 @@ export class HlsMedium implements Medium {
   /** Where the present or next play begins; null: where the playlist says that it is live. */
   #start: StartPlace | null;
 
-  /** @param url of a playlist @param root of the server that takes reports */
+  /** @param url of the playlist @param root of the server that takes reports */
   constructor(audio: AudioElement, url: URL, root: URL, { Hls, startAt, reports = true }: AttachOptions) {
     this.#audio = audio;
     this.#mount = this.#url = url;
@@ -163,13 +163,13 @@ export class HlsMedium implements Medium {
     return titles;
   }
 
-  /** A rewind goes on there. */
+  /** Notes where the next play of a rewind continues. */
   #reached(dateMs: number | null): number | null {
     if (dateMs !== null && this.#start !== null) this.#start = { dateMs };
     return dateMs;
   }
 
-  /** Null: nobody knows this listener by a name. */
+  /** Null: the listener has no metaid, or reports are off. */
   #reporter(): PlaceReporter | null {
     const metaid = this.#url.searchParams.get('metaid');
     if (metaid === null || !this.#hasReports) return null;
@@ -177,7 +177,7 @@ export class HlsMedium implements Medium {
   }
 }
 
-/** What has a query may be private, such as a signed URL: the player and who reads beside it need a name, by which they are one listener. */
+/** Adds a metaid to a URL with a query, which may be private (such as a signed one), so that player and playlist reader are one listener. */
 function namedUrl(mount: URL): URL {
   if (mount.search === '' || mount.searchParams.has('metaid')) return mount;
   const url = new URL(mount);
@@ -185,7 +185,7 @@ function namedUrl(mount: URL): URL {
   return url;
 }
 
-/** What hls.js has read of a playlist. */
+/** The attributes of the date ranges that hls.js has read. @param data of LEVEL_UPDATED */
 function rangesOf(data: unknown): Attributes[] {
   const { details } = (data ?? {}) as {
     readonly details?: { readonly dateRanges?: Readonly<Record<string, unknown>> };
@@ -193,14 +193,14 @@ function rangesOf(data: unknown): Attributes[] {
   return Object.values(details?.dateRanges ?? {}).map((range) => (range as { readonly attr?: Attributes })?.attr ?? {});
 }
 
-/** Of the title, where the playlist has it. */
+/** The date of the wanted title, if the playlist has it near the wanted date; else that date. */
 function dateOf({ dateMs, record = '' }: StartPlace, titles: readonly DatedTitle[]): number {
   const offMs = ({ startMs }: DatedTitle) => Math.abs(startMs - dateMs);
   const [nearest] = titles.filter((title) => title.record.id === record).sort((a, b) => offMs(a) - offMs(b));
   return record !== '' && nearest !== undefined && offMs(nearest) < NEAR_MS ? nearest.startMs : dateMs;
 }
 
-/** Where this date is on the element's clock, as hls.js has it. @param data of LEVEL_UPDATED */
+/** The date on the element's clock, by hls.js. @param data of LEVEL_UPDATED */
 function secondsOf(data: unknown, dateMs: number): number {
   type Fragment = { readonly start: number; readonly programDateTime: number | null };
   const { details } = (data ?? {}) as { readonly details?: { readonly fragments?: readonly Fragment[] } };

@@ -16,9 +16,9 @@ interface KnownChannel {
   nextJson: string;
   next: ChannelRecord | null;
   nowsSinceNext: number;
-  /** No now has come yet by this connection, for a listener of this session. */
+  /** No `now` has come by this connection yet (for a listener: of this session). */
   isFirst: boolean;
-  /** A next has come before that; else none is in force. */
+  /** A `next` has come before the first `now`; else no `next` is in force. */
   nextCame: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { AttachOptions } from './types.js';
 export interface MediumHandlers extends Pick<AttachOptions, 'onNext'> {
   /** It is time to look at the titles. */
   readonly onDue: () => void;
-  /** It ended, without a word from the element. */
+  /** It broke off, which the element does not report. */
   readonly onBroken: () => void;
 }
 
@@ -15,6 +15,6 @@ export interface Medium {
   arm(): void;
   /** The element has been asked to play what was prepared. @returns its titles, which the caller closes */
   begin(handlers: MediumHandlers): HeardPlaces;
-  /** Ends the download, if there is one; not armed again. */
+  /** Ends the download, if there is one. The last call. */
   close(): void;
 }

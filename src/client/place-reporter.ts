@@ -22,13 +22,13 @@ export class PlaceReporter {
   #sentMs = Number.NEGATIVE_INFINITY;
   #placeMs = 0;
 
-  /** @param feed null: each is a POST @param url for that */
+  /** @param feed null: each report is a POST @param url for POSTs */
   constructor(feed: Follower | null, url: URL) {
     this.#feed = feed;
     this.#url = url;
   }
 
-  /** @param placeMs where the player is, milliseconds since anything @param report the same, as the server gets to know it @param nowMs monotonic */
+  /** @param placeMs the player's position, milliseconds from any origin @param report the same as a message @param nowMs monotonic */
   update(placeMs: number, report: Readonly<Record<string, unknown>>, nowMs: number): void {
     const sinceMs = nowMs - this.#sentMs;
     if (sinceMs < MIN_MS || this.#refusals >= MAX_REFUSALS || !this.#isOpen) return;

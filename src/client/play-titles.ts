@@ -1,6 +1,6 @@
 /**
  * The titles of one play, from the moment the element is asked to play until its stream ends: each is held until the element has reached its
- * place. Where places and titles come from is that of the medium: a stream's feed (stream-titles.ts), the dates of HLS (dated-titles.ts).
+ * place. The medium has titles and places: from a stream's feed (stream-titles.ts), or from the dates of HLS (dated-titles.ts).
  *
  *   title, place ─► HeardPlaces ─ the element reaches the place ─► onHeard
  *
@@ -14,11 +14,11 @@ import type { AudioElement, ChannelRecord } from './types.js';
 export interface HeardPlaces {
   /** Where the element is; null: not known yet. */
   readonly atMs: number | null;
-  /** Takes the titles that are heard by then, and were not before. */
+  /** Takes the titles that are newly heard by then. */
   take(atMs: number): ChannelRecord[];
   /** The place of the next title; null: none is known. */
   ahead(): number | null;
-  /** Lets the server know where the player is, where that is new to it. @param nowMs monotonic */
+  /** Reports the player's position to the server, if that is due. @param nowMs monotonic */
   report(nowMs: number): void;
   close(): void;
 }
@@ -29,9 +29,9 @@ export interface PlayTitlesOptions {
   readonly onHeard: (record: ChannelRecord) => void;
 }
 
-/** How exactly a title is reported: timers come no finer. */
+/** How exactly a title is reported: the resolution of timers. */
 const EXACT_MS = 4;
-/** Until the clock begins to move. */
+/** Between two looks until the clock begins to move. */
 const BEGIN_MS = 15;
 
 export class PlayTitles {
@@ -63,7 +63,7 @@ export class PlayTitles {
       if (this.#isClosed) return;
     }
     const nextMs = this.#places.ahead();
-    // As may have that of the next title.
+    // `onNext`, called by `ahead`, may have ended it, too.
     if (nextMs !== null && !this.#isClosed) this.#comeAgain((nextMs - atMs) / (this.#audio.playbackRate || 1));
   }
 

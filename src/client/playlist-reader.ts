@@ -1,10 +1,10 @@
 /**
- * Reads a media playlist again and again, once in its target duration, beside a player that does not hand out what it reads. Playlists are shared:
- * a cache answers both.
+ * Polls a media playlist, once in its target duration, beside a player that does not expose what it reads. Playlists are shared: a cache answers
+ * both.
  *
  *   url ─ is it a multivariant one? ─ its first stream ─► media playlist ─► onPlaylist, again after TARGETDURATION
  *
- * After any other answer than a playlist it begins at the first URL.
+ * After any other answer it starts over at the first URL.
  */
 
 /** Between two reads, seconds. */
@@ -52,13 +52,13 @@ export class PlaylistReader {
     return Math.min(Math.max(1, seconds), MAX_SECONDS);
   }
 
-  /** @returns a media playlist. Rejects where there is none */
+  /** @returns a media playlist. Rejects if there is none */
   async #load(url: URL, isStream = false): Promise<string> {
     const answer = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const text = answer.ok ? await answer.text() : '';
     const stream = STREAM.exec(text)?.[1]?.trim();
     if (!text.startsWith('#EXTM3U') || (isStream && stream !== undefined)) throw new Error('not a media playlist');
-    // Behind a redirect it is relative to where that leads.
+    // Relative to the URL after redirects.
     if (stream !== undefined) return this.#load(new URL(stream, answer.url), true);
     this.#media = new URL(answer.url);
     return text;

@@ -1,4 +1,4 @@
-/** A stream without an end as an element plays it: each play has a metaid of its own, whose feed brings its titles. */
+/** An endless stream as an element plays it: each play has a metaid of its own, whose feed brings its titles. */
 
 import { makeMetaid } from './browser.js';
 import type { Medium, MediumHandlers } from './medium.js';

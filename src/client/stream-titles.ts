@@ -76,7 +76,7 @@ export class StreamTitles implements HeardPlaces {
   /** A title was written to this listener's connection. */
   #onWritten(record: ChannelRecord, isNews: boolean): void {
     this.#queue.add(record, this.#receivedMs());
-    // Of what was written before the feed was open only the last comes; another title may be heard until then.
+    // Of the titles written before the feed opened only the last arrives, and an earlier one may still be heard.
     if (!isNews && (record.positionMs ?? 0) > 0) void this.#askForHeard();
     this.#options.onDue();
   }
@@ -96,7 +96,7 @@ export class StreamTitles implements HeardPlaces {
       const record = answer.status === 200 ? readRecord(await answer.text()) : null;
       if (record !== null) this.#queue.addEarlier(record);
     } catch {
-      // Then it begins with the title that came.
+      // The play begins with the title that has come.
     }
     if (!this.#isClosed) onDue();
   }

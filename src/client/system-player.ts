@@ -1,4 +1,4 @@
-/** The lock screen and the media keys (Media Session, W3C), where the browser has them. They belong to the player that began last. */
+/** The lock screen and the media keys (Media Session, W3C), if the browser has them. They belong to the player that began last. */
 
 import { browser, type SystemSession } from './browser.js';
 import type { ArtworkOf, ChannelRecord } from './types.js';
@@ -24,7 +24,7 @@ export class SystemPlayer {
     this.#artwork = artwork;
   }
 
-  /** This player begins. */
+  /** Makes this player their owner. */
   claim(): void {
     owner = this;
     setActions(this.#session, this.#actions);
@@ -40,7 +40,7 @@ export class SystemPlayer {
     const onLoaded = (loaded: readonly string[]) => {
       if (this.#record === record) this.#set(record, loaded);
     };
-    // Without pictures there is the title.
+    // If the pictures fail, the title is shown without them.
     void pictures.then(onLoaded, () => undefined);
   }
 
@@ -55,7 +55,7 @@ export class SystemPlayer {
     if (session !== undefined) session.playbackState = isPlaying ? 'playing' : 'paused';
   }
 
-  /** Takes everything back. */
+  /** Clears the lock screen and gives up the media keys, if this player owns them. */
   release(): void {
     this.#record = null;
     const session = this.#session;

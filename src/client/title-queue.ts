@@ -1,7 +1,7 @@
 /**
  * The titles of a play that were written and are not heard yet, at their places on the media clock.
  *
- *   position ─ of its session, from that one's first byte          media time = anchor + position
+ *   position: from the first byte of its session          media time = anchor + position
  *
  * A session that begins while the element plays (the browser has requested the stream again by itself) begins at the end of the received
  * audio: that is its anchor. Invariant: titles leave in the order of their places, each once.
@@ -45,7 +45,7 @@ export class TitleQueue {
     this.#places.splice(after < 0 ? this.#places.length : after, 0, place);
   }
 
-  /** The same for a title before the known ones, unless it is known, or a later one has already been reached. */
+  /** Adds a title before the known ones, unless it is known, or a later one has already been reached. */
   addEarlier(record: ChannelRecord): void {
     const atMs = this.#anchorMs + (record.positionMs ?? 0);
     const first = this.#places[0];

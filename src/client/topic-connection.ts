@@ -20,7 +20,7 @@ export interface ConnectionEnd {
 export interface ConnectionHandlers {
   onOpen(): void;
   onMessage(json: string): void;
-  /** Once, unless `close` was called. */
+  /** Called once, unless `close` was called. */
   onEnd(end: ConnectionEnd): void;
 }
 
@@ -115,7 +115,7 @@ export class EventConnection implements Connection {
         await this.#read(answer.body);
       }
     } catch {
-      // Unreachable, broken off, or silent for too long: all the same.
+      // Unreachable, broken off, or silent for too long: handled alike.
     }
     clearTimeout(this.#timer);
     this.#abort.abort();

@@ -1,38 +1,42 @@
 /**
- * The types of pages and apps: all declarations that are shipped, besides those of the two functions. Browser types are written down here
- * instead of taken from the compiler's DOM types, so that programs without those can use them too.
+ * The types for pages and apps: all shipped declarations except the functions `attach` and `follow` and the element. Browser types are declared
+ * here, so that programs without the DOM library can use them too.
  */
 
+/** A cover in three sizes: http or https URLs, or `""`. */
 export interface RecordImages {
   readonly small: string;
   readonly medium: string;
   readonly large: string;
 }
 
-/** A push, the source that plays, the channel's own title; `""`: unknown. */
+/** Where a title comes from: a push, the encoder, the pulled stream, the channel's fallback title. `""`: unknown. */
 export type RecordSource = 'metapush' | 'encoder' | 'upstream' | 'fallback' | '';
 
 /** Texts are not trusted: show them as text, never as HTML. Unknown ones are `""`. */
 export interface ChannelRecord {
-  /** In force, or what follows. */
+  /** `now`: in force; `next`: the one that follows. */
   readonly type: 'now' | 'next';
   /** The line that players show: artist and song, or one of them. `""`: between songs. */
   readonly title: string;
   readonly artist: string;
   readonly song: string;
   readonly album: string;
-  /** An http or https URL. */
+  /** An http or https URL, or `""`. */
   readonly cover: string;
-  /** Also http or https URLs. */
+  /** The cover in several sizes. */
   readonly images: RecordImages;
-  /** 0: unknown. */
+  /** The length of the track; 0: unknown. */
   readonly durationSeconds: number;
   /** The start of the track, unix milliseconds. */
   readonly startMs: number;
   /** The kind of content: 0 unknown, 101 to 105 jingle, promo, advert, news, article, 1001 to 1008 music. */
   readonly etype: number;
+  /** The id that the push gave to the track, else a UUID. */
   readonly id: string;
+  /** The International Standard Recording Code; `""`: unknown. */
   readonly isrc: string;
+  /** The channel's key, as in URLs. */
   readonly channelkey: string;
   /** The channel's display name. */
   readonly channel: string;
@@ -40,20 +44,20 @@ export interface ChannelRecord {
   readonly station: string;
   /** Where the title comes from. */
   readonly source: RecordSource;
-  /** For a listener the connection that plays, a UUID; else `""`. */
+  /** In the feed of a listener: the connection that plays, a UUID. Else `""`. */
   readonly session: string;
-  /** For a listener milliseconds of audio between the session's first byte and the title's place; else null. */
+  /** In the feed of a listener: milliseconds of audio between the session's first byte and the title's place. Else null. */
   readonly positionMs: number | null;
-  /** For a listener the path that is played; else `""`. */
+  /** In the feed of a listener: the path that is played. Else `""`. */
   readonly mount: string;
   /** Additional data of the push, unchanged; null: none. */
   readonly extdata: unknown;
 }
 
 export interface RecordHandlers {
-  /** @param isNews it took effect while this connection was open, not before */
+  /** A record is in force. @param isNews whether it took effect while this connection was open, not before */
   onNow?: ((record: ChannelRecord, isNews: boolean) => void) | undefined;
-  /** @param record null: the next was played, skipped or dropped */
+  /** The record that follows is known. @param record null: it was played, skipped or dropped @param channelkey its channel */
   onNext?: ((record: ChannelRecord | null, channelkey: string) => void) | undefined;
 }
 
@@ -69,7 +73,7 @@ export interface AudioElement {
   readonly ended: boolean;
   readonly seeking?: boolean;
   readonly buffered: { readonly length: number; end(index: number): number };
-  /** The date at `currentTime` 0 of HLS (HTML, "Offsets into the media resource"); Safari has it. */
+  /** In HLS the date at `currentTime` 0 (HTML, "Offsets into the media resource"); only Safari has it. */
   getStartDate?(): Date;
   play(): Promise<void>;
   pause(): void;
@@ -79,9 +83,9 @@ export interface AudioElement {
 
 /** The part of an `Hls` of hls.js 1 that is used. */
 export interface HlsPlayer {
-  /** Of what is played; null: not known yet. */
+  /** The date of the audio that plays; null: not known yet. */
   readonly playingDate: Date | null;
-  /** Takes the element. What hls.js declares here are types of the DOM. */
+  /** Takes the audio element; `never`, as hls.js declares a DOM type here. */
   attachMedia(audio: never): void;
   loadSource(url: string): void;
   /** @param startPosition on the element's clock, seconds */
@@ -90,7 +94,7 @@ export interface HlsPlayer {
   destroy(): void;
 }
 
-/** When a request that has failed is made again. */
+/** How hls.js repeats failed requests. */
 export interface HlsRetry {
   readonly maxNumRetry: number;
   readonly retryDelayMs: number;
@@ -114,7 +118,7 @@ export interface HlsLoadPolicy {
   };
 }
 
-/** What an `Hls` is configured with (hls.js, "Fine Tuning"); a class that extends it may change that. */
+/** The configuration that `attach` gives to an `Hls` (hls.js, "Fine Tuning"); a class that extends it may change that. */
 export interface HlsSettings {
   readonly liveSyncDurationCount: number;
   readonly backBufferLength: number;
@@ -149,13 +153,14 @@ export interface Socket {
 
 export type SocketConstructor = new (url: string) => Socket;
 
+/** `missing`: the server knows no such channel, station or listener; it is asked again, slowly. `closed`: by `close()`. */
 export type FollowState = 'connecting' | 'connected' | 'reconnecting' | 'missing' | 'closed';
 
 /** How to reach a server. */
 export interface ServerOptions {
   /** The server's root, for example `https://radio.example/`. Default: that of the page; required outside of a page. */
   readonly server?: string | URL | undefined;
-  /** Default: WebSocket if there is a constructor. */
+  /** How titles arrive. Default: WebSocket if there is a constructor, else server-sent events. */
   readonly transport?: 'websocket' | 'sse' | undefined;
   /** Default: the browser's, or Node's (from 22 on). That of the package ws works too. */
   readonly WebSocket?: SocketConstructor | undefined;
@@ -179,34 +184,35 @@ export interface Following {
   close(): void;
 }
 
-/** `retrying`: the stream broke off, and is requested again; `failed`: no longer, the listener has to press play. */
+/** `paused`: the stream is kept (`keepPausedMs`); `retrying`: it broke off, and is requested again; `failed`: not until the next play. */
 export type PlayState = 'stopped' | 'connecting' | 'playing' | 'stalled' | 'paused' | 'retrying' | 'failed';
 
+/** Where to begin in a rewind. */
 export interface StartPlace {
-  /** Unix milliseconds. Of what is older than the playlist: its beginning. */
+  /** A date, unix milliseconds. If it is before the playlist, play begins with the playlist. */
   readonly dateMs: number;
-  /** `id` of a record: with the title that it begins with, where the playlist has that near this date. */
+  /** The `id` of a record: play begins with that title instead, if the playlist has it within ten minutes of the date. */
   readonly record?: string | undefined;
 }
 
-/** URLs of pictures for a title; of a promise: once they are loaded. */
+/** URLs of pictures for a title, or a promise of them; until it resolves the title is shown without pictures. */
 export type ArtworkOf = (record: ChannelRecord) => readonly string[] | Promise<readonly string[]>;
 
 export interface AttachOptions extends ServerOptions {
-  /** hls.js, for playlists (`….m3u8`). Without it, and where it is not supported, the browser's own player plays them. */
+  /** hls.js, for playlists (`….m3u8`). Without it, or if the browser does not support it, the browser's own player plays them. */
   readonly Hls?: HlsConstructor | undefined;
   /** A title begins to be heard. After a new connection the present one is reported again. */
   readonly onNow?: ((record: ChannelRecord) => void) | undefined;
   /** The next title, as soon as it is known (in HLS from the playlist on, some seconds ahead); null: none. */
   readonly onNext?: ((record: ChannelRecord | null) => void) | undefined;
   readonly onState?: ((state: PlayState) => void) | undefined;
-  /** Of a rewind (`….m3u8`): where it begins to play, in place of its end. A later play goes on where this one was. */
+  /** For a rewind (`….m3u8`): where play begins, instead of at the live edge. A later play continues where the last one was. */
   readonly startAt?: StartPlace | undefined;
   /** Whether the position of the player is reported to the server. Default true. */
   readonly reports?: boolean | undefined;
   /** Whether to use the lock screen and the media keys; `titles`: without covers. Default true. */
   readonly mediaSession?: boolean | 'titles' | undefined;
-  /** URLs of pictures for the lock screen, which loads them by the page's policy. Default: the covers of the record. */
+  /** URLs of pictures for the lock screen; the page's Content-Security-Policy must allow them. Default: the covers of the record. */
   readonly artwork?: ArtworkOf | undefined;
   /** How long a pause keeps the stream, milliseconds. Default 0: it ends at once, and the next play begins at the live edge. */
   readonly keepPausedMs?: number | undefined;
@@ -216,10 +222,10 @@ export interface Attachment {
   readonly state: PlayState;
   /** The title heard now; null: nothing plays, or no title yet. */
   readonly now: ChannelRecord | null;
-  /** As the element's own, which may reject. */
+  /** The element's own `play()`: rejects if the browser does not let the page play. */
   play(): Promise<void>;
   /** Ends the stream without a retry. */
   stop(): void;
-  /** Releases the element, silent; no handler is called afterwards. Idempotent. */
+  /** Stops, and releases the element; no handler is called afterwards. Idempotent. */
   close(): void;
 }

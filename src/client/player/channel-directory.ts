@@ -1,8 +1,8 @@
 /**
- * What a server says of its channels (`/web/channels.json`): name, paths, logo, whether they have audio. Asked for again while anybody wants to
- * know, more often where a listener waits for sound; pages that are not looked at ask only where one waits. All players of a page share it.
+ * The channels of a server (`/web/channels.json`): name, paths, logo, whether they have audio. Polled while there are readers, more often while a
+ * listener waits for audio; a hidden page polls only then. All players of a page share it.
  *
- * Invariant: one question at a time, and none without a subscription.
+ * Invariant: one request at a time, and no polling without a reader.
  */
 
 import { addressOf } from '../browser.js';
@@ -17,7 +17,7 @@ export interface DirectoryChannel {
   readonly mount: string;
   /** "": it has no HLS. */
   readonly hls: string;
-  /** What it has played in the last hours can be played again, at this path; null: it cannot. Absent: an older server. */
+  /** The path and the length of its rewind; null: it has none. Absent: an older server. */
   readonly rewind?: { readonly path: string; readonly hours: number } | null;
   /** A path of the server; "": none. */
   readonly logo: string;
@@ -26,25 +26,25 @@ export interface DirectoryChannel {
   readonly type: string;
 }
 
-/** `waiting`: a listener waits for audio; `hearing`: one has it. */
+/** `waiting`: the listener waits for audio; `hearing`: it plays; `looking`: the listener has not asked for audio. */
 export type DirectoryPace = 'waiting' | 'looking' | 'hearing';
 
 export interface DirectoryReader {
   /** "": all channels. */
   readonly channel: string;
-  /** How soon it wants to know. */
+  /** How often it needs news. */
   readonly pace: () => DirectoryPace;
   readonly onChange: () => void;
 }
 
 const PACES_MS: Readonly<Record<DirectoryPace, number>> = { waiting: 4000, looking: 20_000, hearing: 60_000 };
-/** The first try after the server could not be reached; the others take twice as long each, up to that of a look. */
+/** The pause after the first failure; it doubles with each, up to that of `looking`. */
 const AWAY_MS = 2000;
 const TIMEOUT_MS = 8000;
 
 const directories = new Map<string, ChannelDirectory>();
 
-/** That of a server. @param root with a trailing slash */
+/** The directory of a server. @param root with a trailing slash */
 export function directoryOf(root: URL): ChannelDirectory {
   let directory = directories.get(root.href);
   if (directory === undefined) directories.set(root.href, (directory = new ChannelDirectory(root)));
@@ -57,7 +57,7 @@ export class ChannelDirectory {
   readonly #readers = new Set<DirectoryReader>();
   #isAway = false;
   #failures = 0;
-  /** By which the server's clock is ahead of this one, milliseconds. */
+  /** How far the server's clock is ahead of this one, milliseconds. */
   #aheadMs = 0;
   #isAsking = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -83,12 +83,12 @@ export class ChannelDirectory {
     return this.#channels.get(key);
   }
 
-  /** What a page came with. */
+  /** Takes the channels that the page was served with. */
   prime(channels: readonly DirectoryChannel[]): void {
     for (const channel of channels) this.#channels.set(channel.key, channel);
   }
 
-  /** @returns ends it */
+  /** @returns a function that unsubscribes */
   subscribe(reader: DirectoryReader): () => void {
     this.#readers.add(reader);
     if (this.#channels.has(reader.channel)) this.#plan();
@@ -99,12 +99,12 @@ export class ChannelDirectory {
     };
   }
 
-  /** Asks now. */
+  /** Requests it now, unless that is under way. */
   check(): void {
     if (!this.#isAsking) void this.#ask();
   }
 
-  /** A reader waits, or no longer. */
+  /** The pace of a reader has changed. */
   hurry(): void {
     if (!this.#isAsking) this.#plan();
   }
@@ -132,7 +132,7 @@ export class ChannelDirectory {
     }
     this.#isAsking = false;
     for (const { onChange } of [...this.#readers]) onChange();
-    // Another player has come meanwhile, whose channel was not asked for.
+    // A reader has come meanwhile, whose channel was not requested.
     const isMissed = keys.size === 1 && [...this.#readers].some(({ channel }) => !keys.has(channel));
     if (isMissed && !this.#isAway && only) void this.#ask();
     else this.#plan();

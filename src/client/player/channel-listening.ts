@@ -1,11 +1,11 @@
 /**
- * One listener at one channel: what it hears, what is live meanwhile, and why nothing plays where nothing does.
+ * One listener at one channel: what it hears, what is live meanwhile, and why nothing plays, if that is so.
  *
  *   play ─► connecting ─► playing ⇄ stalled
  *              │ breaks off: why?  HEAD of the mount
  *              └─► members, codec: it is over    full, off air, away: it waits, and plays as soon as that is possible
  *
- * "On air" is never said where the server says that there is no sound, or says nothing.
+ * Invariant: the state is never `ready` while the server reports no audio, or does not answer.
  */
 
 import { addressOf } from '../browser.js';
@@ -24,12 +24,12 @@ export interface ChannelListeningOptions {
   readonly audio: HTMLAudioElement;
   readonly root: URL;
   readonly channel: string;
-  /** Of the stream's URL: a signature, what a hook wants to know. */
+  /** The query of the stream's URL: a signature, or data for a hook; "": none. */
   readonly query: string;
   /** Pictures of a title for the lock screen. */
   readonly artwork: ArtworkOf;
   readonly onChange: () => void;
-  /** It begins to play. */
+  /** The listener has started it. */
   readonly onPlay: () => void;
 }
 
@@ -45,14 +45,14 @@ export class ChannelListening {
   #wants = false;
   #reason: SilenceReason | null = null;
   #ownNext: ChannelRecord | null = null;
-  /** Until the first title of a play is known: what was live when it began. A newer one has not been heard. */
+  /** The title heard; until the first one of a play is known, the one that was live when it began. */
   #heard: ChannelRecord | null = null;
   /** The audio's clock when the title began to be heard, seconds; NaN: it had begun before. */
   #heardAt = Number.NaN;
   /** The next title is the first one of this play. */
   #isFirst = true;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
-  /** By the directory's last answer there is audio that this browser can play. */
+  /** Whether, by the directory's last answer, there is audio that this browser can play. */
   #isThere = false;
 
   constructor(options: ChannelListeningOptions) {
@@ -91,7 +91,7 @@ export class ChannelListening {
     return this.#wants;
   }
 
-  /** What this listener hears; while nothing plays: what is live. */
+  /** The title that this listener hears; while nothing plays, the live one. */
   get title(): ChannelRecord | null {
     return this.#isHearing ? this.#heard : this.#titles.now;
   }
@@ -108,19 +108,19 @@ export class ChannelListening {
     return (this.#isHearing && this.#ownNext) || (this.isRewound ? null : this.#titles.next);
   }
 
-  /** How long the live title has been so, seconds; NaN: not known. */
+  /** How long the live title has been in force, seconds; NaN: not known. */
   get liveSeconds(): number {
     return this.#titles.seconds;
   }
 
-  /** By which this listener is behind what has come to it, seconds. */
+  /** How far playback is behind the received audio, seconds; 0 in a rewind. */
   get lagSeconds(): number {
     if (this.isRewound) return 0;
     const { buffered, currentTime } = this.#options.audio;
     return buffered.length === 0 ? 0 : Math.max(0, buffered.end(buffered.length - 1) - currentTime);
   }
 
-  /** How far the title is, seconds; NaN: not known, or it is over. */
+  /** How much of the title has been played, seconds; NaN: not known, or it is over. */
   get elapsedSeconds(): number {
     const title = this.title;
     if (title === null || !(title.durationSeconds > 0)) return Number.NaN;
@@ -130,7 +130,7 @@ export class ChannelListening {
     return progressOf(title.durationSeconds, since);
   }
 
-  /** What a page came with. */
+  /** Takes the titles that the page was served with. */
   prime(now: ChannelRecord | null, next: ChannelRecord | null): void {
     this.#titles.prime(now, next);
   }
@@ -144,12 +144,12 @@ export class ChannelListening {
     this.#options.onChange();
   }
 
-  /** Whether it plays what was played before. */
+  /** Whether it plays the channel's rewind. */
   get isRewound(): boolean {
     return this.#player?.isRewound === true;
   }
 
-  /** Plays what was played before, from there on. By a listener's action. */
+  /** Plays the channel's rewind from there on, if it has one. Called in a user gesture, as browsers require. */
   playFrom(startAt: StartPlace): void {
     const rewind = this.facts?.rewind;
     if (!rewind || this.#player === null) return;
@@ -159,7 +159,7 @@ export class ChannelListening {
     this.#player.rewind(rewind.path, startAt).catch(this.#onRefused);
   }
 
-  /** Plays what is live, in place of a rewind. By a listener's action. */
+  /** Plays live again after a rewind. Called in a user gesture. */
   goLive(): void {
     this.#player?.live();
     this.play();
@@ -220,7 +220,7 @@ export class ChannelListening {
     this.#player?.play().catch(this.#onRefused);
   }
 
-  /** The browser wants the listener to press the button itself. All else is a state. */
+  /** The browser requires a user gesture. Other failures are reported as states. */
   readonly #onRefused = ({ name }: { readonly name?: string }) => name === 'NotAllowedError' && this.stop();
 
   #onDirectory(): void {
@@ -230,7 +230,7 @@ export class ChannelListening {
     const wasThere = this.#isThere;
     this.#isThere = facts?.onAir === true && !this.#directory.isAway && canPlay(this.#options.audio, facts);
     const mayPlay = this.#isWaiting && this.#reason === null && this.#isThere;
-    // Where there was audio before, the attachment tries by itself, at its own pace, until it has failed.
+    // If there was audio before, the attachment retries by itself, at its own pace, until it has failed.
     if (mayPlay && (!wasThere || this.#play === 'stopped')) this.#start();
     else if (mayPlay && this.#play === 'failed') this.#wants = false;
     this.#options.onChange();
@@ -284,7 +284,7 @@ export class ChannelListening {
     this.#options.onChange();
   }
 
-  /** For a place, which the server may have in a while. */
+  /** Waits for a place on a full server. */
   #wait(): void {
     this.#reason = 'full';
     this.#player?.stop();

@@ -1,11 +1,10 @@
 /**
- * A channel's player: its stream, or its HLS where the browser prefers that or cannot play the stream.
+ * Plays a channel's stream, or its HLS if the browser prefers that or cannot play the stream.
  *
  *   rewind ⇄ live    by the listener
- *   stream ⇄ HLS     to the other one where a play breaks off before anything was heard, once in each play; the next begins with what played last
+ *   stream ⇄ HLS     if a play breaks off before anything was heard, once in each play; the next play begins with the one that played last
  *
- * A browser prefers HLS whose own player knows the dates of its titles: Safari. For any other one hls.js is loaded from the server when it is
- * needed.
+ * A browser prefers HLS if its own player knows the dates of titles: Safari. Any other needs hls.js for it, which is then loaded from the server.
  */
 
 import { attach } from '../attach.js';
@@ -25,7 +24,7 @@ export interface ChannelPlayerOptions extends AttachOptions {
   readonly onState: (state: PlayState) => void;
 }
 
-/** By URL; one that could not be loaded is asked for again. */
+/** By URL. A failed load is forgotten, so that the next one tries again. */
 const libraries = new Map<string, Promise<HlsConstructor>>();
 
 function loadHls(url: string): Promise<HlsConstructor> {
@@ -45,12 +44,12 @@ export class ChannelPlayer {
   readonly #options: ChannelPlayerOptions;
   #attachment: Attachment;
   #isHls: boolean;
-  /** Of the live playlist. */
+  /** For the live playlist; undefined: not loaded, or not needed. */
   #Hls: HlsConstructor | undefined;
   #isRewound = false;
-  /** What was asked for last: a rewind needs time to begin. */
+  /** Counts what was asked for: a rewind needs time to begin, and may be out of date by then. */
   #turn = 0;
-  /** Whether this play may go on with the other one. */
+  /** Whether this play may still switch between stream and HLS. */
   #maySwitch = true;
 
   /** @param root of the server */
@@ -80,7 +79,7 @@ export class ChannelPlayer {
     return this.#isRewound;
   }
 
-  /** Plays what the channel has played, from there on, until `live`. Rejects as `play` does. @param path of its rewind */
+  /** Plays the channel's rewind from there on, until `live`. Rejects as `play` does. @param path of the rewind */
   async rewind(path: string, startAt: StartPlace): Promise<void> {
     const turn = ++this.#turn;
     this.#attachment.close();
@@ -98,7 +97,7 @@ export class ChannelPlayer {
     await this.#attachment.play();
   }
 
-  /** The next play is live, where the present one is not. */
+  /** Ends a rewind, if there is one: the next play is live. */
   live(): void {
     if (!this.#isRewound) return;
     this.#turn++;
@@ -144,7 +143,7 @@ export class ChannelPlayer {
     const Hls = this.#isHls || hasDates(this.#audio) ? undefined : await this.#load().catch(() => null);
     // It was stopped meanwhile, or plays after all.
     if (attachment.state !== 'retrying' && attachment.state !== 'connecting') return;
-    // Then the stream is tried again, as any is.
+    // Without hls.js the stream is retried as usual.
     if (Hls === null) {
       this.#options.onState(attachment.state);
       return;
@@ -153,7 +152,7 @@ export class ChannelPlayer {
     this.#isHls = !this.#isHls;
     this.#Hls = Hls;
     this.#attachment = this.#attach();
-    // A browser may forbid playing without the listener's action. All else is a state of the attachment.
+    // The browser may require a user gesture. Other failures are states of the attachment.
     this.#attachment
       .play()
       .catch(({ name }: { name?: string }) => name === 'NotAllowedError' && this.#onState('failed'));

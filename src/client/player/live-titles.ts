@@ -1,4 +1,4 @@
-/** What is live on a channel, whether anybody listens or not: the title in force since when, and what follows. */
+/** The live titles of a channel, also while it is not played: the one in force, since when, and the next one. */
 
 import { follow } from '../follow.js';
 import type { ChannelRecord, Following } from '../types.js';
@@ -8,14 +8,14 @@ export interface LiveTitlesOptions {
   readonly root: URL;
   readonly channel: string;
   readonly onChange: () => void;
-  /** The connection is lost, and is tried again. */
+  /** The connection is lost; the next one is under way. */
   readonly onLost: () => void;
 }
 
 export class LiveTitles {
   readonly #following: Following;
   #now: ChannelRecord | null = null;
-  /** When it came as news, on performance.now(); NaN: it was there before us. */
+  /** When it took effect, on performance.now(); NaN: before this connection. */
   #sinceMs = Number.NaN;
   #next: ChannelRecord | null = null;
   #isMissing = false;
@@ -59,7 +59,7 @@ export class LiveTitles {
     return (performance.now() - this.#sinceMs) / 1000;
   }
 
-  /** What a page came with. */
+  /** Takes the titles that the page was served with, unless newer ones are known. */
   prime(now: ChannelRecord | null, next: ChannelRecord | null): void {
     this.#now ??= now;
     this.#next ??= next;

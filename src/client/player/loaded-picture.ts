@@ -1,4 +1,4 @@
-/** Pictures of the server for its own pages, whose policy lets in no image of that host: each is fetched once. */
+/** The server's pictures on its own pages, whose policy allows no image from the server itself: each is loaded by `fetch`, once. */
 
 const pictures = new Map<string, Promise<string>>();
 
@@ -9,17 +9,17 @@ export function loadPicture(url: URL): Promise<string> {
   return picture;
 }
 
-/** A cover of the server itself, by its whole path: no other of its URLs may be requested because a title names it. */
+/** The path of a cover on the server itself. A title must not make a page request any other of the server's URLs. */
 const OWN_COVER = /\/metadata\/channel\/[\w.~-]+\/cover\/[\w.~%-]+$/;
 
-/** Whether that is a picture of a channel's folder of covers, on this server. @param root the server's URL */
+/** Whether this is a cover from a channel's folder of covers, on this server. @param root the server's URL */
 export function isOwnCover(url: string, root: URL): boolean {
   if (!URL.canParse(url)) return false;
   const { origin, pathname, href } = new URL(url);
   return origin === root.origin && href === origin + pathname && OWN_COVER.test(pathname);
 }
 
-/** The cover of the present title. The one before is released: a page may be open for days. */
+/** The cover of the present title. The former one is released from memory, as a page may be open for days. */
 export class LatestCover {
   #url = '';
   #cover = '';

@@ -1,4 +1,4 @@
-/** What is drawn: a channel's picture where it has none, and the icons of the buttons. Nothing of it is text of others but an initial. */
+/** Drawn pictures: of a channel without a logo, and the icons of the buttons. None holds text. */
 
 const SVG = 'http://www.w3.org/2000/svg';
 
@@ -27,14 +27,14 @@ export function icon(name: IconName): SVGElement {
   return drawn;
 }
 
-/** A channel keeps its colour. @returns degrees */
+/** The hue of a channel, always the same. @returns degrees */
 export function hueOf(key: string): number {
   let hash = 0;
   for (const char of key) hash = (hash * 31 + char.charCodeAt(0)) % 997;
   return (hash * 137) % 360;
 }
 
-/** As the server draws it too (src/http/page/page-drawing.ts). */
+/** The same drawing as the server's (src/http/page/page-drawing.ts). */
 export function drawnCover(key: string): SVGElement {
   const hue = hueOf(key);
   const drawn = svg('svg', { viewBox: '0 0 120 120', 'aria-hidden': 'true', class: 'drawn' });

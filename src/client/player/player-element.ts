@@ -1,6 +1,6 @@
 /**
- * `<airsplice-player channel="demo">`: the player of a channel as an element, which the pages of the server are made of and any other page may use
- * (src/client/README.md, "The element").
+ * `<airsplice-player channel="demo">`: the player of a channel as an element, for the server's own pages and any other page (src/client/README.md,
+ * "The element"). Fires `change` after each change of `state` and `now`, which are in its `detail`.
  */
 
 import { addressOf, rootOf } from '../browser.js';
@@ -18,15 +18,15 @@ export type { ChannelRecord, ListeningState };
 const HOME = new URL('.', import.meta.url);
 const TICK_MS = 1000;
 
-/** Of all on this page, the one that was asked to play last. */
+/** The player of this page that was started last. */
 let playing: AirsplicePlayer | null = null;
 
 export class AirsplicePlayer extends HTMLElement {
   static readonly observedAttributes = ['channel', 'server', 'lang', 'query'];
 
-  /** Origins of covers that the page lets in; null: all. For the lock screen. */
+  /** Origins of covers for the lock screen that the page's Content-Security-Policy allows; null: all. */
   static coverOrigins: readonly string[] | null = null;
-  /** The root of the server whose page this is; null: it is a page of others. */
+  /** The root of the server if this is one of its own pages; null: it is another page. */
   static home: URL | null = null;
 
   readonly #view: PlayerView;
@@ -53,21 +53,22 @@ export class AirsplicePlayer extends HTMLElement {
     shadow.append(this.#view.root);
   }
 
-  /** What the listener hears; while nothing plays: what is live. Null: not known. */
+  /** The title that the listener hears; while nothing plays, the live one. Null: not known. */
   get now(): ChannelRecord | null {
     return this.#listening?.title ?? null;
   }
 
-  /** What is live meanwhile. Null: not known. */
+  /** The live title, whatever the listener hears. Null: not known. */
   get live(): ChannelRecord | null {
     return this.#listening?.live ?? null;
   }
 
-  /** Whether it plays what was played before. */
+  /** Whether it plays the channel's rewind (`playFrom`), not live. */
   get isRewound(): boolean {
     return this.#listening?.isRewound === true;
   }
 
+  /** What the player shows its listener; each change fires `change`. */
   get state(): ListeningState {
     return this.#listening?.state ?? 'loading';
   }
@@ -77,6 +78,7 @@ export class AirsplicePlayer extends HTMLElement {
     return this.#listening?.isOn ?? false;
   }
 
+  /** The channel's key: the attribute of this name. */
   get channel(): string {
     return this.getAttribute('channel') ?? '';
   }
@@ -85,21 +87,22 @@ export class AirsplicePlayer extends HTMLElement {
     if (key !== this.channel) this.setAttribute('channel', key);
   }
 
-  /** To be called by a listener's action: browsers let no page play otherwise. */
+  /** Plays, as soon as there is audio. Call it in a user gesture, such as a click: browsers forbid it otherwise. Stops other players of the page. */
   play(): void {
     this.#listening?.play();
   }
 
+  /** Stops playing, and waiting for audio. */
   stop(): void {
     this.#listening?.stop();
   }
 
-  /** Plays what was played before, from there on, where the channel has a rewind. To be called by a listener's action. */
+  /** Plays the channel's rewind from there on, if it has one; `stop` ends that. Call it in a user gesture. */
   playFrom(startAt: StartPlace): void {
     this.#listening?.playFrom(startAt);
   }
 
-  /** Titles that a page came with. */
+  /** Takes the titles that the page was served with, to show until newer ones arrive. */
   prime(now: ChannelRecord | null, next: ChannelRecord | null): void {
     this.#primed = [now, next];
     this.#listening?.prime(now, next);
@@ -123,7 +126,7 @@ export class AirsplicePlayer extends HTMLElement {
   }
 
   attributeChangedCallback(name: string, before: string | null, after: string | null): void {
-    // An element that is upgraded is connected already, and begins when that is said.
+    // Attributes of an upgraded element are reported before connectedCallback, which begins.
     if (!this.#isHere || before === after) return;
     if (name === 'lang') this.#loadTexts();
     else {
@@ -199,7 +202,7 @@ export class AirsplicePlayer extends HTMLElement {
     this.dispatchEvent(new CustomEvent('change', { detail: { state: snapshot.state, now: snapshot.title } }));
   }
 
-  /** On a page of the server it is loaded by `fetch`: the policy there lets in no image of the server itself, which a cover might lead to. */
+  /** On the server's own pages the logo is loaded by `fetch`: their policy allows no image from the server, as a cover could name any of its URLs. */
   #takeLogo(): void {
     const path = this.#listening?.facts?.logo ?? '';
     if (path === this.#logoUrl) return;
@@ -216,7 +219,7 @@ export class AirsplicePlayer extends HTMLElement {
       });
   }
 
-  /** On a page of the server a cover of its own folder is loaded as the logo is. */
+  /** On the server's own pages a cover from a channel's folder is loaded in the same way as the logo. */
   #artwork(record: ChannelRecord): readonly string[] | Promise<readonly string[]> {
     const origins = AirsplicePlayer.coverOrigins;
     const isAllowed = (url: string) => origins === null || (URL.canParse(url) && origins.includes(new URL(url).origin));

@@ -1,6 +1,6 @@
 /**
- * The look of the player. Two layouts of the same parts: `page`, as tall as it needs, and one that fits its box, from a bar of 88 px to a card of
- * 360 px. Lines that titles fill keep their height whatever they hold. Colours are custom properties, which a page may set.
+ * The look of the player. Two layouts of the same parts: `page`, as tall as its content, and one that fits its box, from a bar of 88 px to a card of
+ * 360 px. Lines of titles have a fixed height. Colours are custom properties, which a page may set.
  */
 
 export const STYLE = `

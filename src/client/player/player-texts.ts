@@ -1,6 +1,6 @@
 /**
- * The words of the player. English is here; other languages are the server's (`/web/texts/{language}.json`), which a page brings along
- * (`provideTexts`) or the player loads. An operator may have replaced any of them.
+ * The texts of the player. English is here; other languages come from the server (`/web/texts/{language}.json`): with the page (`provideTexts`), or
+ * loaded by the player. An operator may have replaced any of them.
  */
 
 import { addressOf } from '../browser.js';
@@ -41,12 +41,12 @@ export type PlayerTexts = { readonly [name in keyof typeof ENGLISH]: string };
 
 const known = new Map<string, Promise<PlayerTexts>>();
 
-/** Of a page of that server, which has them. @param texts may hold more, and need not be complete */
+/** For a page of that server, which was served with them. @param texts may hold others, and need not be complete */
 export function provideTexts(root: URL, language: string, texts: Readonly<Record<string, string>>): void {
   known.set(`${root.href} ${language}`, Promise.resolve({ ...ENGLISH, ...texts }));
 }
 
-/** English, where the server has nothing better or does not answer. @param language as in `lang`; a dialect is what it is a dialect of */
+/** English if the server does not know the language, or does not answer. @param language as in `lang`; `de-AT` counts as `de` */
 export function textsOf(root: URL, language: string): Promise<PlayerTexts> {
   const [short = 'en'] = language.toLowerCase().split('-');
   const name = `${root.href} ${known.has(`${root.href} ${language}`) ? language : short}`;
@@ -66,7 +66,7 @@ async function load(root: URL, language: string): Promise<PlayerTexts> {
   }
 }
 
-/** A text with its places filled in. */
+/** A text with values in place of its `{names}`. */
 export function filled(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (place, name: string) => String(values[name] ?? place));
 }

@@ -1,6 +1,6 @@
 /**
- * The player as it is seen: its elements, made once, and what they show. Texts of others are set by `textContent` alone. A cover may be at any
- * host, and anybody with a push token chooses it: on a page of the server it is in a frame with a policy of its own (src/http/page/cover.ts).
+ * The visible player: its elements, made once, and what they show. Untrusted texts are set by `textContent` only. A cover may be at any host, chosen
+ * by any holder of a push token: the server's own pages show it in a frame with a policy of its own (src/http/page/cover.ts).
  */
 
 import type { ChannelRecord } from '../types.js';
@@ -12,13 +12,13 @@ export interface PlayerSnapshot {
   readonly state: ListeningState;
   readonly isOn: boolean;
   readonly name: string;
-  /** Of the channel; "": none. */
+  /** The channel's logo; "": none. */
   readonly logo: string;
   readonly title: ChannelRecord | null;
   readonly next: ChannelRecord | null;
   readonly live: ChannelRecord | null;
   readonly isLive: boolean;
-  /** It plays what was played before. */
+  /** Whether it plays the channel's rewind. */
   readonly isRewound: boolean;
   /** NaN: not known. */
   readonly liveSeconds: number;
@@ -32,10 +32,10 @@ export interface PlayerViewActions {
   readonly onLive: () => void;
 }
 
-/** States in which nothing of the station is alive. */
+/** States without titles. */
 const DEAD: readonly ListeningState[] = ['offAir', 'away', 'missing'];
 const LIT: readonly ListeningState[] = ['ready', 'playing'];
-/** What the status line says of each. */
+/** The text of the status line. */
 const STATUS: Readonly<Record<ListeningState, keyof PlayerTexts | ''>> = {
   loading: '',
   ready: 'onAir',
@@ -53,7 +53,7 @@ const STATUS: Readonly<Record<ListeningState, keyof PlayerTexts | ''>> = {
 };
 const VOLUME_KEY = 'airsplice-volume';
 
-/** Sets a text where it differs: a screen reader reads changes, not repeats. */
+/** Sets a text only if it differs, as a screen reader reads out each change. */
 export function say(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -137,7 +137,7 @@ export class PlayerView {
     this.#parts.play.onclick = () => (this.root.classList.contains('on') ? actions.onStop() : actions.onPlay());
     this.#parts.toLive.onclick = () => {
       actions.onLive();
-      // It goes with its click.
+      // The button disappears, and with it the focus.
       this.#parts.play.focus();
     };
     this.#parts.mute.onclick = () => this.#setVolume(this.audio.volume, !this.audio.muted);
@@ -183,7 +183,7 @@ export class PlayerView {
     this.showTimes(snapshot);
   }
 
-  /** What changes each second. */
+  /** Shows what changes each second. */
   showTimes({ state, title, live, isLive, liveSeconds, lagSeconds, elapsedSeconds }: PlayerSnapshot): void {
     const length = title?.durationSeconds ?? 0;
     const isKnown = length > 0 && !Number.isNaN(elapsedSeconds) && !DEAD.includes(state);
@@ -231,10 +231,10 @@ export class PlayerView {
     drawn.after(image);
   }
 
-  /** Where covers are framed; null: they are images of this page. */
+  /** The URL of the frame for a cover; null: covers are images of this page. */
   frameOf: ((url: string) => string) | null = null;
 
-  /** Each cover gets a new frame: one that goes to another URL would add an entry to the browser's history. */
+  /** Each cover gets a new frame: navigating one would add an entry to the browser's history. */
   #showCover(url: string, key: string): void {
     if (this.#drawnFor === '') this.setLogo('', key);
     if (url === this.#coverUrl) return;
@@ -280,7 +280,7 @@ export class PlayerView {
     this.#parts.mute.setAttribute('aria-label', muted ? this.#texts.unmute : this.#texts.mute);
   }
 
-  /** A browser whose volume belongs to the device (iOS) keeps 1. */
+  /** Where the volume belongs to the device (iOS) it stays 1, and the slider is hidden. */
   #restoreVolume(): void {
     let kept = Number.NaN;
     try {

@@ -1,6 +1,6 @@
 /**
  * `/player.js`, `airsplice-client/player` and `airsplice/client/player`: defines `<airsplice-player>` (src/client/README.md, "The element").
- * Importing it is enough; a page that has another copy keeps that.
+ * Importing it is enough. If the page has defined the element already, that definition stays.
  */
 
 import { AirsplicePlayer } from './player-element.js';

@@ -2,10 +2,10 @@
 
 import type { DirectoryChannel } from './channel-directory.js';
 
-/** `full`: there is no place, or no audio, which the directory says; `codec`: this browser cannot play it. */
+/** `full`: no place, or no audio (the directory knows which); `members`: access is denied; `codec`: this browser cannot play it. */
 export type SilenceReason = 'full' | 'members' | 'codec';
 
-/** By HEAD, which is answered as GET is and takes no place. Null: there is no reason, or the server cannot be reached. */
+/** Asks by HEAD, which is answered like GET and takes no place. Null: there is no reason, or the server cannot be reached. */
 export async function whySilent(mount: URL, audio: HTMLAudioElement): Promise<SilenceReason | null> {
   const answer = await fetch(mount, { method: 'HEAD', cache: 'no-store' }).catch(() => null);
   if (answer === null) return null;
@@ -15,7 +15,7 @@ export async function whySilent(mount: URL, audio: HTMLAudioElement): Promise<Si
   return answer.ok && !isPlayable ? 'codec' : null;
 }
 
-/** Whether this browser may, as far as is known: hls.js plays what the browser itself does not. */
+/** Whether this browser can probably play the channel: hls.js plays formats that the browser itself does not. */
 export function canPlay(audio: HTMLAudioElement, { type, hls }: Pick<DirectoryChannel, 'type' | 'hls'>): boolean {
   return type === '' || hls !== '' || audio.canPlayType(type) !== '';
 }
