@@ -1,5 +1,5 @@
 /**
- * Whether what is saved now reaches the file at the store's path, and fits: the file is the one that was opened (identity.ts), and the
+ * Whether a save would reach the file at the store's path, and fit: the file is the one that was opened (identity.ts), and the
  * disk has room for all saves under way. Checked before and after each commit. The system is asked once in a turn of the event loop, and
  * once in the tick in which the saves of a transaction end. Owned by lmdb-transactions.ts.
  */
@@ -13,9 +13,9 @@ import { FileIdentity } from './identity.js';
  * up to 120 bytes into 100 (mdb.c, "Attempting to write page"), and a full disk would end the process.
  */
 const MIN_FREE_BYTES = 8 * 1024 * 1024;
-/** What a transaction writes beside the texts of a save: copies of the pages on the way to them. 13 KB were measured. */
+/** What a transaction writes besides the texts of a save: copies of the tree's pages down to them. 13 KB were measured. */
 const PAGES_BYTES = 32 * 1024;
-/** UTF-8 of a UTF-16 unit, and pages that are not full. */
+/** Bytes on disk for a UTF-16 unit: its UTF-8, and pages that are not full. */
 const BYTES_A_UNIT = 4;
 
 export class Disk {
@@ -33,13 +33,13 @@ export class Disk {
   /** Why the last transaction failed; null: it did not. */
   #failure: string | null = null;
 
-  /** @param file which is there */
+  /** @param file must exist */
   constructor(file: string) {
     this.#folder = dirname(file);
     this.#identity = new FileIdentity(file);
   }
 
-  /** Null: what is saved now would be kept. Else what the operator has to repair. Some microseconds. */
+  /** What the operator has to repair before a save can succeed; null: nothing. Takes some microseconds. */
   fault(): string | null {
     return this.#placeFault() ?? this.#roomFault() ?? this.#failure;
   }
@@ -91,7 +91,7 @@ export class Disk {
     this.#underWayBytes -= bytes;
   }
 
-  /** Whether the saves just committed are in the file at the store's path. Those of one tick are of one transaction. */
+  /** Why the saves just committed are not in the file at the store's path; null: they are. Saves of one tick share a transaction. */
   faultOfCommit(): string | null {
     if (this.#faultOfTick === undefined) {
       this.#faultOfTick = this.#placeFault();
@@ -100,7 +100,7 @@ export class Disk {
     return this.#faultOfTick;
   }
 
-  /** The file holds what it must not: no save may succeed until a restart. */
+  /** The file contains a refused save: no save may succeed until a restart. */
   condemn(reason: string): void {
     this.#lastingFault = reason;
     this.#forgetTurn();

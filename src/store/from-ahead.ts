@@ -1,6 +1,6 @@
 /**
- * Titles that came while the wall clock was ahead have entries in the future. When another title comes after the clock was set right, they are moved
- * to where they belong, before it. The monotonic clock knows how long ago the last of them came; how long each lasted stays as it was.
+ * Titles that came while the wall clock was ahead have entries in the future. When another title comes after the clock was corrected, they are moved
+ * before it. The monotonic clock says how long ago the last of them came; their durations stay.
  *
  *   │ 1 │ 2 │                    │ 3 │ 4 │    5 comes ─►   │ 1 │ 2 │ 3 │ 4 │ 5
  *           ▲ 5 begins here
@@ -8,22 +8,22 @@
 
 import { FAR_AHEAD_MS, type SteadyTime } from '../base/steady-time.js';
 
-/** Of an entry: when it began and ended. */
+/** When an entry began and ended; `toMs` null: it has not ended. */
 interface Stretch {
   readonly fromMs: number;
   readonly toMs: number | null;
 }
 
-/** More entries than this in the future were not written by mistake, and stay. */
+/** If more entries than this are in the future, they were not written by mistake, and stay. */
 export const MAX_FROM_AHEAD = 1000;
 
-/** Of each channel, the title that began last, and when that was noted, monotonic milliseconds; and after which moment no entry begins. */
+/** For each channel: the title that began last, when that was noted (monotonic milliseconds), and a moment after which no entry begins. */
 export class LastBegun {
   readonly #begun = new Map<string, { readonly fromMs: number; readonly atMs: number }>();
-  /** Not below the beginning of any entry since this program started; `isSearched`: nor of those that were there before. */
+  /** No entry stored since the start of this process begins later; `isSearched`: nor does any earlier one. */
   readonly #latest = new Map<string, { readonly ms: number; readonly isSearched: boolean }>();
 
-  /** No entry of the channel begins later than this. Infinite: the channel has not been searched. */
+  /** No entry of the channel begins later than this. Infinity: the channel has not been searched. */
   latestMs(channel: string): number {
     const latest = this.#latest.get(channel);
     return latest?.isSearched === true ? latest.ms : Number.POSITIVE_INFINITY;
@@ -35,7 +35,7 @@ export class LastBegun {
     if (fromMs > ms) this.#latest.set(channel, { ms: fromMs, isSearched });
   }
 
-  /** @param above as in areFromAhead, all of them: the channel was searched for them */
+  /** The channel was searched. @param above all entries that begin after `fromMs`, oldest first */
   includeAll(channel: string, fromMs: number, above: readonly Stretch[]): void {
     if (above.length > MAX_FROM_AHEAD) return;
     const ms = Math.max(above.at(-1)?.fromMs ?? fromMs, fromMs, this.#latest.get(channel)?.ms ?? 0);
@@ -53,7 +53,7 @@ export class LastBegun {
   }
 }
 
-/** The entry of the title in force, where these begin it: another one may be said late, and moves nothing. @param onAirSinceMs of the state */
+/** The entry with which the title in force begins, if it is among these: late reports of others move nothing. @param onAirSinceMs of the state */
 export function begunIn<E extends Stretch>(entries: readonly E[], onAirSinceMs: number): E | undefined {
   return entries.findLast(({ fromMs, toMs }) => toMs === null && fromMs === onAirSinceMs);
 }
@@ -66,7 +66,7 @@ export function begunIn<E extends Stretch>(entries: readonly E[], onAirSinceMs: 
 export function areFromAhead(above: readonly Stretch[], fromMs: number, time: SteadyTime): boolean {
   const [first] = above;
   if (first === undefined || above.length > MAX_FROM_AHEAD || time.isBehind) return false;
-  // What began before now is not: another machine may say of a title that it began long ago.
+  // Entries that began before now are not: another machine may report a title long after it began.
   return first.fromMs - Math.max(fromMs, time.ms()) > FAR_AHEAD_MS;
 }
 
@@ -74,7 +74,7 @@ export function areFromAhead(above: readonly Stretch[], fromMs: number, time: St
  * @param above as in areFromAhead
  * @param below the last that begins before the new one
  * @param agoMs how long ago the last of `above` began
- * @returns the entries as they are to be, in the same order, and `below`, which ends earlier where its end was in the future
+ * @returns the moved entries, in the same order, and `below`, which ends earlier if its end was in the future
  */
 export function putBefore<E extends Stretch>(
   above: readonly E[],
@@ -84,7 +84,7 @@ export function putBefore<E extends Stretch>(
 ): { readonly above: readonly E[]; readonly below: E | undefined } {
   const leastMs = below?.fromMs ?? 0;
   const aheadMs = above.at(-1)!.fromMs - (fromMs - agoMs);
-  // No two titles begin in one millisecond.
+  // Each title begins in a millisecond of its own.
   const begins = above.map((entry, i) =>
     Math.max(leastMs + i + 1, Math.min(fromMs - above.length + i, entry.fromMs - aheadMs)),
   );

@@ -1,7 +1,7 @@
 /**
- * Whether the store's file, opened once, is still the one that lies at its path. LMDB goes on writing to a file that was removed or
- * replaced, or whose disk was taken away: what is saved there is gone with the process. Owned by disk.ts, which asks before and
- * after each commit; the answer is of the moment, so that a file that comes back is good again.
+ * Whether the store's file, opened once, is still the one at its path. LMDB goes on writing to a file that was removed or replaced, or whose disk
+ * was taken away: what is saved there is lost when the process ends. Owned by disk.ts, which asks before and after each commit; the answer is not
+ * cached, so that a file that comes back is good again.
  */
 
 import { type BigIntStats, statSync } from 'node:fs';
@@ -10,13 +10,13 @@ export class FileIdentity {
   readonly #file: string;
   readonly #opened: BigIntStats;
 
-  /** @param file which is there */
+  /** @param file must exist */
   constructor(file: string) {
     this.#file = file;
     this.#opened = statSync(file, { bigint: true });
   }
 
-  /** Null: it is there. Else what became of it, or why that cannot be read. Some microseconds. */
+  /** What became of the file, or why that cannot be read; null: it is there. Takes some microseconds. */
   fault(): string | null {
     let found: BigIntStats;
     try {

@@ -21,7 +21,7 @@ export class LmdbFigures {
     return [...this.#database.getRange(range)].map(({ key, value }) => ({ atMs: key[2], text: value }));
   }
 
-  /** One look for each scope, whatever it holds. */
+  /** One read for each scope, however many figures it has. */
   scopes(kind: string): string[] {
     const scopes: string[] = [];
     const end = [kind, AFTER_ALL] as unknown as LmdbKey;

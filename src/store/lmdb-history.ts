@@ -1,6 +1,6 @@
 /**
- * The history in an LMDB file: an entry per title, under [channel, when it began, version]. Reads pages, and knows which entries the next one pushes
- * out. Written by its owner, the store, in the transaction of the state that the titles belong to.
+ * The history in an LMDB file: an entry per title, under [channel, beginning, version, id]. Reads pages, and computes what a new entry replaces and
+ * which old ones it displaces. Its owner, the store, writes them in the transaction of the state that the titles belong to.
  */
 
 import type { Database, RootDatabase } from 'lmdb';
@@ -11,10 +11,10 @@ import { areFromAhead, begunIn, LastBegun, MAX_FROM_AHEAD, putBefore } from './f
 import { type HistoryBounds, type HistoryPage, isKnown, isTooOld, PRUNE_STEP } from './store.js';
 import { entryText, type HistoryKey, historyKey, isSamePlay, parseEntry } from './stored.js';
 
-/** An entry as it is stored; without a text there is none. */
+/** An entry as it is stored; without a text it is removed. */
 export type HistoryText = readonly [HistoryKey, string | undefined];
 
-/** What a change of a channel writes, what is there now, and how many entries the channel has then (undefined: as many as before). */
+/** What a change of a channel writes, what that replaces, and how many entries the channel has then (undefined: as many as before). */
 interface HistoryChange {
   readonly wanted: readonly HistoryText[];
   readonly former: readonly HistoryText[];
@@ -28,7 +28,7 @@ interface HistoryRange {
   readonly reverse?: boolean;
 }
 
-/** The longest time between a title and the next one. What is dated further ahead was written while the clock was ahead. */
+/** The longest time between two titles. An entry after a longer one was written while the clock was ahead. */
 const NEXT_WITHIN_MS = 86_400_000;
 /** Sorts after every number. */
 const AFTER_ALL = '\uffff';
@@ -41,7 +41,7 @@ export class LmdbHistory {
   readonly #time: SteadyTime;
   readonly #clock: Pick<Clock, 'now' | 'wallMs'>;
   readonly #begun = new LastBegun();
-  /** Of each channel, the oldest entry, where none was too many or too old when they were looked through. */
+  /** The oldest entry of each channel whose entries were found to be neither too many nor too old. */
   readonly #oldest = new Map<string, HistoryEntry>();
   readonly #bounds: HistoryBounds;
   readonly #onError: (error: Error) => void;
@@ -68,7 +68,7 @@ export class LmdbHistory {
     const page: HistoryEntry[] = [];
     for (const { key, value } of this.#database.getRange(range)) {
       if (page.length === limit) break;
-      // A reverse range begins at its start, which is not wanted.
+      // A reverse range of lmdb includes its start.
       if (beforeMs !== undefined && key[1] >= beforeMs) continue;
       const entry = this.#entry(channel, value);
       if (entry === null) continue;
@@ -86,7 +86,7 @@ export class LmdbHistory {
 
   /**
    * What storing these entries changes: they take the place of those of the same plays, and push out the oldest.
-   * @param onAirSinceMs since when the title in force is on air: only where it begins anew a clock may have been ahead
+   * @param onAirSinceMs since when the title in force is on air: entries in the future are moved only when it begins
    */
   change(
     channel: string,
@@ -111,7 +111,7 @@ export class LmdbHistory {
       const isBehindAll = entry.fromMs > this.#begun.latestMs(channel);
       this.#begun.include(channel, entry.fromMs);
       const text = isBehindAll ? undefined : this.#database.get(key);
-      // A play has one entry: what its own replaces is known without a search.
+      // A play has one entry: the one under the same key needs no search.
       const isReplaced = text !== undefined && entry.toMs !== null;
       const [thereKey, thereText, there] = isBehindAll || isReplaced ? [] : (this.#ofPlay(channel, entry) ?? []);
       if (there !== undefined && there.toMs !== null && entry.toMs === null) continue;
@@ -158,7 +158,7 @@ export class LmdbHistory {
   }
 
   /**
-   * The oldest entries, as far as they are too many, too old, or cannot be read. @param count of the entries, with those that are about to be stored
+   * The oldest entries, as far as they are too many, too old, or cannot be read. @param count of entries, including those about to be stored
    */
   #expired(channel: string, count: number): [HistoryKey, string][] {
     const surplus = count - this.#bounds.entries;
@@ -178,7 +178,7 @@ export class LmdbHistory {
   }
 
   /**
-   * Entries that are in the future, since they came while the clock was ahead, and the one before them: as they are, and as they should be.
+   * Entries in the future, which came while the clock was ahead, and the one before them: as they are, and as they should be.
    * @param fromMs when a title begins that is about to be stored
    */
   #fromAhead(channel: string, fromMs: number): readonly (readonly [was: HistoryEntry, is: HistoryEntry])[] {
@@ -213,7 +213,7 @@ export class LmdbHistory {
     let knownMs = Number.NEGATIVE_INFINITY;
     let channel: string | undefined = this.#lastKey([AFTER_ALL])?.[0];
     while (channel !== undefined) {
-      // A clock from before this program was written is behind in any case.
+      // A clock that is before the date of this program is certainly behind.
       let lastMs =
         this.#lastKey([channel, wallMs])?.[1] ?? (wallMs < FIRST_PLAUSIBLE_MS ? Number.POSITIVE_INFINITY : wallMs);
       for (const [, fromMs] of this.#database.getKeys({
@@ -229,11 +229,11 @@ export class LmdbHistory {
     return knownMs === Number.NEGATIVE_INFINITY ? wallMs : knownMs;
   }
 
-  /** The last key before this one, in the same channel; without a moment, in a channel before it. */
+  /** The last key before this one, in the same channel; if it has no moment, in a channel before it. */
   #lastKey(before: readonly unknown[]): HistoryKey | undefined {
     const end = before.length > 1 ? { end: [before[0]] } : {};
     const range = { start: before, ...end, reverse: true, limit: 2 } as unknown as HistoryRange;
-    // A reverse range begins at its start.
+    // A reverse range of lmdb includes its start.
     return [...this.#database.getKeys(range)].find((key) => before.length > 1 || key[0] !== before[0]);
   }
 

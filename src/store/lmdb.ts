@@ -2,8 +2,8 @@
  * The store on disk: one LMDB file in a folder that this process alone may use (lock.ts). A state per channel, as JSON (stored.ts);
  * beside it the history, an entry per title:
  *
- *   channels  jazz → {"format":2,"state":{…}}        history  [jazz, from ms, version] → {"format":2,"entry":{…}}
- *   figures   [kind, scope, ms] → a text of its owner's (lmdb-figures.ts)
+ *   channels  jazz → {"format":2,"state":{…}}        history  [jazz, from ms, version, id] → {"format":2,"entry":{…}}
+ *   figures   [kind, scope, ms] → a text that the store does not interpret (lmdb-figures.ts)
  *   documents admin → {…}
  *
  * A save resolves when its transaction has been flushed to the disk (lmdb-transactions.ts).
@@ -34,10 +34,10 @@ import { checkFile, mustBeWritable } from './store-check.js';
 import { copyBeside } from './store-copy.js';
 import { parseState, stateText } from './stored.js';
 
-/** In the data folder. */
+/** The file's name in the data folder. */
 export const FILE = 'airsplice.mdb';
 /**
- * overlappingSync off: else a commit resolves before its flush, and what a kill -9 leaves is recovered only where the system has a
+ * overlappingSync off: else a commit resolves before its flush, and what a kill -9 leaves is recovered only on systems with a
  * boot id. The flush was measured at less than 0.2 ms a save.
  * eventTurnBatching off: else lmdb 3.5.6 makes a second promise that has no handler, and a commit that fails (a full disk)
  * ends the process as an unhandled rejection. Saves still share transactions.
@@ -48,17 +48,16 @@ const DEFAULT_BOUNDS: HistoryBounds = { days: 30, entries: 10_000 };
 
 type StoreClock = Pick<Clock, 'now' | 'wallMs'>;
 
-/** Of the file that LMDB itself keeps beside each database. */
+/** The ending of the file that LMDB itself keeps beside each database. */
 const LOCK_SUFFIX = '-lock';
 
 /**
- * Opens (or makes) the store in a folder, which is made with mode 0700 where it is missing.
- * Rejects when another process has the folder, when it cannot be written to, and when the file is damaged, empty, or not ours.
- * @param onError called once for each channel whose history has an unreadable entry (it is skipped), for each state that cannot be read as a whole
- * (the rest is
- *   kept), and when the folder had a store that is gone (a new one begins)
- * @param clock by which entries are too old
- * @param signal ends the check of the file, which takes longer the larger it is; rejects then
+ * Opens (or makes) the store in a folder, which is made with mode 0700 if it is missing.
+ * Rejects if another process has the folder, if it cannot be written to, and if the file is damaged, empty, or not ours.
+ * @param onError called once for each channel whose history has an unreadable entry (it is skipped), for each state that cannot be read completely
+ * (the rest is kept), and if the folder had a store that is gone (a new one begins)
+ * @param signal aborts the check of the file, which takes longer the larger it is; rejects then
+ * @param clock says which entries are too old
  */
 export async function openLmdbStore(
   folder: string,
@@ -84,7 +83,7 @@ export async function openLmdbStore(
   }
 }
 
-/** Rejects where a file is not a usable store. No process may have it open. */
+/** Rejects if a file is not a usable store. No process may have it open. */
 export async function checkStore(file: string): Promise<void> {
   try {
     await checkFile(file, OPTIONS);
@@ -93,7 +92,7 @@ export async function checkStore(file: string): Promise<void> {
   }
 }
 
-/** The history of a store that another process has open, to read it only. A read throws a Refusal as long as the store is not there. */
+/** The history of a store that another process has open, for reading only. A read throws a Refusal while there is no store. */
 export function openLmdbHistory(
   folder: string,
   bounds: HistoryBounds = DEFAULT_BOUNDS,
@@ -149,7 +148,7 @@ class LmdbStore implements Store {
   readonly #documents: Database<string, string>;
   readonly #history: LmdbHistory;
   readonly #figures: LmdbFigures;
-  /** Loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
+  /** The states loaded or committed last, for a rollback: the engine's own objects, which are immutable. */
   readonly #committed = new Map<string, ChannelState>();
   #closing: Promise<void> | undefined;
 
@@ -237,7 +236,7 @@ class LmdbStore implements Store {
     return this.#figures.count(kind, scope);
   }
 
-  /** What was refused is not taken back: figures of a file that is away are better there than nowhere. */
+  /** A refused save is not taken back: if the file comes back, its figures are better than none. */
   async saveFigures(figures: readonly FigureChange[]): Promise<void> {
     await this.#transactions.save('Figures', () => ({
       units: figures.reduce((sum, [, text = '']) => sum + text.length, 0),

@@ -16,19 +16,19 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 
 export interface FolderLock {
-  /** Lets go. Idempotent. */
+  /** Releases the folder. Idempotent. */
   release(): Promise<void>;
 }
 
 /** The beginning of a lock file's name. */
 const LOCK_FILE = 'lock-';
-/** Of a socket's path: macOS allows no more, Linux four more. */
+/** The longest path of a socket on macOS; Linux allows four more. */
 const PATH_BYTES = 103;
 /** A process that does not answer in this time counts as having the folder: it may be suspended, or its event loop blocked. */
 const ANSWER_MS = 2000;
 /** Between two questions to another starter. */
 const AGAIN_MS = 20;
-/** Of an answer. */
+/** The longest answer. */
 const MAX_CHARACTERS = 200;
 
 /** Takes the folder (which must exist) for this process. Rejects when another one, or this one already, has it. */
@@ -43,7 +43,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
     await beAsFolder(place.path(name), Number(uid), Number(gid), Number(mode));
     for (const other of await readdir(folder))
       if (other.startsWith(LOCK_FILE) && other !== name) await outlast(place.path(other), name < other, folder);
-    // Between its bind and its listen this one looked dead to another starter, which then is there.
+    // Between bind and listen this one looks dead to another starter, which then has removed its file.
     if (!existsSync(place.path(name))) throw inUse(folder, null);
     starter.hasFolder = true;
   } catch (error) {
@@ -54,13 +54,13 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   return { release: () => starter.close().then(() => place.close()) };
 }
 
-/** Only users who may write to the folder can ask who has it, also after root, who restored a backup, has crashed. */
+/** Gives the socket owner and mode of the folder: its users can ask, even if root, restoring a backup, has crashed. */
 async function beAsFolder(path: string, uid: number, gid: number, mode: number): Promise<void> {
   try {
     if (process.getuid!() === 0) await chown(path, uid, gid);
     await chmod(path, mode & 0o777);
   } catch {
-    // It is of this user alone, then.
+    // Then only this user can ask.
   }
 }
 
@@ -131,7 +131,7 @@ async function outlast(path: string, isFirst: boolean, folder: string): Promise<
   }
 }
 
-/** What another starter says of itself; null: not known. */
+/** The answer of another starter; null: not known. */
 interface OtherStarter {
   readonly pid: number | null;
   readonly hasFolder: boolean | null;

@@ -42,7 +42,7 @@ interface PageHeader {
   readonly pageNumber: number;
   readonly transaction: number;
   readonly kind: number;
-  /** Of a value with pages of its own. */
+  /** The number of pages of a value that has pages of its own. */
   readonly pages: number;
 }
 
@@ -50,9 +50,9 @@ interface PageNode {
   /** The page below; in a branch only. */
   readonly child: number;
   readonly flags: number;
-  /** Of the value, wherever it is. */
+  /** The length of the value, wherever it is stored. */
   readonly bytes: number;
-  /** What the leaf holds of it. */
+  /** The part of the value in the leaf. */
   readonly value: Buffer;
 }
 
@@ -116,7 +116,7 @@ class PageFile {
   /** @returns the first page of the value */
   #big({ value, bytes }: PageNode): number {
     const [first, pages] = [number(value, 0), number(value, 16)];
-    // More than it needs where a longer value was there before.
+    // More pages than it needs if a longer value was there before.
     if (pages * this.#pageBytes < HEADER_BYTES + bytes)
       throw new Error(`${pages} pages cannot hold a value of ${bytes} bytes`);
     this.#take(first, pages, 'value');
@@ -148,7 +148,7 @@ class PageFile {
     return head;
   }
 
-  /** No page belongs to two things; this also ends a cycle. */
+  /** Throws if a page belongs to two things, which also ends a cycle. */
   #take(first: number, count: number, what: string): void {
     if (first < 0 || count < 1 || first + count - 1 > this.#lastPage) {
       throw new Error(`there is no page ${first}${count === 1 ? '' : ` with ${count - 1} behind it`} (${what})`);
@@ -166,7 +166,7 @@ class PageFile {
   }
 }
 
-/** Throws an Error with the reason when the file is not what lmdb would have written. @param path of a file that lmdb can open */
+/** Throws an Error with the reason if the file is not one that lmdb would have written. @param path of a file that lmdb can open */
 export function checkPages(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -186,7 +186,7 @@ function headerOf(bytes: Buffer): PageHeader {
   };
 }
 
-/** Throws an Error when the nodes do not fill the space that the header declares. @param page the whole of a branch or leaf */
+/** Throws an Error if the nodes do not fill the space that the header declares. @param page a complete branch or leaf */
 function nodesOf(page: Buffer): PageNode[] {
   const { pageNumber, kind } = headerOf(page);
   const body = page.subarray(HEADER_BYTES);

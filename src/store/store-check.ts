@@ -44,7 +44,7 @@ for (const name of root.getKeys()) walk(root.openDB({ name, encoding: 'binary' }
 await root.close();
 `;
 
-/** Rejects when the file, which must be there, is damaged or empty. @param options those of lmdb's `open` @param signal ends it */
+/** Rejects if the file, which must exist, is damaged or empty. @param options those of lmdb's `open` @param signal aborts the check */
 export async function checkFile(file: string, options: object, signal?: AbortSignal): Promise<void> {
   if ((await stat(file)).size === 0) {
     throw new Error(

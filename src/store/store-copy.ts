@@ -1,7 +1,6 @@
 /**
  * A copy of the store beside it, in the data folder, while the store is in use: the command that asked for it takes it from there
- * (cli/backup/backup-command.ts). What was saved before it was asked for is in it. One at a time; what commands have left behind is removed by the
- * next one.
+ * (cli/backup/backup-command.ts). It has all that was saved before the request. Old copies that commands have left behind are removed first.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -13,7 +12,7 @@ const LEFT_MS = 3_600_000;
 /** lmdb 3.5.6 does not survive every write that the system refuses (disk.ts). */
 const SPARE_BYTES = 16 * 1024 * 1024;
 
-/** @param copy writes a consistent copy to a path that is free @returns the copy's name in the folder. Rejects where the disk has no room */
+/** @param copy writes a consistent copy to a path that is free @returns the copy's name in the folder. Rejects if the disk has no room */
 export async function copyBeside(folder: string, file: string, copy: (path: string) => Promise<void>): Promise<string> {
   for (const name of await readdir(folder)) {
     if (!COPY.test(name)) continue;

@@ -11,7 +11,7 @@ import type { ChannelState, HistoryEntry } from '../now-playing/state.js';
 export interface HistoryBounds {
   /** An entry that ended longer ago than this is dropped. */
   readonly days: number;
-  /** Of more entries the oldest are dropped. */
+  /** If there are more, the oldest are dropped. */
   readonly entries: number;
 }
 
@@ -25,7 +25,7 @@ export interface HistoryPage {
 /** The key of a figure: a text that a store does not interpret (src/statistics/README.md). */
 export type FigureKey = readonly [kind: string, scope: string, atMs: number];
 
-/** What is stored of one moment or period. */
+/** The figure of one moment or period. */
 export interface StoredFigure {
   readonly atMs: number;
   readonly text: string;
@@ -48,15 +48,15 @@ export interface HistoryStore {
   figures(kind: string, scope: string, page: FigurePage): StoredFigure[];
 }
 
-/** Small things that are kept whole, by name, beside what the channels have. */
+/** Small JSON documents by name, apart from the channels. */
 export interface DocumentStore {
-  /** What was saved last, as JSON gives it back; undefined: nothing, or what cannot be read. */
+  /** The document saved last, parsed from JSON; undefined: none, or an unreadable one. */
   document(name: string): unknown;
   /** Resolves when a kill -9 can no longer lose it; rejects as `save` does. */
   saveDocument(name: string, value: unknown): Promise<void>;
 }
 
-/** A figure with its text, or without: it is removed. */
+/** A figure with its text; undefined: it is removed. */
 export type FigureChange = readonly [FigureKey, string | undefined];
 
 export interface Store extends HistoryStore, DocumentStore {
@@ -75,8 +75,8 @@ export interface Store extends HistoryStore, DocumentStore {
   load(channel: string): ChannelState | undefined;
   /**
    * Commits a channel's state and history entries as one transaction (README, "Durability"). Resolves when a kill -9 can no longer lose it;
-   * rejects when it cannot be made durable, and then nothing of it is visible. The caller sees to one save at a time per channel.
-   * @param gone plays that were none: their entries are removed
+   * rejects if it cannot be made durable, and then nothing of it is visible. The caller must make one save at a time per channel.
+   * @param gone entries to remove: of plays that did not take place
    */
   save(
     channel: string,
@@ -84,20 +84,20 @@ export interface Store extends HistoryStore, DocumentStore {
     history?: readonly HistoryEntry[],
     gone?: readonly HistoryEntry[],
   ): Promise<void>;
-  /** Why no save can succeed at this moment: the store is not where it was. Null: it is. Some microseconds. */
+  /** Why no save can succeed at this moment: the file is gone, the disk is full or failing. Null: saves can succeed. Takes some microseconds. */
   fault(): string | null;
-  /** Another process that read it was killed: what it held is free again. */
+  /** Frees what killed processes held as readers. */
   checkReaders?(): void;
   /**
-   * A copy of all that is saved by now, as a file in the store's folder; resolves with its name there. It is the caller's to remove.
-   * Absent: there is nothing to copy.
+   * Copies all that is saved by now to a file in the store's folder; resolves with its name there. The caller removes it.
+   * Absent: the store has no file.
    */
   backup?(): Promise<string>;
   /** Waits for saves under way, then releases the folder. Idempotent. */
   close(): Promise<void>;
 }
 
-/** How many entries go at most with each new one. */
+/** The most entries that are removed with each new one. */
 export const PRUNE_STEP = 8;
 
 const DAY_MS = 86_400_000;

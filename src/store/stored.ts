@@ -13,14 +13,14 @@ import { readEntry, type SalvagedState, salvageState } from '../now-playing/stat
 const FORMAT = 2;
 
 /**
- * Channel, since when (unix milliseconds), version of the record, its play's id, or a tag of one that is long or odd: two machines that were apart
- * may have begun two titles in one moment. Entries of earlier versions have a tag in any case, or none.
+ * Channel, beginning (unix milliseconds), version of the record, and the play's id (or a digest of it, if it is long or unusual): two machines that
+ * were apart may have begun different titles at one moment. Entries of earlier versions always have a digest, or end before it.
  */
 export type HistoryKey =
   | [channel: string, fromMs: number, version: number, tag: string]
   | [channel: string, fromMs: number, version: number];
 
-/** An id that we make, and most others: what LMDB keeps in a key as it is. A digest would cost more than the rest of the key. */
+/** Ids that LMDB keeps in a key unchanged: ours, and most others. A digest would cost more than the rest of the key. */
 const PLAIN_ID = /^[\w-]{1,64}$/;
 
 /** What can be read of a stored state, and what cannot: the channel goes on with the rest. */

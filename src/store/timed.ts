@@ -8,13 +8,13 @@ import type { FigurePage, HistoryPage, Store } from './store.js';
 const SLOW_MS = 1000;
 /** Upper bounds, seconds. */
 const BOUNDS = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-/** The slowest of between one and two such spans is known. */
+/** `slowestMs` covers between one and two such spans. */
 const SPAN_MS = 30_000;
 
 /** How long saves take: plain fields, read when asked. */
 export class SaveTimes {
   readonly durations = new Durations(BOUNDS);
-  /** When those under way began, the oldest first. */
+  /** The saves under way, oldest first. */
   readonly #underWay = new Set<{ readonly startMs: number }>();
   #spanMs = Number.NEGATIVE_INFINITY;
   #slowestMs = 0;
@@ -37,7 +37,7 @@ export class SaveTimes {
     }
   }
 
-  /** Milliseconds; of the last 30 s to a minute, those under way included. */
+  /** How long the slowest save of the last 30 to 60 s took, including those under way; milliseconds. */
   slowestMs(): number {
     const nowMs = performance.now();
     this.#turn(nowMs);
