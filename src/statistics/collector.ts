@@ -35,7 +35,7 @@ import { type DaySalt, digestOf, saltedToken } from './salts.js';
 export interface CountedConnection {
   readonly channel: CountedChannel;
   readonly crowds: readonly Crowd[];
-  /** Of those of its channel, from 1. */
+  /** Counts the connections of its channel, from 1. */
   readonly number: number;
   readonly digest: string;
   /** The digest with the salt of `dayMs`; -1: none yet. */
@@ -49,13 +49,13 @@ interface CountedChannel {
   readonly total: Crowd;
   readonly dimensions: Readonly<Record<Dimension, Crowds>>;
   title: { readonly atMs: number; readonly id: string; readonly crowd: Crowd } | null;
-  /** Of the last connection. */
+  /** The number of the last connection. */
   joined: number;
-  /** The titles before, newest first, which may return. */
+  /** Previous titles, newest first; they may return. */
   before: readonly BeforeTitle[];
 }
 
-/** Connections up to the number `joined` have heard it, those behind it are newcomers. */
+/** A previous title: connections up to number `joined` have heard it, later ones are newcomers. */
 interface BeforeTitle {
   readonly atMs: number;
   readonly id: string;
@@ -65,7 +65,7 @@ interface BeforeTitle {
 
 /** A clock set back by less than this keeps the present minute. */
 const BACK_MS = 120_000;
-/** As many as return (MAX_ENDED), with a fallback title before each. */
+/** As many titles as may return (MAX_ENDED), with a fallback title before each. */
 const MAX_BEFORE = 2 * MAX_ENDED;
 /** Connections visited in one go: a millisecond at most. */
 const STEP = 500;
@@ -146,7 +146,7 @@ export class Collector {
     for (const each of before) if (connection.number > each.joined) each.newcomers--;
   }
 
-  /** Another title is on air, or none: all present connections begin to hear it, but those that heard it before. A correction is the same title. */
+  /** Another title is on air, or none: all connections begin to hear it, except those that heard it before. A correction is the same title. */
   onTitle(channelKey: string, station: string, record: TrackRecord | null): void {
     const nowMs = this.#clock.now();
     const channel = this.#channelOf(channelKey, station, nowMs);
@@ -266,7 +266,7 @@ function rowOf(scope: string, dimension: FigureRow[1], value: string, figures: C
   return [scope, dimension, value, begun, ended, ...times, peak, peak === 0 ? '' : sketch.text];
 }
 
-/** Whether there was a connection at all. */
+/** Whether there was any connection. */
 function isSomething([, , , , , , , peak]: FigureRow): boolean {
   return peak > 0;
 }

@@ -35,7 +35,7 @@ export class Crowd {
     this.#sinceMs = nowMs;
   }
 
-  /** Since the last `take`, up to the last `join` or `leave`. */
+  /** Listening since the last `take`, up to the last `join` or `leave`. */
   get listenedMs(): number {
     return this.#listenedMs;
   }

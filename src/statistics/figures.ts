@@ -8,9 +8,9 @@
 export const DIMENSIONS = ['country', 'player', 'page'] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
-/** What has no place of its own any more. */
+/** Stands for all values that have no row of their own. */
 export const OTHER = 'other';
-/** What a listener did not say, or is not known. */
+/** The value if the listener did not send it, or it is not known. */
 export const UNKNOWN = 'unknown';
 /** Values are cut at this length. */
 export const VALUE_CHARACTERS = 100;
@@ -21,10 +21,10 @@ export type FigureRow = readonly [
   value: string,
   /** Connections that began. */
   begun: number,
-  /** Connections that ended, and how long they had lasted in all. */
+  /** Connections that ended, and their total duration. */
   ended: number,
   endedMs: number,
-  /** Milliseconds of listening, of all together. */
+  /** Listening time of all connections together, milliseconds. */
   listenedMs: number,
   /** The most connections at a time. */
   peak: number,
@@ -35,14 +35,14 @@ export type FigureRow = readonly [
 /** The audience of a title within a minute. */
 export type TitleRow = readonly [
   channel: string,
-  /** When the title took effect: its name among those of the channel. Unix milliseconds. */
+  /** When the title took effect, unix milliseconds: identifies it within the channel. */
   atMs: number,
   /** Connections that were sent any part of it and were not counted for it before. */
   performances: number,
   listenedMs: number,
 ];
 
-/** Of one process, of one minute. */
+/** The figures of one process in one minute. */
 export interface MinuteFigures {
   /** Its first moment, unix milliseconds. */
   readonly minuteMs: number;
@@ -68,7 +68,7 @@ export function stationScope(station: string): string {
   return `station:${station}`;
 }
 
-/** Of one value in one period, as it is stored. */
+/** The figures of one value in one period, as they are stored. */
 export type StoredFigures = readonly [
   begun: number,
   ended: number,

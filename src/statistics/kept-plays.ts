@@ -37,7 +37,7 @@ export class KeptPlays {
   readonly #onChange: () => void;
   /** To be stored, by channel and key. */
   #waiting = new Map<string, Map<number, PlayedTitle>>();
-  /** The same, of the save under way: the store still has what was before. */
+  /** The same, of the save under way: the store still has the former plays. */
   #saving: ReadonlyMap<string, ReadonlyMap<number, PlayedTitle>> = new Map();
   readonly #counts = new Map<string, number>();
   readonly #begun = new LastBegun();

@@ -36,7 +36,7 @@ export interface TimeSpan {
   readonly beforeMs: number;
 }
 
-/** Of one period, and one value if there is a dimension. */
+/** The figures of one period, and of one value if there is a dimension. */
 export interface SeriesRow {
   readonly atMs: number;
   /** "": the total. */
@@ -47,7 +47,7 @@ export interface SeriesRow {
 export interface Series {
   /** By time, then by listening. */
   readonly rows: readonly SeriesRow[];
-  /** Over all periods, by value; the listeners are summed over days in UTC: those of the day, or of its periods in the span, if less. */
+  /** Sums over all periods, by value. Listeners are summed over days in UTC: the day's own, or those of its periods in the span, if fewer. */
   readonly totals: ReadonlyMap<string, StoredFigures>;
 }
 
@@ -57,7 +57,7 @@ export interface PerformedRecording {
   readonly performances: number;
 }
 
-/** What leaves fewer rows. */
+/** How a request gets fewer rows. */
 const FEWER_PERIODS = { field: 'from', how: 'a shorter time, or for longer periods' };
 const FEWER_PLAYS = { field: 'channel', how: 'one channel, or for a shorter time' };
 /** Stored periods read in one go; those of dimensions are larger. */
@@ -101,7 +101,7 @@ export class StatisticsReader {
     });
     const listeners = new Map<string, number>();
     await eachInSteps(ofDays, ([place, { value, sum }]) => {
-      // A day may have more than the part of it that was asked for, and this value there among the others.
+      // The day may have more listeners than the requested part of it, and may count this value among the others.
       const most = Math.min(sum, unique.get(place) ?? sum);
       listeners.set(value, (listeners.get(value) ?? 0) + most);
     });
@@ -120,7 +120,7 @@ export class StatisticsReader {
     return plays;
   }
 
-  /** Each recording of music among them once, by artist and title. Rejects as `series`. */
+  /** Each recording of music in this span once, by artist and title. Rejects as `series`. */
   async recordings(channels: readonly string[], span: TimeSpan): Promise<PerformedRecording[]> {
     const recordings = new Map<string, { readonly play: PlayedTitle; performances: number }>();
     for await (const [, play] of this.#plays(channels, span)) {
@@ -190,14 +190,14 @@ export class StatisticsReader {
   }
 }
 
-/** Of two periods. */
+/** Adds up two periods. */
 function joined(one: StoredFigures | undefined, other: StoredFigures): StoredFigures {
   if (one === undefined) return other;
   const [begun, ended, endedMs, listenedMs, , unique] = sumOf(one, other);
   return [begun, ended, endedMs, listenedMs, Math.max(one[4], other[4]), unique];
 }
 
-/** Of several channels in one period: the peak is an upper bound. */
+/** Adds up channels in one period: the peak is an upper bound. */
 function sumOf(one: StoredFigures | undefined, other: StoredFigures): StoredFigures {
   return one === undefined ? other : (one.map((figure, i) => figure + other[i]!) as unknown as StoredFigures);
 }

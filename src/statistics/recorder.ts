@@ -3,9 +3,9 @@
  *
  *   rows of a minute ─► minute, hour, day ─► transactions each few seconds, which also remove the oldest
  *
- * Invariants: a minute of a channel or station is stored whole or not; a failed save is retried with the next one. Only current periods are in
- * memory, so one that was interrupted is read again first; and plays that wait for a save (kept-plays.ts). Salts and sketches are removed when their
- * day has ended.
+ * Invariants: a minute of a channel or station is stored completely or not; a failed save is retried with the next one. Only current periods and
+ * plays that wait for a save (kept-plays.ts) are in memory; a period that a restart has interrupted is read again first. Salts and sketches are
+ * removed when their day has ended.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -33,7 +33,7 @@ export interface KeptStatistics {
 /** Kinds of figures in the store. */
 const SALT_KIND = 'salt';
 const sketchKind = (period: Period) => `sketch ${period}`;
-/** Of the totals of a period, or of a dimension. */
+/** The kind of a period's totals, or of its values of a dimension. */
 export const figureKind = (period: Period, dimension?: string) =>
   dimension === undefined ? period : `${period} ${dimension}`;
 

@@ -5,12 +5,12 @@ import type { FigureChange } from '../store/store.js';
 
 /** Rows of one step: a millisecond or two. */
 const STEP = 500;
-/** Rows of a transaction: some milliseconds of the event loop. Those of one scope are in one. */
+/** Rows of a transaction: some milliseconds of the event loop. All rows of a scope are in the same one. */
 const MIN_ROWS = 300;
-/** Longest work in one turn of the event loop, where rows differ. */
+/** Longest work in one turn of the event loop, if rows differ in cost. */
 const SLICE_MS = 4;
 
-/** For loops of their own: interrupts them after each SLICE_MS. */
+/** Interrupts a loop of the caller after each SLICE_MS. */
 export class Slices {
   #sinceMs = performance.now();
 
@@ -65,7 +65,7 @@ async function mergedOf<T>(one: readonly T[], other: readonly T[], compare: (a: 
   return merged;
 }
 
-/** Cuts a save between scopes: pushes that wait for the store get their turn, and the event loop too. */
+/** Cuts a save between scopes, so that pushes that wait for the store, and the event loop, get their turn. */
 export function* inTransactions(rows: Iterable<FigureChange>): Generator<FigureChange[]> {
   let some: FigureChange[] = [];
   for (const row of rows) {

@@ -2,7 +2,7 @@
  * One period of one scope at the hub, with the figures of all processes, by dimension and value. It is stored each minute until it ends, and
  * read again after a restart.
  *
- *   total │ country: DE … │ player: VLC … │ page: example.org …       of each: connections, times, peak, listeners
+ *   total │ country: DE … │ player: VLC … │ page: example.org …       each: connections, times, peak, listeners
  *
  * The peak of a minute is the sum of the processes' peaks; that of a longer period the largest of its minutes.
  * Invariant: at most `rows` values of a dimension are stored, those with the most listening, and the others as one. During the period
@@ -21,9 +21,9 @@ class SlotValue {
   listenedMs = 0;
   /** The rank of the value that it replaced, added to its own. */
   inheritedMs = 0;
-  /** From the store, or of a past minute. */
+  /** The peak from the store, or of a past minute. */
   #peak = 0;
-  /** Listeners whose sketch is gone. */
+  /** The number of listeners, if their sketch is gone. */
   #unique = 0;
   sketch = new Sketch();
   readonly #peaks = new Map<number, number>();
@@ -57,7 +57,7 @@ class SlotValue {
     this.#peaks.clear();
   }
 
-  /** From the store; the listeners are those of the sketch, if there is one. */
+  /** Takes stored figures; the listeners are those of the sketch, if there is one. */
   restore([begun, ended, endedMs, listenedMs, peak, unique]: StoredFigures, sketch: string | undefined): void {
     Object.assign(this, { begun, ended, endedMs, listenedMs });
     this.#peak = peak;

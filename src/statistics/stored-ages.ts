@@ -1,6 +1,6 @@
 /**
- * Finds stored figures that are beyond their age or number: a few of each kind and scope with each save. What is oldest is remembered, so that the
- * store is read only where something has expired; a server with a thousand channels has ten thousand kinds and scopes. Owned by recorder.ts.
+ * Finds stored figures that are beyond their age or number: a few of each kind and scope with each save. The time of the oldest is remembered, so
+ * that the store is read only if something has expired; a server with a thousand channels has ten thousand kinds and scopes. Owned by recorder.ts.
  */
 
 import type { FigureChange, FigureKey, Store } from '../store/store.js';
@@ -8,7 +8,7 @@ import type { Slices } from './sliced-work.js';
 
 /** Figures of a scope and kind removed with each save at most: more than are added. */
 const MAX_PRUNED = 16;
-/** As many expire with most saves, and one that does not. */
+/** How many are read at first: with most saves one expires, and the next one does not. */
 const FEW = 2;
 
 interface Found {
@@ -18,14 +18,14 @@ interface Found {
 
 export class StoredAges {
   readonly #store: Store;
-  /** By kind and scope: the time before which nothing is stored. A kind that is absent has not been looked at. */
+  /** By kind and scope: the time before which nothing is stored. A kind that is absent has not been read yet. */
   readonly #oldestMs = new Map<string, Map<string, number>>();
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  /** @param rest of the work that this belongs to @param surplusOf how many figures a scope has beyond its number */
+  /** @param rest pauses between scopes @param surplusOf how many figures a scope has beyond its number */
   async expired(
     kind: string,
     beforeMs: number,
@@ -55,7 +55,7 @@ export class StoredAges {
     }
   }
 
-  /** The times of those that have expired, and of the one behind them. */
+  /** The times of the figures that have expired, and of the next one. */
   #read(kind: string, scope: string, beforeMs: number, surplus: number, limit = FEW): Found {
     const page = this.#store.figures(kind, scope, { fromMs: 0, beforeMs: Number.MAX_SAFE_INTEGER, limit });
     const times = page.map(({ atMs }) => atMs);
