@@ -16,11 +16,11 @@ import { Sequence } from './sequence.js';
 export class Message {
   readonly slot: string;
   readonly json: string;
-  /** What its receiver has seen (seen.ts); in listener scope a title of a session (listener/sessions/readable-session.ts). */
+  /** Says what its receiver has seen (seen.ts); in listener scope, a title of a session (listener/sessions/readable-session.ts). */
   readonly id: string;
   /** Rises with every message of this process. */
   readonly turn: number;
-  /** WebSocket frame, SSE event with its id, the event's data: cached by the connection that writes them first. */
+  /** WebSocket frame, SSE event with its id, and the event's data, cached by the connection that writes them first. */
   frame: Buffer | undefined;
   event: Buffer | undefined;
   data: Buffer | undefined;
@@ -56,7 +56,7 @@ interface LastRecords {
   next: RecordView | null;
   nowMessage: Message | null;
   nextMessage: Message | null;
-  /** The last next without text, if it was dropped; null: it was not, or there is another. */
+  /** The last next, without text, if it was dropped; null: it was not, or there is a newer one. */
   dropped: { readonly view: RecordView; readonly message: Message; readonly issued: number } | null;
 }
 
@@ -76,7 +76,7 @@ export class Feed {
   readonly #topics = new Map<string, Set<Watcher>>();
   /** The order of all published messages. */
   readonly sequence = new Sequence();
-  /** Called when a listener gets its first watcher, and when the last one has gone, of either timing. */
+  /** Called when a listener gets its first watcher, of either timing, and when the last one has gone. */
   onListenerWatched: ((metaid: string, isWatched: boolean) => void) | null = null;
   #turn = 0;
   /** Counts for all stations, so that a station that is removed and comes back has new numbers. */
@@ -108,7 +108,7 @@ export class Feed {
     for (const topic of gone) for (const watcher of this.#topics.get(topic) ?? []) watcher.onEnded?.();
   }
 
-  /** Renders the records in force with the new face, without a message: first messages that were not taken yet have them as well. */
+  /** Renders the records in force with the new face, without a message. First messages that were not taken yet get the new rendering. */
   #applyFace(last: LastRecords, face: ChannelFace): void {
     last.face = face;
     const { now, next, nowMessage, nextMessage } = last;
@@ -163,7 +163,7 @@ export class Feed {
     }
   }
 
-  /** Drops the next: watchers of the channel and its station get it without text. @returns that; null: there was none */
+  /** Drops the next: watchers of the channel and its station get it without text. @returns the next without text; null: there was none */
   dropNext(channel: string): RecordView | null {
     const last = this.#channels.get(channel);
     const next = last?.next;
@@ -179,7 +179,7 @@ export class Feed {
     return view;
   }
 
-  /** The last next without text, if it was dropped. */
+  /** The last next, without text, if it was dropped; else null. */
   droppedNext(channel: string): RecordView | null {
     return this.#channels.get(channel)?.dropped?.view ?? null;
   }
@@ -248,7 +248,7 @@ export class Feed {
     else for (let message = firsts.next(); message !== null; message = firsts.next()) watcher.onMessage(message);
   }
 
-  /** Two places for each channel: next, now. Later messages are left out. */
+  /** Two places for each channel: next, now. Messages published since are left out. */
   #firsts(channels: readonly string[], seen: Seen): Firsts {
     const { text: covered } = this.sequence;
     const turn = this.#turn;

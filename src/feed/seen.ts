@@ -4,8 +4,8 @@
  *   places    n0 n1 │ n2 n3 n4 │ n5 …        two for each channel, in configured order: next, now
  *   covered   by S2   by S1      by B        id "S2.1,S1.4,B@order"
  *
- * Usually it is only B: what the sequence had published at the last message. First messages are sent in configured order and not in the
- * sequence's, so each of them adds a step: up to this place all that S covers is seen. A reader that is cut off within them repeatedly has
+ * Usually the id is only B: what the sequence had published at the last message. First messages are sent in configured order, not in the
+ * sequence's, so each of them adds a step: up to its place all that S covers is seen. A reader that is repeatedly cut off within them has
  * more steps; a later place replaces the earlier ones.
  *
  * `order` identifies the places: after a change of configuration only B holds.
@@ -21,7 +21,7 @@ interface Step {
 }
 
 const NOTHING = readCovered('0')!;
-/** No reader is cut off so often within its first messages, each time earlier. Each place is looked for in all of them. */
+/** More often than a reader is cut off within its first messages, each time earlier. Each lookup of a place goes through all steps. */
 export const MAX_STEPS = 32;
 
 /** A short name for an order of channels. */
@@ -40,7 +40,7 @@ export class Seen {
     this.#order = order;
   }
 
-  /** @param id of the reader's last message; an invalid one, or of too many steps, counts as nothing @param order of its channels now (orderName) */
+  /** @param id of the reader's last message; if invalid, or of too many steps, nothing counts as seen @param order of its channels now (orderName) */
   static read(id: string | undefined, order: string): Seen {
     const [steps, named] = (id ?? '').split('@', 2) as [string, string?];
     const parts = steps.split(',', MAX_STEPS + 2);
@@ -63,7 +63,7 @@ export class Seen {
     return this.#at(place).has(stamp);
   }
 
-  /** Whether it has the record at this place, but not that it was dropped. @param issued from Sequence.dropPublished */
+  /** Whether the reader has the record at this place, but not the news that it was dropped. @param issued from Sequence.dropPublished */
   missesDrop(place: number, stamp: number, issued: number): boolean {
     const covered = this.#at(place);
     return covered.has(stamp) && !covered.hasDrop(stamp, issued);

@@ -12,15 +12,15 @@
 
 /** The records that a text of the sequence covers. */
 export interface Covered {
-  /** As in ids. */
+  /** The text, as in ids. */
   readonly text: string;
   has(stamp: number): boolean;
-  /** Whether it covers that this record was dropped. @param issued from `dropPublished` */
+  /** Whether it covers the drop of this record. @param issued from `dropPublished` */
   hasDrop(stamp: number, issued: number): boolean;
 }
 
 const TEXT = /^[0-9a-z]{1,10}(?:-[0-9a-z]{1,10})*(?:~[0-9a-z]{1,10})*$/;
-/** Bounds the text, which goes into a header. Further drops may be sent twice. */
+/** Bounds the text, which goes into a header. Drops beyond it may be sent twice. */
 const MAX_DROPPED = 50;
 
 export class Sequence {
@@ -31,7 +31,7 @@ export class Sequence {
   readonly #held = new Set<number>();
   /** Dropped records → the highest stamp issued then. Kept until a later one is published. */
   readonly #dropped = new Map<number, number>();
-  /** Open stamps of the process from which the records come. */
+  /** Open stamps of the process that the records come from. */
   #remote: readonly number[] = [];
   #text: string | undefined;
 
