@@ -1,8 +1,8 @@
 /**
- * The one codec for what is said rarely: control messages and questions over a link, offers of tapes, encoders that are passed between processes,
- * facts and changes in Redis. It is JSON, with bytes in base64 and maps as lists of pairs: v8's own format cannot be read by an older Node. What
- * is read is checked against a schema; members that the schema does not name are tolerated. Segments, titles on a tape and sessions are binary
- * (link/wire/members.ts).
+ * The one codec for infrequent messages: control messages and questions over a link, offers of tapes, encoders that are passed between processes,
+ * facts and changes in Redis. It is JSON, with bytes in base64 and maps as lists of pairs, since an older Node cannot read v8's own format. Texts
+ * are checked against a schema when they are read; members that the schema does not name are tolerated. Segments, titles on a tape and sessions
+ * are binary (link/wire/members.ts).
  */
 
 import * as z from 'zod';
@@ -12,12 +12,12 @@ export function encode(value: unknown): string {
   return JSON.stringify(value, plain);
 }
 
-/** What a text says, as the schema leaves it. @throws CheckError with the first thing that is wrong */
+/** The value of a text, as the schema returns it. @throws CheckError with the first fault */
 export function decode<T>(schema: z.ZodType<T>, text: string): T {
   return must(schema, parse(text));
 }
 
-/** For what is checked by more than one schema. @throws CheckError */
+/** Parses a text that more than one schema checks. @throws CheckError */
 export function parse(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -26,7 +26,7 @@ export function parse(text: string): unknown {
   }
 }
 
-/** @param most how many at most */
+/** @param most maximum number of bytes */
 export function bytes(most: number) {
   return z
     .string()
@@ -36,7 +36,7 @@ export function bytes(most: number) {
     .refine(({ length }) => length <= most);
 }
 
-/** @param most how many entries at most */
+/** @param most maximum number of entries */
 export function mapOf<T>(value: z.ZodType<T>, most: number) {
   return z
     .array(z.tuple([z.string(), value]))

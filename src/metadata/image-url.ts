@@ -11,10 +11,10 @@ export function isImageUrl(url: string): boolean {
   return WEB.test(url) && URL.canParse(url);
 }
 
-/** By the end of its path. */
+/** A URL whose path ends like that of a picture. */
 const PICTURE = /^https?:\/\/[^?#]+\.(jpe?g|png|gif|webp|avif|svg|bmp)([?#]|$)/i;
 
-/** A source's URL as the cover of its title: it is often the station's page. `""`: it is not a picture. */
+/** A source's URL as the cover of its title; `""`: it is not a picture, but often the station's page. */
 export function pictureUrl(url: string): string {
   return PICTURE.test(url) ? imageUrl(url) : '';
 }
@@ -25,7 +25,7 @@ export function imageUrl(url: string): string {
 }
 
 /**
- * The images of a record without those that have another kind of URL; the rest stays as written.
+ * The images of a record, without those whose URL is not a web address; the rest stays as written.
  * @param json an object, in one line
  * @param onDropped called with the name of each image that is left out
  */

@@ -20,7 +20,7 @@ function table(text: string): ReadonlyMap<string, string> {
   for (let i = 0; i < words.length; i += 2) {
     pairs.set(words[i]!, words[i + 1]!);
   }
-  // Alphabets are there in lower case only.
+  // The table has alphabets in lower case only.
   for (const [from, to] of [...pairs]) {
     const upper = from.toUpperCase();
     if (upper.length === 1 && !pairs.has(upper)) pairs.set(upper, to[0]!.toUpperCase() + to.slice(1));

@@ -9,7 +9,7 @@
 /** A field as sent, without its transfer encoding. */
 export interface FormPart {
   readonly bytes: Buffer;
-  /** Of its content type, in lower case; `""`: none. */
+  /** The charset in its content type, in lower case; `""`: none. */
   readonly charset: string;
 }
 

@@ -7,7 +7,7 @@
 const WORD =
   '(?:(?:song|track|cue|item|current|now|next|playing)[._ -]?)?(?:artists?|performer|title|song|track|album|duration(?:inseconds)?|length|seconds|' +
   'name|year|genre|isrc|label|composer|e?type|id|guid|cover|starttime|time|date)';
-/** For brackets with words that titles have too: `[ID]`, `#time#`. */
+/** For brackets in which titles may have the other words: `[ID]`, `#time#`. */
 const PART = '(?:artist|title|song|album)';
 const NAME = '[\\w.:-]{1,64}';
 const PLACEHOLDERS = new RegExp(

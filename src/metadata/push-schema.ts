@@ -14,15 +14,15 @@ import { parsePushTime } from './time.js';
 import { readZone } from './zone.js';
 
 export interface PushLimits {
-  /** Of a GET, including unknown and repeated ones. */
+  /** Maximum number of parameters of a GET, including unknown and repeated ones. */
   readonly parameters: number;
-  /** Of each text, in bytes of UTF-8 after cleaning. */
+  /** Each text, in bytes of UTF-8 after cleaning. */
   readonly textBytes: number;
-  /** Of the cover and of each image's url. */
+  /** The cover, and the url of each image. */
   readonly urlBytes: number;
   /** Unicode characters. */
   readonly timezoneCharacters: number;
-  /** Of extdata as stored: as sent, without white space. */
+  /** extdata as stored: as sent, without white space. */
   readonly extdataBytes: number;
   /** Levels of objects and arrays in extdata, itself included; likewise in images. */
   readonly extdataDepth: number;

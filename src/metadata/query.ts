@@ -36,7 +36,7 @@ export function queryBytes(rawQuery: string, maxFields: number): Map<string, Buf
 
 /**
  * The text of a value.
- * @param decode a charset; null: the bytes are none of it. Not asked for what is written as `%u`
+ * @param decode decodes a charset; null: the bytes are invalid in it. Not called for characters written as `%u`
  */
 export function queryText(value: string, decode: (bytes: Buffer) => string | null): string | null {
   let text = '';

@@ -16,32 +16,32 @@ import { oneLine, utf8Bytes } from './text.js';
 import { FIRST_SECONDS, isZone, LAST_SECONDS } from './time.js';
 import type { ChannelFace } from './view.js';
 
-/** For numbers from another process that are counted on from: marks, segments. At one each second 68 years remain. */
+/** Limit of numbers from another process that are counted on from: marks, segments. At one each second they last for 68 years. */
 export const MAX_COUNTED = 2 ** 31 - 1;
-/** For a channel's version, which is counted on from exactly: half of the exact integers. */
+/** Limit of a channel's version, which must be counted on from exactly: half of the exact integers. */
 const MAX_VERSION = 2 ** 52;
-/** 9999-12-31T23:59:59.999Z, unix milliseconds: for moments, and stamps, which are close to the clock (feed/sequence.ts). */
+/** 9999-12-31T23:59:59.999Z, unix milliseconds: limit of moments, and of stamps, which are close to the clock (feed/sequence.ts). */
 export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
 /**
- * Numbers of other machines from which we count on must leave room, as one at the limit would make all later ones invalid. For moments and
- * stamps by the clock, which rises faster than they do.
+ * Numbers of other machines from which we count on must leave room, as one at the limit would make all later ones invalid. Moments and stamps may
+ * be this far ahead of the clock, which rises faster than they do.
  */
 const CENTURY_MS = 100 * 365 * 86_400_000;
 /** For versions: 34 years at one each millisecond, or this many more than the known one. */
 const [MAX_SAID_VERSION, MAX_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
-/** For keys of channels and stations, in bytes of UTF-8: more than any configuration has. */
+/** Limit of keys of channels and stations, in bytes of UTF-8: more than any configuration has. */
 const MAX_NAME_BYTES = 4096;
 
 /** `bad`: the fault, with the member's name; null: none. */
 export type Checked<T> = { readonly value: T; readonly bad: null } | { readonly value: null; readonly bad: string };
 
-/** Of a channel. */
+/** The version of a channel's record. */
 export const version = z.int().min(0).max(MAX_VERSION);
 /** A count, or another small number. */
 export const counted = z.int().min(0).max(MAX_COUNTED);
-/** By which a held push is asked for; no record has a longer one. */
+/** The id by which a held push is requested; no record has a longer one. */
 export const heldId = z.string().max(MAX_PUSH.textBytes);
-/** Its place among all records. */
+/** The place of a record among all records. */
 export const stamp = z.int().min(0).max(MAX_MOMENT_MS);
 /** Unix milliseconds. */
 export const moment = z.number().min(0).max(MAX_MOMENT_MS);

@@ -43,7 +43,7 @@ export interface Track {
   readonly images: string | null;
   readonly extdata: string | null;
   readonly source: TitleSource;
-  /** The source on air that has sent it (titles/speakers.ts); absent: it stays whichever source is on air. */
+  /** The source that has sent it, which must be on air (titles/speakers.ts); absent: it stays whichever source is on air. */
   readonly saidBy?: string;
   /** The start of the track, unix seconds to the millisecond. */
   readonly startSeconds: number;
@@ -101,7 +101,7 @@ function separatorOf({ separator }: Words): string {
   return separator ?? DEFAULT_SEPARATOR;
 }
 
-/** A dropped next as readers get it: its id without text. */
+/** A dropped next as readers get it: with its id, without text. */
 export function dropped(next: TrackRecord): TrackRecord {
   const nothing = { artist: '', song: '', album: '', isrc: '', cover: '', images: null, extdata: null };
   return { ...next, ...nothing, durationSeconds: 0, etype: 0 };

@@ -7,11 +7,11 @@
 import { isUtf8 } from 'node:buffer';
 import { decodeCharset, isCharset, WINDOWS } from '../base/charset.js';
 
-/** Nothing in it is to be cleaned: no control characters, and NFC leaves what comes before the first combining mark (U+0300) as it is. */
+/** A text that needs no cleaning: no control characters, and NFC leaves characters before the first combining mark (U+0300) unchanged. */
 const CLEAN = /^[ -~\u00a0-\u02ff]*$/;
 /** Line ends and tabs: each run becomes a blank. */
 const LINE_ENDS = /[\t-\r\u0085\u2028\u2029]+/g;
-/** C0, DEL, C1, and noncharacters (Unicode 23.7), with which we mark places in shared texts. */
+/** C0, DEL, C1, and the noncharacters (Unicode 23.7) that mark places in shared texts. */
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\ufdd0-\ufdef]/g;
 /** Only lone ones: with the `u` flag a pair is one character. */
 const LONE_SURROGATES = /\p{Surrogate}/gu;
@@ -21,7 +21,7 @@ const MARKS = /(\p{M}{1,30})\p{M}*/gu;
 /** NFC shortens a text by this factor at most, in bytes of UTF-8 (UAX #15, 12): three jamo become one syllable of Hangul. */
 const NFC_SHORTENS = 3;
 
-/** Zero width space, both joiners, word joiner; other blanks, also the BOM, are those of `trim`. */
+/** Zero width space, both joiners, word joiner. Other blanks, including the BOM, are known to `trim`. */
 const UNSEEN_AT_ENDS = '\u200b\u200c\u200d\u2060';
 
 /** src/metadata/README.md, "Text". Idempotent. */
@@ -60,7 +60,7 @@ export function cleanWithin(text: string, maxBytes: number, cleaning = cleanText
   return utf8Bytes(clean) <= maxBytes ? clean : null;
 }
 
-/** Cuts a text before cleaning: what is left may still have to be cut after it. */
+/** Cuts a text before cleaning; it may have to be cut again after it. */
 export function cutUnclean(text: string, maxBytes: number): string {
   return cutBytes(text, maxBytes * NFC_SHORTENS);
 }

@@ -43,7 +43,7 @@ export function inZone(text: string, zone: Zone): string {
   const local = momentOf(parts);
   if (local === null) return text;
   if (typeof zone === 'number') return String(local - zone);
-  // Not kept: senders name it.
+  // Not cached, since senders choose the zone.
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   // The offset before any change of that day, and after it.
   const before = local - offsetSeconds(format, local - 86_400);
@@ -127,7 +127,7 @@ export function utcTime(unixSeconds: number): string {
   return `${new Date(unixSeconds * 1000).toISOString().slice(0, 19)}Z`;
 }
 
-/** By configured zone: making a formatter costs more than a thousand uses, and what is pushed within a second is formatted once. */
+/** By configured zone: making a formatter costs more than a thousand uses. The last second's text is kept, too. */
 const zones = new Map<string, { readonly formatter: Intl.DateTimeFormat; lastSeconds: number; lastText: string }>();
 
 /**

@@ -68,7 +68,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 export function cutText(value: string, maxBytes: number): string {
   const whole = cutBytes(value, maxBytes);
   if (whole.length === value.length) return value;
-  // The next code point decides whether a grapheme ends here. One longer than a block is cut between code points, as no update is dropped.
+  // The next code point decides whether a grapheme ends here. A grapheme longer than a block is cut between code points: no update is dropped.
   const start = graphemes.segment(value.slice(0, whole.length + 2)).containing(whole.length)!.index;
   return start === 0 ? whole : value.slice(0, start);
 }
@@ -81,7 +81,7 @@ export function cutTitle(text: string, maxBytes: number): string {
 /** Separators of artist and song in a line: a hyphen, else an en dash. */
 export const SEPARATORS = [DEFAULT_SEPARATOR, ' \u2013 '];
 
-/** Splits a line at the first separator; without one it is the song. Joining the parts gives the line again. */
+/** Splits a line at the first separator; without one the line is the song. Joining the parts gives the line again. */
 export function splitTitle(line: string): { artist: string; song: string; separator: string } {
   const separator = SEPARATORS.find((each) => line.includes(each));
   if (separator === undefined) return { artist: '', song: line, separator: DEFAULT_SEPARATOR };
@@ -89,7 +89,7 @@ export function splitTitle(line: string): { artist: string; song: string; separa
   return { artist: line.slice(0, at), song: line.slice(at + separator.length), separator };
 }
 
-/** Decodes numeric and named entities once; without a semicolon (`R&B`, `AT&T`) there is none. The result has to be cleaned again. */
+/** Decodes numeric and named entities once, only those with a semicolon (not `R&B`, `AT&T`). The result has to be cleaned again. */
 export function readEntities(text: string): string {
   return text.includes('&') ? decodeHTMLStrict(text) : text;
 }

@@ -9,7 +9,7 @@ import { contentTag } from './etag.js';
 import { type TrackRecord, titleLine } from './record.js';
 import { localTime, utcTime } from './time.js';
 
-/** A channel as in its records. */
+/** The channel's part of its records. */
 export interface ChannelFace {
   readonly key: string;
   /** The display name; `""`: none. */

@@ -8,7 +8,7 @@ export type Zone = string | number;
 
 /** `-05:00`, `+0100`, `UTC+1`, `GMT-3`; also with U+2212 as minus. */
 const OFFSET = /^(?:UTC|GMT)? ?([+\-\u2212])(\d{1,2})(?::?([0-5]\d))?$/i;
-/** No clock of the world is further from UTC. */
+/** The greatest offset of any time zone. */
 const MAX_OFFSET_SECONDS = 14 * 3600;
 /** IANA's names of three letters. Node accepts ambiguous others: BST for Dhaka, CST for Chicago. */
 const SHORT = new Set('CET EET EST GMT HST MET MST PRC ROC ROK UCT UTC WET'.split(' '));
