@@ -1,6 +1,6 @@
 /**
- * The directories of streams that this server is listed in: which channels each of them is to list, looked at once a second. Without
- * directories nothing is looked at. Of several machines one lists a channel. Made by app/hub/hub-directories.ts.
+ * The directories of streams that list this server's channels: which channels each is to list is decided once a second. Without directories
+ * nothing is done. Of several machines one lists a channel. Made by app/hub/hub-directories.ts.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -13,15 +13,15 @@ import { Directory, type DirectoryOutput } from './directory.js';
 import type { YpChannel } from './yp.js';
 
 export interface DirectoriesParts extends Pick<DirectoryOutput, 'nowOf'> {
-  /** The one in force, which a reload changes in place. */
+  /** The configuration in force, which a reload changes in place. */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** Null: it is not on air, or not for all. @param last what was to be listed before, which stays for a moment without audio; null: nothing */
+  /** The listing of a channel; null: it is not on air, or not public. @param last its listing before, which outlasts a moment without audio */
   listedOf(channel: string, last: YpChannel | null): YpChannel | null;
   /** Whether this machine lists the channel. */
   isTurn(channel: string): boolean;
-  /** These channels may be listed. */
+  /** Reports the channels that may be listed. */
   onChannels(channels: Iterable<string>): void;
 }
 
@@ -29,7 +29,7 @@ export class Directories {
   readonly #parts: DirectoriesParts;
   #made: readonly DirectoryConfig[] = [];
   #all: readonly Directory[] = [];
-  /** What is to be listed now. */
+  /** The channels that are to be listed now. */
   #wanted: ReadonlyMap<string, YpChannel> = new Map();
   #isClosed = false;
 
@@ -57,7 +57,7 @@ export class Directories {
     for (const directory of gone) void directory.close(false);
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   look(nowMs: number): void {
     if (this.#all.length === 0) return;
     const { config, listedOf, isTurn } = this.#parts;
@@ -71,7 +71,7 @@ export class Directories {
     for (const directory of this.#all) directory.look(wanted, nowMs);
   }
 
-  /** Idempotent. @param isNext another process of this machine goes on in a moment. Resolves when nothing is listed any more, or soon. */
+  /** Idempotent. Resolves when nothing is listed any more, or after some seconds. @param isNext another process takes over: removes nothing */
   async close(isNext: boolean): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#all.map((directory) => directory.close(isNext)));

@@ -5,8 +5,8 @@
  *              ▲       └ refused: it is not listed, add again after a pause
  *              └ refused: after a pause of this channel     no answer, or none of a directory: after a pause of all; both grow
  *
- * What a call says is made at its moment, so there is nothing that waits (unlike net/outbound/delivery.ts, whose attempts these are).
- * Neither URL nor SID is ever logged. Owned by directories.ts.
+ * The content of a call is made when it is sent, so no message waits (unlike in net/outbound/delivery.ts, whose attempts these are). Neither URL
+ * nor SID is ever logged. Owned by directories.ts.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -24,41 +24,42 @@ import {
 } from './yp.js';
 
 export type YpAction = 'add' | 'touch' | 'remove';
-/** failed: no answer of a directory. */
+/** `failed`: no answer, or not that of a directory. */
 export type YpOutcome = 'taken' | 'refused' | 'failed';
 
 export interface DirectoryOutput {
   nowOf(channel: string): ListedNow;
-  /** For the first failure in a row. @param reason without any part of the URL */
+  /** Called for the first failure in a row. @param reason without any part of the URL */
   onTrouble(reason: string): void;
   onRecovered(): void;
-  /** For the first refusal of a channel in a row. @param message of the directory, printable */
+  /** Called for the first refusal of a channel in a row. @param message of the directory, printable */
   onRefused(channel: string, message: string): void;
   onListed(channel: string): void;
 }
 
 interface YpListing {
-  /** What is to be listed; null: nothing. */
+  /** The wanted listing; null: none. */
   wanted: YpChannel | null;
-  /** As it was added; null: it is not listed. */
+  /** The listing as it was added; null: it is not listed. */
   listed: { readonly sid: string; readonly facts: YpChannel } | null;
-  /** Monotonic milliseconds. */
+  /** When the next call is due, monotonic milliseconds. */
   dueMs: number;
+  /** The interval of touches. */
   touchMs: number;
-  /** Refusals since it was touched. */
+  /** Refusals since the last touch that succeeded. */
   refusals: number;
   /** Tries to remove it. */
   removals: number;
 }
 
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
-/** As Icecast does, so that the title follows. */
+/** As Icecast does, so that the title is listed soon. */
 const FIRST_TOUCH_MS = 5000;
-/** Where a directory does not say. */
+/** If a directory does not say. */
 const TOUCH_SECONDS = 600;
-/** After that a directory forgets it by itself, as it is not touched. */
+/** Without touches a directory forgets a channel by itself. */
 const MAX_REMOVALS = 3;
-/** At the end nobody waits longer. */
+/** The longest time for removals at the end. */
 const LAST_MS = 3000;
 /** Calls at once, at the end. */
 const LAST_PARALLEL = 8;
@@ -70,10 +71,10 @@ export class Directory {
   readonly #output: DirectoryOutput;
   readonly #listings = new Map<string, YpListing>();
   #attempt: Attempt | null = null;
-  /** What the call under way is about. */
+  /** The listing that the call under way is about. */
   #asked: YpListing | null = null;
   #failures = 0;
-  /** Until then it is left alone. */
+  /** No call is made before this, monotonic milliseconds. */
   #againMs = Number.NEGATIVE_INFINITY;
   #closed: Promise<void> | null = null;
   #onLast: ((sid: string | null) => void) | null = null;
@@ -93,20 +94,20 @@ export class Directory {
     return listed;
   }
 
-  /** A reload may have taken channels out: the next call, maybe before the second is over, says nothing of them. @param there all that stay */
+  /** A reload may have removed channels: no further call, not even before the next `look`, lists them. @param there all that stay */
   keep(there: ReadonlyMap<string, unknown>): void {
     for (const [channel, listing] of this.#listings) if (!there.has(channel)) listing.wanted = null;
   }
 
-  /** Once a second. @param wanted all channels that are to be listed now */
+  /** Called once a second. @param wanted all channels that are to be listed now */
   look(wanted: ReadonlyMap<string, YpChannel>, nowMs: number): void {
     for (const [channel, listing] of this.#listings) {
       const { wanted: before, listed } = listing;
       listing.wanted = wanted.get(channel) ?? null;
-      // What was refused may not be, as it is now.
+      // A changed listing may not be refused any more.
       const isOther = before !== null && listing.wanted !== null && !isSameListing(before, listing.wanted);
       if (isOther && listed === null) listing.dueMs = Math.min(listing.dueMs, nowMs);
-      // What is being added may have to be removed.
+      // A channel that is being added may have to be removed.
       const isLeft = listing.wanted === null && listing.listed === null && listing !== this.#asked;
       if (isLeft) this.#listings.delete(channel);
     }
@@ -118,7 +119,7 @@ export class Directory {
     this.#next(nowMs);
   }
 
-  /** Removes what it lists. Idempotent. @param isNext another process of this machine lists it in a moment. Resolves when all is said, or soon. */
+  /** Removes all its listings. Idempotent. Resolves then, or after some seconds. @param isNext another process takes over: removes nothing */
   close(isNext: boolean): Promise<void> {
     this.#closed ??= this.#end(isNext);
     return this.#closed;
@@ -139,13 +140,13 @@ export class Directory {
         await remove(sid);
     };
     const removed = Array.from({ length: LAST_PARALLEL }, removeAll);
-    // What is being added now is not known yet.
+    // The SID of a channel that is being added now is not known yet.
     const late = await this.#last();
     if (late !== null) await remove(late);
     await Promise.all(removed);
   }
 
-  /** The SID of what is being added; null: nothing is, or it takes too long. */
+  /** The SID of the channel that is being added; null: none is, or it takes too long. */
   async #last(): Promise<string | null> {
     const current = this.#attempt;
     if (current === null) return null;
@@ -164,7 +165,7 @@ export class Directory {
     for (const [channel, listing] of this.#listings) {
       const action = actionOf(listing, nowMs);
       if (action === null) continue;
-      // The others come first the next time.
+      // The others come first next time.
       this.#listings.delete(channel);
       this.#listings.set(channel, listing);
       this.#start(action, channel, listing);
@@ -239,7 +240,7 @@ export class Directory {
     } else this.#onRemoved(channel, listing, nowMs);
   }
 
-  /** It may be gone there, after a restart of the directory. */
+  /** The directory may have forgotten the channel, after a restart. */
   #onRefused(action: YpAction, channel: string, listing: YpListing, message: string, nowMs: number): void {
     this.#heard();
     if (action === 'remove') {

@@ -1,29 +1,29 @@
 /**
- * What is said to a directory of streams, and what it answers: Icecast's YP protocol. A call is a form by POST, its answer stands in headers. Pure.
+ * Calls to a directory of streams, and its answers, by Icecast's YP protocol. A call is a form by POST; the answer is in headers. Pure.
  *
  *   add     sn, genre, cpswd, desc, url, listenurl, type, stype, b, ice-…  ─► YPResponse: 1, SID, TouchFreq (seconds)
  *   touch   sid, st, listeners, max_listeners, stype                       ─► YPResponse: 1
  *   remove  sid                                                            ─► YPResponse: 1          else: YPMessage
  */
 
-/** A channel as it stands in a directory. */
+/** A channel as a directory lists it. */
 export interface YpChannel {
   readonly name: string;
   readonly genre: string;
   readonly description: string;
-  /** Of its home page. */
+  /** The URL of its home page. */
   readonly url: string;
   readonly listenUrl: string;
   readonly type: string;
-  /** The codec of Ogg; "": it says nothing. */
+  /** The codec of Ogg; "": not Ogg, or unknown. */
   readonly subtype: string;
-  /** 0: it is not known. */
+  /** 0: unknown. */
   readonly bitrateKbps: number;
-  /** `bitrate=128;samplerate=44100;channels=2`, as a source may say it. */
+  /** `bitrate=128;samplerate=44100;channels=2`, if the source has sent it. */
   readonly audioInfo: string;
 }
 
-/** What is said of it each time. */
+/** The changing facts, sent with each touch. */
 export interface ListedNow {
   readonly title: string;
   readonly listeners: number;
@@ -31,7 +31,7 @@ export interface ListedNow {
 }
 
 export type YpAnswer =
-  /** @member sid null: none was said, or none that can be used @member touchSeconds null: likewise */
+  /** @member sid null: none, or an invalid one @member touchSeconds null: likewise */
   | { readonly isTaken: true; readonly sid: string | null; readonly touchSeconds: number | null }
   /** @member isHeard false: it is not the answer of a directory */
   | { readonly isTaken: false; readonly isHeard: boolean; readonly reason: string };
@@ -50,7 +50,7 @@ export function addForm(listed: YpChannel): string {
     stype: subtype,
     b: bitrateKbps > 0 ? String(bitrateKbps) : '',
   });
-  // A source may say anything there, also what would stand for another field.
+  // A source may send anything here, even text that would set another field.
   for (const [, field, value] of audioInfo.matchAll(/(?:^|;)\s*(?:ice-)?(samplerate|channels|quality)=([^;]*)/gi)) {
     form.set(`ice-${field!.toLowerCase()}`, value!.trim());
   }
@@ -67,16 +67,16 @@ export function removeForm(sid: string): string {
   return new URLSearchParams({ action: 'remove', sid }).toString();
 }
 
-/** Whether a directory that lists the one need not list the other instead: the bitrate varies. */
+/** Whether both are the same in a directory; the bitrate may differ, as it varies. */
 export function isSameListing(one: YpChannel, other: YpChannel): boolean {
   const members = ['name', 'genre', 'description', 'url', 'listenUrl', 'type', 'subtype'] as const;
   return members.every((member) => one[member] === other[member]);
 }
 
-/** Characters of a message in the log. */
+/** The longest message in the log. */
 const MESSAGE_CHARACTERS = 200;
 
-/** @param headers by name in lower case @param sid of this listing, which stands in no log line; "": it has none yet */
+/** @param headers by name in lower case @param sid of this listing, which must not be logged; "": none yet */
 export function readAnswer(status: number, headers: ReadonlyMap<string, string>, sid: string): YpAnswer {
   if (status < 200 || status > 299) return { isTaken: false, isHeard: false, reason: `status ${status}` };
   const response = headers.get('ypresponse')?.trim();
