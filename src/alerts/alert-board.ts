@@ -2,7 +2,7 @@
  * From conditions to alerts: one when a condition has lasted for a while, one when it has been over for as long, and no second one too soon.
  *
  *   condition   ──────████████████████──████──██──────────        begins again: `flaps`
- *   alert       ──────────firing·····················resolved      no sooner than `againMs` after the last firing one of the same condition
+ *   alert       ──────────firing·····················resolved      `firing` no sooner than `againMs` after the last one of the same condition
  *                     └afterMs┘                └afterMs┘
  *
  * Owned by alerts.ts, asked once a second. Bounded by what is configured: channels, addresses, limits, kinds of processes.
@@ -18,15 +18,16 @@ export interface Damping {
   readonly againMs: number;
 }
 
-/** What is known of one condition. */
+/** The state of one condition. */
 interface Standing {
   condition: Condition;
-  /** Since when it lasts, or is over. Monotonic and unix milliseconds. */
+  /** Since when it is in force, or over; monotonic milliseconds. */
   changedMs: number;
+  /** When it began; unix milliseconds. */
   beganWallMs: number;
   isInForce: boolean;
   isFiring: boolean;
-  /** Of the last alert; -∞: there was none. */
+  /** When the last `firing` alert was made; -Infinity: never. */
   firedMs: number;
   flaps: number;
 }
@@ -39,23 +40,23 @@ export class AlertBoard {
     this.#makeId = makeId;
   }
 
-  /** Those that have begun and are not over, for metrics. */
+  /** Conditions with an alert that is not resolved, for metrics. */
   *firing(): Iterable<Condition> {
     for (const { isFiring, condition } of this.#standings.values()) if (isFiring) yield condition;
   }
 
-  /** Those that have begun and are not over, once more, for a webhook that is new. */
+  /** Alerts that are not resolved, once more, for a new webhook. */
   again(wallMs: number): Alert[] {
     const firing = [...this.#standings.values()].filter(({ isFiring }) => isFiring);
     return firing.map((standing) => this.#alert(standing, 'firing', wallMs));
   }
 
-  /** There is no webhook: what is wrong when there is one is a new alert. */
+  /** Called while there is no webhook: once there is one, each condition is a new alert. */
   clear(): void {
     this.#standings.clear();
   }
 
-  /** @param conditions all that are in force @param nowMs monotonic @param wallMs unix milliseconds @returns what is to be sent, in order */
+  /** @param conditions all in force @param nowMs monotonic @param wallMs unix milliseconds @returns the alerts to send, in order */
   look(conditions: readonly Condition[], { afterMs, againMs }: Damping, nowMs: number, wallMs: number): Alert[] {
     const inForce = new Set<string>();
     for (const condition of conditions) {
@@ -81,7 +82,7 @@ export class AlertBoard {
         standing.isFiring = false;
         standing.flaps = 0;
       }
-      // In the turn after its end too, where nothing is damped.
+      // Without damping this happens one call after its end.
       if (!standing.isInForce && !standing.isFiring && isFree) this.#standings.delete(key);
     }
     return alerts;

@@ -3,7 +3,7 @@
 import type { Condition } from './condition.js';
 
 export interface Alert extends Condition {
-  /** The same in every attempt to deliver it, so that who got it twice knows. */
+  /** The same in every attempt to deliver it, so that receivers can recognise duplicates. */
   readonly id: string;
   readonly state: 'firing' | 'resolved';
   /** When the condition was first seen, and when this was decided, unix milliseconds. */

@@ -1,6 +1,6 @@
 /**
- * Alerts as a whole: facts come in once a second, what is wrong goes to the log and to those webhooks that want to know. Where there is no webhook,
- * nothing is looked at. Owned by what carries the audio (app/hub/hub.ts), since the facts are there.
+ * Checks the server's facts once a second; alerts go to the log and to the webhooks that want them. Without a webhook nothing is checked. Owned by
+ * the side that carries the audio (app/hub/hub.ts), since the facts are there.
  *
  *   facts ─► conditions ─► board: lasting, damped ─► log, webhooks
  */
@@ -19,7 +19,7 @@ import type { AlertFacts } from './server-facts.js';
 import { Webhook } from './webhook.js';
 
 export interface AlertsParts {
-  /** Read anew each time: a reload may have changed it. */
+  /** Called each time, since a reload may have changed it. */
   config(): AlertsConfig;
   facts(): AlertFacts;
   readonly clock: Clock;
@@ -36,19 +36,19 @@ export class Alerts {
     this.#parts = parts;
   }
 
-  /** Those in force, by their event. */
+  /** The number of alerts that are not resolved, by event. */
   firing(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { event } of this.#board.firing()) counts.set(event, (counts.get(event) ?? 0) + 1);
     return counts;
   }
 
-  /** Of each webhook, as they are configured: what became of alerts. */
+  /** What became of alerts, for each webhook in configured order. */
   deliveries(): readonly { readonly waiting: number; readonly counts: Readonly<Record<DeliveryOutcome, number>> }[] {
     return this.#webhooks;
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   look(nowMs: number): void {
     const { clock, facts } = this.#parts;
     const config = this.#parts.config();
@@ -62,7 +62,7 @@ export class Alerts {
     for (const alert of this.#board.look(conditions, damping, nowMs, clock.wallMs())) this.#send(alert);
   }
 
-  /** What is not delivered by now is not delivered. Idempotent. */
+  /** Drops all that is not delivered yet. Idempotent. */
   close(): void {
     for (const webhook of this.#webhooks) webhook.close();
   }
@@ -75,7 +75,7 @@ export class Alerts {
     sendTo(this.#webhooks, alert);
   }
 
-  /** Others are configured than before: those that stay keep what waits, those that are new get what is wrong. */
+  /** Takes changed webhooks: those that stay keep their waiting alerts, new ones get all unresolved alerts. */
   #follow({ webhooks }: AlertsConfig): void {
     if (webhooks === this.#made) return;
     this.#made = webhooks;

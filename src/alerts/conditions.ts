@@ -9,7 +9,7 @@ export type Thresholds = Pick<AlertsConfig, 'slowSaveMs' | 'freeMegabytes' | 'ce
 
 const DAY_MS = 86_400_000;
 const MEGABYTE = 1_000_000;
-/** Of a certificate that the server gets by itself: it is renewed when a third of its life is left. */
+/** A certificate by ACME is reported when less than this part of its life is left; it should be renewed at a third. */
 const LAST_PART = 1 / 6;
 
 export function conditionsOf(facts: AlertFacts, thresholds: Thresholds): Condition[] {
@@ -69,7 +69,7 @@ function ofLimit({ limit, channel, count, most }: LimitFacts, { limitPercent }: 
   if (count * 100 < most * limitPercent) return;
   const isChannels = channel !== undefined;
   found.push({
-    // A channel may be called as a limit is.
+    // A channel's key may be the name of a limit.
     event: 'limit-near',
     subject: isChannels ? `${limit} of ${channel}` : limit,
     ...(isChannels && { channel }),
@@ -86,7 +86,7 @@ function ofCertificate(
   found: Condition[],
 ): void {
   const one = { event: 'certificate', subject: address } as const;
-  // What an authority wrote may be in any script.
+  // An authority's text may be in any script.
   const reason = problem === null ? null : problem.replace(/[^ -~]/g, '?');
   const own = isOwn && { problem: reason };
   if (expiresMs === null) {

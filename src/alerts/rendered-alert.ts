@@ -1,6 +1,6 @@
 /**
- * An alert as a service reads it: JSON for programs, a line for a chat, a short mail for a gateway. Pure. Texts are ASCII and free of markup
- * already (condition.ts); what a chat reads as markup is escaped all the same.
+ * An alert in the format of a service: JSON for programs, a line for a chat, a short mail for a gateway. Pure. Texts are ASCII without markup
+ * (condition.ts); characters that a chat reads as markup are escaped all the same.
  *
  *   json      Standard Webhooks: { type, timestamp, data }          slack     { text }        (Mattermost, Rocket.Chat too)
  *   teams     a message with an Adaptive Card                       discord   { content }     without mentions
@@ -19,7 +19,7 @@ const JSON_TYPE = 'application/json';
 const TEXT_TYPE = 'text/plain; charset=utf-8';
 const STATES = { firing: 'ALERT', resolved: 'RESOLVED' } as const;
 
-/** @param server how this server is called */
+/** @param server the name of this server */
 export function render(alert: Alert, format: AlertFormat, server: string): RenderedAlert {
   if (format === 'mail') return { type: TEXT_TYPE, body: mail(alert, server) };
   return { type: JSON_TYPE, body: JSON.stringify(FORMATS[format](alert, server)) };

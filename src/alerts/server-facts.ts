@@ -1,21 +1,21 @@
-/** What conditions are found in: how the server is at one moment, as plain data. Gathered by app/hub/alert-facts.ts. */
+/** The state of the server at one moment, in which conditions are found, as plain data. Gathered by app/hub/alert-facts.ts. */
 
-/** Of a source that is on air. */
+/** A source that is on air. */
 export interface OnAirFacts {
   readonly kind: string;
-  /** Kb/s; null: it is as it should be. */
+  /** The measured bitrate, kb/s, if it is wrong; null: it is right. */
   readonly offKbps: number | null;
 }
 
 export interface ChannelCondition {
   readonly key: string;
   readonly station: string;
-  /** Time without audio where some is expected; 0: there is audio, or none is expected. */
+  /** Time without audio although it is expected; 0: there is audio, or none is expected. */
   readonly missingMs: number;
   readonly isSilence: boolean;
-  /** What the first of its sources is, where that should be on air and is not; null: it is. */
+  /** The kind of its first source, if that should be on air and is not; null: it is. */
   readonly lost: string | null;
-  /** The machine that feeds it, if no audio comes from there; '': it comes, or the channel is fed here. */
+  /** The machine that feeds the channel, if no audio comes from there; '': it comes, or the channel is fed here. */
   readonly lostOwner: string;
   readonly onAir: OnAirFacts | null;
   /** Time since the last title was over; a title without a known end is over as soon as it takes effect. */
@@ -25,21 +25,21 @@ export interface ChannelCondition {
 }
 
 export interface CertificateFacts {
-  /** Of the address, as it is configured: host and port. */
+  /** The configured address: host and port. */
   readonly address: string;
-  /** Unix milliseconds; null: there is none, since it could not be had. */
+  /** Unix milliseconds; null: there is no certificate. */
   readonly expiresMs: number | null;
-  /** From its first moment to its last. */
+  /** The duration of its validity. */
   readonly lifeMs: number;
-  /** The server gets it by itself, and why it did not; null: it did, or has not tried. */
+  /** Whether the server obtains it by ACME; and why the last order failed (null: it did not, or there was none). */
   readonly isOwn: boolean;
   readonly problem: string | null;
 }
 
 export interface LimitFacts {
-  /** By its option: of `limits`, or of the channel. */
+  /** The name of its option: of `limits`, or of the channel. */
   readonly limit: string;
-  /** Undefined: it is one of the server. */
+  /** Undefined: it is a limit of the server. */
   readonly channel?: string;
   readonly count: number;
   readonly most: number;
@@ -53,14 +53,14 @@ export interface AlertFacts {
   readonly skewMs: number;
   /** Why the store cannot be used. */
   readonly storeFault: string | null;
-  /** Channels whose segments of HLS cannot be written: why. */
+  /** Why segments of HLS cannot be written, by channel. */
   readonly hlsFaults: ReadonlyMap<string, string>;
-  /** The slowest save of the last minute, those under way included, milliseconds. */
+  /** The slowest save of the last minute, including those under way, milliseconds. */
   readonly slowestSaveMs: number;
-  /** Of the disk with the data folder, bytes; null: not known. */
+  /** Free bytes on the disk with the data folder; null: not known. */
   readonly freeBytes: number | null;
   readonly certificates: readonly CertificateFacts[];
   readonly limits: readonly LimitFacts[];
-  /** What has ended and was started again lately: how often, by kind of process. */
+  /** How often processes have died and were started again lately, by kind of process. */
   readonly died: Readonly<Record<string, number>>;
 }

@@ -1,4 +1,4 @@
-/** One webhook: its alerts, as its format has them, by the delivery of all that is sent (net/outbound/delivery.ts). */
+/** One webhook: selects its alerts, and sends them in its format (net/outbound/delivery.ts). */
 
 import type { Clock } from '../base/clock.js';
 import type { WebhookConfig } from '../config/alerts-config.js';
@@ -11,7 +11,7 @@ export class Webhook {
   readonly #server: () => string;
   readonly #delivery: Delivery;
 
-  /** @param server how this server calls itself @param options both are read whenever they are needed */
+  /** @param server gives the name of this server; called for each alert @param options called whenever they are needed */
   constructor(
     config: WebhookConfig,
     server: () => string,
@@ -28,12 +28,12 @@ export class Webhook {
     return this.#delivery.counts;
   }
 
-  /** How many are not delivered yet. */
+  /** How many alerts are not delivered yet. */
   get waiting(): number {
     return this.#delivery.waiting;
   }
 
-  /** Whether it wants to know of this. What is not about a channel concerns those with a list of channels too. */
+  /** Whether it wants this alert. A list of channels does not exclude alerts that are not about a channel. */
   wants({ event, channel }: Pick<Alert, 'event' | 'channel'>): boolean {
     const { events, channels } = this.config;
     if (events !== undefined && !events.includes(event)) return false;
@@ -46,7 +46,7 @@ export class Webhook {
     this.#delivery.send({ id: alert.id, url, method: 'POST', headers: { 'Content-Type': type }, body, key });
   }
 
-  /** What is not delivered by now is not delivered. Idempotent. */
+  /** Drops all that is not delivered yet. Idempotent. */
   close(): void {
     this.#delivery.close();
   }

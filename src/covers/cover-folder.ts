@@ -6,7 +6,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** By ending, in the order in which they are looked for. */
+/** Content types by ending, in the order of the search. */
 export const PICTURE_TYPES: ReadonlyMap<string, string> = new Map([
   ['jpg', 'image/jpeg'],
   ['jpeg', 'image/jpeg'],

@@ -1,5 +1,5 @@
 /**
- * Asks a program of the station for the cover of a song: once for each artist and song; its answers are remembered, up to a number.
+ * Asks a program of the station for the cover of a song: once for each artist and song. A limited number of answers is cached.
  *
  *   GET hook?artist=&song=&channelkey=  ─► 200 { "cover": "https://…" }: that    204, 404, or another 200: none    else: asked again in a minute
  *
@@ -17,7 +17,7 @@ import { Target } from '../net/outbound/target.js';
 export type CoverOutcome = 'found' | 'none' | 'failed' | 'dropped';
 
 export interface CoverHookOutput {
-  /** For the first failure in a row. @param reason without any part of the URL */
+  /** Called for the first failure in a row. @param reason without any part of the URL */
   onTrouble(reason: string): void;
   onRecovered(): void;
 }
@@ -34,9 +34,9 @@ interface Remembered {
 }
 
 const LIMITS = { ca: undefined, headBytes: 16 * 1024, bodyBytes: 16 * 1024 };
-/** Questions at a time; what comes beyond them has no cover. */
+/** Concurrent questions; further ones are dropped. */
 const MAX_ASKED = 4;
-/** After a failure. */
+/** The pause after a failure. */
 export const AGAIN_MS = 60_000;
 const NONE: ReadonlySet<number> = new Set([204, 404]);
 
@@ -84,7 +84,7 @@ export class CoverHook {
     return asked.finally(() => this.#asking.delete(name));
   }
 
-  /** What was asked is of no interest any more. Idempotent. */
+  /** Aborts all questions. Idempotent. */
   close(): void {
     this.#closing.abort();
   }
@@ -104,7 +104,7 @@ export class CoverHook {
     return cover;
   }
 
-  /** Never rejects. @returns `''`: there is none; an error: why it could not be had, without any part of the URL */
+  /** Never rejects. @returns `''`: there is none; an error: why the question failed, without any part of the URL */
   async #request({ artist, song }: Song): Promise<string | Error> {
     const url = new URL(this.#config.hook);
     for (const [field, value] of Object.entries({ artist, song, channelkey: this.#channel })) {
@@ -125,7 +125,7 @@ export class CoverHook {
   }
 }
 
-/** The member `cover` of an object in JSON, clean as every text that enters; `''`: there is none. */
+/** The member `cover` of an object in JSON, cleaned like any input; `''`: there is none. */
 function coverIn(text: string): string {
   try {
     const { cover } = JSON.parse(text) as { readonly cover?: unknown };

@@ -1,6 +1,6 @@
 /**
- * Covers of titles that came without one: by its id from a folder, by artist and song from a hook. A title is published first; its cover follows as a
- * correction. A title that is `next` is asked about ahead, so that the answer is there when it begins.
+ * Covers for titles that came without one: by id from a folder, by artist and song from a hook. A title is published first; its cover follows as a
+ * correction. The hook is asked about a `next` ahead, so that the answer is there when it begins.
  *
  *   title, committed and delivered ─► folder ─► hook (remembers) ─► engine.update: a correction, unless another title is in force
  *
@@ -25,13 +25,13 @@ import { pictureOf, pictureUrlOf } from './cover-folder.js';
 import { AGAIN_MS, CoverHook, type CoverOutcome } from './cover-hook.js';
 
 export interface CoversParts {
-  /** The one in force, which a reload changes in place. */
+  /** The configuration in force, which a reload changes in place. */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
   readonly engine: Engine;
   readonly moments: Moments;
-  /** Whether this machine looks for those of a channel: of several machines one does. */
+  /** Whether this machine looks for a channel's covers: of several machines one does. */
   isTurn(channel: string): boolean;
   /** Channels with covers, after a change. */
   onChannels(channels: Iterable<string>): void;
@@ -39,10 +39,10 @@ export interface CoversParts {
 }
 
 interface ChannelCovers {
-  /** As it was when this was made. */
+  /** The configuration that this was made for. */
   readonly config: CoversConfig;
   readonly hook: CoverHook | null;
-  /** For the title whose question has failed. */
+  /** Set if the question about the last title has failed. */
   again: Alarm | null;
 }
 
@@ -68,7 +68,7 @@ export class Covers {
     for (const [channel, { hook }] of this.#channels) if (hook !== null) yield [channel, hook.counts];
   }
 
-  /** At the start, and when another configuration is in force: a hook that stays the same keeps what it remembers. */
+  /** At the start, and when another configuration is in force. A hook that stays the same keeps its cached answers. */
   follow(): void {
     const { config, onChannels } = this.#parts;
     if (this.#isClosed) return;
@@ -123,7 +123,7 @@ export class Covers {
     }
   }
 
-  /** In a minute, if it is still in force then. */
+  /** Looks again in a minute, if the title is still in force then. */
   #lookAgain(covers: ChannelCovers, record: TrackRecord): void {
     const { clock, engine, isTurn } = this.#parts;
     const { channel } = record;

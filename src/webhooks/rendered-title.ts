@@ -17,7 +17,7 @@ import type { DeliveryMessage } from '../net/outbound/attempt.js';
 
 export interface RenderedTitle {
   readonly message: DeliveryMessage;
-  /** The same for what a receiver would read as the same. */
+  /** Equal for titles that look the same to the receiver. */
   readonly sameAs: string;
 }
 
@@ -28,10 +28,10 @@ const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** The content type Advertising. */
 const ADVERTISING = 103;
-/** Of a message of Discord, a post of Mastodon, and RadioText (IEC 62106). */
+/** The longest message of Discord, post of Mastodon, and RadioText (IEC 62106). */
 const [DISCORD_CHARACTERS, MASTODON_CHARACTERS, RADIO_TEXT_CHARACTERS] = [2000, 500, 64];
 
-/** @param wallMs unix milliseconds @returns null: it says nothing there */
+/** @param wallMs unix milliseconds @returns null: the message would be empty */
 export function renderTitle(view: RecordView, config: TitleWebhookConfig, wallMs: number): RenderedTitle | null {
   const { record } = view;
   const { format } = config;
@@ -39,9 +39,9 @@ export function renderTitle(view: RecordView, config: TitleWebhookConfig, wallMs
   const isCommercial = (format === 'tunein' || format === 'radiode') && record.etype === ADVERTISING;
   if (isPost && !isCommercial && view.title === '') return null;
   const isChat = format === 'discord' || format === 'mastodon';
-  // An empty message is refused, again and again.
+  // A chat would refuse an empty message, again and again.
   if (isChat && lineOf(view, config, (value) => value).trim() === '') return null;
-  // The same at every machine of a cluster, and another one for each correction.
+  // The id is the same at every machine of a cluster, and another one for each correction.
   const said = [record.channel, record.type, record.effectAtMs, view.json].join(' ');
   const id = `title_${contentTag(said)}`;
   const parts = FORMATS[format](view, config, id);
@@ -104,7 +104,7 @@ function post(url: string, type: string, body: string, key: DeliveryMessage['key
   return { url, method: 'POST', headers: { 'Content-Type': type }, body, key };
 }
 
-/** A service that is asked with what plays, and knows a station by its parameters. */
+/** A service that gets the title in a GET, and knows a station by its parameters. */
 function service({ record, title }: RecordView, config: TitleWebhookConfig): Parts {
   const { artist, song, album, etype } = record;
   const said = { title: song || title, artist: song === '' ? '' : artist, album };
@@ -115,7 +115,7 @@ function service({ record, title }: RecordView, config: TitleWebhookConfig): Par
   return { url: url.href, method: 'GET', headers: {}, body: '', key: null };
 }
 
-/** @param filled a value as it is sent; not of a secret */
+/** @param filled fills templates in values; not called for secrets */
 function withParameters(
   href: string,
   { parameters = {} }: TitleWebhookConfig,
@@ -134,14 +134,14 @@ function authorization(token: TitleWebhookConfig['token']): Readonly<Record<stri
   return token === undefined ? {} : { Authorization: `Bearer ${token.reveal()}` };
 }
 
-/** A title is never a step of the path: `..` would lead to another one, however it is encoded. With a blank behind it, it is a name. */
+/** A title must not be a step of the path: `..` would lead elsewhere, however it is encoded. With a blank after it, it is a name. */
 function fillUrl(template: string, values: Values): string {
   const [, path = '', rest = ''] = /^([^?#]*)(.*)$/s.exec(template)!;
   const segment = (value: string) => encodeURIComponent(/^\.{1,2}$/.test(value) ? `${value} ` : value);
   return fill(path, (name) => segment(values[name])) + fill(rest, (name) => encodeURIComponent(values[name]));
 }
 
-/** How a value stands in a body of this type. */
+/** How values are escaped in a body of this type. */
 function writerFor(contentType: string): (value: string) => string {
   if (/json/i.test(contentType)) return (value) => JSON.stringify(value).slice(1, -1);
   if (/xml|html/i.test(contentType)) return (value) => value.replace(/[&<>"']/g, (mark) => `&#${mark.charCodeAt(0)};`);
@@ -174,7 +174,7 @@ function withoutMarkdown(value: string): string {
   return value.replace(/[\\*_~`|[\]<]|^[-#>]/g, '\\$&');
 }
 
-/** A zero-width space behind an @: a title mentions nobody. */
+/** A zero-width space after each @, so that a title mentions no account. */
 function withoutMentions(value: string): string {
   return value.replace(/@/g, '@\u200b');
 }

@@ -1,5 +1,5 @@
 /**
- * One webhook of a channel: which titles it wants, damped, as its format has them, to its delivery (net/outbound/delivery.ts).
+ * One webhook of a channel: selects the titles that it wants, damps them, and hands them in its format to its delivery (net/outbound/delivery.ts).
  *
  *   title ─► wanted? ─► the first at once, then the last of each `dampSeconds` ─► not what it got last ─► delivery
  */
@@ -30,7 +30,7 @@ export class TitleWebhook {
     return this.#delivery.counts;
   }
 
-  /** How many are not delivered yet. */
+  /** How many messages are not delivered yet. */
   get waiting(): number {
     return this.#delivery.waiting;
   }
@@ -40,20 +40,20 @@ export class TitleWebhook {
     if (this.#wants(view)) this.#runs[view.record.type].offer(view);
   }
 
-  /** Not by this one: a correction that reads the same there is not sent again. @param view of the last title of this type; null: it was not sent */
+  /** Another sender has sent this title: a correction that looks the same is not sent. @param view the last of this type; null: none was sent */
   wasSent(type: TrackType, view: RecordView | null): void {
     const wanted = view !== null && this.#wants(view) ? view : null;
     this.#runs[type].last = wanted && (this.#render(wanted)?.sameAs ?? null);
   }
 
-  /** What is not delivered by now is not delivered. Idempotent. */
+  /** Drops all that is not delivered yet. Idempotent. */
   close(): void {
     this.#runs.now.close();
     this.#runs.next.close();
     this.#delivery.close();
   }
 
-  /** @param last what was sent last @returns what is sent now; null: it says nothing there, or nothing new */
+  /** @param last `sameAs` of the last one sent @returns that of this one; null: it was not sent, as it is empty, or looks the same */
   #send(view: RecordView, last: string | null): string | null {
     const rendered = this.#render(view);
     if (rendered === null || rendered.sameAs === last) return null;
@@ -71,7 +71,7 @@ export class TitleWebhook {
   }
 }
 
-/** Titles of one type that follow one another. */
+/** Damps titles of one type. */
 class TitleRun {
   readonly #clock: Clock;
   readonly #dampMs: number;
@@ -79,7 +79,7 @@ class TitleRun {
   #pending: RecordView | null = null;
   #alarm: Alarm | null = null;
   #freeMs = Number.NEGATIVE_INFINITY;
-  /** What was sent last. */
+  /** `sameAs` of the last title that was sent; null: none. */
   last: string | null = null;
 
   constructor(clock: Clock, dampMs: number, send: (view: RecordView, last: string | null) => string | null) {

@@ -1,8 +1,8 @@
 /**
- * Titles that go out: the webhooks of all channels that have some. They are readers of a channel's feed, with its delay (src/titles/README.md, "The
- * delay of readers"), where the channels are. Of several machines one sends the titles of a channel.
+ * The webhooks of all channels. They are readers of a channel's feed, with its delay (src/titles/README.md, "The delay of readers"), in the process
+ * with the channels. Of several machines one sends the titles of a channel.
  *
- * Invariant: a channel without webhooks is not in the feed here, so a title of it costs one look. Made by app/hub/hub-webhooks.ts.
+ * Invariant: a channel without webhooks is not in the feed here, so its titles cost one lookup. Made by app/hub/hub-webhooks.ts.
  */
 
 import type { Clock } from '../base/clock.js';
@@ -20,21 +20,21 @@ import type { States } from '../titles/engine.js';
 import { type TitleReaderParts, TitleReaders } from '../titles/title-readers.js';
 import { TitleWebhook } from './title-webhook.js';
 
-/** Which machine sends: of one channel it is one. */
+/** Decides which machine sends the titles of a channel. */
 export interface Turns {
   has(channel: string): boolean;
-  /** The titles up to this version of the channel's state were sent. */
+  /** Reports that the titles up to this version of the channel's state were sent. */
   did(channel: string, version: number): void;
-  /** The channels with webhooks. */
+  /** Sets the channels with webhooks. */
   set(what: 'webhooks', channels: Iterable<string>): void;
 }
 
 export interface TitlesOutParts extends Pick<TitleReaderParts, 'moments' | 'delayMs' | 'offsetMs' | 'max'> {
-  /** The one in force, which a reload changes in place. */
+  /** The configuration in force, which a reload changes in place. */
   readonly config: LoadedConfig;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of all channels; changes in place. */
+  /** The faces of all channels; changes in place. */
   readonly faces: ReadonlyMap<string, ChannelFace>;
   readonly states: States;
   /** Null: this machine is alone. */
@@ -44,7 +44,7 @@ export interface TitlesOutParts extends Pick<TitleReaderParts, 'moments' | 'dela
 interface ChannelOut {
   made: readonly TitleWebhookConfig[];
   webhooks: readonly TitleWebhook[];
-  /** What was in force when they were configured. */
+  /** The version in force when the webhooks were configured. */
   sinceVersion: number;
   readonly end: () => void;
 }
@@ -64,26 +64,26 @@ export class TitlesOut {
     this.#readers = new TitleReaders({ ...parts, feed: this.#feed, faces: this.#faces });
   }
 
-  /** A committed change, after it was delivered to the readers. @param view of its record, where it has one */
+  /** A committed change, after it was delivered to the readers. @param view of its record, if it has one */
   deliver(channel: string, change: Change, view: RecordView | null): void {
     const out = this.#channels.get(channel);
     if (out === undefined) return;
     if (view !== null && view.record.version <= out.sinceVersion) {
-      // It was committed when they were configured, but not delivered.
+      // It was committed, but not delivered, when the webhooks were configured.
       out.sinceVersion = view.record.version - 1;
       for (const webhook of out.webhooks) webhook.wasSent(view.record.type, null);
     }
     this.#readers.deliver(channel, change, view);
   }
 
-  /** Once a second. */
+  /** Called once a second. */
   tidy(): void {
     if (this.#channels.size > 0) this.#readers.tidy(this.#parts.states);
   }
 
   /**
    * This machine sends the titles of a channel from now on.
-   * @param version up to which they were sent by another one; null: none has sent any since the webhooks were there
+   * @param version up to which another machine has sent them; null: none has since the webhooks were configured
    */
   taken(channel: string, version: number | null): void {
     const out = this.#channels.get(channel);
@@ -101,7 +101,7 @@ export class TitlesOut {
     return Math.max(0, ...TYPES.map((type) => this.#feed.last(channel, type)?.record.version ?? 0));
   }
 
-  /** Of each webhook: its channel, its place in the configuration, from 1, and what became of titles. */
+  /** Each webhook: its channel, its place in the configuration, from 1, and what became of titles. */
   *deliveries(): Iterable<{
     readonly channel: string;
     readonly webhook: number;
@@ -113,13 +113,13 @@ export class TitlesOut {
     }
   }
 
-  /** What is not delivered by now is not delivered. Idempotent. */
+  /** Drops all that is not delivered yet. Idempotent. */
   close(): void {
     this.#isClosed = true;
     for (const key of this.#channels.keys()) this.#end(key);
   }
 
-  /** At the start, and when another configuration is in force: webhooks that stay keep what waits. */
+  /** At the start, and when another configuration is in force. Webhooks that stay keep their waiting titles. */
   follow(): void {
     const { config, states, faces, turns } = this.#parts;
     if (this.#isClosed) return;
