@@ -1,9 +1,9 @@
 /**
  * The build: the program as `dist/main.js` with its chunks, the client's modules, and what pages are made of. A process of the server that loads
- * its 370 modules and those of the packages one by one takes twice the time to start. Types are not looked at: that is `npm run check`.
+ * its 370 modules and those of the packages one by one takes twice the time to start. Types are not checked here: `npm run check` does that.
  *
- * Chunks are named by their content: what is loaded later (`import()`) is of the same build, or is not there. Nothing is removed before the
- * new build stands.
+ * Chunks are named by their content: a chunk that is loaded later (`import()`) is of the same build, or missing. Old files are removed only once
+ * the new build is complete.
  */
 
 import { cpSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundledLicences } from './licences.mjs';
 
-/** As packages that were written for `require` need it. */
+/** Packages that were written for `require` need it. */
 const REQUIRE =
   "import { createRequire as requireOf } from 'node:module';\nconst require = requireOf(import.meta.url);";
 
-/** What is the same for all that is made for Node. */
+/** The common options of builds for Node. */
 export const FOR_NODE = {
   bundle: true,
   splitting: true,
@@ -26,7 +26,7 @@ export const FOR_NODE = {
   sourcesContent: false,
   logLevel: 'warning',
   banner: { js: REQUIRE },
-  // These have files of their own beside them: a compiled part, pages. The last two are loaded by none: http/methods.ts, APP_OPTIONS.
+  // The first two need files of their own packages: a compiled part, pages. The last two are never loaded: http/methods.ts, APP_OPTIONS.
   external: ['lmdb', '@fastify/swagger-ui', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'],
 };
 
@@ -60,7 +60,7 @@ async function buildProgram() {
     target: 'es2022',
     minify: true,
   });
-  // The page loads it where a browser needs it (http/page/client-modules.ts). This form of it starts no worker, which the page's policy would not allow.
+  // The page loads it if a browser needs it (http/page/client-modules.ts). This build starts no worker, which the page's policy would forbid.
   const hls = await build({
     ...common,
     entryPoints: [{ in: 'hls.js/dist/hls.light.min.mjs', out: 'web/hls' }],
@@ -76,7 +76,7 @@ async function buildProgram() {
   );
   const isMade = (file) => Object.keys(page.metafile.inputs).includes(file);
   cpSync('src/web', 'dist/web', { recursive: true, filter: (file) => !isMade(file) });
-  // The scripts of Redis are read while it runs (base/own-files.ts).
+  // The scripts of Redis are read at run time (base/own-files.ts).
   const scripts = readdirSync('src', { recursive: true }).filter((file) => file.endsWith('.lua'));
   for (const file of scripts) cpSync(`src/${file}`, `dist/${file}`);
 

@@ -1,4 +1,4 @@
-/** Before `npm start`: the build, where a source is newer than what was built. Without what builds (`--omit=dev`) it does nothing. */
+/** Runs before `npm start`: builds if a source is newer than the last build. Without the build's packages (`--omit=dev`) it does nothing. */
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';

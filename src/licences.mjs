@@ -1,7 +1,7 @@
 /**
  * The licences of the packages that the build bundles: name and version of each, and the licence texts that it ships. MIT, ISC, BSD and Apache all
  * require them with each copy.
- * Invariant: the build fails where a package has no text; for the few that ship none the text is in OWN.
+ * Invariant: the build fails if a package has no text; for the few that ship none the text is in OWN.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -63,7 +63,7 @@ const OWN = [
 ];
 
 /**
- * One text for all. Throws an Error that names each package without a licence's text.
+ * Renders all licences as one text. Throws an Error that names each package without a licence's text.
  * @param metafiles of esbuild, with paths from the working directory
  */
 export function bundledLicences(metafiles) {
@@ -80,7 +80,7 @@ export function bundledLicences(metafiles) {
   return [head, ...[...parts.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, part]) => part)].join('\n');
 }
 
-/** Folders of the packages of which something is in an output. */
+/** Folders of the packages that contribute to an output. */
 function bundledFolders(metafiles) {
   const folders = new Set();
   for (const { outputs } of metafiles)

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command's first lines: the signals that stop it are listened to before anything else is loaded. As process 1 of a container it would not
- * even die of a SIGTERM that comes before, since the kernel keeps signals without a handler from process 1.
+ * The entry point: it handles the signals that stop the program before it loads anything else. As process 1 of a container it would otherwise
+ * survive an early SIGTERM, since the kernel delivers no signal without a handler to process 1.
  * Invariant: it imports nothing, so that these lines run as early as node lets them. What follows is in processes/, or in cli/.
  */
 

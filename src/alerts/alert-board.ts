@@ -14,7 +14,7 @@ import { type Condition, keyOf } from './condition.js';
 export interface Damping {
   /** How long a condition lasts before it counts, and is over before that counts. */
   readonly afterMs: number;
-  /** Between two alerts of one condition. */
+  /** The shortest time between two alerts of one condition. */
   readonly againMs: number;
 }
 
@@ -82,7 +82,7 @@ export class AlertBoard {
         standing.isFiring = false;
         standing.flaps = 0;
       }
-      // Without damping this happens one call after its end.
+      // Possibly in the call that has just resolved it.
       if (!standing.isInForce && !standing.isFiring && isFree) this.#standings.delete(key);
     }
     return alerts;

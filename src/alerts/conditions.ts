@@ -1,4 +1,4 @@
-/** What is wrong, found in the facts of one moment. Pure; whether it is worth an alert is up to alert-board.ts. */
+/** Finds what is wrong in the facts of one moment. Pure; alert-board.ts decides whether it is worth an alert. */
 
 import { WRONG_CLOCK_MS } from '../base/clock.js';
 import type { AlertsConfig } from '../config/alerts-config.js';

@@ -59,7 +59,7 @@ const SETTINGS: HlsSettings = {
 
 export class HlsMedium implements Medium {
   readonly #audio: AudioElement;
-  /** As the page gave it. */
+  /** The URL as the page gave it. */
   readonly #mount: URL;
   readonly #root: URL;
   readonly #hasReports: boolean;
@@ -68,7 +68,7 @@ export class HlsMedium implements Medium {
   /** Null: the browser plays. */
   readonly #Hls: HlsConstructor | null;
   #hls: HlsPlayer | null = null;
-  /** Where the present or next play begins; null: where the playlist says that it is live. */
+  /** Where the present or next play begins; null: at the live edge. */
   #start: StartPlace | null;
 
   /** @param url of the playlist @param root of the server that takes reports */

@@ -6,9 +6,9 @@
 
 import type { Follower } from './follower.js';
 
-/** Between two reports, at least. */
+/** The shortest time between two reports. */
 const MIN_MS = 1000;
-/** Between two reports, at most. */
+/** The longest time between two reports. */
 const MAX_MS = 10_000;
 /** The tolerated difference from the position that the last report implies. */
 const DRIFT_MS = 60;

@@ -12,7 +12,7 @@ import type { AudioElement, ChannelRecord } from './types.js';
 
 /** The titles of a play at their places: milliseconds, of the media clock or of unix time. */
 export interface HeardPlaces {
-  /** Where the element is; null: not known yet. */
+  /** The place of the element; null: not known yet. */
   readonly atMs: number | null;
   /** Takes the titles that are newly heard by then. */
   take(atMs: number): ChannelRecord[];
@@ -24,7 +24,7 @@ export interface HeardPlaces {
 }
 
 export interface PlayTitlesOptions {
-  /** It is time to look. */
+  /** Called when it is time to look. */
   readonly onDue: () => void;
   readonly onHeard: (record: ChannelRecord) => void;
 }

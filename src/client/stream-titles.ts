@@ -16,7 +16,7 @@ export interface StreamTitlesOptions extends ServerOptions, Pick<AttachOptions, 
   readonly root: URL;
   readonly metaid: string;
   readonly reports: boolean;
-  /** It is time to look. */
+  /** Called when it is time to look. */
   readonly onDue: () => void;
 }
 

@@ -45,7 +45,7 @@ export async function pictureOf(folder: string, id: string): Promise<string | nu
   return null;
 }
 
-/** Where this server serves it. @param publicUrl of the server */
+/** The URL at which this server serves a picture. @param publicUrl of the server */
 export function pictureUrlOf(publicUrl: string, channel: string, name: string): string {
   return `${publicUrl.replace(/\/+$/, '')}/metadata/channel/${channel}/cover/${encodeURIComponent(name)}`;
 }

@@ -37,12 +37,12 @@ export class Directories {
     this.#parts = parts;
   }
 
-  /** In the order of the configuration. */
+  /** The directories in the order of the configuration. */
   get all(): readonly Pick<Directory, 'counts' | 'listed'>[] {
     return this.#all;
   }
 
-  /** At the start, and when another configuration is in force. */
+  /** Called at the start, and when another configuration is in force. */
   follow(): void {
     const { config, onChannels } = this.#parts;
     const { directories } = config;

@@ -14,7 +14,7 @@ export type EtypeRule = string;
 export interface IcyOptions extends Omit<BlockOptions, 'url'> {
   /** `none`, `cover` (the record's image, or `""`), or one URL for all. */
   readonly streamUrl: string;
-  /** By etype id, or by one of the words below. Default: `pass`. */
+  /** Rules by etype id, or by one of the words below. Default: `pass`. */
   readonly etypes: Readonly<Record<string, EtypeRule>>;
   /** Shown if there is nothing to keep. */
   readonly name: string;

@@ -16,7 +16,7 @@ export type PushFields = ReadonlyMap<string, (decode: Decode) => string | null>;
 
 const URLENCODED = /^application\/x-www-form-urlencoded\s*(;|$)/i;
 
-/** Suffix of a field's name: such a parameter, which is never known, reports an unknown charset. */
+/** Suffix of a field's name: `song.charset` is reported as an ignored parameter if the charset of `song` is unknown. */
 export const OF_CHARSET = '.charset';
 
 /** Whether a body of this type holds fields. */

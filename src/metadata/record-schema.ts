@@ -27,7 +27,7 @@ export const MAX_MOMENT_MS = LAST_SECONDS * 1000 + 999;
  * be this far ahead of the clock, which rises faster than they do.
  */
 const CENTURY_MS = 100 * 365 * 86_400_000;
-/** For versions: 34 years at one each millisecond, or this many more than the known one. */
+/** Versions may be this high (34 years at one each millisecond), or this far above the known one. */
 const [MAX_SAID_VERSION, MAX_VERSIONS_MISSED] = [2 ** 40, 2 ** 20];
 /** Limit of keys of channels and stations, in bytes of UTF-8: more than any configuration has. */
 const MAX_NAME_BYTES = 4096;

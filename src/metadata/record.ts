@@ -8,7 +8,7 @@ export type TrackType = 'now' | 'next';
 /** Where the title comes from. `fallback` is the channel's own, configured title. */
 export type TitleSource = 'metapush' | 'encoder' | 'upstream' | 'fallback';
 
-/** Between artist and song if a push has none (specification, "Metadata element as sent"). */
+/** The separator of artist and song if a push has none (specification, "Metadata element as sent"). */
 export const DEFAULT_SEPARATOR = ' - ';
 
 /** The content-type ids of the specification: id → name. */
@@ -43,7 +43,7 @@ export interface Track {
   readonly images: string | null;
   readonly extdata: string | null;
   readonly source: TitleSource;
-  /** The source that has sent it, which must be on air (titles/speakers.ts); absent: it stays whichever source is on air. */
+  /** The source that has sent it while on air (titles/speakers.ts); absent: the title stays whichever source is on air. */
   readonly saidBy?: string;
   /** The start of the track, unix seconds to the millisecond. */
   readonly startSeconds: number;

@@ -41,7 +41,7 @@ function isUnseen(character: string): boolean {
   return character.trim() === '' || UNSEEN_AT_ENDS.includes(character);
 }
 
-/** The same without trimming, for a separator, or a line to be split. Controls go first, as two halves of a character may be around one. */
+/** cleanText without trimming, for a separator, or a line to be split. Controls go first, as one may separate the halves of a character. */
 export function oneLine(text: string): string {
   if (CLEAN.test(text)) return text;
   const whole = text.replace(LINE_ENDS, ' ').replace(CONTROLS, '').replace(LONE_SURROGATES, '\ufffd');

@@ -107,7 +107,7 @@ function momentOf(parts: RegExpExecArray): number | null {
   return inRange((date.getTime() + (hour * 3600 + minute * 60 + second - offset) * 1000 + ms) / 1000);
 }
 
-/** In a query the `+` of an offset has become a blank. */
+/** Restores the `+` of an offset, which has become a blank in a query. */
 export function plusBefore(text: string): string {
   return text.replace(/ (?=\d\d(?::?\d\d)?$)/, '+');
 }

@@ -140,7 +140,7 @@ function members(fields: Readonly<Record<string, string | number | boolean>>): s
   return JSON.stringify(fields).slice(1, -1);
 }
 
-/** As pushed, else the medium, large or small image's url, else `""`. */
+/** The cover as pushed, else the url of the medium, large or small image, else `""`. */
 function coverOf(record: TrackRecord): string {
   if (record.cover !== '' || record.images === null) return record.cover;
   const images = JSON.parse(record.images) as Partial<Record<'small' | 'medium' | 'large', { url: string }>>;

@@ -27,7 +27,7 @@ export function readZone(name: string): Zone | null {
   return isTimezone(iana) && (!isShort || SHORT.has(iana.toUpperCase())) ? iana : null;
 }
 
-/** In a query the `+` of an offset has become a blank. */
+/** Restores the `+` of an offset, which has become a blank in a query. */
 export function plusOfZone(text: string): string {
   return text.replace(/^((?:Etc\/)?(?:UTC|GMT))? (?=\d)/i, '$1+');
 }

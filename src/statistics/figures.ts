@@ -44,7 +44,7 @@ export type TitleRow = readonly [
 
 /** The figures of one process in one minute. */
 export interface MinuteFigures {
-  /** Its first moment, unix milliseconds. */
+  /** The first moment of the minute, unix milliseconds. */
   readonly minuteMs: number;
   /** The day whose salt the sketches have; null: there was none. */
   readonly saltDayMs: number | null;

@@ -35,13 +35,13 @@ export class KeptPlays {
   readonly #clock: Clock;
   readonly #store: Store;
   readonly #onChange: () => void;
-  /** To be stored, by channel and key. */
+  /** Plays to be stored, by channel and key. */
   #waiting = new Map<string, Map<number, PlayedTitle>>();
   /** The same, of the save under way: the store still has the former plays. */
   #saving: ReadonlyMap<string, ReadonlyMap<number, PlayedTitle>> = new Map();
   readonly #counts = new Map<string, number>();
   readonly #begun = new LastBegun();
-  /** By channel and old key; the old key is removed from the store. */
+  /** Moved plays, by channel and old key; the old key is removed from the store. */
   readonly #moved = new Map<string, MovedPlay>();
 
   /** @param onChange called when there is something to save */

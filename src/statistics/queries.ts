@@ -45,7 +45,7 @@ export interface SeriesRow {
 }
 
 export interface Series {
-  /** By time, then by listening. */
+  /** Ordered by time, then by listening. */
   readonly rows: readonly SeriesRow[];
   /** Sums over all periods, by value. Listeners are summed over days in UTC: the day's own, or those of its periods in the span, if fewer. */
   readonly totals: ReadonlyMap<string, StoredFigures>;

@@ -22,7 +22,7 @@ export function readFigures([begun, ended, endedMs, listenedMs, peak, unique]: S
     listeners: unique,
     listeningHours: rounded(listenedMs / HOUR_MS, 4),
     peak,
-    /** Of connections that ended; null: none did. */
+    /** The average of connections that ended; null: none did. */
     averageSeconds: ended === 0 ? null : rounded(endedMs / ended / 1000, 1),
   };
 }

@@ -14,7 +14,7 @@ const RANK_BITS = 5;
 const MAX_RANK = 2 ** RANK_BITS - 1;
 /** Up to this many tokens a list takes less space. */
 const MAX_LISTED = 32;
-/** Of the estimator: 1 / (2 ln 2). */
+/** The estimator's constant: 1 / (2 ln 2). */
 const ALPHA = 0.5 / Math.LN2;
 
 /** The token of a listener. @param hash at least 6 bytes, uniformly distributed */
@@ -55,7 +55,7 @@ export class Sketch {
     return Math.round((ALPHA * REGISTERS * REGISTERS) / z);
   }
 
-  /** For the link and the store. */
+  /** The sketch as text, for the link and the store. */
   get text(): string {
     if (this.#registers !== null) return `r${Buffer.from(this.#registers).toString('base64')}`;
     const bytes = Buffer.alloc(this.#list.length * 2);
@@ -87,7 +87,7 @@ function raise(registers: Uint8Array, token: number): void {
   registers[register] = Math.max(registers[register]!, token & MAX_RANK);
 }
 
-/** For a list of tokens. */
+/** Counts the ranks of a list of tokens. */
 function countRanks(tokens: readonly number[], byRank: number[]): void {
   const ranks = new Map<number, number>();
   for (const token of tokens) {

@@ -26,7 +26,7 @@ const LOCK_FILE = 'lock-';
 const PATH_BYTES = 103;
 /** A process that does not answer in this time counts as having the folder: it may be suspended, or its event loop blocked. */
 const ANSWER_MS = 2000;
-/** Between two questions to another starter. */
+/** The pause between two questions to another starter. */
 const AGAIN_MS = 20;
 /** The longest answer. */
 const MAX_CHARACTERS = 200;

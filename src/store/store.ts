@@ -42,7 +42,7 @@ export interface FigurePage {
 
 /** What readers need of a store. */
 export interface HistoryStore {
-  /** What was on air, newest first; nothing that is older than the bounds. Unknown channel: empty. */
+  /** The titles that were on air within the bounds, newest first. Unknown channel: empty. */
   history(channel: string, page: HistoryPage): HistoryEntry[];
   /** Oldest first. Unknown kind or scope: empty. */
   figures(kind: string, scope: string, page: FigurePage): StoredFigure[];
@@ -114,6 +114,6 @@ export function isKnown(there: HistoryEntry, { record, toMs }: HistoryEntry): bo
 
 /** Whether an entry ended too long ago. @param wallMs unix milliseconds (base/steady-time.ts) */
 export function isTooOld(entry: HistoryEntry, bounds: HistoryBounds, wallMs: number): boolean {
-  // Another machine may have said an end before the beginning.
+  // Another machine may have reported an end before the beginning.
   return entry.toMs !== null && Math.max(entry.fromMs, entry.toMs) < wallMs - bounds.days * DAY_MS;
 }

@@ -23,7 +23,7 @@ export type HistoryKey =
 /** Ids that LMDB keeps in a key unchanged: ours, and most others. A digest would cost more than the rest of the key. */
 const PLAIN_ID = /^[\w-]{1,64}$/;
 
-/** What can be read of a stored state, and what cannot: the channel goes on with the rest. */
+/** Reads a stored state as far as possible; `bad` says what cannot be read. The channel goes on with the rest. */
 export function parseState(channel: string, text: string): SalvagedState {
   let stored: { format?: unknown; state?: unknown } | null;
   try {

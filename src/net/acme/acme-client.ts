@@ -127,7 +127,7 @@ function checked(chain: string, key: string, domains: readonly string[]): string
   return `${chain.trim()}\n${key}`;
 }
 
-/** What `axios` calls for a request. Resolves whatever the status: after a rejection the package retries, as late as an authority says. */
+/** Makes the requests of `axios`. Resolves whatever the status: after a rejection the package retries, as late as an authority says. */
 function adapterOf({ ca, signal, requestMs = REQUEST_MS }: OrderRequest, trouble: { afterMs: number }): AxiosAdapter {
   return async (config) => {
     const { url = '', method = 'get', data, headers } = config;

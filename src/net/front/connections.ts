@@ -35,7 +35,7 @@ export const CONNECTION_FAULTS = {
 export type ConnectionFault = keyof typeof CONNECTION_FAULTS;
 
 export interface ConnectionLimits {
-  /** Of all kinds. */
+  /** Connections of all kinds. */
   readonly connections: number;
   /** From one address (IPv6: one /64 network). */
   readonly perAddress: number;
@@ -130,7 +130,7 @@ export class Connections {
     return this.#refuse(entry, 'full');
   }
 
-  /** Its proxy has named the client's address. False: there is no room, and it was closed. */
+  /** The proxy of a connection has named its client. False: there is no room, and it was closed. */
   setClient(socket: Socket, address: string): boolean {
     const entry = (socket as Entered)[ENTRY];
     return entry === undefined || (!entry.isGone && (entry.origin !== null || this.#claim(entry, address)));
@@ -144,7 +144,7 @@ export class Connections {
     entry.socket = secure;
   }
 
-  /** Its first bytes have come, after PROXY header and TLS. */
+  /** The first bytes of a connection have come, after PROXY header and TLS. */
   speak(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry?.state === 'silent') this.#closable.place(entry, 'speaking');
@@ -172,7 +172,7 @@ export class Connections {
     return true;
   }
 
-  /** Its present request came with a right secret: it is not closed before it is answered. */
+  /** The present request of a connection came with a right secret: it is not closed before the answer. */
   prove(socket: Socket): void {
     const entry = (socket as Entered)[ENTRY];
     if (entry === undefined || entry.isGone || entry.owed === 0) return;

@@ -9,7 +9,7 @@ import { type RequestHead, type RequestHeadFault, RequestHeadParser } from './re
 export interface HeadLimits {
   readonly headBytes: number;
   readonly headLines: number;
-  /** For the whole head. */
+  /** The deadline of the whole head. */
   readonly headMs: number;
 }
 
@@ -34,7 +34,7 @@ export class HeadReader {
     this.readWith(new RequestHeadParser(this.#limits), socket, first, onHead);
   }
 
-  /** The same with another parser. */
+  /** Reads with another parser. */
   readWith<T>(parser: Parser<T>, socket: Socket, first: Buffer, onHead: (result: T) => void): void {
     const result = parser.push(first);
     if (result === 'more') this.#readOn(socket, parser, onHead);

@@ -242,7 +242,7 @@ function unread(socket: net.Socket, bytes: Buffer): void {
   if (bytes.length > 0) socket.unshift(bytes);
 }
 
-/** The same for the bare and the TLS socket of a connection. */
+/** Identifies a connection: the same for its bare and its TLS socket. */
 function peerOf(socket: net.Socket): string {
   return `${socket.remoteAddress} ${socket.remotePort}`;
 }

@@ -30,7 +30,7 @@ export interface RequestHead extends SentHeaders {
   readonly path: string;
   /** After the first `?` of the target, or `""`. */
   readonly query: string;
-  /** The same with bytes above 0x7F percent-encoded, since the channel decides their charset. Absent: there are none. */
+  /** The query with bytes above 0x7F percent-encoded, since the channel decides their charset. Absent: there are none. */
   readonly encodedQuery?: string | undefined;
   /** As sent: `HTTP/1.0`, `HTTP/1.1`, `ICE/1.0`, … */
   readonly protocol: string;

@@ -4,7 +4,7 @@
  *   origins   a: 1 2 3    b: 4    c: 5 6      turns: a1 b4 c5 a2 c6 a3
  */
 export class OriginTurns<T> {
-  /** In the order of their turns. None is empty. */
+  /** By origin, in the order of their turns; none is empty. */
   readonly #origins = new Map<string, Set<T>>();
   #size = 0;
 

@@ -22,7 +22,7 @@ export interface RateLimits {
   readonly remembered: number;
 }
 
-/** What a bucket may owe: a burst of each process. Also the longest that a faulty process can make a key wait. */
+/** The most that a bucket may owe: a burst of each process. Also the longest that a faulty process can make a key wait. */
 const MAX_OWED_BURSTS = 16;
 
 interface Bucket {

@@ -59,7 +59,7 @@ export class SecretGate {
   readonly #proven = new Set<string>();
   /** A queue is kept for one turn after its last secret, so that the next one has to wait as well. */
   readonly #queues = new Map<string, SecretQueue>();
-  /** In how many processes a queue of this name exists. */
+  /** How many processes have a queue, by its name. */
   readonly #queuesInAll: Tally;
   readonly #all: Tally;
   readonly #right: Notices;

@@ -19,12 +19,12 @@ export type CompareSecret = () => boolean | null;
 export type OnVerdict = (verdict: SecretVerdict, retrySeconds: number) => void;
 
 export interface SecretQueueOptions {
-  /** Between two turns. */
+  /** The time between two turns. */
   readonly everyMs: number;
   /** Slots in all. */
   readonly max: number;
   readonly maxOfOrigin: number;
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   random(): number;
   /** The change of the number of waiting secrets. */
   onCount(change: number): void;
@@ -61,7 +61,7 @@ export class SecretQueue {
   readonly everyMs: number;
   readonly max: number;
   readonly #options: SecretQueueOptions;
-  /** In the order of their turns. None is empty. */
+  /** By origin, in the order of their turns; none is empty. */
   readonly #origins = new Map<string, OriginQueue>();
   /** Without a slot; refused at the next turn. */
   readonly #losers = new Set<WaitingSecret>();

@@ -12,7 +12,7 @@ import type { Alarm, Clock } from '../../base/clock.js';
 import { type Attempt, attempt, type DeliveryMessage } from './attempt.js';
 
 export interface DeliveryOptions {
-  /** For one attempt. */
+  /** The limit of one attempt. */
   readonly timeoutSeconds: number;
   /** The first and the longest pause after a failure. */
   readonly retrySeconds: { readonly min: number; readonly max: number };

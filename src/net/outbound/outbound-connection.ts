@@ -36,7 +36,7 @@ export class OutboundConnection extends Duplex {
   readonly #headBytes: number;
   /** The incomplete head; null: it was handed on. */
   #head: Buffer | null = Buffer.alloc(0);
-  /** Of the heads of interim responses, which are not handed on. */
+  /** Length of the heads of interim responses, which are not handed on. */
   #interimBytes = 0;
   #isSocketPaused = false;
 

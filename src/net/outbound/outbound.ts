@@ -63,7 +63,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
   #isPaused = false;
   /** The body is complete, including what waits. */
   #isComplete = false;
-  /** It ended, failed or was aborted. */
+  /** The request ended, failed or was aborted. */
   #isOver = false;
 
   constructor(request: OutboundRequest, options: ConnectionOptions, sink: OutboundSink) {
@@ -106,7 +106,7 @@ export class Outbound implements Dispatcher.DispatchHandler {
     this.#connection?.pauseSocket();
   }
 
-  /** In the next tick, as the caller may not have finished its chunk. */
+  /** Waiting data follow in the next tick, as the caller may not have finished its chunk. */
   resume(): void {
     this.#isPaused = false;
     process.nextTick(() => this.#handOn());

@@ -20,7 +20,7 @@ export interface CertificateFiles {
   readonly isOwn?: boolean;
 }
 
-/** As `tls.createServer` and `setSecureContext` take it. */
+/** A certificate with its key, as `tls.createServer` and `setSecureContext` take them. */
 export interface Pair {
   readonly cert: Buffer;
   readonly key: Buffer;

@@ -15,11 +15,11 @@ import { Counts } from '../../base/counts.js';
 const SLICE_MS = 2;
 /** Some round trips around the world. */
 const PATIENCE_MS = 3000;
-/** Between two checks for handshakes that have taken longer than that. */
+/** The pause between two checks for handshakes that have taken longer than PATIENCE_MS. */
 const LOOK_MS = 100;
 
 export class TlsHandshake {
-  /** Of its connection (base/ip.ts: originOf). */
+  /** The origin of its connection (base/ip.ts: originOf). */
   readonly origin: string;
   readonly onTurn: () => void;
   readonly onDropped: () => void;
@@ -45,9 +45,9 @@ export class TlsHandshakes implements AlarmHandler {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #maxOfOrigin: number;
-  /** In the order of their turns. None is empty. */
+  /** By origin, in the order of their turns; none is empty. */
   readonly #origins = new Map<string, OriginHandshakes>();
-  /** Of all origins, the oldest first. */
+  /** The handshakes of all origins, the oldest first. */
   readonly #underWay = new Set<TlsHandshake>();
   #waiting = 0;
   #isTurnComing = false;
@@ -68,7 +68,7 @@ export class TlsHandshakes implements AlarmHandler {
     this.#resume();
   }
 
-  /** It is finished, or the connection was dropped. Idempotent. */
+  /** A handshake is finished, or its connection was dropped. Idempotent. */
   done(handshake: TlsHandshake): void {
     const queue = this.#origins.get(handshake.origin);
     if (queue === undefined) return;

@@ -6,7 +6,7 @@
 
 import type tls from 'node:tls';
 
-/** In a minute, by connection. A peer needs one in millions of records (RFC 8446, 5.5). */
+/** Limit of a connection in a minute. A peer needs one in millions of records (RFC 8446, 5.5). */
 export const MAX_KEY_UPDATES = 32;
 const MINUTE_MS = 60_000;
 /** Prefixes of key log lines for new keys. */
@@ -27,7 +27,7 @@ export function limitClientKeys(server: tls.Server, onExcess: (socket: tls.TLSSo
   });
 }
 
-/** The same for a server that airsplice connects to. */
+/** Closes the connection to a server that changes its key too often. */
 export function limitServerKeys(socket: tls.TLSSocket): void {
   const count = new MinuteCount(MAX_KEY_UPDATES);
   socket.on('keylog', (line) => {
