@@ -1,8 +1,8 @@
 /**
- * `airsplice bench`: a bounded load of one's own server. Listeners join at a bounded rate, check what they receive (whole frames, blocks at
+ * `airsplice bench`: a bounded load on one's own server. Listeners join at a bounded rate, check what they receive (whole frames, blocks at
  * their places), and report the time of a join, the throughput, and how long after the feed a title was in the stream.
  *
- * It loads this machine only, unless `--allow-remote` repeats the host, and then at most REMOTE_LISTENERS.
+ * It loads this machine only, unless `--allow-remote` repeats the host, and then with at most REMOTE_LISTENERS.
  * Exit codes: 0 if all listeners succeeded, 1 if one failed, 2 for a wrong command line.
  */
 
@@ -33,7 +33,7 @@ const JOINS_PER_SECOND = 200;
 export interface BenchReport {
   readonly listeners: number;
   readonly failed: number;
-  /** Different reasons. */
+  /** Distinct reasons. */
   readonly faults: readonly string[];
   readonly joinMs: Percentiles | null;
   readonly megabits: number;
@@ -112,7 +112,7 @@ class BenchListener {
   bytes = 0;
   fault: string | null = null;
   readonly titleLagsMs: number[] = [];
-  /** When the feed announced each title, shared by all. */
+  /** When the feed announced each title (monotonic ms); shared by all listeners. */
   readonly #titles: ReadonlyMap<string, number>;
   readonly #framer = new Framer({ onFrame: () => undefined });
 
@@ -131,7 +131,7 @@ class BenchListener {
       const sink: PieceSink = {
         onAudio: (audio) => isFramed && this.#framer.push(audio),
         onTitle: (title) => {
-          // What it pushes has no cover.
+          // Titles with a cover are not text, and not compared.
           const saidMs = typeof title === 'string' ? this.#titles.get(title) : undefined;
           if (saidMs !== undefined) this.titleLagsMs.push(performance.now() - saidMs);
         },

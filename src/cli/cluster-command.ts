@@ -1,5 +1,5 @@
 /**
- * `airsplice cluster`: what a machine knows of its cluster: the shared log, the other machines, who feeds which channel. Exit code 1 if it is
+ * `airsplice cluster`: a machine's view of its cluster: the shared log, the other machines, which one feeds which channel. Exit code 1 if it is
  * not in a cluster, or not ready.
  */
 

@@ -15,7 +15,7 @@ export interface CommandLine {
   readonly operands: readonly string[];
 }
 
-/** @param stop ends it @returns the exit code. Throws UsageError (exit code 2), or another error (1) */
+/** @param stop ends the command @returns the exit code. Rejects with UsageError (exit code 2), or another error (1) */
 export type RunCommand = (line: CommandLine, stop: AbortSignal) => Promise<number>;
 
 export interface Command extends Syntax {
@@ -52,7 +52,7 @@ function parse(options: Syntax['options'], args: readonly string[]) {
 }
 
 /**
- * Runs a command and reports its error. Never rejects. It is stopped when the reader of its output has gone, which is not a fault.
+ * Runs a command and reports its error. Never rejects. Stops it when the reader of its output has gone, which is not a fault.
  * @returns the exit code
  */
 export async function runCommand(command: Command, args: readonly string[], stop: AbortSignal): Promise<number> {
@@ -75,7 +75,7 @@ async function codeOf(
     const run = await command.load!();
     return await run(line, AbortSignal.any([stop, unread]));
   } catch (error) {
-    // It failed because it was stopped by that.
+    // The stop itself made it fail.
     if (unread.aborted) return 0;
     const isUsage = error instanceof UsageError;
     process.stderr.write(`airsplice: ${printableLines(messageOf(error))}\n${isUsage ? `${usageOf(command)}\n` : ''}`);
@@ -108,7 +108,7 @@ export function numberOf(line: CommandLine, name: string, preset: number, min: n
   throw new UsageError(`--${name} must be a number from ${min} to ${max}`);
 }
 
-/** The same of an option that counts. */
+/** The value of an option that is a whole number. Throws UsageError. */
 export function wholeOf(line: CommandLine, name: string, preset: number, min: number, max: number): number {
   const value = numberOf(line, name, preset, min, max);
   if (Number.isInteger(value)) return value;

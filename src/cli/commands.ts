@@ -13,7 +13,7 @@ function flag(about: string, short?: string): CommandOption {
   return { type: 'boolean', about, ...(short !== undefined && { short }) };
 }
 
-/** Of all that ask a running server. */
+/** For all commands that ask a running server. */
 const URL_OPTION = valued('URL', 'The running server (default: AIRSPLICE_URL, else http://127.0.0.1:8000).');
 
 export const COMMANDS: readonly Command[] = [
@@ -242,7 +242,7 @@ export function commandMeant(word: string): string {
   );
 }
 
-/** Finds the command of a command line. @param words after the program's name; without a command it is start */
+/** Finds the command of a command line; without one it is `start`. @param words those after the program's name */
 export function readWords(words: readonly string[]): { readonly command: Command; readonly args: readonly string[] } {
   const [first = '', ...rest] = words;
   const named = commandNamed(first);

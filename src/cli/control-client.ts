@@ -7,7 +7,7 @@ import net from 'node:net';
 import { join } from 'node:path';
 
 export const MAX_COMMAND_BYTES = 4096;
-/** The plan of a thousand channels. */
+/** Enough for the reload plan of a thousand channels. */
 const MAX_ANSWER_BYTES = 1_048_576;
 
 /** What was done, or why the command was refused. */
@@ -26,7 +26,7 @@ export class NoServerError extends Error {}
 
 /**
  * Sends a command; resolves with the server's text. Rejects with NoServerError or RefusedByServer.
- * @param command as the control socket takes it
+ * @param command a line that the control socket understands
  */
 export async function control(dataFolder: string, command: string, stop: AbortSignal): Promise<string> {
   const answer = await converse(controlPath(dataFolder), command, stop);

@@ -11,9 +11,9 @@ import type { RunCommand } from './command.js';
 import { control, NoServerError, RefusedByServer } from './control-client.js';
 import { dataFolder } from './written-paths.js';
 
-/** The command for `--restart` at the control socket. */
+/** The control socket's command for `--restart`. */
 export const RELOAD_BY_RESTART = 'reload-by-restart';
-/** The one that asks which file a server reads. */
+/** The control socket's command that asks which file a server reads. */
 export const CONFIG_PATH = 'config-path';
 
 export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop) => {
@@ -23,10 +23,10 @@ export const reload: RunCommand = async ({ values, operands: [path = ''] }, stop
   return 0;
 };
 
-/** A server reads its own file, whichever is named here. Rejects with RefusedByServer where that is another one. */
+/** Rejects with RefusedByServer if the server reads another file than `path`: it always reloads its own. */
 async function checkIsIts(folder: string, path: string, stop: AbortSignal): Promise<void> {
   const own = await control(folder, CONFIG_PATH, stop).catch((error: unknown) => {
-    // One of an older version does not know the question.
+    // An older server does not know this command.
     if (error instanceof RefusedByServer) return null;
     throw error;
   });

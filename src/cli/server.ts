@@ -6,15 +6,15 @@ import { type CommandLine, messageOf, textOf, UsageError } from './command.js';
 
 /** Where a server listens by default. */
 const DEFAULT_URL = 'http://127.0.0.1:8000';
-/** Longer events are not ours. */
+/** Our events are shorter. */
 const EVENT_CHARACTERS = 1024 * 1024;
-/** Of a response that is read whole: the metrics of a thousand channels take a few MB. */
+/** Maximum of a response that is read whole: the metrics of a thousand channels take a few MB. */
 const ANSWER_BYTES = 64 * 1024 * 1024;
-/** A sentence. */
+/** A refusal in words is one sentence. */
 const REFUSAL_BYTES = 500;
 const ANSWER_MS = 10_000;
 
-/** Names the server where `--url` does not. */
+/** Names the server if `--url` is not given. */
 const URL_VARIABLE = 'AIRSPLICE_URL';
 
 /** The server of `--url`, else of the environment, else the default, without a trailing slash. Throws UsageError. */
@@ -47,13 +47,13 @@ export async function ask(url: string, options: AskOptions) {
   throw serverError(url, `refuses: ${printable(text.trim())}`);
 }
 
-/** Before any request was read, such as at an address of proxies (net/front/refuse.ts); other refusals are JSON. */
+/** A refusal before the request was parsed, such as at an address for proxies (net/front/refuse.ts); other refusals are JSON. */
 function isRefusedInWords({ statusCode, headers }: Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>): boolean {
   const length = Number(headers['content-length']);
   return statusCode === 400 && /^text\/plain/.test(String(headers['content-type'])) && length <= REFUSAL_BYTES;
 }
 
-/** @param what it did, as the end of the sentence */
+/** @param what the server did, as the end of the sentence */
 export function serverError(url: string, what: string, cause?: unknown): Error {
   const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
   return new Error(`the server at ${new URL(url).origin} ${what}${reason}`, { cause });
@@ -96,7 +96,7 @@ export function stationsOf(url: string, { status, text }: WholeAnswer): readonly
   return listed;
 }
 
-/** A response of this machine, whatever its certificate. */
+/** A response of this machine, whose certificate is not verified. */
 export async function ownAnswer(url: string, signal: AbortSignal): Promise<WholeAnswer> {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   try {
@@ -134,7 +134,7 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** The parsed data of server-sent events; null: not JSON. Rejects for another content type; iterating throws when it is cut off. */
+/** The parsed data of server-sent events; null: not JSON. Rejects for another content type; iterating throws if the stream is cut off. */
 export async function openEvents(what: string, url: string, signal: AbortSignal): Promise<AsyncGenerator<unknown>> {
   const { headers, body } = await open(what, url, signal);
   const type = String(headers['content-type']);
@@ -156,7 +156,7 @@ async function* eventsOf(url: string, body: AsyncIterable<Buffer>): AsyncGenerat
   }
 }
 
-/** A body whose error names the server when it is cut off. */
+/** A body; if it is cut off, the error names the server. */
 export async function* untilCut(url: string, body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   try {
     yield* body;

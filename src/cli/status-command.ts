@@ -1,5 +1,5 @@
 /**
- * `airsplice status`: the channels of a running server at a glance. Live in a terminal, else once. Exit code 1 if the server cannot be
+ * `airsplice status`: the channels of a running server at a glance, live in a terminal, else once. Exit code 1 if the server cannot be
  * reached or is not ready; the live picture shows that and continues until a signal.
  */
 
@@ -63,7 +63,7 @@ async function watchLines(url: string, everyMs: number, { values }: CommandLine,
   }
 }
 
-/** The last report, and the present error. */
+/** Shows the last report, and the present error. */
 class StatusPicture {
   readonly #url: string;
   readonly #paint: Paint;

@@ -1,6 +1,6 @@
 /**
  * The status of a running server, from `/metadata/stations.json`, `/status-json.xsl`, `/readyz` and, if allowed, `/metrics`. Responses are not
- * trusted: a missing or invalid member is unknown.
+ * trusted: a missing or invalid member counts as unknown.
  */
 
 import { KEY } from '../base/key.js';
@@ -12,7 +12,7 @@ export interface ChannelStatus {
   readonly station: string;
   readonly name: string;
   readonly isOnAir: boolean;
-  /** The kind of the source on air, or `on demand`: one connects when a client listens; null: none, or unknown. */
+  /** The kind of the source on air, or `on demand`, which connects when a client listens; null: none, or unknown. */
   readonly source: string | null;
   readonly troubles: readonly string[];
   readonly listeners: number | null;
@@ -32,7 +32,7 @@ export interface StatusReport {
   readonly listeners: number | null;
   readonly watchers: number | null;
   readonly workers: number | null;
-  /** Whether `/metrics` could be read: else sources and troubles are unknown. */
+  /** Whether `/metrics` could be read; if not, sources and troubles are unknown. */
   readonly hasMetrics: boolean;
 }
 
@@ -40,7 +40,7 @@ export const ON_DEMAND = 'on demand';
 
 type JsonMembers = Readonly<Record<string, unknown>>;
 
-/** Rejects if the server cannot be reached, or is not ours. */
+/** Rejects if the server cannot be reached, or is not airsplice. */
 export async function askStatus(url: string, signal: AbortSignal): Promise<StatusReport> {
   const [ready, stations, icecast, metrics] = await Promise.all(
     ['/readyz', '/metadata/stations.json', '/status-json.xsl', '/metrics'].map((path) =>
@@ -108,7 +108,7 @@ function membersOf(value: unknown): JsonMembers {
   return typeof value === 'object' && value !== null ? (value as JsonMembers) : {};
 }
 
-/** Icecast's form: one, several, or none. */
+/** Icecast has an object for one element, an array for several, and no member for none. */
 function listOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   return value === undefined || value === null ? [] : [value];

@@ -1,6 +1,6 @@
 /**
  * A status report as terminal lines. A channel is one line if there is room for its title; in a narrow terminal the title has a line of its own,
- * and the least important columns are left out. All that colours say is also said in words.
+ * and the least important columns are left out. Whatever colours express is also expressed in words.
  */
 
 import { printable } from '../base/printable.js';
@@ -75,7 +75,7 @@ function headOf({ url, isReady, startedAt, channels, ...report }: StatusReport, 
 
 function table(channels: readonly ChannelStatus[], columns: number, paint: Paint) {
   const wide = [CHANNEL, ON_AIR, LISTENERS, PEAK, LAG];
-  // The mark before the channel's key.
+  // Room for the symbol before the channel's key.
   const markColumns = 2;
   const taken = (chosen: readonly Column[]) =>
     markColumns + chosen.reduce((sum, column) => sum + widthOf(column, channels) + GAP.length, 0);

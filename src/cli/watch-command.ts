@@ -1,6 +1,6 @@
 /**
- * `airsplice watch CHANNEL` (or `--station STATION`): titles as they change, first those in force. In a terminal each channel has a line that
- * is updated; else, or with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 if the
+ * `airsplice watch CHANNEL` (or `--station STATION`): the titles in force, then each change. In a terminal each channel has a line that is
+ * updated; else, or with `--lines`, `--count` or `--json`, each change is a line. Ends with a signal or after `--count`; exit code 1 if the
  * server ends it.
  */
 

@@ -1,4 +1,4 @@
-/** Where a server writes, from the text of its configuration: no file that it names is opened, no variable needed that names no place. */
+/** The paths that a server writes to, from the text of its configuration. Opens no file that it names; needs only the variables in these paths. */
 
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -11,7 +11,7 @@ export interface WrittenPaths {
   readonly accessLog: string | null;
 }
 
-/** @param path of the configuration, which need not be there */
+/** @param path of the configuration, which need not exist */
 export function writtenPaths(path: string, text: string): WrittenPaths {
   const { value, problems } = new ConfigDocument(text, process.env);
   const { data, accessLog } = (value ?? {}) as { readonly data?: unknown; readonly accessLog?: unknown };
@@ -28,8 +28,8 @@ export function writtenPaths(path: string, text: string): WrittenPaths {
 }
 
 /**
- * The data folder of a configuration, whose variables a shell may not have: the server alone needs its secrets. Null: the configuration does not say
- * it, and what is wrong was reported.
+ * The data folder of a configuration; a shell need not have the variables of its secrets. Null: the configuration does not name it, and the
+ * problem was reported.
  */
 export function dataFolder(path: string): string | null {
   try {
@@ -41,7 +41,7 @@ export function dataFolder(path: string): string | null {
   }
 }
 
-/** Null: not said, or the file cannot be read, which loadConfig reports. */
+/** Null: not named, or the file cannot be read, which loadConfig reports. */
 function folderIn(path: string): string | null {
   try {
     return writtenPaths(path, readFileSync(path, 'utf8')).folder;

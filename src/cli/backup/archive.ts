@@ -42,7 +42,7 @@ interface Origin {
   readonly configPath: string;
 }
 
-/** @param target an open, empty file @param store path of a file that does not change */
+/** @param target an open, empty file @param store path of a file that must not change meanwhile */
 export function writeArchive(target: number, made: Origin, config: Buffer, store: string): Manifest {
   const source = openSync(store, 'r');
   try {
@@ -126,7 +126,7 @@ function manifestOf(text: string): Manifest {
   return result.data;
 }
 
-/** The place of a member's bytes. */
+/** Checks a member's header; returns where its bytes are. Throws if the archive is damaged. */
 function member(file: number, at: number, size: number, name: string, maxBytes: number) {
   const head = Buffer.alloc(BLOCK);
   const wrong = new Error(at === 0 ? 'it is not a backup of airsplice' : 'it is damaged, or cut off');

@@ -59,7 +59,7 @@ export const backup: RunCommand = async (line, stop) => {
   return 0;
 };
 
-/** @returns the path of a copy of the store, which the caller has to remove */
+/** @returns the path of a copy of the store, which the caller must remove */
 async function copyOf(folder: string, stop: AbortSignal): Promise<string> {
   try {
     const name = await control(folder, 'backup', stop);

@@ -1,8 +1,8 @@
 /**
- * `airsplice restore FILE`: restores configuration and store of a backup to `--config` and `--data`. A backup is not trusted: the paths in it are
- * shown and compared, but never written to. Both files are written beside their places, read again, checked and flushed, and only then renamed, the
- * configuration last, since nothing starts without it. The folder is locked meanwhile. The configuration keeps the owner of the file that it
- * replaces; the store gets that of its folder.
+ * `airsplice restore FILE`: restores the configuration and the store of a backup to `--config` and `--data`. A backup is not trusted: the paths in
+ * it are shown and compared, but never written to. Both files are written under temporary names, checked and flushed, and only then renamed: the
+ * configuration last, since no server starts without it. The folder is locked meanwhile. The configuration keeps the owner of the file that it
+ * replaces; the store gets the owner of its folder.
  *
  * Exit codes: 0 when both are in place; 1 if nothing was changed (a server runs, a file exists, the backup is damaged or of another format).
  */
@@ -75,7 +75,7 @@ function open(source: number, file: string): OpenArchive {
   }
 }
 
-/** `--data`, else the data folder that the backup names, if the replaced configuration has the same, or it is `data` beside that. */
+/** `--data`; else the folder that the backup names, if the replaced configuration has the same one, or if it is `data` beside `config`. */
 function targetFolder(line: CommandLine, config: string, named: string | null, file: string): string {
   const asked = textOf(line, 'data');
   if (asked !== undefined) return resolve(asked);
@@ -145,7 +145,7 @@ function mustBeFree(archive: OpenArchive, store: string, config: string, isForce
   throw new Error(`${there.join(' and ')} ${verb} there already: --force replaces what is there`);
 }
 
-/** Removes a folder and its parents, if empty, up to the first one that was made with it. */
+/** Removes a new folder and its new parents, if empty. @param first the topmost folder that was made */
 function removeEmpty(folder: string, first: string): void {
   try {
     for (let path = folder; path.length >= first.length; path = dirname(path)) rmdirSync(path);

@@ -1,6 +1,5 @@
 /**
- * Checks what a certificate that the server gets by itself needs: whether port 80 of each domain leads to this server, as its authority will find, or
- * will not.
+ * Checks what the server needs to order a certificate: whether port 80 of each domain leads to this server. The authority connects there.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -66,7 +65,7 @@ async function judgeProof(
   }
 }
 
-/** Null: the server has made no account yet, or its file is for others' eyes only. */
+/** Null: the server has no account yet, or this user may not read its file. */
 function ownThumbprint(file: string): string | null {
   try {
     return thumbprintOf(readFileSync(file, 'utf8'));

@@ -13,7 +13,7 @@ const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 const RENEW = 'renew it (certbot renew, acme.sh --renew); the server takes the new files by itself';
 
-/** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds @param renew what to do about one that expires */
+/** @param host of the public URL, as hostOf; "": unknown @param nowMs unix milliseconds @param renew advice for a certificate that expires */
 export function certificateFindings(
   { certFile, keyFile }: CertificateFiles,
   host: string,
@@ -67,7 +67,7 @@ function judgeDates(
   else findings.good(`${file} is valid until ${end}`);
 }
 
-/** Browsers fetch missing certificates, players and encoders do not. */
+/** Browsers fetch missing intermediate certificates; players and encoders do not. */
 function judgeChain(file: string, chain: readonly X509Certificate[], findings: Findings): void {
   const [own] = chain;
   if (own!.checkIssued(own!)) {

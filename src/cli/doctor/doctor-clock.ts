@@ -1,4 +1,4 @@
-/** Checks the clock, which titles depend on: whether a service synchronises it, and how far it is from that of the public URL. */
+/** Checks the clock, on which titles depend: whether a service synchronises it, and how far it is from the clock of the public URL's server. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -8,7 +8,7 @@ import { type DoctorFinding, Findings } from './finding.js';
 interface TimeService {
   readonly program: string;
   readonly args: readonly string[];
-  /** Its output if the clock is synchronised. */
+  /** Matches its output if the clock is synchronised. */
   readonly isKept: RegExp;
 }
 
@@ -18,11 +18,11 @@ const SERVICES: readonly TimeService[] = [
   { program: 'ntpq', args: ['-c', 'rv 0 leap'], isKept: /leap=(00|01|10)/ },
 ];
 const ASK_MS = 5000;
-/** `Date` has whole seconds, and an answer takes time. */
+/** The `Date` header has whole seconds, and an answer takes time. */
 const CLOSE_SECONDS = 2;
 const FAR_SECONDS = 30;
 
-/** @param env of the programs */
+/** @param env environment of the programs */
 export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promise<DoctorFinding[]> {
   const findings = new Findings('clock');
   for (const { program, args, isKept } of SERVICES) {
@@ -43,7 +43,7 @@ export async function clockFindings(env: NodeJS.ProcessEnv = process.env): Promi
   return findings.all;
 }
 
-/** Null: it is missing, or does not work here. */
+/** The output of a program; null: it is missing, or does not work here. */
 async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string | null> {
   try {
     return (await promisify(execFile)(program, [...args], { env, timeout: ASK_MS })).stdout;
@@ -52,7 +52,7 @@ async function run(program: string, args: readonly string[], env: NodeJS.Process
   }
 }
 
-/** @param url answered by another machine, or at least another program */
+/** @param url at which another machine answers, or at least another program */
 export async function skewFindings(url: string, signal: AbortSignal): Promise<DoctorFinding[]> {
   const findings = new Findings('clock');
   const beganMs = Date.now();

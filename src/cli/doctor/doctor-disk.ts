@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type DoctorFinding, Findings } from './finding.js';
 
 const MEGABYTE = 1024 * 1024;
-/** A history of ten thousand titles takes a few MB, the system's logs more. */
+/** A history of ten thousand titles takes a few MB; the system's logs take more. */
 const MIN_MEGABYTES = 64;
 const ENOUGH_MEGABYTES = 1024;
 const MIN_FILES = 1000;
@@ -50,7 +50,7 @@ async function checkSpace(folder: string, findings: Findings): Promise<void> {
   if (megabytes < MIN_MEGABYTES) findings.bad(text, ROOM);
   else if (megabytes < ENOUGH_MEGABYTES) findings.note(text, 'make room before it is full: pushes are refused then');
   else findings.good(text);
-  // Some file systems have no such number.
+  // Some file systems do not limit the number of files.
   if (room.files > 0 && room.ffree < MIN_FILES) findings.bad(`only ${room.ffree} files can be made there`, ROOM);
 }
 

@@ -62,7 +62,7 @@ async function checkPort(place: ListenPort, findings: Findings, signal: AbortSig
   } else findings.bad(`${at} cannot be opened (${code})`, 'look at the host and the port of this address');
 }
 
-/** The code of the error; null: it can be opened. */
+/** The code of the error; null: the port can be opened. */
 function problemOf(host: string, port: number): Promise<string | null> {
   return new Promise((resolve) => {
     const server = net.createServer();
@@ -71,7 +71,7 @@ function problemOf(host: string, port: number): Promise<string | null> {
   });
 }
 
-/** Every address of ours answers both paths. */
+/** Whether this server listens there: each of its addresses answers both paths. */
 async function isOurs({ scheme, host, port }: ListenPort, signal: AbortSignal): Promise<boolean> {
   const asked = host === '0.0.0.0' || host === '::' ? 'localhost' : urlHost(host);
   const base = `${scheme}://${asked}:${port}`;

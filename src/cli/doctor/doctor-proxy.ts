@@ -8,9 +8,9 @@ import type { LoadedConfig } from '../../config/load.js';
 import { answerOf, ask, opensWebSocket, readJson, type WholeAnswer } from '../server.js';
 import { type DoctorFinding, Findings } from './finding.js';
 
-/** How long a stream is read: a new listener is written to each second. */
+/** How long a stream is read: the server writes to a new listener each second. */
 const LISTEN_MS = 5000;
-/** From the request to the first audio, and the longest gap. */
+/** The limits of the time from the request to the first audio, and of gaps. */
 const FIRST_MS = 1000;
 const GAP_MS = 3000;
 const OPEN_MS = 3000;
@@ -60,7 +60,7 @@ interface ListedChannel {
   readonly onair?: unknown;
 }
 
-/** Null: it is not a list of stations. */
+/** The channels that a server lists; null: the answer is not a list of stations. */
 function channelsOf({ status, text }: WholeAnswer): readonly (ListedChannel | null)[] | null {
   const stations = status === 200 ? readJson(text) : null;
   return Array.isArray(stations) ? stations.flatMap((station) => station?.channels ?? []) : null;
@@ -84,7 +84,7 @@ async function checkStream(url: string, findings: Findings, stop: AbortSignal): 
     }
     findings.bad(`${url} ends after ${seconds(lastMs - beganMs)}`, 'the proxy must not bound the length of an answer');
   } catch {
-    // LISTEN_MS have passed, or the proxy has ended it.
+    // LISTEN_MS have passed, or the proxy has ended the stream.
     if (stop.aborted) return;
     if (firstMs === 0) {
       findings.bad(`${url} brings no audio in ${seconds(LISTEN_MS)}: it is held up on its way`, UNBUFFERED);
@@ -122,7 +122,7 @@ async function checkWebSocket(url: string, findings: Findings, stop: AbortSignal
   else findings.bad('WebSockets do not get through', UPGRADES);
 }
 
-/** Whether a proxy is in front, and whether the server knows its clients then. */
+/** Whether a proxy is in front, and if so, whether the server knows its clients' addresses. */
 async function checkTrust(
   url: string,
   { headers }: WholeAnswer,
@@ -138,7 +138,7 @@ async function checkTrust(
     findings.good('nothing is in front of the server');
     return;
   }
-  // As any client: an address without roles answers this only to its own machine, which a proxy seems to be.
+  // An address without roles answers this to its own machine only, and a proxy on that machine looks like it.
   const metrics = await answerOf(`${url}/metrics`, signal).catch(() => null);
   if (metrics?.status === 200)
     findings.bad(

@@ -51,11 +51,11 @@ export function fileLimitFindings(
 
 interface SettingNeed {
   readonly name: string;
-  /** The relevant number in the setting. */
+  /** Parses the number out of the setting. */
   read(text: string): number;
   /** The required minimum; 0: none. */
   min(config: Pick<Config, 'limits' | 'proxies'>): number;
-  /** What to set it to. */
+  /** The text to set it to. */
   set(least: number): string;
   readonly why: string;
 }
@@ -64,7 +64,7 @@ const first = (text: string) => Number(text.trim().split(/\s+/)[0]);
 const last = (text: string) => Number(text.trim().split(/\s+/).at(-1));
 const same = (least: number) => String(least);
 
-/** A crowd that connects at once, at the top of the hour. */
+/** For a crowd that connects at once, at the top of the hour. */
 const BACKLOG = 4096;
 /** Unacknowledged bytes: some seconds at 320 kb/s. */
 const SEND_BYTES = 262_144;

@@ -1,6 +1,6 @@
 /**
  * `airsplice measure-offset CHANNEL`: helps to measure how long after its push a title's audio arrives. It plays the channel of a running server,
- * follows its own listener feed, and writes a file for each push that starts at that moment, for a person to listen to.
+ * follows its own listener feed, and writes for each push an audio file that starts at that moment, for a person to listen to.
  *
  * Exit codes: 0 after --count files or a signal, 1 for an error of the server or the disk, 2 for a wrong command line.
  */
@@ -15,7 +15,7 @@ import { fileText, reserveNew } from '../setup/new-file.js';
 import { OffsetRecorder, type Recording } from './offset-recorder.js';
 import { type ListenerRecord, readListenerRecord } from './records.js';
 
-/** An RFC 3339 time up to the second. */
+/** Length of the time in a file's name, up to the second. */
 const TIME_CHARACTERS = 16;
 const MAX_FILES = 10_000;
 const AUDIO = /^(audio\/|application\/ogg)/i;

@@ -1,7 +1,7 @@
 /**
  * Cuts recordings out of a listener's stream, each beginning at the place of a title:
  *
- *   frames     │ f │ f │ f │ f │ f │ f │ f │ f │ …        those of the last KEPT_MS are kept, since titles may come late
+ *   frames     │ f │ f │ f │ f │ f │ f │ f │ f │ …        frames of the last KEPT_MS are kept, since titles may come late
  *   recording          └─ from: title − before ──► length
  *
  * Invariant: a recording consists of whole frames and begins within half a frame of its place. Owned by measure-offset.ts.
@@ -41,7 +41,7 @@ class OpenRecording<T> {
     this.#reservoir.cut();
   }
 
-  /** True: it is complete. */
+  /** Adds a frame. True: the recording is complete. */
   add({ bytes, startMs, endMs }: PlacedFrame): boolean {
     if ((startMs + endMs) / 2 < this.fromMs) return false;
     this.#frames.push(this.#reservoir.mend(bytes));
@@ -63,7 +63,7 @@ export class OffsetRecorder<T> {
   #open: OpenRecording<T>[] = [];
   #endMs = 0;
 
-  /** @param beforeMs audio before a title's place @param lengthMs audio from there on */
+  /** @param beforeMs recorded audio before a title's place @param lengthMs audio from there on */
   constructor(beforeMs: number, lengthMs: number, onRecording: (recording: Recording<T>) => void) {
     this.#beforeMs = beforeMs;
     this.#lengthMs = lengthMs;

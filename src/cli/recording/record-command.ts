@@ -2,7 +2,7 @@
  * `airsplice record URL`: records a stream, of this server or another, into one file or a file for each title. Reconnects when the connection is
  * lost, until a signal or `--seconds` end it.
  *
- * Exit codes: 0 then, 1 if the first connection fails or the disk cannot be written to, 2 for a wrong command line.
+ * Exit codes: 0 after those, 1 if the first connection fails or the disk cannot be written to, 2 for a wrong command line.
  */
 
 import { mkdirSync, statSync } from 'node:fs';
@@ -46,11 +46,11 @@ export const record: RunCommand = async (line, stop) => {
   const options = readOptions(line);
   const seconds = numberOf(line, 'seconds', MAX_SECONDS, 0.1, MAX_SECONDS);
   const done = new AbortController();
-  // A listener begins with some seconds at once: by the clock there would be more audio than was asked for.
+  // The burst at the start makes audio run ahead of the clock, so the audio is counted, not the time.
   const untilMs = line.values['seconds'] === undefined ? Number.POSITIVE_INFINITY : seconds * 1000;
   const end = () => done.abort();
   const session = new RecordSession({ ...options, untilMs, onEnd: end }, AbortSignal.any([stop, done.signal]));
-  // The clock ends what has no durations (Ogg), and audio that fails to come.
+  // The clock ends a recording without durations (Ogg), or whose audio does not arrive.
   const clockMs = Math.min(seconds * 1000, 2 ** 31 - 1 - LATE_MS);
   let timer = setTimeout(() => {
     if (session.isTimed) timer = setTimeout(end, LATE_MS);
@@ -74,7 +74,7 @@ function readOptions(line: CommandLine): Pick<RecordOptions, 'url' | 'out' | 'is
 class RecordSession {
   readonly #options: RecordOptions;
   readonly #stop: AbortSignal;
-  /** Made at the first response, which has the type of the audio. */
+  /** Null until the first response, which has the type of the audio. */
   #recording: RecordingFiles | null = null;
   #recorder: StreamRecorder | null = null;
 
@@ -90,7 +90,7 @@ class RecordSession {
       const before = this.#recording?.seconds ?? 0;
       const reason = await this.#connection().catch((error: unknown) => {
         if (this.#stop.aborted) return '';
-        // Another try does not help a full disk.
+        // A retry does not help with a full disk.
         if (this.#recording === null || isDiskError(error)) throw error;
         return messageOf(error);
       });
@@ -101,7 +101,7 @@ class RecordSession {
     }
   }
 
-  /** Whether it knows how much audio it has. */
+  /** Whether it counts its audio: false for Ogg, and before the first frame. */
   get isTimed(): boolean {
     return (this.#recording?.seconds ?? 0) > 0;
   }
@@ -181,7 +181,7 @@ function fileBase(out: string, named: string, ending: string): string {
   return out.replace(new RegExp(`\\.${ending}$`), '');
 }
 
-/** For files and messages. */
+/** A URL for files and messages. */
 function withoutLogin(url: string): string {
   const bare = new URL(url);
   bare.username = '';

@@ -28,15 +28,15 @@ export interface RecordingOptions {
   readonly isSplit: boolean;
   /** A file was opened. */
   readonly onFile: (path: string, title: string) => void;
-  /** How much audio there is to be, milliseconds; Ogg has no durations here, and no end by this. */
+  /** Maximum length of the audio, milliseconds; not applied to Ogg, which has no durations here. */
   readonly untilMs: number;
-  /** That much is there; what comes after it is left out. */
+  /** `untilMs` is reached; later audio is ignored. */
   readonly onEnd: () => void;
-  /** The following audio is played without that before it. */
+  /** A new file begins: players will not have the audio before it. */
   readonly onCut: () => void;
 }
 
-/** The title of the first audio arrives a moment after it. */
+/** How long audio waits for its title, which arrives a moment after it. */
 const FIRST_MS = 3000;
 /** A cue sheet has two digits for a track number. */
 const MAX_TRACKS = 99;
@@ -45,7 +45,7 @@ const FRAMES_PER_SECOND = 75;
 const MAX_TITLES = 20_000;
 const MAX_CHARACTERS = 2_097_152;
 const LIST_MS = 1000;
-/** Extensions of the lists beside one file. */
+/** Extensions of the lists beside a single audio file. */
 const LISTS = ['json', 'cue'];
 
 export class RecordingFiles implements RecordedParts {
@@ -53,7 +53,7 @@ export class RecordingFiles implements RecordedParts {
   readonly #startedAt = new Date().toISOString();
   readonly #titles: RecordedTitle[] = [];
   #characters = 0;
-  /** Audio before the first title, at most FIRST_MS. */
+  /** Audio before the first title, at most FIRST_MS; null: a file is open. */
   #waiting: Buffer[] | null = [];
   #waitingMs = 0;
   #fd: number | null = null;
@@ -61,7 +61,7 @@ export class RecordingFiles implements RecordedParts {
   #audioMs = 0;
   /** With `isSplit`: the path of the list. */
   #splitList: string | null = null;
-  /** When the list was written last (monotonic), and whether it lacks a title. */
+  /** When the list was last written (monotonic ms). */
   #listedMs = Number.NEGATIVE_INFINITY;
   #isListOld = false;
 
@@ -73,7 +73,7 @@ export class RecordingFiles implements RecordedParts {
     return this.#audioMs / 1000;
   }
 
-  /** Whether there is a file: audio that waits has none yet. */
+  /** Whether there is a file: none while audio waits for a title. */
   get hasFile(): boolean {
     return this.#path !== '';
   }
@@ -84,7 +84,7 @@ export class RecordingFiles implements RecordedParts {
     if (this.#waiting !== null) {
       this.#waiting.push(Buffer.from(bytes));
       this.#waitingMs += durationMs;
-      // Ogg has no durations here, and may have no titles: it must not wait for one.
+      // Ogg must not wait: it has no durations here, and may have no titles.
       if (durationMs === 0 || this.#waitingMs > FIRST_MS) this.#first('');
     } else writeFileSync(this.#fd!, bytes);
     if (this.#isListOld) this.#writeList();
@@ -147,7 +147,7 @@ export class RecordingFiles implements RecordedParts {
     this.#listedMs = nowMs;
     this.#isListOld = false;
     const { base, isSplit, url } = this.#options;
-    // If there is a recording of this name already, both get a number.
+    // The list gets a number if the folder has a recording already, as its audio does.
     if (isSplit) this.#splitList ??= reserveNew(join(base, 'titles'), 'json');
     const beside = (this.#splitList ?? this.#path).replace(/\.[^.]*$/, '');
     const all = { url, startedAt: this.#startedAt, titles: this.#titles };

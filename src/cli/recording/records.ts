@@ -1,12 +1,12 @@
 /**
- * The parts of a server's records (src/metadata/README.md) and problems that commands use. They are checked here, since it may be any server.
+ * The members of a server's records (src/metadata/README.md) and problems that commands use, checked here, since any server may be answering.
  */
 
 import * as z from 'zod';
 
-/** In a feed. */
+/** A record in a channel's or station's feed. */
 const feedRecord = z.object({ type: z.string(), code: z.string(), rawdata: z.string(), duration: z.number() });
-/** In a listener's feed; the position is milliseconds of audio as text, "" for a next. */
+/** A record in a listener's feed; `position` is milliseconds of audio as text, "" for a next. */
 const listenerRecord = z.object({ type: z.string(), rawdata: z.string(), time: z.string(), position: z.string() });
 /** The answer to a push. */
 const pushedRecord = z.object({ artist: z.string(), song: z.string(), separator: z.string() });

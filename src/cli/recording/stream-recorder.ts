@@ -1,5 +1,5 @@
 /**
- * A listener's stream, over however many connections, as whole frames with titles between them:
+ * A listener's stream, over any number of connections, as whole frames with titles between them:
  *
  *   bytes ─► ICY blocks out ─► frames ─► audio(frame) audio(frame) title(…) audio(frame) …
  *
@@ -48,13 +48,13 @@ export class StreamRecorder implements PieceSink {
     this.#stripper.read(chunk, this);
   }
 
-  /** As PieceSink has it. */
+  /** Part of PieceSink. */
   onAudio(piece: Buffer): void {
     if (this.#framer === null) this.#parts.audio(piece, 0);
     else this.#framer.push(piece);
   }
 
-  /** As PieceSink has it. */
+  /** Part of PieceSink. */
   onTitle(title: string): void {
     if (title === (this.#next ?? this.#title)) return;
     if (this.#framer !== null && this.#framer.state.kept.length > 0) this.#next = title;

@@ -1,6 +1,6 @@
 /**
- * `airsplice check CONFIG`: checks a configuration without a server; with `--diff` prints what a reload of the running one would change. Exit code 2
- * if there are problems.
+ * `airsplice check CONFIG`: checks a configuration without a server; with `--diff` prints what a reload of the running server would change. Exit
+ * code 2 if there are problems.
  */
 
 import { formatText } from '../../audio/frames/audio-format.js';
@@ -54,7 +54,7 @@ async function filesThatDiffer({ stations }: LoadedConfig): Promise<string[]> {
   return lines;
 }
 
-/** Machines that do not share their audio cut other segments each. */
+/** A note for a cluster without shared audio, in which each machine cuts different segments. */
 function hlsThatDiffers(config: LoadedConfig): string[] {
   const { cluster } = config;
   if (cluster === undefined || cluster.tapes !== undefined || !hasHls(config)) return [];

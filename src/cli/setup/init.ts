@@ -33,7 +33,7 @@ import { type Ask, withTerminal } from '../terminal/terminal-questions.js';
 import { likeReplaced } from './replaced-file.js';
 
 const FILE = 'airsplice.yaml';
-/** Only for its owner, since secrets could be guessed from their digests. */
+/** Readable by its owner only, since secrets could be guessed from their digests. */
 const MODE = 0o600;
 /** The longest imported file: a thousand stations of AzuraCast take two megabytes. */
 const MAX_IMPORT_BYTES = 4_194_304;
@@ -44,7 +44,7 @@ const PRESETS = { station: 'My Station', channel: 'live', reach: '8000', source:
 export const init: RunCommand = async (line, stop) => {
   const path = line.operands[0] ?? FILE;
   const folder = dirname(resolve(path));
-  // Before four questions are answered for nothing.
+  // Checked before the four questions, not after.
   if (!existsSync(folder))
     throw new Error(`there is no folder ${folder}: make it first, by mkdir -p ${wordOf(folder)}`);
   const from = textOf(line, 'from');
@@ -146,7 +146,7 @@ async function draftBy(given: Given, path: string, ask: Ask): Promise<Draft> {
   return draftOf(
     {
       station: name,
-      // Its one channel, as it is proposed, has no other name: listeners see it in players, on the page and in previews of links.
+      // A single channel with the proposed key gets the station's name, which listeners see in players, on the page and in link previews.
       channels: channels.length === 1 && only?.name === channel ? [{ ...only, name }] : channels,
       reach: given.reach ?? (await ask({ text, preset: reach, read: readReach })),
       sources:

@@ -1,9 +1,9 @@
-/** New files named after titles: with names for any file system, and never over an existing file. */
+/** New files named after titles: names are valid on any file system, and no existing file is overwritten. */
 
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { cutBytes } from '../../metadata/text.js';
 
-/** The longest title in a file's name: file systems allow names of 255. */
+/** The longest title in a file's name: file systems allow names of 255 bytes. */
 const TITLE_BYTES = 120;
 const MAX_NAMESAKES = 1000;
 
@@ -21,7 +21,7 @@ export interface NewFile {
 
 /**
  * Opens a new file, with a number after its name if that exists.
- * @param base without the extension @param besides extensions of files that will stand beside it, and must not exist either
+ * @param base path without the extension @param besides extensions of files to be written beside it, which must not exist either
  */
 export function openNew(base: string, ending: string, besides: readonly string[] = []): NewFile {
   for (let number = 1; ; number++) {

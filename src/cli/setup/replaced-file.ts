@@ -1,13 +1,13 @@
 /**
- * Gives new files the owner and mode of those that they replace, so that the same users can read them: for example a service what root has
- * written.
+ * Gives new files the owner and mode of the files that they replace, so that the same users can read them: for example, so that a service can
+ * read a file that root wrote.
  */
 
 import { existsSync, fchmodSync, fchownSync, statSync } from 'node:fs';
 
 /**
  * Gives a file the owner, group and mode of the one that it will replace, if there is one.
- * @param fresh descriptor of the file, since its name may lead elsewhere by now
+ * @param fresh descriptor of the file; its name could have been redirected meanwhile
  */
 export function likeReplaced(fresh: number, replaced: string): void {
   if (!existsSync(replaced)) return;
@@ -15,7 +15,7 @@ export function likeReplaced(fresh: number, replaced: string): void {
   if (ownedLike(fresh, replaced)) fchmodSync(fresh, mode & 0o777);
 }
 
-/** Gives a file the owner and group of another. False: not permitted; its mode must then not admit a group. */
+/** Gives a file the owner and group of another. False: not permitted; its mode must then give the group no access. */
 export function ownedLike(fresh: number, other: string): boolean {
   const { uid, gid } = statSync(other);
   try {

@@ -1,5 +1,5 @@
 /**
- * `airsplice token CHANNEL`: makes a push token, prints it once, and the line for the configuration, which holds only its SHA-256.
+ * `airsplice token CHANNEL`: makes a push token and prints it once, with the line for the configuration, which has only its SHA-256.
  */
 
 import { makeToken } from '../../setup/made-secret.js';

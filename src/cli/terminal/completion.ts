@@ -101,7 +101,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** In single quotes, for all three shells. */
+/** Single-quoted, for all three shells. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

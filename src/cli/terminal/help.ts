@@ -5,7 +5,7 @@ import type { Syntax } from './syntax.js';
 
 const INDENT = 26;
 
-/** One line. */
+/** One line: the command and its arguments. */
 export function usageOf({ name, options, operands }: Syntax): string {
   const all = Object.entries(options).map(
     ([option, { value }]) => `[--${option}${value === undefined ? '' : ` ${value}`}]`,

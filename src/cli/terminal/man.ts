@@ -83,7 +83,7 @@ function optionLines([name, { short, value, about }]: [string, Syntax['options']
   return [`.It ${letter}Fl \\-${name.replaceAll('-', '\\-')}${argument}`, escaped(about)];
 }
 
-/** Escaped, so that no text is a request; each sentence on a line of its own. */
+/** Escaped, so that no text is an mdoc request; each sentence is on a line of its own. */
 function escaped(text: string): string {
   const plain = text.replaceAll('\\', '\\e').replaceAll('-', '\\-');
   return plain.replace(/(?<=[.!?]) +/g, '\n').replace(/^(?=[.'])/gm, '\\&');

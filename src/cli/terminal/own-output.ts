@@ -19,9 +19,9 @@ export class OwnOutput {
     return this.#broken.signal;
   }
 
-  /** Why output was lost; null: none was, or the reader has gone, which is not a fault. Called when the command has ended. */
+  /** Why output was lost; null: none was, or the reader has gone, which is not a fault. Call it after the command has ended. */
   async fault(): Promise<string | null> {
-    // The error of the last write comes in a later turn of the loop.
+    // The error of the last write arrives in a later turn of the loop.
     await nextTurn();
     if (!this.signal.aborted) return null;
     const { code, message } = this.signal.reason as NodeJS.ErrnoException;

@@ -12,13 +12,13 @@ export interface TerminalQuestion<T> {
 
 export type Ask = <T>(question: TerminalQuestion<T>) => Promise<T>;
 
-/** @param signal ends it: an open question then rejects, as at the end of the input */
+/** @param signal ends the questions: an open one rejects, as at the end of the input */
 export async function withTerminal<T>(signal: AbortSignal, talk: (ask: Ask) => Promise<T>): Promise<T> {
   const given = new AbortController();
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   terminal.once('SIGINT', () => given.abort());
   terminal.once('close', () => given.abort());
-  // Lines that come without a question: several were pasted at once.
+  // Lines that arrive while no question is open: several were pasted at once.
   const pasted: string[] = [];
   terminal.on('line', (line) => pasted.push(line));
   const ends = AbortSignal.any([signal, given.signal]);

@@ -1,6 +1,6 @@
 /**
  * The output of commands: a terminal that is redrawn, or plain lines for a file or a pipe. A live picture uses the terminal's alternate screen, so
- * that the previous content comes back after it.
+ * that the previous content is restored afterwards.
  *
  * Invariant: text from others is written only after `printable` (base/printable.ts).
  */
@@ -42,7 +42,7 @@ export function sizeOf(): Size {
   return { columns: columns || PLAIN_COLUMNS, rows: rows || Number.POSITIVE_INFINITY };
 }
 
-/** A picture in the terminal that is redrawn. Must be closed in any case. */
+/** A picture in the terminal that is redrawn. Must be closed, even after an error. */
 export class Screen {
   readonly #picture: (size: Size) => readonly string[];
   readonly #onResize = () => this.draw();
@@ -60,7 +60,7 @@ export class Screen {
     process.stdout.write(`${HOME}${lines.map((line) => `${ERASE_LINE}${line}`).join('\r\n')}${ERASE_BELOW}`);
   }
 
-  /** Leaves the last picture as plain lines. */
+  /** Restores the terminal, and prints the last picture as plain lines. */
   close(): void {
     process.stdout.off('resize', this.#onResize);
     process.stdout.write(OWN_SCREEN);
