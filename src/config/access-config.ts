@@ -1,6 +1,6 @@
 /**
- * Options for who may listen: the hook that decides on each listener, and the keys of signed URLs. A channel chooses one by `access`;
- * checks.ts makes sure that it is configured. And for who may send: the hook that decides on encoders whose password is not the channel's own.
+ * Options that decide who may listen: the hook for listeners, and the keys of signed URLs; a channel chooses one by `access`, and checks.ts
+ * requires that it is configured. And who may send: the hook for encoders whose password is not the channel's own.
  */
 
 import type { z } from 'zod';
@@ -26,7 +26,7 @@ export function hookSchema() {
   });
 }
 
-/** Of encoders: none of them is let in while it is down. */
+/** The hook for encoders; while it is down, it admits none. */
 export function encoderHookSchema() {
   return section({
     url: webUrl(),

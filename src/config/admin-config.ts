@@ -1,6 +1,6 @@
 /**
- * Users of `/admin` and their rights (http/admin/README.md). Without users there is no admin interface. Passwords and tokens are kept as digests, as
- * all secrets are (secret.ts).
+ * Users of `/admin` and their rights (http/admin/README.md). Without users there is no admin interface. Passwords and tokens are kept as digests
+ * (secret.ts).
  */
 
 import * as z from 'zod';
@@ -42,13 +42,13 @@ export function adminSchema(env: NodeJS.ProcessEnv) {
   });
   return section({
     users: users.refine((all) => Object.keys(all).length <= 100, { error: 'must be at most 100 users' }).default({}),
-    // Refusals and lines of the log that are kept.
+    // Number of refusals, and of log lines, that are kept.
     refusals: whole(1, 10_000).default(200),
     logLines: whole(1, 10_000).default(500),
-    // Live streams (events, log) at a time.
+    // Maximum number of live streams (events, log).
     streams: whole(1, 1000).default(20),
     blocks: whole(1, 100_000).default(1000),
-    // After which a login to the operator page ends.
+    // Lifetime of a login to the operator page.
     loginHours: whole(1, 720).default(12),
   }).prefault({});
 }

@@ -1,8 +1,8 @@
 /**
- * The configuration in force is one object for as long as the process lives: a reload puts the next one into it, in one step. What reads an option
- * when it is needed, through the section that it was given once, reads the new one from then on.
+ * The configuration in force is one object for the life of the process: a reload puts the next one into it, in one step. Code that keeps a section
+ * and reads its options when it needs them gets the new values.
  *
- * Maps of options keep their identity, and so do channels by their key, whatever station they belong to. Lists, secrets and texts are replaced.
+ * Maps of options keep their identity; so do channels, by key, even if they move to another station. Lists, secrets and texts are replaced.
  */
 
 import type { LoadedConfig } from './load.js';
@@ -10,7 +10,7 @@ import type { ChannelConfig } from './schema.js';
 
 type Section = Record<string, unknown>;
 
-/** @param next is used up: parts of it become parts of `live` */
+/** @param next must not be used afterwards: parts of it become parts of `live` */
 export function adoptConfig(live: LoadedConfig, next: LoadedConfig): void {
   const known = channelsOf(live);
   for (const { channels } of Object.values(next.stations)) {
@@ -24,7 +24,7 @@ export function adoptConfig(live: LoadedConfig, next: LoadedConfig): void {
   assign(live as unknown as Section, next as unknown as Section);
 }
 
-/** By key, of all stations. */
+/** The channels of all stations, by key. */
 export function channelsOf({ stations }: Pick<LoadedConfig, 'stations'>): Map<string, ChannelConfig> {
   return new Map(Object.values(stations).flatMap(({ channels }) => Object.entries(channels)));
 }
@@ -38,7 +38,7 @@ function assign(live: Section, next: Section): void {
   }
 }
 
-/** A map of options: no list, no secret, no function. */
+/** Whether it is a map of options, not a list, secret or function. */
 function isSection(value: unknown): value is Section {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

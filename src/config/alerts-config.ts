@@ -37,7 +37,7 @@ export type AlertEvent = (typeof ALERT_EVENTS)[number];
 export const ALERT_FORMATS = ['json', 'slack', 'discord', 'teams', 'mail'] as const;
 export type AlertFormat = (typeof ALERT_FORMATS)[number];
 
-/** Before the base64 of a key, in Standard Webhooks. */
+/** The prefix of a key in base64, in Standard Webhooks. */
 const PREFIX = 'whsec_';
 const MIN_KEY_BYTES = 24;
 
@@ -70,7 +70,7 @@ function webhookSchema(env: NodeJS.ProcessEnv) {
   });
 }
 
-/** A signing key, as an object that does not print it. */
+/** A signing key, as a KeyObject, which does not print it. */
 export function webhookSecret(env: NodeJS.ProcessEnv) {
   const error = `must be env: and the name of an environment variable that holds a text of at least ${MIN_KEY_BYTES} bytes, or whsec_ and base64 of that`;
   return parsed(error, (text) => {

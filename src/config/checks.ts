@@ -1,6 +1,6 @@
 /**
- * Rules that span several members: unique and reserved paths, options that need others, the demo's secrets. They check the data before
- * the schema does, so that their problems are reported together with the schema's: a member of the wrong type is ignored here. Pure functions.
+ * Rules that span several members: unique and reserved paths, options that need others, the demo's secrets. They check the raw data, so that
+ * their problems are reported together with the schema's; they ignore members of the wrong type. Pure functions.
  */
 
 import { isLoopback, plainAddress } from '../base/ip.js';
@@ -25,7 +25,7 @@ interface RawChannel {
   readonly value: unknown;
 }
 
-/** @param raw the file's data with variables filled in */
+/** The problems of the configuration by all rules. @param raw the file's data with variables filled in */
 export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   const channels = entries(member(raw, 'stations')).flatMap(([station, value]) =>
     entries(member(value, 'channels')).map(
@@ -49,7 +49,7 @@ export function crossCheck(raw: unknown, env: NodeJS.ProcessEnv): Finding[] {
   ];
 }
 
-/** Each URL path belongs to one channel only, and none hides our own routes. */
+/** Each URL path belongs to one channel only, and none hides one of our routes. */
 function checkPaths(channels: readonly RawChannel[]): Finding[] {
   const findings: Finding[] = [];
   const owners = new Map<string, string>();
@@ -63,7 +63,7 @@ function checkPaths(channels: readonly RawChannel[]): Finding[] {
       findings.push({ path, at, message: listed ? 'need not be listed: the key is always a mount' : taken });
     } else owners.set(mount, key);
   };
-  // Keys first: they are always mounts, so that of a key and an equal mount the mount is reported.
+  // Keys first: a key is always a mount, so a mount that equals one is the problem to report.
   for (const { key, path } of channels) if (KEY.test(key)) claim(`/${key}`, key, path, 'key');
   for (const { key, path, value } of channels) {
     for (const [index, mount] of items(member(value, 'mounts'))) {
@@ -95,7 +95,7 @@ function checkListenUrls(named: unknown, channels: readonly RawChannel[]): Findi
     }));
 }
 
-/** A channel has one encoder, which another may replace by `takeover` (src/http/ingest/README.md). */
+/** A channel has at most one encoder; `takeover` lets another replace it (src/http/ingest/README.md). */
 function checkEncoders(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   return channels.flatMap(({ path, value }): Finding[] => {
     const encoders = items(member(value, 'sources')).filter(([, source]) => member(source, 'type') === 'encoder');
@@ -114,7 +114,7 @@ function checkEncoders(raw: unknown, channels: readonly RawChannel[]): Finding[]
   });
 }
 
-/** A source that is silent between two pieces must not be cut off (source/audio-due-time.ts). */
+/** Timeouts must exceed `pieceSeconds`, or a source that sends in pieces would be cut off between two (source/audio-due-time.ts). */
 function checkPieces(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const sources = member(raw, 'sources');
   const written = member(sources, 'pieceSeconds');
@@ -159,7 +159,7 @@ function checkAccess(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** A segment stays a while behind the list that names it. */
+/** Segments must stay available for a while after they leave the playlist; a rewind is bounded. */
 function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const all = member(member(raw, 'streams'), 'hls');
   const owns = channels.map(({ path, value }) => ({ path: [...path, 'hls'], own: member(value, 'hls') }));
@@ -181,7 +181,7 @@ function checkHls(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   });
 }
 
-/** Covers come from somewhere; those of a folder are served by this server, whose URL stands in records. */
+/** Covers need a folder or a hook; those of a folder also need `publicUrl`, since records have their URL at this server. */
 function checkCovers(raw: unknown, channels: readonly RawChannel[]): Finding[] {
   const hasUrl = (member(member(raw, 'streams'), 'publicUrl') ?? '') !== '';
   return channels.flatMap(({ path, value }): Finding[] => {
@@ -252,7 +252,7 @@ function isThisMachine(host: string): boolean {
   return host.toLowerCase() === 'localhost' || isLoopback(plainAddress(host));
 }
 
-/** Machines share their state by Redis or by origins, not both; the port for other machines is separate. */
+/** Machines share their state by Redis or by origins, not both; the port for other machines is a separate one. */
 function checkCluster(raw: unknown): Finding[] {
   const cluster = member(raw, 'cluster');
   if (typeof cluster !== 'object' || cluster === null) return [];

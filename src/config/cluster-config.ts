@@ -1,4 +1,4 @@
-/** The other machines, where there are some (src/cluster/README.md). Absent: this one is alone. */
+/** Options of a cluster of machines (src/cluster/README.md). Absent: this one is alone. */
 
 import * as z from 'zod';
 import { flag, host, isNetwork, list, readableFile, seconds, section, text, webUrl, whole } from './field.js';
@@ -7,7 +7,7 @@ import type { ConfigContext } from './station-config.js';
 
 const MAX_CHARACTERS = 1024;
 
-/** redis:// or rediss:// with a host; user and password may stand in it. */
+/** redis:// or rediss:// with a host, and perhaps user and password. */
 const redisUrl = () => {
   const error = 'must be a redis:// or rediss:// URL';
   return z.string({ error }).refine(isRedisUrl, { error });
@@ -27,7 +27,7 @@ const nodeName = () => {
   return z.string({ error }).regex(NODE_NAME, { error });
 };
 
-/** The host of another machine's URL, or its network. */
+/** The host of another machine's URL, or the network of its address. */
 const peer = () => {
   const error = 'must be a host name, an IP address, or a network such as 192.0.2.0/24';
   return z.string({ error }).refine((value) => isNetwork(value) || HOST_NAME.test(value), { error });
@@ -36,27 +36,27 @@ const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-
 
 export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
-    // Absent: what all machines have in common is had from an origin; where there is none either, this machine is one.
+    // Absent: the shared state comes from an origin; without origins, this machine is one.
     url: redisUrl().optional(),
-    // Where other machines of the same cluster give their tapes: the first that answers is asked.
+    // Tape URLs of machines of the same cluster: the first that answers is used.
     origins: list(webUrl(), 0, 16).default([]),
-    // Where there are some, they say where the server is; the URL has its scheme, user, password and database.
+    // If there are any, they name the server's address; `url` has its scheme, user, password and database.
     sentinels: list(redisUrl(), 0, 16).default([]),
     master: text(1, 255).default('mymaster'),
-    // Of the authorities that Redis's certificate is from. Absent: those that Node knows.
+    // CA certificates to verify Redis. Absent: those of Node.
     caFile: readableFile(context.folder).optional(),
     node: nodeName(),
     // Absent: titles are shared, and each machine has its own audio.
     tapes: section({
       host: host(),
       port: whole(0, 65_535),
-      // Absent: by http:// or https://, host and port.
+      // Absent: made from `tls`, `host` and `port`.
       advertise: webUrl().optional(),
       secret: signingKeySchema(context.env),
       tls: section({ certFile: readableFile(context.folder), keyFile: readableFile(context.folder) }).optional(),
       caFile: readableFile(context.folder).optional(),
     }).optional(),
-    // Empty: any whose address is in Redis or at the origin. Each has to prove the secret in any case.
+    // Empty: any machine whose address is in Redis or at the origin. Each must prove that it knows the secret.
     peers: list(peer(), 0, 1000).default([]),
     prefix: text(0, 64).default('airsplice:'),
     sources: flag().default(true),
@@ -66,9 +66,7 @@ export function clusterSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   });
 }
 
-/**
- * How many workers there are: where audio is shared at least one, since what plays a tape is another process than what takes it from other machines.
- */
+/** The number of workers: at least one if machines share audio, since the process that fetches tapes does not play them. */
 export function workersAsked<T extends number | 'auto'>(
   workers: T,
   cluster: { readonly tapes?: unknown } | undefined,

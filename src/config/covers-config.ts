@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import { etypeRange, list, readableFolder, seconds, section, webUrl, whole } from './field.js';
 import type { NumberRange } from './number-range.js';
 
-/** Music, and what says nothing of itself. */
+/** Content types of music, and the unknown one. */
 const MUSIC: NumberRange[] = [
   { from: 0, to: 0 },
   { from: 1001, to: 1008 },

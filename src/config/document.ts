@@ -1,6 +1,6 @@
 /**
  * The YAML text of a configuration: parsed, filled from the environment, with the place of each member.
- * Invariant: no problem found here repeats a text of the file, since any text may be a secret; only names of variables appear.
+ * Invariant: no problem found here quotes a text of the file, which may be a secret; only names of variables appear.
  */
 
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
@@ -12,9 +12,9 @@ export type Path = readonly (string | number)[];
 export interface Problem {
   readonly line: number;
   readonly column: number;
-  /** As in `addresses[0].port`; empty for the file as a whole. */
+  /** Such as `addresses[0].port`; empty for the file as a whole. */
   readonly path: string;
-  /** A sentence for a person about the member at `path`. */
+  /** A sentence for operators about the member at `path`. */
   readonly message: string;
 }
 
@@ -25,7 +25,7 @@ const VARIABLE = /\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^}$]|\$(?!\{))*))?\}|
 // The parser builds regular expressions as long as a line's indent, which crash the process at some thousand columns.
 const TOO_DEEP = /^(?:[?:-]?[ \t]){256,}\S/m;
 
-// In place of the parser's messages that quote the file, or are for programmers.
+// Replacements for messages of the parser that quote the file, or address programmers.
 const SENTENCES: Readonly<Record<string, string>> = {
   BAD_DIRECTIVE: 'A line that starts with % is not an option',
   DUPLICATE_KEY: 'This name is used twice here',
@@ -37,10 +37,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   UNEXPECTED_TOKEN: 'Unexpected text here; is a quote, a bracket or an indentation wrong?',
 };
 
-/**
- * How often an anchor may be used, by other anchors too. A thousand channels may share what they have in common; aliases of aliases that multiply
- * would not end.
- */
+/** How often an anchor may be used, directly or by aliases of aliases: enough for a thousand channels, a stop to those that multiply endlessly. */
 const MAX_ALIASES = 3000;
 
 const UNQUOTED_VARIABLE = `Put \${…} in quotes here: within { } and [ ] YAML reads its brackets as structure`;
@@ -53,8 +50,9 @@ export class ConfigDocument {
   readonly broken: boolean;
   readonly #document: Document.Parsed;
   readonly #lines = new LineCounter();
-  /** Those that stand before the node that is looked at, by name, and what each alias means. */
+  /** The anchors before the current node, by name. */
   readonly #anchors = new Map<string, Node>();
+  /** Alias → its node. */
   readonly #meant = new Map<unknown, Node>();
 
   constructor(text: string, env: NodeJS.ProcessEnv) {
@@ -70,7 +68,7 @@ export class ConfigDocument {
     const faults = [...this.#document.errors, ...this.#document.warnings];
     const unquoted = faults.filter(({ pos }) => text.startsWith('${', pos[0] - 1));
     if (unquoted.length > 0) {
-      // The parser misreads everything after it: further faults mean nothing.
+      // The parser misreads everything after it, so its other faults are meaningless.
       this.problems = unquoted.map(({ pos }) => this.#problem(pos[0] - 1, [], UNQUOTED_VARIABLE));
       this.broken = true;
       return;
@@ -84,7 +82,7 @@ export class ConfigDocument {
     try {
       this.value = broken ? undefined : this.#document.toJS({ maxAliasCount: MAX_ALIASES });
     } catch {
-      // Every alias is known here, so these are aliases of aliases that multiply without end.
+      // Every alias is known here, so the fault is aliases of aliases that multiply endlessly.
       broken = true;
       problems.push(this.#problem(0, [], 'Aliases (*name) are used too often'));
     }
@@ -97,20 +95,20 @@ export class ConfigDocument {
     return this.#problem(this.#offset(path, at), path, message);
   }
 
-  /** The names of a map's members in the order of the file (a plain object puts those that look like numbers first). */
+  /** The names of a map's members in the order of the file (a plain object puts names that look like numbers first). */
   keysAt(path: Path): readonly string[] {
     const node = path.length === 0 ? this.#document.contents : this.#document.getIn(path, true);
     const map = isAlias(node) ? this.#meant.get(node) : node;
     return isMap(map) ? map.items.map((item) => keyText(item.key)) : [];
   }
 
-  /** Offset: UTF-16 units from the start of the text. */
+  /** @param offset UTF-16 units from the start of the text */
   #problem(offset: number, path: Path, message: string): Problem {
     const { line, col } = this.#lines.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1), path: pathText(path), message };
   }
 
-  /** To ask the parser for each alias would be a walk through the whole file for each. */
+  /** Remembers an anchor, since the parser would walk through the whole file to resolve each alias. */
   #learn(node: unknown): void {
     if (isNode(node) && !isAlias(node) && node.anchor !== undefined) this.#anchors.set(node.anchor, node);
   }
@@ -121,7 +119,7 @@ export class ConfigDocument {
       for (const pair of node.items) {
         this.#learn(pair.key);
         const name = keyText(pair.key);
-        // As a member of a plain object it would be ignored silently.
+        // A plain object would silently ignore this member.
         if (name === '__proto__') report(pair.key, [...path, name], 'is not an option');
         this.#fill(pair.value, [...path, name], env, report);
       }

@@ -7,13 +7,13 @@
 export const EFFECTS = {
   /** With the next request, write or check. */
   now: 'at once',
-  /** For later connections, requests and listeners; present ones keep the old value. */
+  /** For later connections, requests and listeners; existing ones keep the old value. */
   newcomers: 'for newcomers',
-  /** From the channel's next tape on: present listeners were promised the old value. */
+  /** From the channel's next tape on: current listeners were promised the old value. */
   tape: 'from the next tape on',
   /** From the next title on. */
   title: 'from the next title on',
-  /** The switch changes sources as it does when one is lost. */
+  /** The switch changes sources as it does after the loss of one. */
   source: 'as any change of source',
   /** Only in a new process. */
   restart: 'needs a restart',

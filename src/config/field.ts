@@ -1,6 +1,6 @@
 /**
  * The types of options: numbers with bounds, texts, keys, mounts, hosts. The error of each says in one sentence what it must be;
- * load.ts puts the place before it. No error repeats the value, which may be a misplaced secret.
+ * load.ts adds the place. No error quotes the value, which may be a misplaced secret.
  */
 
 import { accessSync, constants, statSync } from 'node:fs';
@@ -17,7 +17,7 @@ const SEGMENT = '/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~;-]+';
 export const MOUNT = new RegExp(`^(?!.*\\.\\.)(?=.{2,255}$)(?:${SEGMENT})+/?$`);
 const HOST_LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const HOST = new RegExp(`^(?=.{1,253}$)${HOST_LABEL}(?:\\.${HOST_LABEL})*$`);
-/** Not allowed in the text of any option: control characters, and halves of a character, which no URL can say. */
+/** Not allowed in the text of any option: control characters, and lone surrogates, which no URL can express. */
 export const CONTROL = /[\u0000-\u001f\u007f-\u009f]|\p{Surrogate}/u;
 
 export const whole = (min: number, max: number) => {
@@ -49,7 +49,7 @@ export const choice = <const T extends readonly string[]>(values: T) =>
 /** A text with a check by code. */
 export const checked = (error: string, test: (text: string) => boolean) => z.string({ error }).refine(test, { error });
 
-/** A text from which `parse` makes a value; undefined: it is refused. */
+/** A text from which `parse` makes a value; if that returns undefined, the text is refused. */
 export const parsed = <T>(error: string, parse: (text: string) => T | undefined) =>
   z.string({ error }).transform((text, context): T => {
     const value = parse(text);
@@ -68,10 +68,7 @@ export function fromEnvironment(text: string, env: NodeJS.ProcessEnv): string | 
   return env[variableIn(text) ?? ''];
 }
 
-/**
- * `when` of a rule between members: it is checked even if other members are wrong, so that all problems are reported at once. As members may
- * then be of any type, the rule must fail only for two numbers.
- */
+/** `when` of a rule between two numbers: checked even if members are invalid, so that all problems are reported. It must ignore other types. */
 export const onAnyMap = ({ value }: { readonly value: unknown }): boolean =>
   typeof value === 'object' && value !== null;
 
@@ -94,7 +91,7 @@ export const keyed = <T extends z.ZodType>(value: T) =>
     error: 'must be a map from keys to options',
   });
 
-/** Of a channel of the configuration (checks.ts). */
+/** The key of a configured channel; checks.ts requires that it exists. */
 export const channelKey = () =>
   z.string({ error: 'must be the key of a channel' }).regex(KEY, { error: 'must be the key of a channel' });
 
@@ -109,7 +106,7 @@ export const host = () =>
     (value) => isIP(value) !== 0 || HOST.test(value),
   );
 
-/** An address or a network, as 192.0.2.1 or 2001:db8::/32. */
+/** An IP address or a network, such as 192.0.2.1 or 2001:db8::/32. */
 export const network = () =>
   checked('must be an IP address or a network such as 192.0.2.0/24 or 2001:db8::/32', isNetwork);
 
@@ -143,7 +140,7 @@ export const secretName = () => {
   return z.string({ error }).regex(/^\*?[\w.~-]{1,64}\*?$/, { error });
 };
 
-/** A day as `2024-01-31`: its start in UTC. */
+/** A day such as `2024-01-31`; the result is its start in UTC. */
 export const date = () => {
   const error = 'must be a day such as 2024-01-31';
   return z.iso.date({ error });
@@ -185,10 +182,10 @@ const readable = (folder: string, what: string, isIt: (path: string) => boolean)
     return z.NEVER;
   });
 
-/** The last id of a content type. */
+/** The largest id of a content type. */
 const MAX_ETYPE = 1008;
 
-/** Of content types: `103`, or `1001-1008`. */
+/** An id or a range of ids of content types: `103`, or `1001-1008`. */
 export function etypeRange() {
   const error = `must be a whole number from 0 to ${MAX_ETYPE}, or a range such as 1001-1008`;
   return z

@@ -1,9 +1,9 @@
-/** Whether and how a channel is served as HLS: `streams.hls` for all, over it what a channel says itself. What both come to is held by checks.ts. */
+/** Options of HLS: `streams.hls` for all channels, overridden by a channel's own `hls`. checks.ts checks the combination. */
 
 import type { Access } from './access-config.js';
 import { choice, flag, section, whole } from './field.js';
 
-/** Of AAC: with its own frames, or in fragments of MP4. MP3 is packed, Opus and FLAC are in MP4, whatever it says; `auto`: AAC is packed. */
+/** The form of AAC: packed (bare frames), or fragmented MP4; `auto`: packed. MP3 is always packed, Opus and FLAC are always in MP4. */
 const FORMS = ['auto', 'packed', 'fmp4'] as const;
 export type FormChoice = (typeof FORMS)[number];
 
@@ -13,15 +13,15 @@ export interface HlsOptions {
   readonly window: number;
   readonly keep: number;
   readonly form: FormChoice;
-  /** 0: there is no rewind. */
+  /** 0: no rewind. */
   readonly rewindHours: number;
-  /** Of what the rewind lists. */
+  /** Maximum total size of the segments of the rewind. */
   readonly rewindBytes: number;
 }
 
-/** A rewind lists no more segments: its playlist is loaded again and again. */
+/** Maximum segments of a rewind, since players load its playlist repeatedly. */
 export const MAX_REWIND_SEGMENTS = 43_200;
-/** A player may still load what left the list two or three requests ago. */
+/** A player may still load a segment that left the playlist two or three requests ago. */
 export const MIN_SPARE_SEGMENTS = 3;
 export const HLS_DEFAULTS = {
   enabled: false,
@@ -56,7 +56,7 @@ export function hlsSchema() {
   });
 }
 
-/** Of a channel: what it leaves out is as for all. */
+/** A channel's own options; the others are those of `streams.hls`. */
 export function channelHlsSchema() {
   return section({
     enabled: members.enabled.optional(),
@@ -78,7 +78,7 @@ type AllChannels = {
   readonly stations: Readonly<Record<string, { readonly channels: Readonly<Record<string, OfChannel>> }>>;
 };
 
-/** Of `limits`. */
+/** The members of `limits` for HLS. */
 export function hlsLimits() {
   return {
     hlsWaiting: whole(1, 1_000_000).default(1000),
@@ -88,7 +88,7 @@ export function hlsLimits() {
   };
 }
 
-/** Of a channel: `streams.hls`, and what it says itself; a rewind is for channels that are open to all. Null: it has none. */
+/** The options in force for a channel; null: it has no HLS. Only a channel that is open to all has a rewind. */
 export function hlsOf(all: AllHls, { access, hls: own }: OfChannel): HlsOptions | null {
   if (!(own?.enabled ?? all.enabled)) return null;
   return {
@@ -101,7 +101,7 @@ export function hlsOf(all: AllHls, { access, hls: own }: OfChannel): HlsOptions 
   };
 }
 
-/** Whether any channel has it. */
+/** Whether any channel has HLS. */
 export function hasHls({ streams, stations }: AllChannels): boolean {
   const all = Object.values(stations).flatMap(({ channels }) => Object.values(channels));
   return all.some((channel) => hlsOf(streams.hls, channel) !== null);

@@ -1,6 +1,6 @@
 /**
  * The configuration as a JSON Schema (draft 7) for editors: the zod schema with the comments of config/example.yaml as descriptions, and `${NAME}`
- * wherever it is allowed. Checks by code (files, secrets, rules between members) are not in it: `airsplice check` makes those.
+ * wherever it is allowed. It lacks checks by code (files, secrets, rules between members), which `airsplice check` makes.
  */
 
 import { isMap, isScalar, isSeq, type Node, type Pair, parseDocument } from 'yaml';
@@ -48,7 +48,7 @@ function explained(schema: SchemaNode, node: unknown): SchemaNode {
     const members = Object.entries(properties as Record<string, SchemaNode>).map(([name, member]) => {
       const found = pairOf(node, name);
       const comment = commentOf(node, found);
-      // Editors need the constant as it is to find the kind of source.
+      // Editors need a bare constant to recognise the kind of source.
       const below = name === 'type' ? member : explained(member, found?.value);
       return [name, comment === '' ? below : { ...below, description: comment }];
     });
@@ -62,12 +62,12 @@ function explained(schema: SchemaNode, node: unknown): SchemaNode {
   return needsVariable(schema) ? withVariable(schema) : schema;
 }
 
-/** One of several forms, without the variable, which is a form of its own. */
+/** One of several forms; the variable is added once, as another form. */
 function explainedVariant(variant: SchemaNode, node: unknown): SchemaNode {
   return needsVariable(variant) ? variant : explained(variant, node);
 }
 
-/** Items of a list are described by the example's item of their kind, else by all items together. */
+/** Describes the items of a list by the example's item of their kind, or else by all items together. */
 function explainedItems(items: SchemaNode, node: unknown): SchemaNode {
   const nodes = isSeq(node) ? node.items : [];
   const kinds = (items['oneOf'] ?? items['anyOf']) as readonly SchemaNode[] | undefined;
@@ -82,7 +82,7 @@ function explainedItems(items: SchemaNode, node: unknown): SchemaNode {
     });
     return { ...items, [name]: mapped };
   }
-  // Later items describe members that the first one lacks.
+  // Later items describe the members that the first one lacks.
   return nodes.reduceRight<SchemaNode>(
     (schema, item) => explained(schema, item),
     nodes.length === 0 ? explained(items, undefined) : items,

@@ -1,6 +1,6 @@
 /**
- * How a list of the configuration becomes another one: entries that stay, are added, are removed. Used by the plan of a reload and when it is
- * carried out. Pure functions.
+ * The difference between two lists of the configuration: entries that stay, are added, are removed. Used for the plan of a reload and for the
+ * reload itself. Pure functions.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -11,18 +11,18 @@ export interface ListStep<T> {
   readonly next: T;
   /** Its index in the previous list; null: new. */
   readonly from: number | null;
-  /** It exists, but has to be restarted. */
+  /** It exists, but must be restarted. */
   readonly isAnew: boolean;
 }
 
 export interface ListSteps<T> {
   /** In the order of the next list. */
   readonly steps: readonly ListStep<T>[];
-  /** Indices, in the previous list, of removed entries. */
+  /** Indices of removed entries in the previous list. */
   readonly gone: readonly number[];
 }
 
-/** A channel's encoder is always the same source, and never restarted; a pulled stream is identified by its first URL, a file by its path. */
+/** An encoder is always the same source, and never restarted; a pulled stream is identified by its first URL, a file by its path. */
 export function sourceSteps(before: readonly SourceConfig[], next: readonly SourceConfig[]): ListSteps<SourceConfig> {
   return stepsOf(before, next, nameOfSource, (a, b) => b.type !== 'encoder' && !isDeepStrictEqual(plain(a), plain(b)));
 }
@@ -60,7 +60,7 @@ function nameOfSource(source: SourceConfig): string {
   return source.type === 'file' ? `file ${source.path}` : `pull ${[source.url].flat()[0]}`;
 }
 
-/** For comparison: with its password, and without options that take effect by themselves. */
+/** A source for comparison: with its password in the clear, and without `titleOffsetMs`, which takes effect without a restart. */
 function plain(source: SourceConfig): object {
   const { titleOffsetMs: _, ...rest } = source;
   return 'password' in rest && rest.password !== undefined && 'reveal' in rest.password

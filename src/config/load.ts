@@ -1,6 +1,6 @@
 /**
  * Reads the configuration file, checks all of it, and returns it or throws all problems at once with their places.
- * Nothing else reads the file, and only variables that it names are read from the environment.
+ * Nothing else reads the file, and only the variables that it names are read from the environment.
  */
 
 import { isUtf8 } from 'node:buffer';
@@ -14,14 +14,14 @@ import { type Config, configSchema } from './schema.js';
 import type { ConfigContext } from './station-config.js';
 
 export interface LoadedConfig extends Config {
-  /** Station and channel keys in the order of the file, which is that of a station's readers. */
+  /** Station and channel keys in the order of the file, in which a station's readers get them. */
   readonly order: readonly { readonly station: string; readonly channels: readonly string[] }[];
 }
 
-/** What a file says, found right: of it every other process makes the same configuration. Plain data, secrets as they are written. */
+/** The data of a valid file, from which other processes make the same configuration (remakeConfig). Secrets are in it as written. */
 export interface CheckedConfig {
   readonly path: string;
-  /** Variables are filled in. */
+  /** The file's data with variables filled in. */
   readonly value: unknown;
   readonly order: LoadedConfig['order'];
 }
@@ -32,7 +32,7 @@ export class ConfigError extends Error {
 
   constructor(file: string, problems: readonly Problem[]) {
     const sorted = unique(problems).sort((a, b) => a.line - b.line || a.column - b.column);
-    // Names in the file are not trusted.
+    // Names in the file are untrusted text.
     const lines = sorted.map((p) => `${file}:${p.line}:${p.column}: ${p.path && `${p.path}: `}${p.message}`);
     super(lines.map(printable).join('\n'));
     this.name = 'ConfigError';
@@ -43,13 +43,13 @@ export class ConfigError extends Error {
 /**
  * Loads the configuration at `path` (YAML; `${NAME}` and `${NAME:-default}` in values are taken from `env`).
  * Synchronous, for the start of the process. Throws ConfigError.
- * @param text the file's, if it was read before @param audioProblem see ConfigContext
+ * @param text of the file, if it was read before @param audioProblem see ConfigContext
  */
 export function loadConfig(...args: Parameters<typeof checkConfig>): LoadedConfig {
   return checkConfig(...args).config;
 }
 
-/** The same, with what other processes make theirs of. */
+/** As loadConfig, with the data for remakeConfig. */
 export function checkConfig(
   path: string,
   env: NodeJS.ProcessEnv,
@@ -63,7 +63,7 @@ export function checkConfig(
   const found = [
     ...(result.error?.issues ?? []).flatMap((issue) => explain(issue, document)),
     ...crossCheck(value, env).map(({ path, at, message }) => document.problemAt(path, at, message)),
-    // An unset variable makes its member wrong in other ways too: one problem is enough.
+    // A member with an unset variable has other problems too; one is enough.
   ].filter((problem) => !document.problems.some(({ path }) => path !== '' && path === problem.path));
   if (document.problems.length > 0 || !result.success || found.length > 0) {
     throw new ConfigError(path, [...document.problems, ...found]);
@@ -74,7 +74,7 @@ export function checkConfig(
   return { config: { ...result.data, order }, checked: { path, value, order } };
 }
 
-/** The configuration in another process. Throws where a file that it names has gone since it was checked. */
+/** The configuration in another process. Throws if it became invalid since: for example, a file that it names has gone. */
 export function remakeConfig({ path, value, order }: CheckedConfig, env: NodeJS.ProcessEnv): LoadedConfig {
   const { data, error } = parse(path, env, value);
   if (error === undefined) return { ...data, order };

@@ -2,14 +2,14 @@
 
 export interface NumberRange {
   readonly from: number;
-  /** Included. */
+  /** Inclusive. */
   readonly to: number;
 }
 
-/** Of ids of content types, which have four digits at most. */
+/** Ids of content types have four digits at most. */
 const RANGE = /^(\d{1,4})(?:-(\d{1,4}))?$/;
 
-/** @returns undefined: it is none */
+/** Parses a range. @returns undefined if it is not one */
 export function numberRange(text: string): NumberRange | undefined {
   const [, first, last = first] = RANGE.exec(text.trim()) ?? [];
   if (first === undefined) return undefined;

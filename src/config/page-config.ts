@@ -1,4 +1,4 @@
-/** The page of a station: its name, looks, links and languages, and which sites may frame its player. */
+/** Options of a station's page: its name, looks, links and languages, and the sites that may frame its player. */
 
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { codeFile } from '../base/own-files.js';
 import { meant } from '../base/spelling.js';
 import { checked, flag, list, readableFile, section, text, webUrl } from './field.js';
 
-/** Pictures that browsers display, by the end of the file's name → their type. */
+/** Pictures that browsers display: extension of the file → content type. */
 export const PICTURE_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -17,15 +17,15 @@ export const PICTURE_TYPES: Readonly<Record<string, string>> = {
 };
 export const MAX_PICTURE_BYTES = 524_288;
 const MAX_LANGUAGE_BYTES = 65_536;
-/** Of a text of a language. */
+/** The longest text of a language file. */
 const MAX_TEXT_CHARACTERS = 500;
 
 const DEFAULT_ACCENT = '#176b61';
 
 const COLOUR = /^#[0-9a-f]{6}$/i;
-/** As in `lang` of HTML: a language, and perhaps where it is spoken. */
+/** As in `lang` of HTML: a language, and perhaps a region. */
 export const LANGUAGE = /^[a-z]{2,3}(?:-[A-Za-z0-9]{2,8})?$/;
-/** Of Content-Security-Policy, `frame-ancestors`: an origin, with `*.` for all names below one. */
+/** An origin in `frame-ancestors` of Content-Security-Policy, with `*.` for all subdomains. */
 const ANCESTOR = /^https?:\/\/(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*(?::\d{1,5})?$/i;
 
 /** A file of the right kind and size. */
@@ -69,7 +69,7 @@ export function pageSchema(folder: string) {
   });
 }
 
-/** A file of texts, as those in src/web/texts. */
+/** A language file, like those in src/web/texts. */
 function languageFile(folder: string) {
   return readableFile(folder).superRefine((path, context) => {
     const message = languageProblem(path);
@@ -86,7 +86,7 @@ function languageProblem(path: string): string | null {
   }
 }
 
-/** The texts of a file; not all need be there. @throws Error that says what is wrong */
+/** The texts of a language file, which may lack some. Throws an Error that says what is wrong. */
 export function readLanguage(path: string | URL): Readonly<Record<string, string>> {
   if (statSync(path).size > MAX_LANGUAGE_BYTES) throw new Error(`it is larger than ${MAX_LANGUAGE_BYTES >> 10} KiB`);
   const bytes = readFileSync(path);
@@ -112,7 +112,7 @@ export function englishTexts(): Readonly<Record<string, string>> {
   return english;
 }
 
-/** The parser's own message repeats the file. */
+/** Replaces the parser's error, whose message quotes the file. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -13,7 +13,7 @@ import { isMap, isSame } from './same.js';
 import type { ChannelConfig } from './schema.js';
 
 export interface PlannedChange {
-  /** As in `stations.demo.channels.demo.name`. */
+  /** Such as `stations.demo.channels.demo.name`. */
   readonly path: string;
   readonly kind: 'added' | 'removed' | 'changed';
   /** Values as text; undefined: left out. */
@@ -45,7 +45,7 @@ const HIDDEN = new Set([
   'parameters',
   'hook',
 ]);
-/** Exceptions. */
+/** Exceptions from HIDDEN. */
 const PUBLIC = new Set(['stations.*.channels.*.url']);
 
 export function planReload(live: LoadedConfig, next: LoadedConfig): ReloadPlan {
@@ -139,7 +139,7 @@ function compareSources(
   }
 }
 
-/** A source that is kept: its options are read when they are needed. */
+/** A source that stays: it reads its options when it needs them, so changes take effect at once. */
 function compareKept(place: string, before: object, after: object, changes: PlannedChange[]): void {
   const [mine, theirs] = [before as Record<string, unknown>, after as Record<string, unknown>];
   for (const name of Object.keys({ ...mine, ...theirs })) {
@@ -206,7 +206,7 @@ function compare(
   }
 }
 
-/** Of a map whose keys anybody may choose: `constructor` is none that it inherits. */
+/** A member of a map with arbitrary keys, not an inherited one such as `constructor`. */
 function ownMember<T>(map: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(map, name) ? map[name] : undefined;
 }
@@ -217,7 +217,7 @@ function generalized(path: readonly string[]): string[] {
   return path.map((name, i) => (i === 1 || i === 3 ? '*' : name));
 }
 
-/** A digest, a password to be sent, or a key. */
+/** Whether it is a digest, a password to be sent, or a key. */
 function isSecret(value: unknown): boolean {
   return isMap(value) && ('sha256' in value || 'reveal' in value || value instanceof KeyObject);
 }

@@ -1,6 +1,6 @@
 /**
- * The highest limits that a configuration can set for a push. Records of other nodes, of an older configuration or of a backup are checked against
- * these, whatever is configured here (metadata/record-schema.ts).
+ * The highest limits that a configuration can set for a push. Records of other nodes, an older configuration or a backup are checked against
+ * these, not against the configured limits (metadata/record-schema.ts).
  */
 export const MAX_PUSH = {
   textBytes: 65_536,
@@ -10,7 +10,7 @@ export const MAX_PUSH = {
   extdataDepth: 1000,
 } as const;
 
-/** How far ahead a push is held. */
+/** Maximum time that a push may be held ahead of its start. */
 export const MAX_HOLD_SECONDS = 86_400;
-/** Pushes of one channel that wait for their time. */
+/** Maximum number of held pushes of a channel. */
 export const MAX_HELD_PUSHES = 10_000;

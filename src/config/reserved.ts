@@ -6,7 +6,7 @@ const RESERVED = new Set(
   7.html stats statistics nextsongs web client.js player.js streaminfo.json favicon.ico robots.txt
   .well-known`.split(/\s+/),
 );
-/** The pages of a channel; what lies deeper may be a mount, as `/listen/wave/radio.mp3` is elsewhere. */
+/** The pages of a channel. Deeper paths may be mounts: other servers have some like `/listen/wave/radio.mp3`. */
 const PAGE_OF_CHANNEL = /^\/(?:listen|embed)\/[^/]*\/?$/;
 
 /** Whether paths with this first segment are our own routes. */
@@ -14,7 +14,7 @@ export function isReserved(segment: string): boolean {
   return RESERVED.has(segment);
 }
 
-/** What of ours is at this path; null: nothing. */
+/** Our route at this path; null: none. */
 export function reservedAs(mount: string): string | null {
   const first = mount.split('/')[1] ?? '';
   if (isReserved(first)) return `/${first}`;

@@ -1,4 +1,4 @@
-/** Whether two values of options are the same, secrets and all, and what stays of what was made of them. Pure. */
+/** Compares values of options, including secrets, and keeps what was made from unchanged ones. Pure. */
 
 import { isDeepStrictEqual } from 'node:util';
 
@@ -6,7 +6,7 @@ export function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Passwords to be sent are behind a call; keys compare themselves. */
+/** Whether two values are equal. Passwords to be sent are behind a call; keys have their own comparison. */
 export function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((each, i) => isSame(each, b[i]));
   if (!isMap(a) || !isMap(b)) return isDeepStrictEqual(a, b);
@@ -17,10 +17,7 @@ export function isSame(a: unknown, b: unknown): boolean {
   return areMaps ? names.every((name) => isSame(a[name], b[name])) : isDeepStrictEqual(a, b);
 }
 
-/**
- * What is made of a list of options, behind a reload: what was made of the same options is kept.
- * @returns `gone`: what was made of others, for the caller to close
- */
+/** Makes an object for each entry of a list; keeps those with equal options. @returns `gone`: those no longer needed, for the caller to close */
 export function remade<C, T extends { readonly config: C }>(
   before: readonly T[],
   configs: readonly C[],

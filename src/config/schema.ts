@@ -1,6 +1,6 @@
 /**
  * The configuration: one literal with every option, its bounds and its default. Unknown members are refused. Stations are in
- * station-config.ts; rules that span several members in checks.ts; config/example.yaml explains each option, which a test compares.
+ * station-config.ts; rules that span several members in checks.ts. config/example.yaml explains each option; a test compares the two.
  */
 
 import * as z from 'zod';
@@ -36,7 +36,7 @@ import { sourcesSchema } from './sources/pull-config.js';
 import { type ConfigContext, stationSchema } from './station-config.js';
 import { statisticsSchema } from './statistics-config.js';
 
-/** Parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
+/** Names of parameters whose values are secret: metaids, tokens, keys, signatures, passwords, sessions. */
 const SECRET_NAMES = `*metaid* sabcsid *token* *jwt* *pass* *pwd* pw *secret* *credential* *auth auth_* *authorization*
   *key *accesskey* *signature* *sig *hmac* *hash *session* sid code pin`.split(/\s+/);
 
@@ -63,7 +63,7 @@ const ENDS_ON_FORMAT_CHANGE: Readonly<Record<string, readonly (typeof FORMATS)[n
   'Music Player Daemon': FORMATS,
 };
 
-// Field names of RFC 9110 section 5, except those of framing and metaint, which are ours. In any case without a flag, which a JSON Schema lacks.
+// Field names of RFC 9110 section 5, except headers that the server sets. Each letter in both cases, since a JSON Schema lacks the flag `i`.
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'icy-metaint'].map((name) =>
   name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
 );

@@ -1,6 +1,6 @@
 /**
  * Push tokens, encoder passwords and signing keys. The configuration has a secret as `sha256:<64 hex>`, `env:NAME`, or one of the demo's
- * own words; only its SHA-256 is kept. The plain text is dropped at once and is in no error.
+ * words; only its SHA-256 is kept. The plain text is dropped at once, and no error contains it.
  */
 
 import { createHash, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -10,7 +10,7 @@ import { fromEnvironment, parsed, variableIn } from './field.js';
 export interface Secret {
   /** SHA-256 of the secret's UTF-8 bytes: 32 bytes. */
   readonly sha256: Buffer;
-  /** The word of config/demo.yaml, if it is one, which anyone can read. */
+  /** The word of config/demo.yaml, which anyone can read; null: it is none. */
   readonly demo: string | null;
 }
 
@@ -27,7 +27,7 @@ function digest(text: string): Buffer {
 /**
  * Parses a secret of the configuration, or returns its problem (never with its text).
  * A variable may hold the secret itself or its `sha256:` form, so that the plain text need not be on the server.
- * @param judge the problem of a secret in the clear; null: none
+ * @param judge returns the problem of a plain-text secret; null: none
  */
 export function parseSecret(
   text: string,
@@ -48,7 +48,7 @@ export function parseSecret(
   return { sha256, demo: DEMO_WORDS.find((_, i) => DEMO_DIGESTS[i]!.equals(sha256)) ?? null };
 }
 
-/** Text that does not look like the name of a variable may be the secret itself. */
+/** Names a variable in an error. Text that does not look like a name is left out: it may be the secret itself. */
 function named(variable: string): string {
   return /^[A-Z_][A-Z0-9_]*$/.test(variable) ? variable : 'the environment variable that this names';
 }
@@ -63,15 +63,15 @@ export function secretSchema(env: NodeJS.ProcessEnv, judge?: (plain: string) => 
   });
 }
 
-/** Taken for a request by the front (net/front/first-bytes.ts) and the SHOUTcast acceptor (http/ingest/shoutcast-password.ts). */
+/** Lines that the front (net/front/first-bytes.ts) and the SHOUTcast acceptor (http/ingest/shoutcast-password.ts) take for a request. */
 const METHODS = /^(GET|HEAD|POST|PUT|SOURCE|OPTIONS|DELETE|PATCH|TRACE|CONNECT) /;
 const REQUEST = /^[A-Za-z]{1,20} .*\/\d\.\d$/;
 const PROXIED = /^PROXY (TCP[46] |UNKNOWN)/;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 /**
- * Why a SHOUTcast encoder, which sends a line without names (src/http/ingest/README.md), could not log in with this password or user.
- * Null: it could.
+ * Why a SHOUTcast encoder, which sends its password as a bare line (src/http/ingest/README.md), could not log in with this password or user;
+ * null: it could.
  */
 export function misread(text: string): string | null {
   if (text.includes(':')) return 'must not hold a colon: encoders write user:password';
@@ -89,7 +89,7 @@ export function passwordSchema(env: NodeJS.ProcessEnv) {
 /** Shorter keys could be guessed offline from a signed URL. */
 const MIN_KEY_CHARACTERS = 32;
 
-/** The zod type of a signing key, which only the environment may hold: text in, a KeyObject out, which does not print it. */
+/** The zod type of a signing key, only from the environment: text in, a KeyObject out, which does not print the key. */
 export function signingKeySchema(env: NodeJS.ProcessEnv) {
   const error = `must be env: and the name of an environment variable with at least ${MIN_KEY_CHARACTERS} characters`;
   return parsed(error, (text) => {
@@ -98,14 +98,14 @@ export function signingKeySchema(env: NodeJS.ProcessEnv) {
   });
 }
 
-/** 256 random bits that no text is known to hash to. */
+/** A random digest, to which no known text hashes. */
 const UNKNOWN_SECRET: Secret = { sha256: randomBytes(32), demo: null };
 /** The maximum number of push tokens of a channel. */
 const COMPARED = 2;
 
 /**
- * Whether `given` (a client's plain text, or its SHA-256) is one of the secrets. Takes the same time whichever it equals, and however few
- * there are: all digests are compared in constant time, and at least two.
+ * Whether `given` (a client's plain text, or its SHA-256) is one of the secrets. The time depends neither on which one it equals nor on whether
+ * there are 0, 1 or 2: all digests are compared, at least two, each in constant time.
  */
 export function secretMatches(secrets: readonly Secret[], given: string | Buffer): boolean {
   const sha256 = typeof given === 'string' ? digest(given) : given;

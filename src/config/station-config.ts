@@ -37,7 +37,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
         if (message !== null) context.addIssue({ code: 'custom', message });
       })
       .default('source'),
-    // Absent: a hook says who may send (checks.ts).
+    // Absent: the hook decides who may send (checks.ts).
     password: passwordSchema(env).optional(),
     hook: flag().default(true),
     takeover: choice(['silent', 'always', 'never']).default('silent'),
@@ -54,7 +54,7 @@ function sourceSchema({ env, folder, audioProblem }: ConfigContext) {
   return z.discriminatedUnion('type', [encoder, file, pull], { error: unionProblem });
 }
 
-// zod asks the same function about a source that is not a map and about its type.
+// zod calls the same function for a source that is not a map, and for an unknown type.
 function unionProblem(issue: { readonly code?: string }): string {
   return issue.code === 'invalid_union' ? 'must be one of: encoder, file, pull' : 'must be a map of options';
 }

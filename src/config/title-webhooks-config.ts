@@ -1,5 +1,5 @@
 /**
- * Options of `webhooks` of a channel: where its titles go out to, and as what. The options are explained in config/example.yaml, the formats in
+ * Options of `webhooks` of a channel: the receivers of its titles, and the formats. The options are explained in config/example.yaml, the formats in
  * src/webhooks/README.md.
  */
 
@@ -26,26 +26,26 @@ import { type Password, passwordSchema } from './sources/pull-config.js';
 const TITLE_FORMATS = ['json', 'discord', 'mastodon', 'tunein', 'radiode', 'rds', 'custom'] as const;
 export type TitleFormat = (typeof TITLE_FORMATS)[number];
 
-/** What stands at the places of a template (src/webhooks/rendered-title.ts). */
+/** Placeholders of a template (src/webhooks/rendered-title.ts). */
 const TITLE_PLACES = [
   ...(['title', 'artist', 'song', 'album', 'cover', 'isrc', 'id', 'etype', 'duration', 'type'] as const),
   ...(['time', 'timestamp', 'channel', 'channelkey', 'station'] as const),
 ] as const;
 export type TitlePlace = (typeof TITLE_PLACES)[number];
 
-/** Services with one URL for all. */
+/** Services with one fixed URL. */
 export const SERVICE_URLS: Readonly<Partial<Record<TitleFormat, string>>> = {
   tunein: 'https://air.radiotime.com/Playing.ashx',
   radiode: 'https://api.radio.de/info/v2/pushmetadata/playingsong',
 };
 
-/** Parameters by which services know a station. */
+/** Required parameters, by which services identify a station. */
 const NEEDED: Readonly<Partial<Record<TitleFormat, readonly string[]>>> = {
   tunein: ['partnerId', 'partnerKey', 'id'],
   radiode: ['broadcast', 'apikey'],
 };
 
-/** Options that say something for these formats only. */
+/** Options that apply to these formats only. */
 const ONLY_FOR: Readonly<Record<string, readonly TitleFormat[]>> = {
   secret: ['json', 'custom'],
   token: ['mastodon', 'custom'],
@@ -112,7 +112,7 @@ function problemsOf({ format, url, ...options }: Readonly<Record<string, unknown
 const URL_ERROR =
   'must be an http:// or https:// URL without user and password, with places in braces in its path and query only, or tcp://host:port, udp://host:port';
 
-/** Placeholders may stand in path and query. */
+/** A URL with placeholders in its path and query only. */
 const titleUrl = () =>
   checked(URL_ERROR, (value) => {
     if (webUrl().safeParse(value).success) return !placesOf(value.replace(/^([a-z]+:\/\/[^/?#]*).*$/s, '$1')).length;
@@ -135,13 +135,13 @@ const bodyTemplate = () =>
     { error: PLACES_ERROR },
   );
 
-/** It stands in a header. */
+/** A token for a header: printable ASCII. */
 function tokenSchema(env: NodeJS.ProcessEnv) {
   const error = 'must be env: and the name of an environment variable that holds characters of ASCII';
   return passwordSchema(env).refine((token) => /^[ -~]+$/.test(token.reveal()), { error });
 }
 
-/** A text as it stands, or a secret of the environment. */
+/** A literal text, or a secret from the environment. */
 function parameterSchema(env: NodeJS.ProcessEnv) {
   const error =
     'must be text of 1 to 1024 characters on one line, or env: and the name of an environment variable that is set';
@@ -155,15 +155,15 @@ function parameterSchema(env: NodeJS.ProcessEnv) {
 
 export type TitleWebhookConfig = z.output<ReturnType<typeof titleWebhookSchema>>;
 
-/** A brace before anything but a name stands for itself, as in JSON. */
+/** A placeholder; any other brace is literal, as in JSON. */
 const PLACE = /\{([a-z]{1,32})\}/g;
 
-/** The names of the places of a template, each as often as it stands there. */
+/** The names of the placeholders in a template, with repetitions. */
 function placesOf(template: string): string[] {
   return [...template.matchAll(PLACE)].map(([, name]) => name!);
 }
 
-/** Fills in the places of a checked template. @param written what stands at a place, as it has to be written there */
+/** Fills in the placeholders of a checked template. @param written returns the value of a placeholder, already escaped */
 export function fill(template: string, written: (name: TitlePlace) => string): string {
   return template.replace(PLACE, (_, name: string) => written(name as TitlePlace));
 }

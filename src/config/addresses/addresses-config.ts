@@ -1,4 +1,4 @@
-/** The addresses at which clients come: where, what each serves, with which certificate, and whether a proxy is before it. */
+/** The addresses for clients: host and port, what each serves, its certificate, and whether a proxy is in front of it. */
 
 import { isIPv4 } from 'node:net';
 import * as z from 'zod';
@@ -32,7 +32,7 @@ export function addressesSchema(context: Pick<ConfigContext, 'env' | 'folder'>) 
     .default([{ host: '127.0.0.1', port: 8000 }]);
 }
 
-/** A port is one address's only. One that is not named, of SHOUTcast, makes way. */
+/** Each configured port must belong to one address only. A default SHOUTcast port (shoutcastPortOf) yields instead. */
 function checkPorts(
   addresses: readonly (WithPorts & { readonly host: string })[],
   { addIssue }: Pick<z.core.$RefinementCtx, 'addIssue'>,
@@ -49,14 +49,14 @@ function checkPorts(
   }
 }
 
-/** Whether two hosts have an address in common, as far as they say: `::` has those of IPv4 too. */
+/** Whether two hosts certainly have an IP address in common: `::` includes all IPv4 addresses. */
 function overlap(a: string, b: string): boolean {
   const both = [a, b];
   if (a.toLowerCase() === b.toLowerCase() || both.includes('::')) return true;
   return both.includes('0.0.0.0') && both.every(isIPv4);
 }
 
-/** What says where clients and encoders are served. */
+/** The options that determine the ports of an address. */
 interface WithPorts {
   readonly port: number;
   readonly roles?: readonly Role[] | undefined;
@@ -64,8 +64,7 @@ interface WithPorts {
 }
 
 /**
- * The port beside an address's own at which encoders are served; undefined: none. It is the next one, unless the configuration says
- * another, or has an address there already.
+ * The second port of an address, for SHOUTcast encoders; undefined: none. By default it is the next port, unless another address has that.
  */
 export function shoutcastPortOf(address: WithPorts, all: readonly WithPorts[]): number | undefined {
   const servesEncoders = address.roles === undefined || address.roles.includes('encoder');

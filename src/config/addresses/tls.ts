@@ -1,7 +1,7 @@
 /**
- * The certificate of an address: two PEM files, relative to the configuration file, or one that the server gets by itself from an authority that
- * speaks ACME (RFC 8555). Files are tried together at the start, so that a pair that cannot be used stops the start instead of refusing clients.
- * net/tls/certificate.ts reads them again while the server runs; net/acme/ gets certificates.
+ * The certificate of an address: two PEM files, relative to the configuration file, or one that the server orders from an authority by ACME
+ * (RFC 8555). Files are tried together at the start, so that an unusable pair prevents the start instead of failing clients' handshakes.
+ * net/tls/certificate.ts reads them again while the server runs; net/acme/ orders certificates.
  */
 
 import { createHash, createSecretKey } from 'node:crypto';
@@ -14,25 +14,25 @@ import { checked, flag, fromEnvironment, list, parsed, readableFile, section, te
 import type { ConfigContext } from '../station-config.js';
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
-/** As many as Let's Encrypt puts into one certificate. */
+/** Let's Encrypt allows no more in one certificate. */
 const MAX_DOMAINS = 100;
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const DOMAIN = new RegExp(`^(?=.{1,253}$)${LABEL}(?:\\.${LABEL})*$`);
 const EMAIL = /^[^\s@,?]{1,64}@[^\s@,?]{1,255}$/;
 /** RFC 8555, 7.3.4: base64url, with or without its padding. */
 const MAC_KEY = /^[A-Za-z0-9_-]{22,}={0,2}$/;
-/** Of the domain in the name of a certificate, which is that of a folder and of a lease. */
+/** Maximum characters of the domain in a certificate's name, which is also the name of a folder and of a lease. */
 const MAX_NAME = 100;
-/** A certificate that the server got, with its chain and its key in one file, so that none of them is read without the others. */
+/** An ordered certificate, its chain and its key are in one file, so that they are always read together. */
 export const PAIR_FILE = 'certificate.pem';
 
-/** The problem of a pair of PEM texts in OpenSSL's words, which hold nothing of the key; undefined: it can be used. */
+/** The problem of a pair of PEM texts in OpenSSL's words, which never contain the key; undefined: it can be used. */
 export function pairProblem(cert: Buffer, key: Buffer): string | undefined {
   try {
     createSecureContext({ cert, key });
     return undefined;
   } catch (error) {
-    // As in `error:0480006C:PEM routines::no start line`.
+    // Such as `error:0480006C:PEM routines::no start line`.
     return (error as Error).message.replace(/^error:[^:]*:/, '');
   }
 }
@@ -43,7 +43,7 @@ const domain = () =>
     (value) => DOMAIN.test(value) && isIP(value) === 0,
   );
 
-/** That it is configured is the consent to the authority's terms. */
+/** Configuring it is the consent to the authority's terms. */
 function acmeSchema({ env, folder }: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
     domains: list(domain(), 1, MAX_DOMAINS).refine((all) => new Set(all).size === all.length, {
@@ -51,13 +51,13 @@ function acmeSchema({ env, folder }: Pick<ConfigContext, 'env' | 'folder'>) {
     }),
     email: checked('must be an e-mail address', (value) => EMAIL.test(value)).optional(),
     directoryUrl: webUrl().default(LETS_ENCRYPT),
-    // Of the authorities that the directory's own certificate is from. Absent: those that Node knows.
+    // CA certificates to verify the directory's server. Absent: those of Node.
     caFile: readableFile(folder).optional(),
     eab: section({ keyId: text(1, 1024), key: macKeySchema(env) }).optional(),
   });
 }
 
-/** The key that the authority gave for an account (RFC 8555, 7.3.4), as an object that does not print it. */
+/** The authority's key for external account binding (RFC 8555, 7.3.4), as a KeyObject, which does not print it. */
 function macKeySchema(env: NodeJS.ProcessEnv) {
   const error = "must be env: and the name of an environment variable that holds the authority's key, in base64url";
   return parsed(error, (value) => {
@@ -66,7 +66,7 @@ function macKeySchema(env: NodeJS.ProcessEnv) {
   });
 }
 
-/** Out come absolute paths, and either both files or `acme`. */
+/** The result has absolute paths, and either both files or `acme`. */
 export function tlsSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
   return section({
     certFile: readableFile(context.folder).optional(),
@@ -93,7 +93,7 @@ export function tlsSchema(context: Pick<ConfigContext, 'env' | 'folder'>) {
 type TlsConfig = z.output<ReturnType<typeof tlsSchema>>;
 export type AcmeConfig = NonNullable<TlsConfig['acme']>;
 
-/** What addresses must be together where the server gets certificates by itself. */
+/** Rules between addresses with `acme`: one serves port 80 without TLS, and each domain is in one certificate only. */
 export function checkAcme(
   addresses: readonly { readonly tls?: TlsConfig | undefined }[],
   { addIssue }: Pick<z.core.$RefinementCtx, 'addIssue'>,
@@ -122,7 +122,7 @@ export function checkAcme(
   }
 }
 
-/** The name of its files, which another certificate never has. */
+/** The name of a certificate's folder, unique to its domains and directory. */
 export function certificateName({ domains, directoryUrl }: Pick<AcmeConfig, 'domains' | 'directoryUrl'>): string {
   const sorted = [...domains].sort();
   const digest = createHash('sha256')
@@ -131,12 +131,12 @@ export function certificateName({ domains, directoryUrl }: Pick<AcmeConfig, 'dom
   return `${sorted[0]!.slice(0, MAX_NAME)}-${digest.slice(0, 12)}`;
 }
 
-/** Whether a folder may be that of a certificate. */
+/** Whether a folder's name has the form of certificateName. */
 export function isCertificateName(name: string): boolean {
   return /^[a-z0-9.-]+-[0-9a-f]{12}$/.test(name);
 }
 
-/** Where what belongs to the certificate is kept. @param data the data folder */
+/** The folder of a certificate's files. @param data the data folder */
 export function certificateFolder(acme: Pick<AcmeConfig, 'domains' | 'directoryUrl'>, data: string): string {
   return join(resolve(data), 'acme', certificateName(acme));
 }
@@ -151,7 +151,7 @@ export function certificateFiles(
   return { certFile: file, keyFile: file, isOwn: true };
 }
 
-/** Each certificate that the server gets by itself, once. */
+/** The certificates that the server orders, by name: several addresses may share one. */
 export function acmeCertificates(
   addresses: readonly { readonly tls?: TlsConfig | undefined }[],
 ): ReadonlyMap<string, AcmeConfig> {
@@ -159,7 +159,7 @@ export function acmeCertificates(
   return new Map(found.map((acme) => [certificateName(acme), acme]));
 }
 
-/** Undefined: the problem of this file is reported already, or there is none. */
+/** The content of a file; undefined: none is named, or its problem is reported already. */
 function read(file: string | undefined): Buffer | undefined {
   try {
     return file === undefined ? undefined : readFileSync(file);

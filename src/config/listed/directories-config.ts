@@ -1,4 +1,4 @@
-/** Options of directories of streams (YP, as Icecast has them): what they are, and how often they are asked. */
+/** Options of stream directories (YP, as in Icecast): their URLs, and how often they are contacted. */
 
 import type { z } from 'zod';
 import { onAnyMap, seconds, section, webUrl } from '../field.js';
@@ -7,7 +7,7 @@ export function directorySchema() {
   return section({
     url: webUrl(),
     timeoutSeconds: seconds(0.05, 60).default(15),
-    // What the directory asks for is kept between these.
+    // Bounds of the interval that the directory asks for.
     touchSeconds: section({ min: seconds(1, 86_400).default(30), max: seconds(1, 86_400).default(3600) })
       .refine((touch) => !(touch.min > touch.max), {
         path: ['max'],
@@ -25,7 +25,7 @@ export function directorySchema() {
   });
 }
 
-/** A rule of the whole configuration. */
+/** A rule of the whole configuration: records in directories need the public URL. */
 export const LISTED_AT = {
   path: ['directories'],
   error: 'needs streams.publicUrl, where its channels are heard',

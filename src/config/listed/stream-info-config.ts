@@ -1,6 +1,6 @@
 /**
- * Options of `streamInfo` of a channel: what indexes of streams know of it, as stream-meta.info has it (version 2). Each becomes a header
- * of one line in ASCII, so what cannot stand in one is refused here.
+ * Options of `streamInfo` of a channel: facts for indexes of streams, by stream-meta.info (version 2). Each becomes a header, so only one line of
+ * ASCII is allowed.
  */
 
 import * as z from 'zod';
@@ -20,7 +20,7 @@ export function streamInfoSchema() {
       1,
       16,
     ).optional(),
-    // Absent: nothing is said of it.
+    // Absent: no header.
     indexMetadata: flag().optional(),
     doNotIndex: flag().optional(),
     geoLatLong: z

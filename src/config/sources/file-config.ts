@@ -1,10 +1,10 @@
-/** Options of a file that is played in a loop, and the titles of what is in it. They are explained in config/example.yaml. */
+/** Options of a file that is played in a loop, and the titles in it. They are explained in config/example.yaml. */
 
 import * as z from 'zod';
 import { list, onAnyMap, readableFile, seconds, section, text, whole } from '../field.js';
 
 const MAX_TITLES = 1000;
-/** Of a file, and of what is in it. */
+/** The longest duration of a title, and its latest place in the file. */
 const MAX_SECONDS = 86_400;
 
 function titleSchema() {

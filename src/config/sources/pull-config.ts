@@ -19,14 +19,15 @@ import {
   whole,
 } from '../field.js';
 
-/** The longest piece in which audio may come, and how long an encoder may send nothing, which must be longer (checks.ts). */
+/** Default of the longest piece in which audio may arrive. */
 export const PIECE_SECONDS = 10;
+/** Default of how long an encoder may send nothing; more than the longest piece (checks.ts). */
 export const BODY_TIMEOUT_SECONDS = 15;
 
-/** How long an upstream may send nothing; more than the longest piece (checks.ts). */
+/** Default of how long an upstream may send nothing; more than the longest piece (checks.ts). */
 export const STALL_SECONDS = 15;
 
-/** What holds for all sources. */
+/** Options for all sources. */
 export const sourcesSchema = section({
   stallMs: whole(50, 60_000).default(1500),
   pieceSeconds: seconds(0.1, 60).default(PIECE_SECONDS),
