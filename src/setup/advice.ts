@@ -1,6 +1,6 @@
 /**
- * What to do with a new configuration: how to start it, and what encoders, playout systems and players need. The only place where its secrets are
- * shown.
+ * The advice after a new configuration: how to start it, and what encoders, playout systems and players need. The only place that shows its
+ * secrets.
  */
 
 import type { ChannelLogin, Draft, Option } from './draft.js';
@@ -8,8 +8,8 @@ import { programName, wordOf } from './program-name.js';
 import { ADMIN } from './service-defaults.js';
 
 /**
- * @param path of the configuration, as it was named @param adminPassword of the user ADMIN @param isService its server is the service of the package
- * @param program as it was called
+ * @param path of the configuration, as given @param adminPassword of the user ADMIN @param isService whether the package's service will run it
+ * @param program the command that was called
  */
 export function advice(
   { logins, options, port, publicUrl, lost }: Draft,
@@ -37,7 +37,7 @@ The token and the passwords are shown this once: the configuration holds their d
 `;
 }
 
-/** Of the address that names the role; where none does, this machine reaches it at the first one. */
+/** The port of the address with the role `admin`; undefined: none, so the first address serves it to this machine. */
 function adminPort({ addresses }: Draft['options']): Option | undefined {
   return (addresses as readonly { readonly roles?: readonly string[]; readonly port: number }[]).find(({ roles }) =>
     roles?.includes('admin'),

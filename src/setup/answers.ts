@@ -1,6 +1,6 @@
 /**
  * A first configuration from four answers: the station's name, its channels, where listeners reach it, where the audio comes from.
- * Each answer is read by itself, so that a terminal can ask again; what is wrong with it is an AnswerError.
+ * Each answer is parsed separately, so that a terminal can ask again; an invalid one throws an AnswerError.
  */
 
 import { existsSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { type Comment, type Draft, type DraftOptions, everyNetwork, type Option,
 import { makePassword, makeToken } from './made-secret.js';
 import { programName } from './program-name.js';
 
-/** What is wrong with an answer, as a sentence. */
+/** The problem of an answer, as a sentence. */
 export class AnswerError extends Error {
   override readonly name = 'AnswerError';
 }
@@ -26,16 +26,16 @@ export interface NewChannel {
 /** Where clients reach the server. */
 export interface Reach {
   readonly port: number;
-  /** As Draft has it. */
+  /** As in Draft. */
   readonly publicUrl: string;
-  /** A proxy stands before it. */
+  /** Whether a proxy is in front. */
   readonly isProxied: boolean;
 }
 
 export type NewSource =
   | { readonly type: 'encoder' }
   | { readonly type: 'pull'; readonly url: string }
-  /** Absolute. */
+  /** The path is absolute. */
   | { readonly type: 'file'; readonly path: string };
 
 export interface Answers {
@@ -60,14 +60,14 @@ export function readName(text: string): string {
   return name;
 }
 
-/** A key for URLs, made from a name: `Radio Wave` is `radio-wave`. '': none can be made. */
+/** A key for URLs, made from a name: `Radio Wave` becomes `radio-wave`. '': it has no usable characters. */
 export function keyFrom(name: string): string {
   const plain = name.normalize('NFKD').replace(/\p{M}/gu, '');
   const key = plain.toLowerCase().replace(/[^a-z0-9_]+/g, '-');
   return key.replace(/^-+|-+$/g, '').slice(0, 64);
 }
 
-/** Names or keys, with commas between. Throws AnswerError. */
+/** Names or keys, separated by commas. Throws AnswerError. */
 export function readChannels(text: string): NewChannel[] {
   const channels = text.split(',').map((part) => {
     const name = readName(part);
@@ -82,7 +82,7 @@ export function readChannels(text: string): NewChannel[] {
   return channels;
 }
 
-/** A port, or a URL: one without a port, or with https, leads to a proxy before this server. Throws AnswerError. */
+/** A port, or a URL: one without a port, or with https, is that of a proxy in front of this server. Throws AnswerError. */
 export function readReach(text: string): Reach {
   const answer = text.trim();
   if (/^\d{1,5}$/.test(answer)) return { port: readPort(answer), publicUrl: '', isProxied: false };
@@ -103,7 +103,7 @@ export function readPort(text: string): number {
   throw new AnswerError('a port is a whole number from 1 to 65535');
 }
 
-/** `encoder`, URLs and files, best first, with commas between. Throws AnswerError. @param folder that files are relative to */
+/** `encoder`, URLs and files, best first, separated by commas. Throws AnswerError. @param folder that files are relative to */
 export function readSources(text: string, folder: string): NewSource[] {
   const parts = text.split(',').map((part) => part.trim());
   const sources = parts.map((part): NewSource => {
@@ -186,13 +186,13 @@ function sourceOptions(source: NewSource, password: string, folder: string): Opt
   return source.type === 'pull' ? { ...source } : { type: 'file', path: pathIn(folder, source.path) };
 }
 
-/** Relative where the file lies in the configuration's folder. */
+/** A file's path for the configuration: relative if the file is in its folder. */
 export function pathIn(folder: string, path: string): string {
   const inside = relative(folder, path);
   return inside.startsWith('..') || isAbsolute(inside) ? path : inside;
 }
 
-/** Configurations below /etc have their data where the system keeps such. @param path of the configuration */
+/** The data folder: for a configuration below /etc, the system's place for data. @param path of the configuration */
 export function dataFolder(path: string): string {
   return path.startsWith('/etc/') ? '/var/lib/airsplice' : 'data';
 }
@@ -227,7 +227,7 @@ function networkOptions({ port, publicUrl, isProxied }: Reach): { options: Draft
   };
 }
 
-/** The port behind the first one is for SHOUTcast's encoders. */
+/** Skips the next port, which is for SHOUTcast encoders. */
 function opsPort(port: number): number {
   return port + 2 <= 65_535 ? port + 2 : port - 2;
 }

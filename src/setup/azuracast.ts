@@ -1,6 +1,6 @@
 /**
- * What AzuraCast's API says of its stations, as a draft: `GET /api/stations` or `/api/nowplaying`, or of one station. Each mount is a channel at its
- * old path; until an encoder comes here it plays what AzuraCast plays, as a relay. What AzuraCast does besides stays with it, and is named.
+ * A draft from AzuraCast's API: the answer to `GET /api/stations` or `/api/nowplaying`, for all stations or one. Each mount is a channel at its
+ * old path; until an encoder connects here, the channel relays AzuraCast's stream. AzuraCast's other functions are named as lost.
  */
 
 import { isIP } from 'node:net';
@@ -34,18 +34,18 @@ const station = z.object({
   backend: z.string().nullish(),
   hls_enabled: z.boolean().default(false),
 });
-/** Alone, or with what it plays now. */
+/** A station, alone or inside its `nowplaying`. */
 const entry = z.union([station, z.object({ station }).transform((playing) => playing.station)]);
 const document = z.union([z.array(entry).min(1).max(MOST), entry.transform((each) => [each])]);
 
 type GivenStation = z.infer<typeof station>;
 
-/** Whether a text is meant to be such a document, and nothing else that can be imported. */
+/** Whether a text looks like JSON, as no other file does that can be imported. */
 export function isAzuracast(text: string): boolean {
   return /^\uFEFF?\s*[[{]/.test(text);
 }
 
-/** @param path of the configuration, absolute @param name of the one station; '': its own. Throws an Error that says why it cannot be read */
+/** @param path of the configuration, absolute @param name for a single station; '': its own. Throws an Error that says what is wrong */
 export function azuracastDraft(text: string, path: string, name: string): Draft {
   const stations = readStations(text);
   if (name !== '' && stations.length > 1)
@@ -104,7 +104,7 @@ function readStations(text: string): readonly GivenStation[] {
   }
   const { data, error } = document.safeParse(json);
   if (data !== undefined) return data;
-  // Of several readings the one that is a station's says the most.
+  // Of the errors of all forms, those of a station are the most useful.
   const first = (Array.isArray(json) ? json[0] : json) as { readonly station?: unknown } | null | undefined;
   const issue = station.safeParse(first?.station ?? first).error?.issues[0] ?? error.issues[0]!;
   throw new Error(
@@ -112,7 +112,7 @@ function readStations(text: string): readonly GivenStation[] {
   );
 }
 
-/** The short codes, each once. */
+/** A unique key for each station: its short code, or else one made from its name. */
 function stationKeys(stations: readonly GivenStation[]): string[] {
   const keys: string[] = [];
   for (const { shortcode, name } of stations) {
@@ -128,12 +128,12 @@ function stationOptions(from: GivenStation, name: string, channels: DraftOptions
   return { ...options, channels };
 }
 
-/** The mounts of all stations, which are of one server here. */
+/** The mounts of all stations: here they share one server, so their paths must be unique. */
 class FoundMounts {
   readonly mounts: ImportedMount[] = [];
   /** Mount → the key of its station. */
   readonly stationOf = new Map<string, string>();
-  /** Paths of listen URLs, where AzuraCast's own web server is in front of the mounts → mount. */
+  /** Path of a listen URL, if AzuraCast's web server is in front of the mounts → mount. */
   readonly listenPaths = new Map<string, string>();
   readonly #lose: (sentence: string) => void;
 
@@ -164,7 +164,7 @@ class FoundMounts {
     if (mount !== path) this.#lose(`${name}: its mount ${path} is ${mount} here, since another station has it too`);
     this.stationOf.set(mount, key);
     const listenPath = URL.canParse(given.url) ? new URL(given.url).pathname : '';
-    // A path of one word may be the key of another channel.
+    // Not a path of one segment, which may be the key of another channel.
     if (/^\/.+\//.test(listenPath) && mountProblem(listenPath) === null && listenPath !== mount && !isTaken(listenPath))
       this.listenPaths.set(listenPath, mount);
     this.mounts.push({

@@ -1,6 +1,6 @@
 /**
- * The operator of the demo: who starts the server without a configuration may use `/admin` at once. The password is made once for each start, printed
- * with what to paste, and kept nowhere; the configuration has its digest, as that of any user.
+ * The operator of the demo: with it, a user who starts the server without a configuration can use `/admin` at once. Each start makes a new
+ * password and prints it; only its digest is kept, in the configuration.
  */
 
 import { type MadeSecret, makePassword } from './made-secret.js';
@@ -9,7 +9,7 @@ export const DEMO_OPERATOR = 'operator';
 
 let made: MadeSecret | undefined;
 
-/** The same at each call: a reload changes nothing. */
+/** The same at each call, so that a reload does not change it. */
 export function demoPassword(): string {
   made ??= makePassword();
   return made.plain;

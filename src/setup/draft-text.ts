@@ -1,9 +1,9 @@
-/** Writes a draft as YAML: comments above what they explain, an empty line between the parts, and first what was lost. */
+/** Writes a draft as YAML: first a list of what was lost, then the sections with an empty line between, comments above the members they explain. */
 
 import { Document, isMap, isNode, isSeq, type Node, type Pair, type YAMLMap, YAMLSeq } from 'yaml';
 import type { Comment, Draft } from './draft.js';
 
-/** Lists that are no longer than this stand on one line. */
+/** Longer lists have a line for each item. */
 const SHORT_CHARACTERS = 60;
 
 /** @param schema where editors find the JSON Schema @param example the file that explains every option @param title the first line */
@@ -22,7 +22,7 @@ export function draftText(draft: Draft, title: string, schema: string, example: 
   return `# yaml-language-server: $schema=${schema}\n${lines}\n${document.toString({ lineWidth: 0, flowCollectionPadding: false })}`;
 }
 
-/** What stands in a comment may be text of the file that was read: none of it leaves its line. */
+/** Removes line breaks: a comment may quote the imported file, whose text must not leave its line. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
@@ -42,7 +42,7 @@ function commentOn(root: YAMLMap, path: Comment['path'], text: string): void {
     .join('\n');
 }
 
-/** Short lists of plain values stand on one line. */
+/** Puts short lists of plain values on one line. */
 function flatten(node: unknown): void {
   if (isMap(node)) for (const pair of node.items) flatten(pair.value);
   if (!isSeq(node)) return;

@@ -1,48 +1,48 @@
 /**
- * A configuration before it is a file: its options as plain data, what explains them, and what its maker has to know beside it. Made from
- * answers (answers.ts) or from another program's file (icecast-draft.ts, liquidsoap.ts); draft-text.ts writes it.
+ * A configuration before it is a file: its options as plain data, the comments, and what the operator must know besides. Made from answers
+ * (answers.ts) or from another program's file (import.ts); draft-text.ts writes it.
  */
 
 import { networkInterfaces } from 'node:os';
 
-/** Plain data: what YAML holds. */
+/** Plain data that YAML can express. */
 export type Option = string | number | boolean | readonly Option[] | { readonly [name: string]: Option };
 export type DraftOptions = { [name: string]: Option };
 
 export interface Comment {
-  /** Of the member that it stands above. */
+  /** Path of the member below the comment. */
   readonly path: readonly (string | number)[];
   /** Lines, without their `#`. */
   readonly text: string;
 }
 
-/** What is shown once of a channel, to connect with. */
+/** The logins of a channel, shown once. */
 export interface ChannelLogin {
   readonly key: string;
-  /** A path. */
+  /** The mount's path. */
   readonly mount: string;
-  /** Null: nothing can be pushed. */
+  /** The push token; null: none. */
   readonly token: string | null;
-  /** Null: no encoder feeds it. A password that is null is known to its owner: it was in the other program's file. */
+  /** Null: no encoder feeds it. A null password was in the other program's file, so its owner knows it. */
   readonly encoder: { readonly user: string; readonly password: string | null } | null;
 }
 
 export interface Draft {
   readonly options: DraftOptions;
   readonly comments: readonly Comment[];
-  /** What the other program did and this file does not say: a sentence each. */
+  /** What the other program's file had and this one lacks: a sentence each. */
   readonly lost: readonly string[];
   readonly logins: readonly ChannelLogin[];
-  /** The port of the first address, as clients reach it. */
+  /** The port of the first address. */
   readonly port: number;
-  /** Where players reach it, without a slash at its end; '': at that port. */
+  /** The server's URL for players, without a trailing slash; '': unknown. */
   readonly publicUrl: string;
 }
 
-/** The variables of a configuration begin so, and nothing makes it plain text (config/document.ts). */
+/** The start of a variable in a configuration, which cannot be escaped (config/document.ts). */
 export const VARIABLE_START = '${';
 
-/** All networks. Where there is no IPv6 at all, `::` cannot be had. */
+/** The host that means all interfaces: `::`, or, on a machine without IPv6, `0.0.0.0`. */
 export function everyNetwork(): string {
   const addresses = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   return addresses.some(({ family }) => family === 'IPv6') ? '::' : '0.0.0.0';

@@ -1,6 +1,6 @@
 /**
  * An icecast.xml as a draft: mounts with their passwords, fallbacks and listeners' authentication, relays, sockets, limits, names, aliases, logs.
- * Whatever is not read here is named as lost, by its line and without its value, which may be a secret.
+ * Every element that is not read here is reported as lost, with its line and without its value, which may be a secret.
  */
 
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
@@ -19,16 +19,16 @@ import { parseXml, type XmlElement } from './xml.js';
 
 const PORT = 8000;
 const LEVELS: Readonly<Record<string, string>> = { 1: 'error', 2: 'warn', 3: 'info', 4: 'debug' };
-/** Bytes of burst are seconds here: of a stream of this many kilobits a second, unless the mounts say theirs. */
+/** The bitrate by which bytes of burst become seconds, if the mounts do not name theirs. */
 const BITRATE_KBPS = 128;
 const MAX_BURST_SECONDS = 60;
-/** Of streams.lagSeconds, and by how much it is more than the burst. */
+/** The default of streams.lagSeconds, and its minimum distance from the burst. */
 const LAG_SECONDS = 30;
 const LAG_BEYOND_BURST_SECONDS = 5;
-/** sources.bodyTimeoutSeconds is more than sources.pieceSeconds, unless both are set. */
+/** The default of sources.pieceSeconds, which sources.bodyTimeoutSeconds must exceed. */
 const MIN_BODY_SECONDS = 10;
 
-/** What is in no option, and why that may not matter. */
+/** Elements without a counterpart here, and the reason or the replacement. */
 const REASONS: Readonly<Record<string, string>> = {
   'limits.sources': 'every channel may have its sources',
   'limits.queue-size': 'streams.lagSeconds says how far a listener may fall behind',
@@ -49,7 +49,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'logging.errorlog': 'the log goes to standard error',
 };
 
-/** @param path of the configuration, absolute @param station its name; '': the host's @param more mounts that the file does not name */
+/** @param path of the configuration, absolute @param station its name; '': that of the host @param more mounts that the file does not name */
 export function icecastDraft(xml: string, path: string, station: string, more: readonly string[]): Draft {
   const root = parseXml(xml);
   if (root.name !== 'icecast') throw new Error(`it is not an icecast.xml: it begins with <${root.name}>`);
@@ -225,7 +225,7 @@ function readLogging(root: XmlElement, paths: XmlElement | undefined, lose: (sen
   if (file === '') return log;
   if (file === '-') return { ...log, accessLog: { file } };
   const path = resolve(folder || '/var/log', file);
-  // Icecast may still write to its own.
+  // Not Icecast's own file, to which it may still write.
   const ours = join(dirname(path), `airsplice-${basename(path)}`);
   if (isWritable(dirname(ours))) return { ...log, accessLog: { file: ours } };
   lose(`the access log: ${dirname(path)} cannot be written to here; see accessLog`);
@@ -249,7 +249,7 @@ function isPlayable(file: string): boolean {
   }
 }
 
-/** An alias of a channel's mount is one more mount of it. */
+/** Adds aliases of a channel's mount to its mounts. */
 function readAliases(
   paths: XmlElement | undefined,
   keys: ReadonlyMap<string, string>,

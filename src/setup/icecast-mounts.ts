@@ -1,4 +1,4 @@
-/** The mounts and relays of an icecast.xml. A mount that listeners had to log in for never becomes an open channel. */
+/** The mounts and relays of an icecast.xml. A mount that required a login of listeners never becomes an open channel. */
 
 import { join, normalize } from 'node:path';
 import { isCharset } from '../base/charset.js';
@@ -9,7 +9,7 @@ import { type ImportedMount, mountProblem, plainText, plainUrl } from './importe
 import type { XmlElement } from './xml.js';
 
 export interface MountsContext {
-  /** Where fallback files are; '': not known. */
+  /** The folder of fallback files; '': unknown. */
   readonly webroot: string;
   readonly isPlayable: (file: string) => boolean;
   readonly publicUrl: string;
@@ -20,12 +20,12 @@ export interface MountsContext {
 
 export interface IcecastMounts {
   readonly mounts: readonly ImportedMount[];
-  /** `listenerHook`, where a mount needs it. */
+  /** `listenerHook`, if a mount needs it; else empty. */
   readonly hook: DraftOptions;
 }
 
 const ANSWER_HEADER = /^icecast-auth-user:\s*1$/i;
-/** Where nobody answers: until there is a hook, nobody is let in. */
+/** A hook that never answers, so that no listener is admitted until the operator configures a real one. */
 const NOBODY = 'http://127.0.0.1:9/';
 
 export function readMounts(root: XmlElement, context: MountsContext): IcecastMounts {
@@ -38,9 +38,9 @@ class MountReader {
   readonly #password: string;
   readonly #byMount = new Map<string, ImportedMount>();
   #hookUrl: string | null = null;
-  /** Their listeners had to log in, and not at the hook. */
+  /** Mounts whose listeners had to log in by means other than the hook. */
   readonly #locked = new Set<string>();
-  /** Their encoders were judged by a hook, also one that cannot be asked here. */
+  /** Mounts with a hook for encoders, even one that cannot be called here. */
   readonly #judged = new Set<string>();
 
   constructor(root: XmlElement, context: MountsContext) {
@@ -68,7 +68,7 @@ class MountReader {
     return { mounts: [...this.#byMount.values()], hook: url === null ? {} : { listenerHook: { url } } };
   }
 
-  /** A hook that knows nothing of this mount may let in everybody: then there is no such channel. */
+  /** Leaves the mount out if another mount has a hook, which may admit any listener of a mount that it does not know. */
   #lock(mount: string): void {
     const was = `${mount}: its listeners were asked for a login other than by the hook of this server`;
     if (this.#hookUrl === null) this.#context.lose(`${was}: nobody listens before there is a listenerHook`);
@@ -82,7 +82,7 @@ class MountReader {
     return this.#root.all('listen-socket').map((socket) => socket.textOf('shoutcast-mount'));
   }
 
-  /** Any encoder may come there, with the password of all. */
+  /** Adds a mount that the file does not describe: any encoder with the shared password may use it. */
   #need(mount: string): void {
     if (this.#byMount.has(mount) || !this.#isMount(mount)) return;
     const encoder = { user: 'source', password: this.#password };
@@ -132,7 +132,7 @@ class MountReader {
     const isFed = relayed === undefined || password !== '' || isAsked;
     this.#byMount.set(mount, {
       mount,
-      // Icecast asks the hook alone: a password of the file let nobody in.
+      // As in Icecast, only the hook decides; passwords of the file are not valid there.
       encoder: isFed ? { user, password: isAsked ? '' : password || this.#password } : null,
       pulls: relayed?.pulls ?? [],
       options: { ...this.#options(mount, given), ...access },
@@ -157,7 +157,7 @@ class MountReader {
     for (const read of ['type', 'subtype']) given(read);
     const charset = given('charset');
     if (isCharset(charset)) {
-      // UTF-8 is read in any case.
+      // UTF-8 is always recognised.
       if (!/^utf-?8$/i.test(charset)) options['charset'] = plainText(charset, 40);
     } else if (charset !== '') this.#context.lose(`${mount}: the charset ${plainText(charset, 40)} is not known`);
     if (given('burst-size') !== '') this.#context.lose(`${mount}: streams.burstSeconds is of all channels`);
@@ -183,7 +183,7 @@ class MountReader {
     return { mount: fallback };
   }
 
-  /** Who may listen, and who may send. */
+  /** The options that decide who may listen, and who may send. */
   #access(mount: string, element: XmlElement, preset: XmlElement | undefined): DraftOptions {
     const login = element.one('authentication') ?? preset?.one('authentication');
     if (login === undefined) return {};
@@ -236,7 +236,7 @@ const TEXTS = [
   ['genre', 'genre', 255],
 ] as const;
 
-/** Theirs, ours, least, most. */
+/** Icecast's name, our name, minimum, maximum. */
 const NUMBERS = [
   ['bitrate', 'bitrateKbps', 8, 2000],
   ['max-listeners', 'maxListeners', 1, 1_000_000],

@@ -1,6 +1,6 @@
 /**
- * Another program's file as a draft: an icecast.xml, a script with Liquidsoap's `output.icecast(…)`, as AzuraCast writes it too, or what AzuraCast's
- * API says of its stations.
+ * Another program's file as a draft: an icecast.xml, a Liquidsoap script with `output.icecast(…)`, such as AzuraCast writes, or the stations from
+ * AzuraCast's API.
  */
 
 import { dataFolder } from './answers.js';
@@ -11,15 +11,15 @@ import { type ImportedMount, importedChannels, mountProblem, plainText } from '.
 import { readLiquidsoap } from './liquidsoap.js';
 
 export interface ImportOptions {
-  /** Of the configuration, absolute. */
+  /** Path of the configuration, absolute. */
   readonly path: string;
-  /** '': none is given. */
+  /** The station's name; '': not given. */
   readonly station: string;
-  /** Paths, for an icecast.xml. */
+  /** Paths of further mounts, only for an icecast.xml. */
   readonly mounts: readonly string[];
 }
 
-/** Throws an Error that says why the text cannot be read. */
+/** Throws an Error that says why the text cannot be imported. */
 export function importedDraft(text: string, { path, station, mounts }: ImportOptions): Draft {
   if (/^\uFEFF?\s*</.test(text)) return icecastDraft(text, path, station, mounts);
   const unmade = mounts.map((mount) => `--channel adds mounts to an icecast.xml alone: ${mount} was not made`);

@@ -1,6 +1,6 @@
 /**
- * What another program's file says of mounts, and the channels made of them: each mount is a channel, with a key of its own where the mount's path is
- * none, and its fallback mounts are its later sources. Pure but for the look at files.
+ * Mounts in another program's file, and the channels made from them: each mount is a channel, with a new key if the mount's path is not a valid one;
+ * fallback mounts are its later sources.
  */
 
 import { KEY } from '../base/key.js';
@@ -12,15 +12,15 @@ import { type ChannelLogin, type Comment, type DraftOptions, type Option, VARIAB
 import { makePassword, makeToken, secretOf } from './made-secret.js';
 
 export interface ImportedMount {
-  /** Its path. */
+  /** The mount's path. */
   readonly mount: string;
-  /** Null: no encoder comes here. */
+  /** Null: no encoder feeds it. */
   readonly encoder: { readonly user: string; readonly password: string } | null;
   /** Streams that are pulled, in order. */
   readonly pulls: readonly DraftOptions[];
-  /** Options of the channel, without its sources. */
+  /** Options of the channel other than its sources. */
   readonly options: DraftOptions;
-  /** Where its listeners go without a source: another mount, a file that is there, or a stream that is pulled. */
+  /** What it plays without a source: another mount, an existing file, or a pulled stream. */
   readonly fallback:
     | { readonly mount: string }
     | { readonly file: string }
@@ -29,29 +29,29 @@ export interface ImportedMount {
 }
 
 export interface ImportedChannels {
-  /** By keys. */
+  /** By key. */
   readonly channels: DraftOptions;
   readonly keys: ReadonlyMap<string, string>;
   readonly logins: readonly ChannelLogin[];
-  /** Below the channels. */
+  /** Their paths begin at `channels`. */
   readonly comments: readonly Comment[];
 }
 
-/** Of one file: more than any server has. */
+/** Maximum in one file: more than any server has. */
 const MAX_MOUNTS = 1000;
-/** Of a channel: a configuration takes no more. */
+/** The maximum of a channel in a configuration. */
 const MAX_SOURCES = 16;
 
-/** Passwords of examples: who guesses begins with them. */
+/** Passwords of examples, which attackers try first. */
 const KNOWN_PASSWORDS = new Set(['hackme', 'hackmemore', 'changeme', 'password', 'source', 'secret', 'admin']);
 
-/** Why a mount cannot be one here; null: it can. */
+/** Why a mount's path is not allowed here; null: it is. */
 export function mountProblem(mount: string): string | null {
   if (!MOUNT.test(mount)) return 'cannot be a mount here (/, then A-Z a-z 0-9 . _ ~ ; - and /)';
   return isReserved(mount.split('/')[1]!) ? 'is a path that this server uses itself' : null;
 }
 
-/** A text as an option takes it: on one line, no longer than that, and without variables. */
+/** A text made valid for an option: one line, at most `most` characters, no variables. */
 export function plainText(text: string, most: number): string {
   const line = text
     .replace(/\s+/g, ' ')
@@ -61,12 +61,12 @@ export function plainText(text: string, most: number): string {
   return line.replaceAll(VARIABLE_START, '$ {').trim().slice(0, most);
 }
 
-/** A URL as an option takes it; '': it cannot be one. */
+/** A URL that is valid for an option; '': it is not. */
 export function plainUrl(text: string): string {
   return webUrl().safeParse(text).success && !text.includes(VARIABLE_START) ? text : '';
 }
 
-/** @param self where this server's own mounts are pulled from, as `http://127.0.0.1:8000` @param lose a sentence about what is lost */
+/** @param self URL for pulls from this server itself, such as `http://127.0.0.1:8000` @param lose called with a sentence about a loss */
 export function importedChannels(
   mounts: readonly ImportedMount[],
   self: string,
@@ -105,7 +105,7 @@ export function importedChannels(
   };
 }
 
-/** A made one where the file has none that could be used. */
+/** The password from the file, or a new one if there is none. */
 function passwordOf(mount: string, plain: string, lose: (sentence: string) => void) {
   if (plain === '') {
     lose(`${mount}: there is no password for encoders in the file; one was made`);
@@ -119,7 +119,7 @@ function passwordOf(mount: string, plain: string, lose: (sentence: string) => vo
   return { option: secretOf(plain).option, made: null };
 }
 
-/** `/live` is the key live; of `/live.mp3` too, where nothing else would be played there. */
+/** Mount → key: `/live` has the key live, and so has `/live.mp3` if no other mount has that. */
 function keysOf(mounts: readonly string[]): Map<string, string> {
   const keys = new Map<string, string>();
   const taken = new Set(mounts);
@@ -142,9 +142,7 @@ function numbered(key: string, free: (key: string) => boolean): string {
   }
 }
 
-/**
- * What plays while a mount has no source of its own. A mount that is fed by an encoder is pulled from this server, and brings its own fallback along.
- */
+/** The later sources of a channel. A fallback mount with an encoder is pulled from this server, and so includes its own fallback. */
 function fallbacks(
   from: ImportedMount,
   byMount: ReadonlyMap<string, ImportedMount>,

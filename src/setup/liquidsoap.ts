@@ -1,38 +1,38 @@
 /**
  * The `output.icecast(…)` calls of a Liquidsoap script, as people and AzuraCast write them: where an encoder connects, with which password. Only
- * texts, numbers and names that are bound to a text (`password = "…"`) are understood; nothing is run.
+ * strings, numbers and names bound to one (`password = "…"`) are understood; nothing is run.
  */
 
 import type { DraftOptions } from './draft.js';
 import { plainText, plainUrl } from './imported.js';
 
 export interface LiquidsoapOutput {
-  /** Of the call, from 1. */
+  /** Line of the call, from 1. */
   readonly line: number;
   readonly host: string;
   readonly port: number;
-  /** With its first /. '': not known. */
+  /** With its leading slash; '': unknown. */
   readonly mount: string;
   readonly user: string;
-  /** '': not known. */
+  /** '': unknown. */
   readonly password: string;
-  /** Of the channel. */
+  /** Options of the channel. */
   readonly options: DraftOptions;
 }
 
 const CALL = /\boutput\.(?:icecast|shoutcast)\s*\(/g;
 const MAX_CALLS = 100;
-/** Of the arguments of a call: in scripts of people and AzuraCast they have some hundred. */
+/** Maximum of a call's arguments; those of people and AzuraCast have a few hundred. */
 const MAX_CALL_CHARACTERS = 16_384;
-/** A string. One that is not closed reaches to the end of the file (in single quotes, of the line), so that nothing is scanned twice. */
+/** A string. An unclosed one extends to the end of the file (in single quotes, of the line), so that nothing is scanned twice. */
 const TEXT = String.raw`"(?:[^"\\]|\\[\s\S])*"?|'(?:[^'\\\n]|\\.)*'?`;
 const TEXT_OR_COMMENT = new RegExp(`${TEXT}|#.*$`, 'gm');
 const TEXT_OR_LETTER = new RegExp(`${TEXT}|[\\s\\S]`, 'g');
-/** A name for a text or a number, alone on its line. */
+/** A binding of a name to a string or a number, alone on its line. */
 const BOUND =
   /^[ \t]*(?:let[ \t]+)?([a-zA-Z_][\w.]*)[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d+)[ \t]*$/gm;
 
-/** Every call, in the order of the file. */
+/** The first MAX_CALLS calls, in the order of the file. */
 export function readLiquidsoap(text: string): LiquidsoapOutput[] {
   const code = withoutComments(text);
   const bound = new Map<string, string>();
@@ -70,12 +70,12 @@ export function readLiquidsoap(text: string): LiquidsoapOutput[] {
   });
 }
 
-/** Blanks in their place, so that lines stay. */
+/** Replaces comments by blanks, so that offsets stay. */
 function withoutComments(text: string): string {
   return text.replace(TEXT_OR_COMMENT, (found) => (found.startsWith('#') ? ' '.repeat(found.length) : found));
 }
 
-/** Name → its expression. @param start behind the call's bracket */
+/** Argument's name → expression. @param start offset after the call's bracket */
 function namedArguments(code: string, start: number): Map<string, string> {
   const named = new Map<string, string>();
   let depth = 1;

@@ -1,33 +1,30 @@
-/**
- * How this program was called, for each command that it prints: what is printed can be typed where the program was. Pure but for its defaults.
- */
+/** How this program was called, for the commands that it prints, so that a user can type them in the same place. Pure except for its defaults. */
 
 import { basename, delimiter, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageFile } from '../base/own-files.js';
 import { printable } from '../base/printable.js';
 
-/** Where and how it was called. */
+/** The call of this program. */
 export interface ProgramCall {
-  /** `process.argv[1]`: absolute, links in it not followed. */
+  /** `process.argv[1]`: absolute, with links not resolved. */
   readonly file: string;
   readonly env: NodeJS.ProcessEnv;
-  /** The working folder. */
   readonly cwd: string;
   /** The folder of the package. */
   readonly root: string;
 }
 
-/** As words of a shell: `airsplice`, in a clone `npx airsplice`, else `node` with the way to the file. */
+/** In words for a shell: `airsplice`, in a clone `npx airsplice`, else `node` with the relative path of the file. */
 export function programName(call: Partial<ProgramCall> = {}): string {
   const { file, env, cwd, root } = { ...ownCall(), ...call };
-  // npm runs scripts in the package's folder, whatever folder it was called in.
+  // npm runs scripts in the package's folder, and has the user's folder in INIT_CWD.
   const here = env['INIT_CWD'] || cwd;
   const isByNpm = env['npm_lifecycle_event'] !== undefined;
   if (isByNpm && (isWithin(file, join('node_modules', '.bin')) || isBelow(here, root))) return 'npx airsplice';
   if (basename(file) !== 'airsplice') return `node ${wordOf(relative(here, file) || file)}`;
   const isInPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(file));
-  // A bare name would be looked for in PATH.
+  // A bare name would be looked up in PATH.
   return isInPath ? 'airsplice' : wordOf(relative(here, file).replace(/^airsplice$/, `.${sep}airsplice`));
 }
 

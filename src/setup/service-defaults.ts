@@ -1,18 +1,18 @@
 /**
- * What every first configuration gets beside its channels, whatever it was made from: a user of the admin interface, HLS, and, where it is the one of
- * the service (below /etc), processes that can be replaced without a cut.
+ * Options of every first configuration besides its channels: a user of the admin interface, HLS, and, for the service (below /etc), workers, which
+ * can be replaced without disconnecting listeners.
  */
 
 import type { Draft, DraftOptions } from './draft.js';
 import { makePassword } from './made-secret.js';
 
-/** Where the service of the package has its configuration. */
+/** The configuration of the package's service. */
 export const SERVICE_CONFIG = '/etc/airsplice/airsplice.yaml';
 export const ADMIN = 'admin';
 
 export interface Equipped {
   readonly draft: Draft;
-  /** Of the user ADMIN, shown once. */
+  /** The password of the user ADMIN, shown once. */
   readonly adminPassword: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * A small XML file as a tree. saxes reads it: it refuses what is not well-formed with its line, reads no document type, so that there are no
- * entities but XML's own five, and opens nothing. Size, depth and elements are bounded.
+ * A small XML file as a tree. The parser, saxes, refuses malformed text with its line, and reads no document type, so that there are no entities
+ * except XML's own five, and no file is opened. Size, depth and number of elements are bounded.
  */
 
 import { SaxesParser } from 'saxes';
@@ -11,7 +11,7 @@ const MAX_ELEMENTS = 20_000;
 
 export class XmlElement {
   readonly name: string;
-  /** From 1. */
+  /** Line in the file, from 1. */
   readonly line: number;
   readonly attributes: Readonly<Record<string, string>>;
   readonly children: XmlElement[] = [];
@@ -24,23 +24,23 @@ export class XmlElement {
     this.attributes = attributes;
   }
 
-  /** Without blanks around it. */
+  /** Its text without surrounding blanks. */
   get text(): string {
     return this.#text.trim();
   }
 
-  /** Something was made of it. */
+  /** Marks the element as read, so that `unread` does not report it. */
   read(): this {
     this.#isRead = true;
     return this;
   }
 
-  /** All children of a name, which are read. */
+  /** All children of a name; marks them as read. */
   all(name: string): XmlElement[] {
     return this.children.filter((child) => child.name === name).map((child) => child.read());
   }
 
-  /** The last child of a name, which is read: of options that stand twice the last one holds. */
+  /** The last child of a name, since the last of repeated options wins; marks all of them as read. */
   one(name: string): XmlElement | undefined {
     return this.all(name).at(-1);
   }
@@ -50,7 +50,7 @@ export class XmlElement {
     return this.one(name)?.text ?? '';
   }
 
-  /** What was not read, and of that not what is below it. @param path of this element */
+  /** Elements that were not read, without those below them. @param path of this element */
   *unread(path: readonly string[] = []): Generator<{ readonly path: readonly string[]; readonly line: number }> {
     for (const child of this.children) {
       const at = [...path, child.name];
